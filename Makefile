@@ -1,0 +1,37 @@
+# `make demo` and `make test` do all the set-up on a machine that has Python 3.10 to 3.13 and nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test install lint types contracts unit clean
+
+demo: install
+	$(BIN)/tagwright demo
+
+test: lint types contracts unit
+
+install: $(VENV)/installed
+
+# torch first: the pinned version has a CPU build, an open range would bring gigabytes of CUDA.
+$(VENV)/installed: pyproject.toml requirements.lock
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' requirements.lock)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable ".[all]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	touch $@
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: install
+	$(BIN)/mypy
+
+contracts: install
+	$(BIN)/lint-imports
+
+unit: install
+	$(BIN)/pytest --cov --cov-report=term
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

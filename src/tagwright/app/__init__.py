@@ -1,0 +1,1 @@
+"""What a person runs: the command line and the demo."""

@@ -1,0 +1,1 @@
+"""Files in, values out: corpora, vocabularies, text."""

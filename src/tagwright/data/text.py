@@ -1,0 +1,69 @@
+"""Text in, words and sentences out: the one place that says what a word is. Names, BM25 and segments all use it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+# A word is a run of letters and digits of any script. Three exceptions, each for names that would otherwise be lost:
+# "C++" and "C#" keep their signs; the s of "Alzheimer's" is no word; scripts written without spaces (Chinese
+# characters, kana) give one word per character, so that a name of several is found inside a running text.
+_CHARACTER = "぀-ヿ㐀-䶿一-鿿"
+_WORD = re.compile(rf"[{_CHARACTER}]|(?!(?<=\w['’])[sS]\b)[^\W_{_CHARACTER}]+(?:[+#]+(?!\w))?")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\W_a-zß-öø-ÿ])|(?<=[。！？])|\n+")
+
+
+def clean(text: str) -> str:
+    r"""Text as the rest of Tagwright wants it: composed characters (NFC), control characters turned into blanks.
+
+    >>> clean("cafe\u0301\x00noir")
+    'café noir'
+    """
+    if not text.isprintable():
+        text = text.translate(_CONTROL)
+    return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
+
+
+_CONTROL = dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {*map(ord, "\t\n\r")}, " ")
+
+
+@lru_cache(maxsize=1 << 18)
+def fold(word: str) -> str:
+    """One word with case and compatibility forms folded.
+
+    >>> fold("Straße"), fold("ﬁnite")
+    ('strasse', 'finite')
+    """
+    return unicodedata.normalize("NFKC", word).casefold()
+
+
+def words(text: str) -> list[str]:
+    """The folded words of a text, in order.
+
+    >>> words("Alzheimer's disease: C++ and time-series (2020)")
+    ['alzheimer', 'disease', 'c++', 'and', 'time', 'series', '2020']
+    """
+    return list(map(fold, _WORD.findall(text)))
+
+
+def word_spans(text: str) -> list[tuple[int, int]]:
+    """The character span of each word of `words(text)`.
+
+    >>> word_spans("Big data")
+    [(0, 3), (4, 8)]
+    """
+    return [match.span() for match in _WORD.finditer(text)]
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    r"""The character spans of the sentences of a text, blanks outside. A line end ends a sentence too.
+
+    >>> text = "It works. See Fig. 2 for e.g. more!\nNext line"
+    >>> [text[start:end] for start, end in sentence_spans(text)]
+    ['It works.', 'See Fig.', '2 for e.g. more!', 'Next line']
+    """
+    ends = [*(match.span() for match in _SENTENCE_END.finditer(text)), (len(text), len(text))]
+    starts = [0, *(end for _, end in ends)]
+    spans = ((start, end) for start, (end, _) in zip(starts, ends, strict=False))
+    return [(start, end) for start, end in spans if text[start:end].strip()]

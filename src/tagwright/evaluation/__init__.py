@@ -1,0 +1,1 @@
+"""Runs in, measures out: metrics, significance, reports."""

@@ -1,0 +1,1 @@
+"""Values in, models out: pairs, losses, clusters and the training loop."""
