@@ -44,7 +44,17 @@ def words(text: str) -> list[str]:
     >>> words("Alzheimer's disease: C++ and time-series (2020)")
     ['alzheimer', 'disease', 'c++', 'and', 'time', 'series', '2020']
     """
-    return list(map(fold, _WORD.findall(text)))
+    return list(map(fold, raw_words(text)))
+
+
+def raw_words(text: str) -> list[str]:
+    """The words of a text as they are written there.
+
+    >>> raw_words("Alzheimer's disease")
+    ['Alzheimer', 'disease']
+    """
+    found: list[str] = _WORD.findall(text)
+    return found
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:

@@ -1,0 +1,212 @@
+"""A text file in; numbered lines, table rows or JSON records out; errors name file and line. And JSON lines out."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import itertools
+import json
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from tagwright import store
+from tagwright.data.text import clean
+from tagwright.types import InputError
+
+_GZIP = b"\x1f\x8b"
+_LONGEST_CELL = 1 << 30
+_BOM = b"\xef\xbb\xbf"
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class Place(NamedTuple):
+    """Where in the input something stands, so that an error can say so."""
+
+    path: Path | str
+    line: int | None = None
+
+    def error(self, problem: str) -> InputError:
+        """The InputError to raise for a problem at this place."""
+        return InputError(problem, *self)
+
+
+@contextlib.contextmanager
+def open_bytes(path: Path | str) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes; gzip is unpacked, whether the name says so or the content.
+
+    Raises InputError, also while the file is being read: missing, a directory, not permitted, broken gzip.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            packed = Path(path).suffix == ".gz" or file.peek(2).startswith(_GZIP)
+            yield io.BufferedReader(gzip.GzipFile(fileobj=file)) if packed else file
+    except FileNotFoundError:
+        raise InputError("no such file", path) from None
+    except IsADirectoryError:
+        raise InputError("is a folder, expected a file", path) from None
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise InputError(f"is a broken gzip file ({error}); pack or fetch it again", path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", path) from None
+
+
+def open_lines(path: Path | str) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file, plain or gzip, with numbers from 1, without line ends and byte order mark.
+
+    Raises InputError as `open_bytes` does, and with the line number for bytes that are not UTF-8.
+    """
+    with open_bytes(path) as file:
+        for number, line in enumerate(file, 1):
+            if number == 1:
+                line = line.removeprefix(_BOM)
+            try:
+                yield number, line.decode().rstrip("\r\n")
+            except UnicodeDecodeError as error:
+                problem = f"byte 0x{line[error.start]:02x} is not UTF-8; save the file as UTF-8"
+                raise InputError(problem, path, number) from None
+
+
+def json_lines(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a JSON lines file with their line numbers; blank lines are passed over.
+
+    Half a surrogate pair, which cannot be written as UTF-8 again, becomes U+FFFD. Raises InputError as `open_lines`
+    does, and with the line number for what is not a JSON object, is nested too deep, or gives a key twice.
+    """
+    for number, line in open_lines(path):
+        if not line.strip():
+            continue
+        try:
+            record = _parse(line)
+        except json.JSONDecodeError as error:
+            problem = f"is not JSON ({error.msg} at column {error.colno}); each line must hold one object"
+            raise InputError(problem, path, number) from None
+        except (ValueError, RecursionError) as error:
+            problem = "nested too deep" if isinstance(error, RecursionError) else str(error)
+            raise InputError(f"is JSON that cannot be used ({problem})", path, number) from None
+        if not isinstance(record, dict):
+            raise InputError(f'holds {shown(record)}, expected a JSON object like {{"id": ...}}', path, number)
+        yield number, record
+
+
+def write_json_lines(records: Iterable[Mapping[str, Any]], path: Path | str) -> None:
+    """Write one record a line, gzip if the name ends in `.gz`; `path` changes only when all is written.
+
+    The same records give the same bytes. Raises TagwrightError when it cannot be written.
+    """
+    with store.replace_file(path) as temporary, temporary.open("wb") as file:
+        packed = Path(path).suffix == ".gz"
+        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if packed else file as stream:
+            for record in records:
+                stream.write(json.dumps(record, ensure_ascii=False).encode(errors="replace") + b"\n")
+
+
+def tsv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each line between tabs, nothing quoted; blank lines are left out. Raises as `open_lines` does."""
+    return ((line, text.split("\t")) for line, text in open_lines(path) if text.strip())
+
+
+def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row, parted by commas, semicolons or tabs, with the line the row begins on.
+
+    A quoted cell may hold line ends; blank rows are left out. Which of the three parts the cells is read off the first
+    line, a header. Raises InputError as `open_lines` does, and for quotes out of place.
+    """
+    csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))  # the default refuses cells over 128 kB
+    lines = (text.replace("\0", " ") + "\n" for _, text in open_lines(path))  # Python 3.10 refuses NUL
+    header = next(lines, "")
+    reader = csv.reader(itertools.chain([header], lines), delimiter=max(",;\t", key=header.count), strict=True)
+    line = 1
+    try:
+        for cells in reader:
+            if any(map(str.strip, cells)):
+                yield line, cells
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"is not CSV ({error}); a quote in a quoted cell is written twice", path, line) from None
+
+
+def id_field(record: Mapping[str, Any], place: Place, key: str = "id") -> str:
+    """The id of a record; a number becomes text. Raises InputError when it is missing or blank."""
+    value = text_field(record, key, place)
+    if not value:
+        got = f"is {shown(record[key])}" if key in record else "is missing"
+        raise place.error(f'{key} {got}, expected a text; write "{key}": "..." on every line')
+    return value
+
+
+def text_field(record: Mapping[str, Any], key: str, place: Place) -> str:
+    """A clean text, blank when it is missing or null; a number becomes text. Raises InputError for anything else."""
+    value = record.get(key)
+    if value is None:
+        return ""
+    text = _text(value)
+    if text is None:
+        raise place.error(f"{key} is {shown(value)}, expected a text")
+    return text
+
+
+def texts_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
+    """A list of clean texts, blank ones left out; empty when it is missing or null. Raises InputError otherwise."""
+    return _list_field(record, key, place, key if key.endswith("s") else "texts", lambda value: [value])
+
+
+def ids_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
+    """Like `texts_field`, for ids: numbers become texts, and the error shows a string of several ids taken apart."""
+    kind = f"{key[:-1] if key.endswith('s') else key} ids"
+    return _list_field(record, key, place, kind, lambda value: [part for part in re.split(r"[\s,;|]+", value) if part])
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """A value as JSON for an error message, cut to a readable length."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        text = f"a {type(value).__name__} nested too deep"
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _parse(line: str) -> object:
+    record = _DECODER.decode(line)
+    if _SURROGATE_ESCAPE.search(line):
+        text = json.dumps(record, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        record = _DECODER.decode(text)
+    return record
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"it gives {shown(twice)} twice")
+    return record
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)
+
+
+def _list_field(
+    record: Mapping[str, Any], key: str, place: Place, kind: str, parts: Callable[[str], list[str]]
+) -> tuple[str, ...]:
+    value = record.get(key)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        remedy = shown(parts(value) if isinstance(value, str) else [value])
+        raise place.error(f"{key} is {shown(value)}, expected a list of {kind}; write {remedy}")
+    texts = [_text(part) for part in value]
+    if None in texts:
+        raise place.error(f"{key} holds {shown(value[texts.index(None)])}, expected a list of {kind}")
+    return tuple(text for text in texts if text)
+
+
+def _text(value: object) -> str | None:
+    """Clean text of a string or number; None for anything else (a bool is a number to Python only)."""
+    if isinstance(value, str):
+        return clean(value).strip()
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

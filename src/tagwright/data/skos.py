@@ -1,0 +1,206 @@
+"""A SKOS thesaurus in Turtle, RDF/XML or N-Triples in, labels out. Needs rdflib (extra `skos`), never the network."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from xml.parsers import expat
+
+from tagwright.data.lines import open_lines, shown
+from tagwright.data.text import clean
+from tagwright.types import ConfigError, InputError, Label, TagwrightError
+
+if TYPE_CHECKING:
+    from rdflib import Graph, URIRef
+
+Format: TypeAlias = Literal["turtle", "rdfxml", "ntriples"]
+
+_PARSERS = {"turtle": "turtle", "rdfxml": "xml", "ntriples": "nt"}
+_CORE, _XL = "http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#"
+_BASE = "file:///"
+"What relative ids are relative to, so that they are the same wherever the file lies."
+_log = logging.getLogger(__name__)
+
+
+def read_labels(path: Path | str, language: str | None, file_format: Format) -> list[Label]:
+    """The concepts of a thesaurus, sorted by URI, which is their id.
+
+    names: skos:prefLabel, then altLabel, then hiddenLabel, also of SKOS-XL; description: definition, else scopeNote;
+    broader: broader, and narrower turned round. The preferred name is in the language, else without language tag,
+    else in English, else in the first language by tag. The other texts are those in the language, in that of the
+    preferred name, and without tag. Concepts that are owl:deprecated are left out, and so are those without any
+    label, which a logged warning counts.
+
+    Raises InputError for a file that is not SKOS in this format, ConfigError for a language that is not in it,
+    TagwrightError without rdflib.
+    """
+    graph = _parse("\n".join(text for _, text in open_lines(path)), path, file_format)
+    concepts = _concepts(graph)
+    if not concepts:
+        raise InputError("holds no skos:Concept in use, expected a SKOS thesaurus", path)
+    tags = Counter(text.language for concept in concepts for text in _texts(graph, concept, "prefLabel"))
+    available = sorted(filter(None, tags), key=lambda tag: (-tags[tag], tag))
+    language = choose_language(available, language, path)
+    labels = [label for concept in concepts if (label := _label(graph, concept, language))]
+    if len(labels) < len(concepts):
+        left_out = len(concepts) - len(labels)
+        _log.warning("%s: %d of %d concepts have no label and are left out", path, left_out, len(concepts))
+    return labels
+
+
+def choose_language(available: Sequence[str], wanted: str | None, path: Path | str) -> str:
+    """The wanted language; English by default, or else the first available, or else none ("").
+
+    available: lower-case tags, best first. "en" also finds "en-gb", and the reverse. Raises ConfigError when the
+    wanted one is not available.
+
+    >>> choose_language(["de", "en-gb"], None, "x.ttl"), choose_language(["de", "fr"], None, "x.ttl")
+    ('en-gb', 'de')
+    """
+    tag = (wanted or "en").lower()
+    if tag in available:
+        return tag
+    related = next((other for other in available if _stem(other) == _stem(tag)), None)
+    if wanted is not None and related is None:
+        there = f"the languages are {', '.join(available)}" if available else "it says no languages"
+        raise ConfigError(f"{path}: no names in the language {shown(wanted)}; {there}")
+    return related or next(iter(available), "")
+
+
+def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
+    try:
+        import rdflib
+    except ImportError:
+        raise TagwrightError(f'{path}: reading SKOS needs rdflib; pip install "tagwright[skos]"') from None
+    if file_format == "rdfxml":
+        _check_document_type(text, path)
+    try:
+        with _quiet():
+            return rdflib.Graph().parse(data=text, format=_PARSERS[file_format], publicID=_BASE)
+    except Exception as error:  # for broken input the parsers raise IndexError, RecursionError and many more
+        raise InputError(f"is not {file_format} ({_reason(error)})", path, _line(error)) from None
+
+
+def _check_document_type(text: str, path: Path | str) -> None:
+    """Refuse whatever a document type can do beyond abbreviating, before the content that would use it is parsed.
+
+    Many RDF/XML files abbreviate namespaces, as in `<!ENTITY skos "http://...">`. Short values without references in
+    them are harmless; external entities and document types lie elsewhere, and nested ones grow without end.
+    """
+
+    def document_type(_name: str, system: str | None, public: str | None, _internal: bool) -> None:
+        if system or public:
+            problem = f"refers to the document type {shown(system or public)}, which is never read; remove it"
+            raise InputError(problem, path, parser.CurrentLineNumber)
+
+    def entity(name: str, parameter: bool, value: str | None, *_: str | None) -> None:
+        if parameter or value is None or len(value) > 200 or set(value) & set("&%<"):
+            problem = f"declares the XML entity {shown(name)}; only short texts without references may be; write it out"
+            raise InputError(problem, path, parser.CurrentLineNumber)
+
+    def root(_name: str, _attributes: dict[str, str]) -> None:
+        raise _RootReachedError
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler, parser.EntityDeclHandler, parser.StartElementHandler = document_type, entity, root
+    with contextlib.suppress(_RootReachedError):
+        try:
+            parser.Parse(text, True)
+        except expat.ExpatError as error:
+            raise InputError(f"is not XML ({expat.ErrorString(error.code)})", path, error.lineno) from None
+
+
+class _RootReachedError(Exception):
+    """The document type lies behind; only elements follow."""
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Without rdflib's warnings, with tracebacks, about dates and URIs that nobody here reads."""
+    logger = logging.getLogger("rdflib")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _reason(error: Exception) -> str:
+    """What a parser complains about, in one short line; rdflib's Turtle errors quote the file around it."""
+    text = error.getMessage() if hasattr(error, "getMessage") else str(error) or type(error).__name__
+    complaint = re.search(r"Bad syntax \((.*?)\) at \^", text, re.DOTALL)
+    text = " ".join((complaint[1] if complaint else text).split())
+    return text if len(text) <= 100 else text[:99] + "…"
+
+
+def _line(error: Exception) -> int | None:
+    if hasattr(error, "getLineNumber"):
+        return int(error.getLineNumber())
+    return int(error.lines) + 1 if hasattr(error, "lines") else None
+
+
+def _concepts(graph: Graph) -> list[URIRef]:
+    from rdflib import OWL, RDF, URIRef
+
+    deprecated = {node for node, value in graph.subject_objects(OWL.deprecated) if str(value).lower() in ("true", "1")}
+    concepts = graph.subjects(RDF.type, URIRef(_CORE + "Concept"), unique=True)
+    return sorted(node for node in concepts if isinstance(node, URIRef) and node not in deprecated)
+
+
+def _label(graph: Graph, concept: URIRef, language: str) -> Label | None:
+    """The concept in words, None when it has no label at all."""
+    from rdflib import URIRef
+
+    def texts(kind: str) -> list[_Text]:
+        return sorted(_texts(graph, concept, kind), key=lambda text: (_distance(text.language, language), text))
+
+    names = [*texts("prefLabel"), *texts("altLabel"), *texts("hiddenLabel")]
+    if not names:
+        return None
+    notes = [*texts("definition"), *texts("scopeNote")]
+    heard = {"", _stem(language), _stem(names[0].language)}
+    above = {*graph.objects(concept, URIRef(_CORE + "broader")), *graph.subjects(URIRef(_CORE + "narrower"), concept)}
+    return Label(
+        _clean(concept),
+        tuple(dict.fromkeys(text.text for text in names if _stem(text.language) in heard)),
+        next((text.text for text in notes if _stem(text.language) in heard), ""),
+        tuple(sorted(_clean(node) for node in above if isinstance(node, URIRef))),
+    )
+
+
+class _Text(NamedTuple):
+    language: str
+    text: str
+
+
+def _texts(graph: Graph, concept: URIRef, kind: str) -> Iterator[_Text]:
+    """The literals of one SKOS property, or of the nodes that stand for them: SKOS-XL labels, structured notes."""
+    from rdflib import RDF, Literal, URIRef
+
+    nodes = [*graph.objects(concept, URIRef(_CORE + kind)), *graph.objects(concept, URIRef(_XL + kind))]
+    inner = (graph.objects(node, path) for node in nodes for path in (URIRef(_XL + "literalForm"), RDF.value))
+    for node in itertools.chain(nodes, *inner):
+        if isinstance(node, Literal) and (text := _clean(node)):
+            yield _Text((node.language or "").lower(), text)
+
+
+def _clean(text: str) -> str:
+    """Clean text; half a surrogate pair, which Turtle can escape, becomes U+FFFD."""
+    return clean(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")).strip()
+
+
+def _distance(tag: str, language: str) -> int:
+    """How far a language is from the chosen one: the same, related, not told, English, any other."""
+    steps = (tag == language, _stem(tag) == _stem(language), not tag, _stem(tag) == "en")
+    return steps.index(True) if True in steps else len(steps)
+
+
+def _stem(tag: str) -> str:
+    return tag.partition("-")[0]

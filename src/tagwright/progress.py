@@ -1,0 +1,46 @@
+"""One progress bar for long work: what, how much, how fast, how long still. On stderr, silent where nobody looks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """No bars inside this block: what `--quiet` asks for."""
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
+
+
+@contextmanager
+def bar(title: str, total: int) -> Iterator[Callable[[int], object]]:
+    """Yield a function that is told how many more are done.
+
+    Nothing is shown when there is no title or nothing to do, when stderr is not a terminal, under `silence`, and
+    inside another bar, since one bar at a time can be read.
+    """
+    if not title or not total or _silent.get() or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Task as RichTask
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: RichTask) -> Text:
+            speed = task.finished_speed or task.speed
+            return Text(f"{speed:,.0f}/s" if speed else "")
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    with silence(), Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(title, total=total)
+        yield lambda more: shown.advance(task, more)

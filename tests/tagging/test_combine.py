@@ -1,0 +1,55 @@
+"""Fusion: hand-worked sums, and what holds for any runs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwright.tagging.combine import reciprocal_ranks, weighted_scores
+from tagwright.types import Run
+
+ROW = st.dictionaries(st.integers(0, 20), st.integers(-50, 50).map(float), max_size=6)
+TWO_RUNS = st.integers(0, 4).flatmap(
+    lambda documents: st.tuples(*[st.lists(ROW, min_size=documents, max_size=documents)] * 2)
+)
+
+
+@given(TWO_RUNS, st.sampled_from([0.0, 1.0, 60.0]))
+def test_reciprocal_ranks_are_the_sum_that_a_loop_gives(
+    rows: tuple[list[dict[int, float]], list[dict[int, float]]], k: float
+) -> None:
+    runs = [Run.from_rows(each) for each in rows]
+    fused = reciprocal_ranks(runs, [1.0, 0.5], k)
+    for document in range(len(fused)):
+        expected: dict[int, float] = {}
+        for run, weight in zip(runs, (1.0, 0.5), strict=True):
+            for rank, label in enumerate(run[document][0].tolist(), start=1):
+                expected[label] = expected.get(label, 0.0) + weight / (k + rank)
+        labels, scores = fused[document]
+        assert dict(zip(labels.tolist(), scores.tolist(), strict=True)) == pytest.approx(expected)
+
+
+@given(TWO_RUNS)
+def test_fused_rows_hold_the_union_of_the_labels(rows: tuple[list[dict[int, float]], list[dict[int, float]]]) -> None:
+    fused = weighted_scores([Run.from_rows(each) for each in rows])
+    assert [set(fused[document][0].tolist()) for document in range(len(fused))] == [
+        {*first, *second} for first, second in zip(*rows, strict=True)
+    ]
+
+
+def test_futex_example_of_two_rankings() -> None:
+    """k = 0: label 1 is first and third, 1 + 1/3; label 2 second and first, 1/2 + 1; label 3 third and second."""
+    first, second = Run.from_rows([{1: 9.0, 2: 8.0, 3: 7.0}]), Run.from_rows([{2: 0.3, 3: 0.2, 1: 0.1}])
+    fused = reciprocal_ranks([first, second], k=0)
+    assert fused.labels.tolist() == [2, 1, 3]
+    assert fused.scores.tolist() == pytest.approx([3 / 2, 4 / 3, 5 / 6])
+
+
+def test_runs_over_different_documents_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"over \[1, 2\] documents"):
+        weighted_scores([Run.from_rows([{}]), Run.from_rows([{}, {}])])
+    with pytest.raises(ValueError, match="1 weights"):
+        weighted_scores([Run.from_rows([{}]), Run.from_rows([{}])], [1.0])
+    with pytest.raises(ValueError, match="0 runs"):
+        weighted_scores([])

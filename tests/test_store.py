@@ -1,0 +1,167 @@
+"""Saving: atomic, recoverable, refusing what is not ours."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tagwright.store import (
+    read_array,
+    read_manifest,
+    recover,
+    replace_file,
+    replace_folder,
+    write_arrays,
+    write_manifest,
+)
+from tagwright.types import ModelError, TagwrightError
+
+
+def save(folder: Path, number: int) -> None:
+    with replace_folder(folder) as target:
+        write_manifest(target, "box", {"number": number})
+        write_arrays(target, {"values": np.full(3, number)})
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_saved_folder_is_read_back(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    assert read_manifest(tmp_path / "box", "box")["number"] == 7
+    assert read_array(tmp_path / "box", "values").tolist() == [7, 7, 7]
+
+
+def test_saving_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    save(tmp_path / "box", 8)
+    assert read_manifest(tmp_path / "box", "box")["number"] == 8
+    assert names(tmp_path) == ["box"]
+
+
+def test_a_failed_save_leaves_the_old_folder_whole(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    with pytest.raises(RuntimeError), replace_folder(tmp_path / "box") as target:
+        write_manifest(target, "box", {"number": 8})
+        raise RuntimeError
+    assert read_manifest(tmp_path / "box", "box")["number"] == 7
+    assert names(tmp_path) == ["box"]
+
+
+def test_a_full_disk_is_an_error_in_one_line_and_leaves_the_old_folder_whole(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    with pytest.raises(TagwrightError, match="cannot be written"), replace_folder(tmp_path / "box"):
+        raise OSError(28, "No space left on device")
+    assert read_manifest(tmp_path / "box", "box")["number"] == 7
+
+
+def test_a_replacement_cut_off_between_its_renames_is_put_back(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    (tmp_path / "box").rename(tmp_path / ".box.previous")
+    assert read_manifest(tmp_path / "box", "box")["number"] == 7
+
+
+def test_recover_does_not_touch_a_folder_that_is_there(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    save(tmp_path / ".box.previous", 6)
+    recover(tmp_path / "box")
+    assert read_manifest(tmp_path / "box", "box")["number"] == 7
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL is for POSIX")
+def test_a_save_killed_at_any_moment_leaves_a_whole_folder(tmp_path: Path) -> None:
+    """A process saves 1, 2, 3, ... as fast as it can and is killed; what is there is one of them, complete."""
+    program = """
+import sys, numpy as np
+from pathlib import Path
+from tagwright.store import *
+for number in range(1, 10**9):
+    with replace_folder(Path(sys.argv[1])) as target:
+        write_manifest(target, "box", {"number": number})
+        write_arrays(target, {"values": np.full(1000, number)})
+"""
+    for milliseconds in (30, 47, 71):
+        child = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "box")])
+        while not (tmp_path / "box").exists():
+            time.sleep(0.01)
+        time.sleep(milliseconds / 1000)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        number = read_manifest(tmp_path / "box", "box")["number"]
+        assert read_array(tmp_path / "box", "values").tolist() == [number] * 1000
+
+
+def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
+    with pytest.raises(TagwrightError, match="not a folder saved by Tagwright"), replace_folder(tmp_path / "thesis"):
+        pytest.fail("nothing must be written")
+    assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
+
+
+def test_an_empty_folder_may_be_saved_to(tmp_path: Path) -> None:
+    (tmp_path / "box").mkdir()
+    save(tmp_path / "box", 7)
+    assert read_manifest(tmp_path / "box", "box")["number"] == 7
+
+
+def test_a_place_that_cannot_be_written_is_an_error_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TagwrightError, match="cannot be written"), replace_folder(tmp_path / "file" / "box"):
+        pytest.fail("nothing must be written")
+    with pytest.raises(TagwrightError, match="cannot be written"), replace_file(tmp_path / "file" / "run.jsonl"):
+        pytest.fail("nothing must be written")
+
+
+def test_a_failed_file_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), replace_file(path) as target:
+        target.write_text("new")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    with replace_file(path) as target:
+        target.write_text("new")
+    assert path.read_text() == "new"
+    assert names(tmp_path) == ["run.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{", "damaged"),
+        ("[]", "holds 'list', expected a saved box"),
+        ('{"kind": "jar"}', "holds 'jar', expected a saved box"),
+        ('{"kind": "box", "tagwright": 99}', "format 99, this Tagwright reads 1"),
+    ],
+)
+def test_a_manifest_that_is_not_the_one_expected_is_a_model_error(tmp_path: Path, content: str, problem: str) -> None:
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(ModelError, match=problem):
+        read_manifest(tmp_path, "box")
+
+
+def test_a_missing_manifest_and_missing_or_damaged_arrays_are_model_errors(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no saved box here"):
+        read_manifest(tmp_path, "box")
+    with pytest.raises(ModelError, match="cannot be read"):
+        read_array(tmp_path, "values")
+    (tmp_path / "values.npy").write_bytes(b"\x93NUMPY\x01\x00")
+    with pytest.raises(ModelError, match="cannot be read"):
+        read_array(tmp_path, "values")
+
+
+def test_an_array_of_objects_is_neither_written_nor_read(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="[Oo]bject"):
+        write_arrays(tmp_path, {"values": np.array([{}])})
+    np.save(tmp_path / "values.npy", np.array([{}]), allow_pickle=True)
+    with pytest.raises(ModelError, match="cannot be read"):
+        read_array(tmp_path, "values")

@@ -1,0 +1,100 @@
+"""Run: what holds for any rows, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwright.types import InputError, Run
+
+SCORES = st.floats(width=32, allow_nan=False)
+ROWS = st.lists(st.dictionaries(st.integers(0, 40), SCORES, max_size=8), max_size=6)
+
+
+def rows_of(run: Run) -> list[list[tuple[int, float]]]:
+    return [list(zip(labels.tolist(), scores.tolist(), strict=True)) for labels, scores in run]
+
+
+@given(ROWS)
+def test_rows_hold_the_same_suggestions_sorted_by_score_and_then_by_label(rows: list[dict[int, float]]) -> None:
+    run = Run.from_rows(rows)
+    assert rows_of(run) == [sorted(row.items(), key=lambda each: (-each[1], each[0])) for row in rows]
+
+
+@given(ROWS, st.integers(0, 10))
+def test_top_keeps_the_head_of_every_row(rows: list[dict[int, float]], k: int) -> None:
+    run = Run.from_rows(rows)
+    assert rows_of(run.top(k)) == [row[:k] for row in rows_of(run)]
+
+
+@given(ROWS, st.data())
+def test_take_gives_the_rows_asked_for_in_that_order(rows: list[dict[int, float]], data: st.DataObject) -> None:
+    run = Run.from_rows(rows)
+    chosen = data.draw(st.lists(st.sampled_from(range(len(rows))), max_size=8)) if rows else []
+    assert rows_of(run.take(chosen)) == [rows_of(run)[row] for row in chosen]
+
+
+@given(ROWS, ROWS)
+def test_concat_puts_one_run_after_the_other(first: list[dict[int, float]], second: list[dict[int, float]]) -> None:
+    both = Run.concat([Run.from_rows(first), Run.from_rows(second)])
+    assert rows_of(both) == rows_of(Run.from_rows([*first, *second]))
+
+
+@given(ROWS)
+def test_rows_and_ranks_place_every_suggestion(rows: list[dict[int, float]]) -> None:
+    run = Run.from_rows(rows)
+    assert run.rows.tolist() == [row for row, each in enumerate(rows) for _ in each]
+    assert run.ranks.tolist() == [rank + 1 for each in rows for rank in range(len(each))]
+
+
+def test_zeros_and_negative_scores_are_kept() -> None:
+    assert rows_of(Run.from_rows([{4: 0.0, 2: -1.5, 9: 0.5}])) == [[(9, 0.5), (4, 0.0), (2, -1.5)]]
+
+
+def test_keep_leaves_an_empty_row_for_a_document_that_loses_everything() -> None:
+    run = Run.from_rows([{1: 0.5}, {2: 0.5, 3: 0.25}])
+    assert rows_of(run.keep(run.labels == 3)) == [[], [(3, 0.25)]]
+
+
+def test_rescored_sorts_anew() -> None:
+    assert rows_of(Run.from_rows([{5: 2.0, 6: 1.0}]).rescored(np.array([0.1, 0.7], np.float32)))[0][0][0] == 6
+
+
+def test_no_runs_make_the_empty_run() -> None:
+    assert len(Run.concat([])) == 0
+
+
+def test_a_document_outside_the_run_is_an_index_error() -> None:
+    run = Run.from_rows([{1: 0.5}, {2: 0.5}])
+    assert run[-1][0].tolist() == [2]
+    with pytest.raises(IndexError, match="document 2 of a run over 2"):
+        run[2]
+
+
+@pytest.mark.parametrize(
+    ("indptr", "labels", "scores", "problem"),
+    [
+        ([0, 2], [1], [0.5], "indptr ends at 2, with 1 labels and 1 scores"),
+        ([0, 1], [1], [0.5, 0.1], "with 1 labels and 2 scores"),
+        ([0, 2, 1, 3], [1, 2, 3], [0.3, 0.2, 0.1], "indptr"),
+        ([0, 1], [1], [float("nan")], "1 of 1 scores are not numbers"),
+        ([0, 2], [3, 3], [0.5, 0.1], "a label stands twice in one row"),
+    ],
+)
+def test_arrays_that_are_no_run_are_refused(
+    indptr: list[int], labels: list[int], scores: list[float], problem: str
+) -> None:
+    with pytest.raises(ValueError, match=problem):
+        Run.of(np.array(indptr), np.array(labels), np.array(scores))
+
+
+def test_the_same_label_in_two_rows_is_no_twin() -> None:
+    assert len(Run.of(np.array([0, 1, 2]), np.array([3, 3]), np.array([0.5, 0.5]))) == 2
+
+
+def test_an_input_error_starts_with_its_place() -> None:
+    assert str(InputError("no title", "a.jsonl", 7)) == "a.jsonl:7: no title"
+    assert str(InputError("no title", "a.jsonl")) == "a.jsonl: no title"
+    assert str(InputError("no title")) == "no title"
