@@ -232,6 +232,10 @@ class Stage(Protocol):
         """Candidate labels for each document, best first."""
         ...
 
+    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+        """(suggestions,) this stage's score of each candidate, whichever stage found it; 0 where it sees no relation."""
+        ...
+
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
         """What in the document speaks for the label, in the eyes of this stage, weightiest first; may be empty."""
         ...

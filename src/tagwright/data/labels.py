@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import itertools
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -33,7 +32,6 @@ _SUFFIXES: Mapping[str, Format] = {
     ".tsv": "tsv", ".txt": "tsv", ".csv": "csv",
     ".ttl": "turtle", ".rdf": "rdfxml", ".xml": "rdfxml", ".owl": "rdfxml", ".nt": "ntriples",
 }  # fmt: skip
-_log = logging.getLogger(__name__)
 
 
 class Vocabulary(Sequence[Label]):
@@ -82,10 +80,7 @@ class Vocabulary(Sequence[Label]):
         labels = list(_labels(Path(path), language, _format(Path(path), format)))
         if not labels:
             raise InputError("holds no labels, expected at least one", path)
-        vocabulary = cls(labels)
-        if circle := vocabulary.circle():
-            _log.warning("%s: broader runs in a circle: %s", path, " > ".join(circle))
-        return vocabulary
+        return cls(labels)
 
     def write(self, path: Path | str) -> None:
         """Write JSON lines, gzip if the name ends in `.gz`, in one step. Raises TagwrightError when it cannot."""

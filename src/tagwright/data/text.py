@@ -25,7 +25,10 @@ def clean(text: str) -> str:
     return text if unicodedata.is_normalized("NFC", text) else unicodedata.normalize("NFC", text)
 
 
-_CONTROL = dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {*map(ord, "\t\n\r")}, " ")
+_CONTROL: dict[int, str] = {
+    **dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {*map(ord, "\t\n\r")}, " "),
+    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),  # half a character, which no file can hold
+}
 
 
 @lru_cache(maxsize=1 << 18)

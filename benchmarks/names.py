@@ -1,0 +1,100 @@
+"""Speed of name matching on one core: `python -m benchmarks names [FOLDER]` with dev.jsonl.gz and labels.jsonl.gz.
+
+Compared with the plain way, a look-up of every n-gram of a document in a dictionary of names, and with a million
+names made up of the vocabulary's own words. Prints JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import random
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import Stemmer
+
+from tagwright.data.documents import Corpus
+from tagwright.data.labels import Vocabulary
+from tagwright.data.text import words
+from tagwright.tagging.names import Names
+from tagwright.types import Document, Label, Run
+
+DEFAULT_FOLDER = Path(__file__).resolve().parents[2] / "shared/data/epmc"
+RUNS = 3
+Result = TypeVar("Result")
+
+
+def main(arguments: list[str]) -> None:
+    folder = Path(arguments[0]) if arguments else DEFAULT_FOLDER
+    labels = Vocabulary.read(folder / "labels.jsonl.gz")
+    documents = list(Corpus.read(folder / "dev.jsonl.gz"))
+    million = a_million(labels)
+    report = {
+        "machine": f"{processor()}, {os.cpu_count()} cores of which one is used, Python {platform.python_version()}",
+        "load": os.getloadavg()[0],
+        "names": sum(len(label.names) for label in labels),
+        "words per document": round(statistics.mean(len(words(document.text)) for document in documents)),
+        "Names": measure(lambda: Names(labels), documents),
+        "dictionary of n-grams": measure(lambda: n_grams(labels), documents[: len(documents) // 50]),
+        "Names, a million": measure(lambda: Names(million), documents),
+    }
+    json.dump(report, sys.stdout, indent=1)
+
+
+def measure(build: Callable[[], Callable[[Sequence[Document]], object]], documents: Sequence[Document]) -> object:
+    """Seconds to build; UTF-8 megabytes per second of the first run, with cold caches, and the median of the rest."""
+    seconds, stage = timed(build)
+    megabytes = sum(len(document.text.encode()) for document in documents) / 1e6
+    first, *rest = (megabytes / timed(lambda: stage(documents))[0] for _ in range(1 + RUNS))
+    return {"build s": round(seconds, 2), "first MB/s": round(first, 1), "MB/s": round(statistics.median(rest), 1)}
+
+
+def timed(function: Callable[[], Result]) -> tuple[float, Result]:
+    """Seconds of processor time: other work on the machine counts as little as possible."""
+    start = time.process_time()
+    result = function()
+    return time.process_time() - start, result
+
+
+def n_grams(labels: Sequence[Label]) -> Callable[[Sequence[Document]], Run]:
+    """The plain way: stem every word, look up every n-gram, count."""
+    stem = Stemmer.Stemmer("english").stemWord
+    owners: dict[str, list[int]] = {}
+    for index, label in enumerate(labels):
+        for name in label.names:
+            owners.setdefault(" ".join(map(stem, words(name))), []).append(index)
+    longest = max(form.count(" ") for form in owners) + 1
+
+    def count(document: Document) -> Counter[int]:
+        text = [stem(word) for word in words(document.text)]
+        found: Counter[int] = Counter()
+        for start in range(len(text)):
+            for length in range(1, longest + 1):
+                found.update(owners.get(" ".join(text[start : start + length]), ()))
+        return found
+
+    return lambda documents: Run.from_rows(map(count, documents))
+
+
+def a_million(labels: Sequence[Label]) -> list[Label]:
+    """Different names of one to four words, drawn with seed 0 from the vocabulary's as often as they occur there."""
+    chance = random.Random(0)
+    known = [word for label in labels for name in label.names for word in words(name)]
+    names: dict[str, None] = {}
+    while len(names) < 1_000_000:
+        names[" ".join(chance.choices(known, k=chance.randint(1, 4)))] = None
+    return [Label(str(index), (name,)) for index, name in enumerate(names)]
+
+
+def processor() -> str:
+    """The model name, where the system tells."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.is_file() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())

@@ -1,0 +1,208 @@
+"""`Corpus`: documents on disk, read from any source, in little memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import weakref
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from tagwright import store
+from tagwright.data import arrow
+from tagwright.data.lines import Place, shown
+from tagwright.data.readers import Format, open_sources
+from tagwright.data.records import SHAPES, Located, Record, to_document, to_record
+from tagwright.data.tables import from_rows
+from tagwright.types import Document, InputError, TagwrightError
+
+
+class Corpus(Sequence[Document]):
+    """Documents in a memory-mapped Arrow file, in any order, in little memory however many they are.
+
+    The file goes away with the corpus, unless it was saved and opened. No two documents have the same id.
+    """
+
+    def __init__(self, path: Path, *, temporary: bool = False) -> None:
+        self._file = arrow.MappedFile(path)
+        if temporary:
+            _remove_after_use(path, self, self._file)
+
+    @classmethod
+    def read(cls, *sources: str | Path, format: Format | None = None) -> Corpus:  # noqa: A002
+        """Read files, folders of text and Markdown, globs, or `-` for standard input, one after the other.
+
+        JSON lines as `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata":
+        {field: [texts]}, "labels": [ids]}`, or as Annif, the Extreme Classification repository (whose labels are
+        positions), MICoL and FuTex have them; TSV; CSV; Parquet; a saved corpus. The format follows from name and
+        content unless it is given. Gold labels given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.
+
+        Raises InputError with file and line for anything that cannot be read, a missing id or one that stands twice.
+        """
+        return cls._build(open_sources(*sources, format=format))
+
+    @classmethod
+    def of(cls, documents: Iterable[Document]) -> Corpus:
+        """Documents from memory, their texts cleaned. Raises InputError as `read` does; a place is a position, from 1.
+
+        >>> bees = Corpus.of([Document("1", "Bees"), Document("2", "Wasps")])
+        >>> len(bees), bees[-1].title, bees.ids
+        (2, 'Wasps', ['1', '2'])
+        """
+        records = enumerate(map(to_record, documents), 1)
+        checked = ((line, to_document(record, SHAPES["jsonl"], Place("documents", line))) for line, record in records)
+        return cls._build([("documents", checked)])
+
+    @classmethod
+    def from_dataset(cls, dataset: Any) -> Corpus:
+        """A split of a Hugging Face dataset, its columns named as in JSON lines or CSV; class labels give their names.
+
+        Raises InputError as `read` does; a place is a row, from 1.
+        """
+        if isinstance(dataset, dict):
+            raise InputError(f"the dataset has the splits {', '.join(dataset)}; give one of them")
+        return cls._build([("dataset", from_rows(enumerate(_with_names(dataset), 1), "dataset"))])
+
+    @classmethod
+    def open(cls, path: Path | str) -> Corpus:
+        """Open a saved corpus where it lies. Raises InputError when there is none."""
+        return cls(Path(path))
+
+    def save(self, path: Path | str) -> None:
+        """Write an `.arrow` file to `open` or `read` again. Raises TagwrightError when it cannot be written."""
+        with store.replace_file(path) as temporary:
+            self._file.copy(temporary)
+
+    @property
+    def ids(self) -> list[str]:
+        """The id of each document."""
+        return list(self._file.ids())
+
+    def take(self, positions: Iterable[int]) -> list[Document]:
+        """The documents at these positions, in this order; negative ones count from the end. Raises IndexError."""
+        rows = [range(len(self))[position] for position in positions]
+        taken: list[Document] = []
+        for _, run in groupby(enumerate(rows), key=lambda numbered: numbered[1] - numbered[0]):
+            consecutive = [row for _, row in run]
+            taken += self._file.documents(consecutive[0], consecutive[-1] + 1)
+        return taken
+
+    def __len__(self) -> int:
+        return len(self._file)
+
+    @overload
+    def __getitem__(self, position: int) -> Document: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Document]: ...
+    def __getitem__(self, position: int | slice) -> Document | list[Document]:
+        if isinstance(position, slice):
+            return self.take(range(*position.indices(len(self))))
+        return self.take([position])[0]
+
+    def __iter__(self) -> Iterator[Document]:
+        yield from self._file.documents(0, len(self))  # keeps the corpus, and so the file, as long as it runs
+
+    @classmethod
+    def _build(cls, sources: Iterable[tuple[str, Iterable[Located]]]) -> Corpus:
+        handle, name = tempfile.mkstemp(prefix="tagwright-", suffix=".arrow")
+        os.close(handle)
+        path, origins = Path(name), _Origins()
+        try:
+            with _writing(path):
+                arrow.write(origins.note(sources), path)
+            corpus = cls(path, temporary=True)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        if twins := corpus._first_twins():
+            raise origins.twins(*twins, corpus._file.id(twins[0]))
+        return corpus
+
+    def _first_twins(self) -> tuple[int, int] | None:
+        """The first two documents with the same id. Of a million ids the hashes stay in memory, not the texts."""
+        hashes = np.fromiter(map(hash, self._file.ids()), np.int64, len(self))
+        values, counts = np.unique(hashes, return_counts=True)
+        seen: dict[str, int] = {}
+        for position in np.flatnonzero(np.isin(hashes, values[counts > 1])).tolist():
+            earlier = seen.setdefault(self._file.id(position), position)
+            if earlier != position:
+                return earlier, position
+        return None
+
+
+class _Origins:
+    """Which file and line each document came from, in 8 bytes a document."""
+
+    def __init__(self) -> None:
+        self._files: list[str] = []
+        self._starts: list[int] = []
+        self._lines = array("q")
+
+    def note(self, sources: Iterable[tuple[str, Iterable[Located]]]) -> Iterator[Document]:
+        """The documents of all sources in turn, remembering where they come from."""
+        for file, documents in sources:
+            self._files.append(file)
+            self._starts.append(len(self._lines))
+            for line, document in documents:
+                self._lines.append(line)
+                yield document
+
+    def twins(self, first: int, second: int, id: str) -> InputError:  # noqa: A002
+        """The error to raise for two documents with this id."""
+        problem = f"the id {shown(id)} is also that of {self._place(first)}; every document needs its own"
+        return InputError(f"{self._place(second)}: {problem}")
+
+    def _place(self, position: int) -> str:
+        file, line = self._files[bisect_right(self._starts, position) - 1], self._lines[position]
+        return f"{file}:{line}" if line else file
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        problem = f"{path}: cannot be written ({error.strerror or error}); set TMPDIR to a folder with room"
+        raise TagwrightError(problem) from error
+
+
+def _with_names(dataset: Any) -> Iterator[Record]:
+    """The rows of a Hugging Face dataset, with the names of class labels for their numbers; -1 is no label."""
+    names = {column: _class_names(feature) for column, feature in (dataset.features or {}).items()}
+    for row in dataset:
+        yield {column: _named(value, names.get(column)) for column, value in row.items()}
+
+
+def _class_names(feature: Any) -> list[str] | None:
+    """The names of a ClassLabel, or of a list of them."""
+    found: list[str] | None = getattr(getattr(feature, "feature", feature), "names", None)
+    return found
+
+
+def _named(value: Any, names: list[str] | None) -> Any:
+    if names is None or value is None:
+        return value
+    return [names[number] for number in (value if isinstance(value, list) else [value]) if number >= 0]
+
+
+def _remove_after_use(path: Path, corpus: Corpus, file: arrow.MappedFile) -> None:
+    """Take the name of the file away now: what is mapped stays until it is not needed, however the process ends.
+
+    Windows removes no file that is mapped, so there it is removed with the corpus.
+    """
+    try:
+        path.unlink()
+    except PermissionError:
+        weakref.finalize(corpus, _discard, file, path)
+
+
+def _discard(file: arrow.MappedFile, path: Path) -> None:
+    file.close()
+    path.unlink()

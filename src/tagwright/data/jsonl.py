@@ -1,0 +1,32 @@
+"""JSON lines in, documents out, and back: the project's own shape, Annif's, XC's, MICoL's and FuTex's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from tagwright.data.lines import Place, json_lines, write_json_lines
+from tagwright.data.records import SHAPES, Flavour, Located, recognise, to_documents, to_record
+from tagwright.types import Document
+
+
+def read_jsonl(path: Path, flavour: Flavour | None = None) -> Iterator[Located]:
+    """One document a line, plain or gzip; the flavour follows from the keys of the first one unless it is given.
+
+    Raises InputError with path and line for what is not JSON, not UTF-8, or a field of a wrong type.
+    """
+    records = json_lines(path)
+    first = next(records, None)
+    if first is None:
+        return
+    shape = SHAPES[flavour] if flavour else recognise(first[1], Place(path, first[0]))
+    yield from to_documents(chain([first], records), shape, path)
+
+
+def write_jsonl(documents: Iterable[Document], path: Path | str) -> None:
+    """Write one document a line, gzip if the name ends in `.gz`; `path` changes only when all is written.
+
+    Raises TagwrightError when it cannot be written.
+    """
+    write_json_lines(map(to_record, documents), path)

@@ -1,0 +1,199 @@
+"""The meta-path language: an expression and the fields of the data in, a MetaPath out, or an error that points.
+
+    P->P          a document cites another            P<-P           is cited by another
+    P-A-P         two share an author                 P-customer-P   a field by its name
+    P->P<-P       two cite the same work              P<-P->P        the same work cites both
+    P-(A,A)-P     two different authors shared        P->(P,P)<-P    two different works cited by both
+    P-A-P->P      longer paths                        P-"mesh-id"-P  a name with signs in it
+
+P is a document. Any other name is a metadata field, or how only one field begins; A is author and V venue where the
+data have them. Short names of the published experiments (PRP, PAAP, ...) and P(AA)P are understood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
+
+from tagwright.types import ConfigError
+
+DOCUMENT = "P"
+"The node type of documents, and of works outside the corpus that documents refer to."
+
+EDGE_FIELDS = ("reference", "citation")
+"The metadata fields that are edges between documents; every other field is a node type."
+
+CITATION_PATHS = {
+    "PR": "P->P",
+    "RP": "P<-P",
+    "PRP": "P->P<-P",
+    "RPR": "P<-P->P",
+    "PRRP": "P->(P,P)<-P",
+    "RPPR": "P<-(P,P)->P",
+}
+"Short names of the published experiments, R being a reference; those over fields (PAP, PAVP) follow a rule."
+
+USUAL = {"A": "author", "V": "venue"}
+"What the papers' letters mean, whatever other fields begin with them."
+
+_FIELD_PATH = re.compile(r"P(\()?([A-OQ-Z]+)(?(1)\))P")
+_TOKEN = re.compile(r'\s*(?:(?P<link>->|<-|-)|(?P<sign>[(),])|"(?P<quoted>[^"]+)"|(?P<name>[^\s"(),<>-]+))')
+
+
+@dataclass(frozen=True, slots=True)
+class MetaPath:
+    """A meta-path or meta-graph (MICoL Def. 2.2 and 2.3) between two documents.
+
+    nodes: the node types along it, DOCUMENT or a field; several at one place are different nodes that all lie between
+    the same two documents. links: one of "->", "<-", "-" between each two places.
+    """
+
+    nodes: tuple[tuple[str, ...], ...]
+    links: tuple[str, ...]
+
+
+def parse(expression: str, fields: Sequence[str]) -> MetaPath:
+    """Read a meta-path over data that have these metadata fields.
+
+    Raises ConfigError, pointing at the character, when the expression is malformed or needs a field the data lack.
+
+    >>> parse("P-(A,V)-P", ["author", "venue"]).nodes
+    (('P',), ('author', 'venue'), ('P',))
+    >>> parse("PRP", ["reference"]).links
+    ('->', '<-')
+    """
+    return _Parser(_spelled_out(expression), fields).path()
+
+
+def possible(fields: Sequence[str]) -> list[str]:
+    """The ten meta-paths of MICoL (Table 4) that the fields allow, and P-field-P for every other field.
+
+    >>> possible(["venue", "tag"])
+    ['P-V-P', 'P-tag-P']
+    """
+    citing = list(CITATION_PATHS.values()) if set(fields) & set(EDGE_FIELDS) else []
+    author = ["P-A-P", "P-(A,A)-P"] if "author" in fields else []
+    venue = ["P-V-P"] if "venue" in fields else []
+    both = ["P-(A,V)-P"] if author and venue else []
+    others = [field for field in fields if field not in {"author", "venue", *EDGE_FIELDS}]
+    return citing + author + venue + both + [f"P-{_quoted(field)}-P" for field in others]
+
+
+def _quoted(name: str) -> str:
+    match = _TOKEN.fullmatch(name)
+    return name if match and match["name"] else f'"{name}"'
+
+
+def _spelled_out(expression: str) -> str:
+    expression = expression.strip()
+    if expression not in CITATION_PATHS and (match := _FIELD_PATH.fullmatch(expression)):
+        return f"P-({','.join(match[2])})-P"
+    return CITATION_PATHS.get(expression, expression)
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+
+
+class _Parser:
+    def __init__(self, expression: str, fields: Sequence[str]) -> None:
+        self.expression = expression
+        self.fields = fields
+        self.tokens = self._tokens()
+        self.position = 0
+
+    def path(self) -> MetaPath:
+        """Read place (link place)*."""
+        start = self._next_start()
+        nodes, links = [self._place()], list[str]()
+        if nodes[0] != (DOCUMENT,):
+            self._fail("a meta-path starts with a document, P", start)
+        while self.position < len(self.tokens):
+            token = self._take("link", "expected ->, <- or -")
+            start = self._next_start()
+            links.append(token.text)
+            nodes.append(self._place())
+            self._check_step(nodes[-2], token, nodes[-1])
+        if nodes[-1] != (DOCUMENT,) or not links:
+            self._fail("a meta-path ends with a document, P, as in P-A-P", start)
+        return MetaPath(tuple(nodes), tuple(links))
+
+    def _place(self) -> tuple[str, ...]:
+        """Read type | "(" type ("," type)* ")"."""
+        if not self._accept("("):
+            return (self._type(),)
+        types = [self._type()]
+        while self._accept(","):
+            types.append(self._type())
+        if not self._accept(")"):
+            self._fail('expected "," or ")"', self._next_start())
+        return tuple(types)
+
+    def _type(self) -> str:
+        token = self._take("name", "expected P or the name of a field")
+        name = token.text
+        if name == DOCUMENT:
+            return DOCUMENT
+        named = [field for field in (name, USUAL.get(name, name)) if field in self.fields]
+        found = named[:1] or [field for field in self.fields if field.casefold().startswith(name.casefold())]
+        if not found:
+            self._fail(f'no field starts with "{name}"; {self._data()}', token.start)
+        if len(found) > 1:
+            self._fail(f'"{name}" may be {" or ".join(found)}; write the one meant in full', token.start)
+        if found[0] in EDGE_FIELDS:
+            self._fail(f'{found[0]} joins documents: write -> for "cites" and <- for "is cited by"', token.start)
+        return found[0]
+
+    def _check_step(self, before: tuple[str, ...], link: _Token, after: tuple[str, ...]) -> None:
+        documents = [set(types) == {DOCUMENT} for types in (before, after)]
+        if len(before) > 1 and len(after) > 1:
+            self._fail("a bracket stands between two single P", link.start)
+        if any(DOCUMENT in types and len(set(types)) > 1 for types in (before, after)):
+            self._fail("P and a field cannot stand in one bracket", link.start)
+        if link.text == "-" and all(documents):
+            self._fail('between documents write -> for "cites" or <- for "is cited by"', link.start)
+        if link.text == "-" and not ((DOCUMENT,) in (before, after) and any(documents)):
+            self._fail("fields are joined only through a document, as in P-A-P-V-P", link.start)
+        if link.text != "-" and not all(documents):
+            self._fail(f'"{link.text}" joins documents; write - between P and a field', link.start)
+        if link.text != "-" and not set(EDGE_FIELDS) & set(self.fields):
+            self._fail(f"no reference or citation field; {self._data()}", link.start)
+
+    def _data(self) -> str:
+        if not self.fields:
+            return "the documents have no metadata, so no meta-path is possible"
+        return f"the documents have {', '.join(self.fields)}, which allow {', '.join(possible(self.fields))}"
+
+    def _tokens(self) -> list[_Token]:
+        tokens, end, text = list[_Token](), 0, self.expression
+        while end < len(text):
+            match = _TOKEN.match(text, end)
+            if match is None:
+                start = end + len(text[end:]) - len(text[end:].lstrip())
+                self._fail(f'unexpected "{text[start]}"', start)
+            kind = match.lastgroup or ""
+            tokens.append(_Token(kind, match[kind], match.start(kind)))
+            end = match.end()
+        return tokens
+
+    def _take(self, kind: str, expected: str) -> _Token:
+        token = self.tokens[self.position] if self.position < len(self.tokens) else None
+        if token is None or token.kind not in {kind, "quoted" if kind == "name" else kind}:
+            self._fail(expected, self._next_start())
+        self.position += 1
+        return token
+
+    def _accept(self, sign: str) -> bool:
+        found = self.position < len(self.tokens) and self.tokens[self.position][:2] == ("sign", sign)
+        self.position += found
+        return found
+
+    def _next_start(self) -> int:
+        return self.tokens[self.position].start if self.position < len(self.tokens) else len(self.expression)
+
+    def _fail(self, problem: str, start: int) -> NoReturn:
+        raise ConfigError(f'meta-path "{self.expression}", character {start + 1}: {problem}')

@@ -1,0 +1,380 @@
+"""The neighbours N_M(d) that a meta-path gives each document: listed, counted, drawn at random.
+
+In: the relations along a meta-path as sparse matrices. Out: arrays of document numbers. Work is done on batches of
+documents whose walks along the path fit into memory; nothing grows with the square of the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tagwright.types import ConfigError, InputError, Longs, Mask
+
+Rows: TypeAlias = Any
+"A scipy CSR array of ones, column numbers sorted in each row; scipy has no types."
+
+BATCH = 1 << 22
+"Walks that are followed at once: about 100 MB."
+LISTED = 4096
+"A document with at most this many walks has its neighbours listed; beyond, they are drawn by rejection first."
+PART = 1024
+"Documents that are tried at once when few are asked for."
+ROUNDS = 64
+"Proposals per document before its neighbours are listed after all: few walks then end in a neighbour, or none."
+
+
+class Relation(NamedTuple):
+    """The edges from one node type to another: forward (from, to) and backward (to, from)."""
+
+    forward: Rows
+    backward: Rows
+
+    @classmethod
+    def of(cls, sources: NDArray[np.integer], targets: NDArray[np.integer], shape: tuple[int, int]) -> Relation:
+        """Edges given by their ends; an edge given twice is one edge."""
+        forward = sparse.csr_array((np.ones(len(sources), np.int32), (sources, targets)), shape)
+        forward.sum_duplicates()
+        forward.data[:] = 1
+        return cls(forward, forward.T.tocsr())
+
+    @property
+    def reverse(self) -> Relation:
+        """The same edges walked the other way."""
+        return Relation(self.backward, self.forward)
+
+    @property
+    def ends(self) -> int:
+        """The number of nodes that a step may end in."""
+        return int(self.forward.shape[1])
+
+    def into(self, count: int) -> Relation:
+        """Only the edges to the first `count` nodes."""
+        return self if count == self.ends else Relation(self.forward[:, :count], self.backward[:count])
+
+    def after(self, rows: Rows) -> Rows:
+        """The nodes reached by one step from each row of nodes."""
+        return _as_ones(rows @ self.forward)
+
+    def walks(self, onward: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Per node the sum of `onward` over the nodes one step away."""
+        return np.asarray(self.forward @ onward)
+
+
+class Branch(NamedTuple):
+    """A node type of a bracket: at least `times` different nodes lie one step there and one step back."""
+
+    there: Relation
+    back: Relation
+    times: int
+
+    @property
+    def walks(self) -> int:
+        """Walks there and back over the whole network."""
+        return int(np.diff(self.there.backward.indptr).astype(np.int64) @ np.diff(self.back.forward.indptr))
+
+    def shared(self, starts: Longs, ends: Longs) -> Longs:
+        """How many nodes lie between starts[i] and ends[i]."""
+        return _common(self.there.forward[starts], self.back.backward[ends])
+
+
+class Bracket(NamedTuple):
+    """The part of a meta-graph between two documents that several nodes join at once, cheapest branch first."""
+
+    branches: Sequence[Branch]
+
+    @classmethod
+    def of(cls, branches: Sequence[Branch]) -> Bracket:
+        """Sort the branches, so that those with hubs only check what the others found."""
+        return cls(sorted(branches, key=lambda branch: branch.walks))
+
+    @property
+    def ends(self) -> int:
+        """The number of documents that it may end in."""
+        return self.branches[0].back.ends
+
+    def into(self, count: int) -> Bracket:
+        """Ending in the first `count` documents."""
+        return Bracket([branch._replace(back=branch.back.into(count)) for branch in self.branches])
+
+    def after(self, rows: Rows) -> Rows:
+        """The documents reached through the bracket from each row of documents."""
+        seen, places = np.unique(rows.indices, return_inverse=True)
+        renamed = sparse.csr_array((rows.data, places, rows.indptr), (rows.shape[0], len(seen)))
+        return _as_ones(renamed @ self._rows(seen))
+
+    def _rows(self, documents: Longs) -> Rows:
+        first, *others = self.branches
+        there = first.there.forward[documents]
+        there = _keep(there, np.repeat(self._able(documents), np.diff(there.indptr)))
+        counts = there @ first.back.forward
+        kept = _keep(counts, counts.data >= first.times)
+        for branch in others:
+            starts = np.repeat(documents, np.diff(kept.indptr))
+            kept = _keep(kept, branch.shared(starts, kept.indices) >= branch.times)
+        return kept
+
+    def walks(self, onward: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Per document the sum of `onward` over the walks through the cheapest branch; 0 where nodes are too few."""
+        there, back, _ = self.branches[0]
+        able = self._able(np.arange(there.forward.shape[0]))
+        return np.where(able, there.walks(back.walks(onward)), 0.0)
+
+    def _able(self, documents: Longs) -> Mask:
+        """Which documents have nodes enough for every branch."""
+        able = np.ones(len(documents), np.bool_)
+        for branch in self.branches:
+            indptr = branch.there.forward.indptr
+            able &= indptr[documents + 1] - indptr[documents] >= branch.times
+        return able
+
+
+class Neighbours:
+    """N_M(d) of every document d (MICoL Def. 2.4): the documents a meta-path joins it with, itself never among them.
+
+    A sequence of sorted arrays of document numbers, worked out when asked for. The two ends of a path differ, and so
+    do the nodes of a bracket; apart from that a longer path may pass a node again, as path instances of networks do.
+    """
+
+    def __init__(
+        self,
+        expression: str,
+        documents: int,
+        works: int,
+        legs: Sequence[Relation | Bracket],
+        alternatives: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        self.expression = expression
+        self._alternatives = alternatives
+        self._documents = documents
+        self._works = works
+        self._legs = legs
+        # A neighbour is drawn by its last step, from the nodes before that step. A bracket after other legs would
+        # have to be checked against several documents at once: there, neighbours are always listed.
+        last = legs[-1]
+        self._branches = last.branches if isinstance(last, Bracket) else ()
+        self._last = last.branches[0].back if isinstance(last, Bracket) else last
+        self._listed_only = bool(self._branches) and len(legs) > 1
+        self._before = [self._branches[0].there] if self._branches else legs[:-1]
+
+    def __len__(self) -> int:
+        return self._documents
+
+    def __getitem__(self, document: int) -> Longs:
+        """The neighbours of one document, sorted."""
+        if not -len(self) <= document < len(self):
+            raise IndexError(f"document {document} of {len(self)}")
+        return _longs(self._list(np.array([document % len(self)])).indices)
+
+    def __iter__(self) -> Iterator[Longs]:
+        for rows in self._listed(np.arange(len(self))):
+            yield from np.split(_longs(rows.indices), rows.indptr[1:-1])
+
+    def sizes(self, documents: Longs) -> Longs:
+        """|N_M(d)| of each of these documents."""
+        return _joined([np.diff(rows.indptr) for rows in self._listed(documents)])
+
+    @cached_property
+    def has_neighbour(self) -> Mask:
+        """(documents,) whether N_M(d) is not empty."""
+        return self.draw(np.arange(len(self)), np.random.default_rng(0)) >= 0
+
+    def any(self) -> bool:
+        """Whether the meta-path joins two documents at all."""
+        rng, pool = np.random.default_rng(0), np.flatnonzero(self.walks)
+        parts = np.split(pool, np.arange(PART, len(pool), PART))
+        return any((self.draw(part, rng) >= 0).any() for part in parts)
+
+    @cached_property
+    def walks(self) -> NDArray[np.float64]:
+        """(documents,) the steps that listing N_M(d) takes; 0 only where it is empty."""
+        return self._steps(self._legs)
+
+    def joins(self, documents: Longs, others: Longs) -> Mask:
+        """Whether others[i] is a neighbour of documents[i]."""
+        found = np.zeros(len(documents), np.bool_)
+        for batch in _batches((self.walks if self._listed_only else self._walks_before)[documents]):
+            starts, ends = documents[batch], others[batch]
+            if self._listed_only:
+                found[batch] = _common(self._list(starts), _singles(ends, len(self))) > 0
+            else:
+                found[batch] = self._ways(self._reach(starts, self._before), starts, ends) > 0
+        return found
+
+    def draw(self, documents: Longs, rng: np.random.Generator) -> Longs:
+        """One neighbour of each of these documents, uniform over N_M(d) (MICoL Eq. 15); -1 where there is none."""
+        drawn = np.full(len(documents), -1)
+        if not self._listed_only:
+            many = np.flatnonzero(self.walks[documents] > LISTED)
+            drawn[many] = _joined([self._draw_by_rejection(part, rng) for part in self._parts(documents[many])])
+        rest = np.flatnonzero(drawn < 0)
+        drawn[rest] = _joined([_pick(rows, rng) for rows in self._listed(documents[rest])])
+        return drawn
+
+    def draw_by_value(self, documents: Longs, rng: np.random.Generator) -> Longs:
+        """One neighbour of each of these documents, not uniform: hubs weigh less; -1 where there is none.
+
+        The node before the last step is drawn first, all that lead to another document alike, and one of its documents
+        second. Raises ConfigError when the meta-path ends with a bracket, which takes several nodes at once.
+        """
+        if self._branches:
+            raise ConfigError(
+                f'meta-path "{self.expression}": by_value draws one value at a time; use a path without ()'
+            )
+        return _joined([self._draw_one_value(part, rng) for part in self._parts(documents)])
+
+    def sample(self, count: int, *, seed: int = 0, epoch: int = 0, by_value: bool = False) -> tuple[Longs, Longs]:
+        """Draw documents that have a neighbour, and one neighbour d+ of each (MICoL A.3.1): two arrays (count,).
+
+        No document comes twice before all have come once. The same seed and epoch give the same pairs. by_value draws
+        d+ by `draw_by_value` in place of `draw`. Raises InputError when the meta-path joins no two documents.
+        """
+        rng = np.random.default_rng((seed, epoch))
+        draw = self.draw_by_value if by_value else self.draw
+        pool, pairs, missing = np.flatnonzero(self.walks), list[tuple[Longs, Longs]](), count
+        while missing > 0 and len(pool):
+            order, passed = rng.permutation(pool), len(pairs)
+            for part in np.array_split(order, -(-len(order) // max(count, PART))):
+                drawn = draw(part, rng)
+                pairs.append((part[drawn >= 0], drawn[drawn >= 0]))
+                missing -= len(pairs[-1][0])
+                if missing <= 0:
+                    break
+            pool = np.sort(_joined([documents for documents, _ in pairs[passed:]]))
+        if missing > 0:
+            others = ", ".join(self._alternatives())
+            remedy = f"these do join some: {others}" if others else "nor does any other usual meta-path"
+            raise InputError(f'meta-path "{self.expression}" joins no two of the {len(self)} documents; {remedy}')
+        return _joined([documents for documents, _ in pairs])[:count], _joined([drawn for _, drawn in pairs])[:count]
+
+    def _draw_by_rejection(self, documents: Longs, rng: np.random.Generator) -> Longs:
+        """Draw a walk, each alike, and take its end with one chance in the number of walks to it: all ends alike."""
+        before, last = self._reach(documents, self._before), self._last.forward
+        starts = last.indptr[before.indices]
+        lottery = _Lottery(before.indptr, last.indptr[before.indices + 1] - starts)
+        drawn, pending = np.full(len(documents), -1), np.flatnonzero(lottery.tickets)
+        for _ in range(ROUNDS):
+            if not len(pending):
+                break
+            entries, offsets = lottery.draw(pending, rng)
+            ends = last.indices[starts[entries] + offsets]
+            ways = self._ways(before[pending], documents[pending], ends)
+            taken = (ways > 0) & (rng.integers(0, np.maximum(ways, 1)) == 0)
+            drawn[pending[taken]] = ends[taken]
+            pending = pending[~taken]
+        return drawn
+
+    def _draw_one_value(self, documents: Longs, rng: np.random.Generator) -> Longs:
+        before, last = self._reach(documents, self._before), self._last.forward
+        starts, stops = last.indptr[before.indices], last.indptr[before.indices + 1]
+        some = np.flatnonzero(stops > starts)
+        own = np.repeat(documents, np.diff(before.indptr))[some]
+        leads = np.zeros(len(starts), np.int64)
+        leads[some] = (last.indices[starts[some]] != own) | (last.indices[stops[some] - 1] != own)
+        lottery = _Lottery(before.indptr, leads)
+        drawn, pending = np.full(len(documents), -1), np.flatnonzero(lottery.tickets)
+        entries, _ = lottery.draw(pending, rng)
+        while len(pending):
+            drawn[pending] = last.indices[rng.integers(starts[entries], stops[entries])]
+            again = drawn[pending] == documents[pending]
+            pending, entries = pending[again], entries[again]
+        return drawn
+
+    def _ways(self, before: Rows, documents: Longs, ends: Longs) -> Longs:
+        """From how many nodes of row before[i] the last step leads to ends[i]; 0 where that is no neighbour."""
+        ways = _common(before, self._last.backward[ends])
+        ways[ends == documents] = 0
+        for place, branch in enumerate(self._branches):
+            ways[(branch.shared(documents, ends) if place else ways) < branch.times] = 0
+        return ways
+
+    def _listed(self, documents: Longs) -> Iterator[Rows]:
+        for batch in _batches(self.walks[documents]):
+            yield self._list(documents[batch])
+
+    def _list(self, documents: Longs) -> Rows:
+        rows = self._reach(documents, self._legs)
+        return _keep(rows, rows.indices != np.repeat(documents, np.diff(rows.indptr)))
+
+    def _reach(self, documents: Longs, legs: Sequence[Relation | Bracket]) -> Rows:
+        rows = _singles(documents, self._works)
+        for leg in legs:
+            rows = leg.after(rows)
+        return rows
+
+    def _parts(self, documents: Longs) -> Iterator[Longs]:
+        for batch in _batches(self._walks_before[documents]):
+            yield documents[batch]
+
+    @cached_property
+    def _walks_before(self) -> NDArray[np.float64]:
+        return self._steps(self._before) + 1
+
+    def _steps(self, legs: Sequence[Relation | Bracket]) -> NDArray[np.float64]:
+        onward = np.zeros(legs[-1].ends if legs else len(self))
+        for leg in reversed(legs):
+            onward = leg.walks(onward + 1)
+        return np.asarray(onward[: len(self)])
+
+
+class _Lottery:
+    """Tickets on the entries of sparse rows: every ticket of a row is drawn with the same chance."""
+
+    def __init__(self, indptr: NDArray[np.integer], tickets: NDArray[np.integer]) -> None:
+        self._before = np.concatenate([np.zeros(1, np.int64), np.cumsum(tickets, dtype=np.int64)])
+        self._first = self._before[indptr[:-1]]
+        self.tickets = self._before[indptr[1:]] - self._first
+
+    def draw(self, rows: Longs, rng: np.random.Generator) -> tuple[Longs, Longs]:
+        """An entry of each of these rows, and which of the entry's tickets it was."""
+        ticket = self._first[rows] + rng.integers(0, self.tickets[rows])
+        entries = np.searchsorted(self._before, ticket, side="right") - 1
+        return entries, ticket - self._before[entries]
+
+
+def _batches(walks: NDArray[np.float64]) -> Iterator[Longs]:
+    """Cut positions into runs of about BATCH walks; a position with more is a run of its own or ends one."""
+    turns = np.flatnonzero(np.diff(np.cumsum(walks) // BATCH)) + 1
+    return (batch for batch in np.split(np.arange(len(walks)), turns) if len(batch))
+
+
+def _pick(rows: Rows, rng: np.random.Generator) -> Longs:
+    lottery = _Lottery(rows.indptr, np.ones(len(rows.indices), np.int64))
+    drawn, some = np.full(rows.shape[0], -1), np.flatnonzero(lottery.tickets)
+    drawn[some] = rows.indices[lottery.draw(some, rng)[0]]
+    return drawn
+
+
+def _singles(nodes: Longs, width: int) -> Rows:
+    """One node per row."""
+    return sparse.csr_array((np.ones(len(nodes), np.int32), nodes, np.arange(len(nodes) + 1)), (len(nodes), width))
+
+
+def _keep(rows: Rows, mask: Mask) -> Rows:
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
+    kept = (np.ones(before[-1], np.int32), rows.indices[mask], before[rows.indptr])
+    return sparse.csr_array(kept, rows.shape)
+
+
+def _as_ones(rows: Rows) -> Rows:
+    rows.data = np.ones(len(rows.indices), np.int32)
+    rows.sort_indices()
+    return rows
+
+
+def _common(left: Rows, right: Rows) -> Longs:
+    """The number of columns that row i of both has."""
+    return _longs(left.multiply(right).sum(axis=1))
+
+
+def _longs(numbers: Any) -> Longs:
+    return np.asarray(numbers, np.int64)
+
+
+def _joined(parts: Sequence[NDArray[np.integer]]) -> Longs:
+    return np.concatenate([np.zeros(0, np.int64), *parts])

@@ -1,0 +1,132 @@
+"""TSV, CSV, Parquet and Arrow files in, documents out. A row is a record; its columns are named as in JSON lines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import TypeAlias
+
+from tagwright.data import arrow
+from tagwright.data.lines import Place, csv_rows, shown, tsv_rows
+from tagwright.data.records import Located, Record, recognise, to_documents
+from tagwright.types import InputError
+
+_Row: TypeAlias = tuple[int, Sequence[str]]
+
+
+def read_tsv(path: Path) -> Iterator[Located]:
+    """Tab-separated text, nothing quoted, plain or gzip.
+
+    With a header, the columns of `read_csv`. Without one, Annif's short texts: the text, a tab, and the label ids,
+    as `<uri>`s or parted by blanks, tabs, `;` or `|`; a line without tab has no labels; the id is the number of the
+    line. Raises InputError with path and line.
+    """
+    rows = tsv_rows(path)
+    first = next(rows, None)
+    if first is None:
+        return
+    if _is_header(first[1]):
+        yield from _with_header(first, rows, path)
+    else:
+        yield from from_rows(((line, _short_text(cells)) for line, cells in chain([first], rows)), path)
+
+
+def read_csv(path: Path) -> Iterator[Located]:
+    """Comma- or semicolon-separated text with a header, plain or gzip.
+
+    Columns: id (without one, the number of the line), title, abstract or text, labels (ids parted by `;` or `|`),
+    or Annif's document_id, text, subject_uris. Any other column is metadata. Raises InputError with path and line.
+    """
+    rows = csv_rows(path)
+    first = next(rows, None)
+    if first is None:
+        return
+    if not _is_header(first[1]):
+        got = shown(", ".join(first[1]))
+        raise InputError(f"the first line is {got}, expected the names of columns: id, title, text, labels", path, 1)
+    yield from _with_header(first, rows, path)
+
+
+def read_parquet(path: Path) -> Iterator[Located]:
+    """The columns of `read_csv` or of the JSON lines shape; labels as text or list. Places are rows, from 1.
+
+    Raises InputError with path and row.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            batches = file.iter_batches(batch_size=arrow.MAX_ROWS)
+            rows = (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="lossy"))
+            yield from from_rows(enumerate(rows, 1), path)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise InputError(f"is no Parquet file, or a damaged one ({arrow.first_line(error)})", path) from None
+
+
+def read_arrow(path: Path) -> Iterator[Located]:
+    """A corpus that `Corpus.save` wrote. Places are rows, from 1. Raises InputError with path."""
+    file = arrow.MappedFile(path)
+    try:
+        file.validate()
+        yield from enumerate(file.documents(0, len(file)), 1)
+    except ValueError as error:
+        raise InputError(f"is a damaged saved corpus ({arrow.first_line(error)})", path) from None
+    finally:
+        file.close()
+
+
+def from_rows(rows: Iterable[tuple[int, Record]], path: Path | str) -> Iterator[Located]:
+    """Documents of the rows of a table, which all have the same columns. Labels may be one text, parted by `;` or `|`.
+
+    Without a column for it the id is the number of the row. Raises InputError with path and row.
+    """
+    rows = iter(rows)
+    first = next(rows, None)
+    if first is None:
+        return
+    shape = recognise(first[1], Place(path, first[0]))
+    shape = replace(shape, numbered=shape.id not in first[1])
+    parted = ((line, _labels_parted(row, shape.labels)) for line, row in chain([first], rows))
+    yield from to_documents(parted, shape, path)
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    return not {"title", "abstract", "text"}.isdisjoint(cell.strip().lower() for cell in cells)
+
+
+def _with_header(header: _Row, rows: Iterable[_Row], path: Path) -> Iterator[Located]:
+    columns = [cell.strip().lower() or f"column {number}" for number, cell in enumerate(header[1], 1)]
+    if len(set(columns)) < len(columns):
+        twice = next(column for column in columns if columns.count(column) > 1)
+        raise InputError(f"two columns are named {shown(twice)}; name each column once", path, header[0])
+    yield from from_rows(_records(columns, rows, path), path)
+
+
+def _records(columns: Sequence[str], rows: Iterable[_Row], path: Path) -> Iterator[tuple[int, Record]]:
+    for line, cells in rows:
+        if len(cells) != len(columns):
+            problem = f"has {len(cells)} columns, expected {len(columns)} as in the header ({', '.join(columns)})"
+            raise InputError(problem, path, line)
+        yield line, dict(zip(columns, cells, strict=True))
+
+
+def _short_text(cells: Sequence[str]) -> Record:
+    labels = " ".join(cells[1:])
+    return {
+        "text": cells[0],
+        "labels": _uris(labels) or re.split(r"[;|]" if re.search(r"[;|]", labels) else r"\s+", labels),
+    }
+
+
+def _labels_parted(row: Record, key: str) -> Record:
+    labels = row.get(key)
+    return {**row, key: _uris(labels) or re.split(r"[;|]", labels)} if isinstance(labels, str) else row
+
+
+def _uris(text: str) -> list[str]:
+    """What stands between angle brackets; Annif writes `<uri> <uri>`, and a URI may hold `;` and `|`."""
+    return re.findall(r"<([^<>\s]+)>", text) if text.lstrip().startswith("<") else []

@@ -1,0 +1,319 @@
+"""Rankings and gold labels in, one float64 per document out: each measure is one formula.
+
+What the measures share is computed once: `Hits` says which ranks are right, `Gains` what they earn where a rare label
+counts more than a common one. A measure at k looks at the first k ranks and divides by what k ranks could have
+brought, so a document with fewer suggestions gains nothing by it. A document without gold labels scores 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.types import InputError, Longs, Mask, Run
+
+Doubles: TypeAlias = NDArray[np.float64]
+_Values = TypeVar("_Values", bound="NDArray[Any]")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Which of the first ranks hold a gold label.
+
+    right: (documents, depth), false beyond the last suggestion. gold: (documents,) how many gold labels there are.
+    """
+
+    right: Mask
+    gold: Longs
+
+    @classmethod
+    def of(cls, run: Run, gold: Run, depth: int) -> Hits:
+        """Look the first `depth` suggestions up among the gold labels.
+
+        >>> Hits.of(Run.from_rows([{4: 0.9, 1: 0.8, 2: 0.7}, {3: 0.5}]), Run.from_rows([[2, 4], [1]]), 3).right.tolist()
+        [[True, False, True], [False, False, False]]
+        """
+        top = run.top(depth)
+        return cls(_by_rank(top, is_gold(top, gold), depth), np.diff(gold.indptr))
+
+    def first(self, k: int) -> Mask:
+        """(documents, k) the first k ranks."""
+        return _first(self.right, k)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gains:
+    """What the first ranks earn when a right label earns a reward of its own, and the most they could earn.
+
+    earned: (documents, depth) the reward of a right label, 0 for a wrong or missing one.
+    best: (documents, depth) the rewards of the gold labels, greatest first, then 0.
+    """
+
+    earned: Doubles
+    best: Doubles
+
+    @classmethod
+    def of(cls, run: Run, gold: Run, reward: Doubles, depth: int) -> Gains:
+        """reward: (labels,), positive, for every label that is suggested or gold.
+
+        >>> gains = Gains.of(Run.from_rows([{1: 0.9, 0: 0.8}]), Run.from_rows([[0, 2]]), np.array([5.0, 1.0, 8.0]), 2)
+        >>> gains.earned.tolist(), gains.best.tolist()
+        ([[0.0, 5.0]], [[8.0, 5.0]])
+        """
+        top, ideal = run.top(depth), gold.rescored(reward[gold.labels]).top(depth)
+        earned = np.where(is_gold(top, gold), reward[top.labels], 0.0)
+        return cls(_by_rank(top, earned, depth), _by_rank(ideal, reward[ideal.labels], depth))
+
+    def first(self, k: int) -> tuple[Doubles, Doubles]:
+        """(documents, k) twice: earned and best at the first k ranks."""
+        return _first(self.earned, k), _first(self.best, k)
+
+
+def precision(hits: Hits, k: int) -> Doubles:
+    """P@k: the share of the first k ranks that is right (MACLR Eq. 5, FuTex Eq. 12).
+
+    Right, wrong, and no third suggestion: one of two, one of three.
+
+    >>> hits = Hits(np.array([[True, False, False]]), np.array([4]))
+    >>> precision(hits, 2).tolist(), precision(hits, 3).round(4).tolist()
+    ([0.5], [0.3333])
+    """
+    return np.asarray(hits.first(k).mean(axis=1), np.float64)
+
+
+def recall(hits: Hits, k: int) -> Doubles:
+    """R@k: the share of the gold labels that stands in the first k ranks (MACLR Eq. 5).
+
+    >>> recall(Hits(np.array([[True, False, True]]), np.array([4])), 3).tolist()
+    [0.5]
+    """
+    return _ratio(hits.first(k).sum(axis=1), hits.gold)
+
+
+def success(hits: Hits, k: int) -> Doubles:
+    """success@k: 1 when any of the first k ranks is right; success@1 is P@1.
+
+    >>> success(Hits(np.array([[False, True], [False, False]]), np.array([1, 1])), 2).tolist()
+    [1.0, 0.0]
+    """
+    return np.asarray(hits.first(k).any(axis=1), np.float64)
+
+
+def ndcg(hits: Hits, k: int) -> Doubles:
+    """nDCG@k: a right label at rank i counts 1 / log2(i + 1), over the best order of the gold labels (FuTex Eq. 12).
+
+    Two gold labels at ranks 1 and 3: (1 + 1/2) / (1 + 1/log2(3)) = 1.5 / 1.63093.
+
+    >>> ndcg(Hits(np.array([[True, False, True]]), np.array([2])), 3).round(4).tolist()
+    [0.9197]
+    """
+    best = np.concatenate([[0.0], np.cumsum(_discount(k))])[np.minimum(hits.gold, k)]
+    return _ratio(hits.first(k) @ _discount(k), best)
+
+
+def inverse_propensity(counts: Longs, documents: int, a: float = 0.55, b: float = 1.5) -> Doubles:
+    """The reward 1/p of a label with these training documents: 1 + C (count + B)^-A, C = (ln N - 1)(B + 1)^A.
+
+    Jain et al. 2016; FuTex Eq. 13. counts: (labels,) training documents of each label; documents: N, all of them.
+    Raises InputError for fewer than 3 training documents, where a common label would earn more than a rare one.
+
+    With one training document the two powers cancel and the reward is ln N: ln 1000 = 6.9078.
+
+    >>> inverse_propensity(np.array([1]), 1000).round(4).tolist()
+    [6.9078]
+    """
+    if documents < 3:
+        raise InputError(f"{documents} training documents, expected at least 3 to estimate how rare a label is")
+    rarity = (np.log(documents) - 1) * (b + 1) ** a
+    return np.asarray(1 + rarity * (counts + b) ** -a, np.float64)
+
+
+def psp(gains: Gains, k: int) -> tuple[Doubles, Doubles]:
+    """PSP@k, micro: earned and best sums per document; PSP@k is the ratio of their totals over all documents.
+
+    Jain et al. 2016, FuTex Eq. 13, divided by the greatest possible value as all the papers do.
+
+    A label worth 1 is found, one worth 3 missed: at most 3 with one rank, 4 with two.
+
+    >>> gains = Gains(np.array([[1.0, 0.0]]), np.array([[3.0, 1.0]]))
+    >>> psp(gains, 1), psp(gains, 2)
+    ((array([1.]), array([3.])), (array([1.]), array([4.])))
+    """
+    earned, best = gains.first(k)
+    return earned.sum(axis=1), best.sum(axis=1)
+
+
+def psndcg(gains: Gains, k: int) -> tuple[Doubles, Doubles]:
+    """PSnDCG@k, micro: like `psp`, a label at rank i counting 1 / log2(i + 1) of its reward (FuTex Eq. 13).
+
+    Found at rank 3, where it counts half, a label worth 4 earns 2 of 4.
+
+    >>> psndcg(Gains(np.array([[0.0, 0.0, 4.0]]), np.array([[4.0, 0.0, 0.0]])), 3)
+    (array([2.]), array([4.]))
+    """
+    earned, best = gains.first(k)
+    return earned @ _discount(k), best @ _discount(k)
+
+
+def macro_psp(gains: Gains, k: int) -> Doubles:
+    """macro-PSP@k: the ratio that `psp` takes over all documents, of each document by itself.
+
+    >>> macro_psp(Gains(np.array([[1.0, 0.0], [3.0, 0.0]]), np.array([[3.0, 1.0], [3.0, 0.0]])), 2).tolist()
+    [0.25, 1.0]
+    """
+    return _ratio(*psp(gains, k))
+
+
+def macro_psndcg(gains: Gains, k: int) -> Doubles:
+    """macro-PSnDCG@k: the ratio that `psndcg` takes over all documents, of each document by itself.
+
+    >>> macro_psndcg(Gains(np.array([[0.0, 0.0, 4.0]]), np.array([[4.0, 0.0, 0.0]])), 3).tolist()
+    [0.5]
+    """
+    return _ratio(*psndcg(gains, k))
+
+
+def raw_psp(gains: Gains, k: int) -> Doubles:
+    """raw-PSP@k: FuTex Eq. 13 as printed, not divided by the greatest possible value; it can exceed 1.
+
+    >>> raw_psp(Gains(np.array([[3.0, 0.0]]), np.array([[3.0, 1.0]])), 2).tolist()
+    [1.5]
+    """
+    return np.asarray(gains.first(k)[0].mean(axis=1), np.float64)
+
+
+def raw_psndcg(gains: Gains, k: int) -> Doubles:
+    """raw-PSnDCG@k: FuTex Eq. 13 as printed, divided by the best unweighted DCG only; it can exceed 1.
+
+    One gold label, worth 4, at rank 3: 4 / 2 over 1.
+
+    >>> raw_psndcg(Gains(np.array([[0.0, 0.0, 4.0]]), np.array([[4.0, 0.0, 0.0]])), 3).tolist()
+    [2.0]
+    """
+    earned, best = gains.first(k)
+    return _ratio(earned @ _discount(k), (best > 0) @ _discount(k))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contingency:
+    """The contingency table of every label (DEPL Table 2): tp, fp, fn, each (labels,)."""
+
+    tp: Longs
+    fp: Longs
+    fn: Longs
+
+    @classmethod
+    def of(cls, run: Run, gold: Run, labels: int, k: int) -> Contingency:
+        """Count each document's first k suggestions as its prediction. labels: size of the vocabulary.
+
+        >>> table = Contingency.of(Run.from_rows([[0], [0]]), Run.from_rows([[0], [1]]), labels=2, k=1)
+        >>> table.tp.tolist(), table.fp.tolist(), table.fn.tolist()
+        ([1, 0], [1, 0], [0, 1])
+        """
+        top = run.top(k)
+        tp = np.bincount(top.labels[is_gold(top, gold)], minlength=labels)
+        return cls(tp, label_counts(top, labels) - tp, label_counts(gold, labels) - tp)
+
+
+def f1(tp: NDArray[Any], fp: NDArray[Any], fn: NDArray[Any]) -> Doubles:
+    """F1 = 2 P R / (P + R), which is 2 tp / (2 tp + fp + fn); 0 where there is nothing to find and nothing found.
+
+    P = 1/2 and R = 1/3: 2 (1/6) / (5/6).
+
+    >>> f1(np.array([1, 0]), np.array([1, 0]), np.array([2, 0])).tolist()
+    [0.4, 0.0]
+    """
+    return _ratio(2 * tp, 2 * tp + fp + fn)
+
+
+def macro_f1(table: Contingency, among: Mask | None = None) -> float:
+    """macro-F1@k: the mean F1 of the labels that are gold for at least one document (Yang & Liu 1999; DEPL 5.2).
+
+    among: (labels,) count only these, such as the paper's labels with 1 to 9 training documents. The ranking is the
+    whole one all the same. A label that is suggested and never gold lowers no F1 but its own, which is not in the
+    mean, so that two runs are averaged over the same labels. 0 when no label counts.
+
+    F1 is 2/3 for the label found once too often, 0 for the missed one; the third is gold nowhere.
+
+    >>> macro_f1(Contingency(np.array([1, 0, 0]), np.array([1, 0, 7]), np.array([0, 1, 0]))) == (2 / 3 + 0) / 2
+    True
+    """
+    counted = table.tp + table.fn > 0
+    if among is not None:
+        counted &= among
+    values = f1(table.tp, table.fp, table.fn)[counted]
+    return float(values.mean()) if len(values) else 0.0
+
+
+def label_coverage(run: Run, labels: int, k: int) -> float:
+    """coverage@k: the share of the vocabulary that is among the first k suggestions of at least one document.
+
+    >>> label_coverage(Run.from_rows([{0: 0.9, 1: 0.8}, {0: 0.7}]), labels=4, k=1)
+    0.25
+    """
+    return len(np.unique(run.top(k).labels)) / labels
+
+
+def answered(run: Run) -> Doubles:
+    """answered: 1 for a document with at least one suggestion.
+
+    >>> answered(Run.from_rows([[3], []])).tolist()
+    [1.0, 0.0]
+    """
+    return (np.diff(run.indptr) > 0).astype(np.float64)
+
+
+def labelled(gold: Run) -> Mask:
+    """(documents,) true where there is a gold label; nothing can be said about the other documents.
+
+    >>> labelled(Run.from_rows([[3], []])).tolist()
+    [True, False]
+    """
+    return np.diff(gold.indptr) > 0
+
+
+def label_counts(run: Run, labels: int) -> Longs:
+    """(labels,) the number of documents each label stands at.
+
+    >>> label_counts(Run.from_rows([[0, 2], [2]]), 4).tolist()
+    [1, 0, 2, 0]
+    """
+    return np.bincount(run.labels, minlength=labels)
+
+
+def is_gold(run: Run, gold: Run) -> Mask:
+    """(suggestions,) true where the suggested label is a gold label of its document.
+
+    >>> is_gold(Run.from_rows([{1: 0.9, 0: 0.8}, [2]]), Run.from_rows([[0, 2], []])).tolist()
+    [False, True, False]
+    """
+    width = 1 + max(int(run.labels.max(initial=0)), int(gold.labels.max(initial=0)))
+    return np.isin(run.rows * width + run.labels, gold.rows * width + gold.labels)
+
+
+def _by_rank(run: Run, values: _Values, depth: int) -> _Values:
+    """(suggestions,) -> (documents, depth), zero after the last suggestion of a document."""
+    table = np.zeros((len(run), depth), values.dtype)
+    table[run.rows, run.ranks - 1] = values
+    return cast("_Values", table)
+
+
+def _first(table: _Values, k: int) -> _Values:
+    if not 1 <= k <= table.shape[1]:
+        raise ValueError(f"k is {k}, with {table.shape[1]} ranks looked up")
+    return cast("_Values", table[:, :k])
+
+
+def _discount(k: int) -> Doubles:
+    """(k,) what rank i counts, 1 / log2(i + 1)."""
+    discount: Doubles = 1 / np.log2(np.arange(2, k + 2))
+    return discount
+
+
+def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> Doubles:
+    """Part / whole, 0 where the whole is 0."""
+    ratio: Doubles = np.divide(part, whole, out=np.zeros(whole.shape), where=whole > 0)
+    return ratio

@@ -1,0 +1,159 @@
+"""Per-document numbers in, the measures under other weights of the documents out: intervals and randomisation.
+
+Every measure here is computed from sums over the documents. With a weight for each document the same sums give the
+measure on a bootstrap sample, or on the part of the documents that a randomisation test leaves with their system.
+Hundreds of samples are one matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from tagwright.evaluation.metrics import Doubles, f1, is_gold
+from tagwright.types import Mask, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A measure and its 95% interval, the documents being a sample of those that could have been scored."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Measures(Protocol):
+    """Measures of one run that are computed from sums over its documents."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the measures are called, such as P@5."""
+        ...
+
+    def sums(self, weights: Doubles) -> Doubles:
+        """(samples, documents) weights -> (samples, any number of) sums, linear in the weights."""
+        ...
+
+    def values(self, sums: Doubles) -> Doubles:
+        """(samples, sums) -> (samples, measures)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratios:
+    """Measures that are one sum over another; a mean over documents has 1 below the line for every document.
+
+    parts, wholes: (documents, measures).
+    """
+
+    names: tuple[str, ...]
+    parts: Doubles
+    wholes: Doubles
+
+    def sums(self, weights: Doubles) -> Doubles:
+        """(samples, 2 * measures): what stands above the line, then what stands below."""
+        return weights @ np.hstack([self.parts, self.wholes])
+
+    def values(self, sums: Doubles) -> Doubles:
+        """(samples, measures), 0 where there is nothing below the line."""
+        part, whole = np.split(sums, 2, axis=1)
+        return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MacroF1:
+    """macro-F1@k, as `metrics.macro_f1` defines it; a sample averages over the labels that are gold in it.
+
+    tallies: sparse (3 * gold labels, documents), 1 where the label is found, where it is suggested, where it is gold.
+    """
+
+    names: tuple[str, ...]
+    tallies: Any
+
+    @classmethod
+    def of(cls, name: str, run: Run, gold: Run, k: int, among: Mask | None = None) -> MacroF1:
+        """among: (labels,) the labels to average over, where not all."""
+        from scipy.sparse import csr_array, vstack
+
+        top = run.top(k)
+        counted = np.unique(gold.labels if among is None else gold.labels[among[gold.labels]])
+
+        def incidence(part: Run) -> Any:
+            part = part.keep(np.isin(part.labels, counted))
+            cells = np.searchsorted(counted, part.labels), part.rows
+            return csr_array((np.ones(len(part.labels)), cells), shape=(len(counted), len(part)))
+
+        parts = top.keep(is_gold(top, gold)), top, gold
+        return cls((name,), vstack([incidence(part) for part in parts], format="csr"))
+
+    def sums(self, weights: Doubles) -> Doubles:
+        """(samples, 3 * labels): how many documents each label is found at, suggested at, gold at."""
+        return np.asarray((self.tallies @ weights.T).T, np.float64)
+
+    def values(self, sums: Doubles) -> Doubles:
+        """(samples, 1), 0 when no label counts."""
+        found, suggested, gold = np.split(sums, 3, axis=1)
+        scores = f1(found, suggested - found, gold - found).sum(axis=1, keepdims=True)
+        return np.asarray(scores / np.maximum(1, (gold > 0).sum(axis=1, keepdims=True)), np.float64)
+
+
+def estimates(measures: Sequence[Measures], documents: int, samples: int, seed: int) -> dict[str, Estimate]:
+    """Each measure with its 95% bootstrap interval over the documents; the ends are not taken beyond 0 and 1."""
+    if not measures:
+        return {}
+    points = values(measures, np.ones((1, documents)))[0]
+    drawn = np.concatenate([values(measures, weights) for weights in bootstrap(documents, samples, seed)])
+    low, high = np.clip(interval(points, drawn), 0, np.maximum(1, drawn.max(axis=0)))
+    names = [name for part in measures for name in part.names]
+    return {name: Estimate(*map(float, row)) for name, *row in zip(names, points, low, high, strict=True)}
+
+
+def values(measures: Sequence[Measures], weights: Doubles) -> Doubles:
+    """(samples, documents) weights -> (samples, measures).
+
+    Rounded to 12 decimals: what stands behind is noise of the order of summation, and would make 1 miss 1.
+    """
+    found = np.hstack([part.values(part.sums(weights)) for part in measures])
+    return np.asarray(found.round(12), np.float64)
+
+
+def interval(points: Doubles, drawn: Doubles) -> Doubles:
+    """(measures,) and (samples, measures) -> (2, measures): the 2.5% and 97.5% percentiles, moved by the draws' bias.
+
+    The bias is the draws' mean minus the value. It matters for macro-F1: drawing documents anew leaves out a third of
+    the labels with a single one, and the labels that remain are easier. For means it is noise, and better without.
+
+    Of 0, 1, ..., 40 the percentiles are 1 and 39 and the mean is 20; the value is 18.
+
+    >>> interval(np.array([18.0]), np.arange(41.0)[:, None]).tolist()
+    [[-1.0], [37.0]]
+    """
+    bias = drawn.mean(axis=0) - points
+    return np.asarray((np.quantile(drawn, [0.025, 0.975], axis=0) - bias).round(12), np.float64)
+
+
+def bootstrap(documents: int, samples: int, seed: int) -> Iterator[Doubles]:
+    """Weights (some of the samples, documents): how often each document is drawn when as many are drawn anew."""
+    random = np.random.default_rng(seed)
+    for some in _batches(documents, samples):
+        drawn = random.integers(documents, size=(some, documents)) + documents * np.arange(some)[:, None]
+        counts = np.bincount(drawn.ravel(), minlength=some * documents)
+        yield counts.reshape(some, documents).astype(np.float64)
+
+
+def coins(documents: int, samples: int, seed: int) -> Iterator[Doubles]:
+    """Weights (some of the samples, documents): 1 or 0 with equal chance."""
+    random = np.random.default_rng(seed)
+    for some in _batches(documents, samples):
+        yield random.integers(2, size=(some, documents), dtype=np.int8).astype(np.float64)
+
+
+def _batches(documents: int, samples: int, cells: int = 1 << 20) -> Iterator[int]:
+    """Split the samples so that the weights of a batch take about 8 MB, whatever the number of documents."""
+    batch = max(1, cells // documents)
+    for start in range(0, samples, batch):
+        yield min(batch, samples - start)

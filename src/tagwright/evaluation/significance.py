@@ -1,0 +1,214 @@
+"""Two runs over the same documents in; for each measure their difference, its interval and p values out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagwright.evaluation.metrics import Doubles
+from tagwright.evaluation.resampling import (
+    Estimate,
+    MacroF1,
+    Measures,
+    Ratios,
+    bootstrap,
+    coins,
+    interval,
+    values,
+)
+from tagwright.evaluation.scores import Setting, check, panel
+from tagwright.types import Mask, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One measure of two runs. difference: a - b with its interval. p, adjusted: test -> p, before and after Holm.
+
+    The tests: randomisation for every measure, t for means over documents, mcnemar for P@1 and success@k.
+    """
+
+    a: float
+    b: float
+    difference: Estimate
+    p: Mapping[str, float]
+    adjusted: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two runs, a and b, measure by measure."""
+
+    documents: int
+    measures: Mapping[str, Difference]
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form: documents, and for each measure a, b, difference with interval, p, adjusted."""
+        return {"documents": self.documents, "measures": {name: asdict(row) for name, row in self.measures.items()}}
+
+
+def compare(
+    run_a: Run,
+    run_b: Run,
+    gold: Run,
+    *,
+    train: Run | None = None,
+    measures: Sequence[str] | None = None,
+    propensity: tuple[float, float] = (0.55, 1.5),
+    samples: int = 1000,
+    permutations: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Is a better than b, or is it chance? train, measures, propensity, samples as in `evaluate`.
+
+    permutations: how often the randomisation test exchanges the runs; macro-F1, slow to compute, takes a tenth.
+    Holm's correction is over all measures that a test is made for. Raises what `evaluate` raises.
+    """
+    check(gold, run_a, run_b)
+    setting = Setting.of([run_a, run_b, gold], measures, train, propensity)
+    a, b = panel(setting, run_a, gold), panel(setting, run_b, gold)
+    names = [name for part in a for name in part.names]
+    whole = np.ones((1, len(gold)))
+    points = values(a, whole)[0], values(b, whole)[0]
+    drawn = [values(a, weights) - values(b, weights) for weights in bootstrap(len(gold), samples, seed)]
+    low, high = interval(points[0] - points[1], np.concatenate(drawn))
+    tests = _tests(a, b, len(gold), permutations, seed)
+    adjusted = {test: holm(p) for test, p in tests.items()}
+    rows = zip(names, *points, points[0] - points[1], low, high, strict=True)
+    found = {
+        name: Difference(
+            float(in_a), float(in_b), Estimate(*map(float, estimate)), _of(name, tests), _of(name, adjusted)
+        )
+        for name, in_a, in_b, *estimate in rows
+    }
+    return Comparison(len(gold), {name: found[name] for name in setting.names})
+
+
+def paired_t(a: Doubles, b: Doubles) -> float:
+    """Two-sided p of the paired t-test: the mean difference over its standard error, n - 1 degrees of freedom.
+
+    a, b: (documents,). With fewer than two documents, or no difference anywhere, nothing can be said: 1.
+
+    Differences 1, 1, 0, 0: mean 1/2, standard deviation 1/sqrt(3), t = sqrt(3); with 3 degrees of freedom the
+    probability beyond +-t is 1 - (2 / pi)(atan(t / sqrt(3)) + (t / sqrt(3)) / (1 + t^2 / 3)) = 1/2 - 1/pi.
+
+    >>> round(paired_t(np.array([1.0, 1, 1, 0]), np.array([0.0, 0, 1, 0])) - (1 / 2 - 1 / math.pi), 9)
+    0.0
+    """
+    from scipy.special import stdtr
+
+    differences = a - b
+    if len(differences) < 2 or not differences.any():
+        return 1.0
+    error = differences.std(ddof=1) / math.sqrt(len(differences))
+    return 0.0 if error == 0 else float(2 * stdtr(len(differences) - 1, -abs(differences.mean()) / error))
+
+
+def mcnemar(a: Mask, b: Mask) -> float:
+    """Two-sided p of McNemar's exact test: of the documents where one run alone is right, is the split a fair coin's?
+
+    a, b: (documents,) right or wrong. Exact for any number of documents; 1 when the runs never differ.
+
+    Three documents against none: 2 (1/2)^3.
+
+    >>> mcnemar(np.array([True, True, True, False]), np.array([False, False, False, False]))
+    0.25
+    """
+    from scipy.special import bdtr
+
+    only_a, only_b = int((a & ~b).sum()), int((b & ~a).sum())
+    return min(1.0, float(2 * bdtr(min(only_a, only_b), only_a + only_b, 0.5)))
+
+
+def randomisation(a: Measures, b: Measures, documents: int, permutations: int, seed: int) -> Doubles:
+    """Two-sided p of each measure in the paired randomisation test (Fisher 1935; Smucker et al. 2007).
+
+    If the runs are equally good, it does not matter which of them a document's suggestions came from: exchange them
+    for a random half of the documents, and count how often the measures differ as much as they do. The measures are
+    computed anew each time, so that the test holds for ratios and macro-F1 as for means. The observed assignment
+    counts as one of the permutations, hence p is at least 1 / (permutations + 1).
+    """
+    whole = np.ones((1, documents))
+    total_a, total_b = a.sums(whole), b.sums(whole)
+    observed = np.abs(a.values(total_a) - b.values(total_b))
+    extreme = np.zeros(observed.shape[1])
+    for kept in coins(documents, permutations, seed):
+        moved = a.sums(kept) - b.sums(kept)
+        differences = a.values(total_b + moved) - b.values(total_a - moved)
+        extreme += (np.abs(differences) >= observed - 1e-12).sum(axis=0)
+    return (1 + extreme) / (1 + permutations)
+
+
+def z_test(scores: ArrayLike, fixed: float) -> float:
+    """Two-sided p of the Z-test of repeated scores against a fixed one (MICoL 4.2, FuTex 4.2).
+
+    scores: (repetitions,), of runs with several seeds, or of documents. z = (mean - fixed) / (deviation / sqrt(n)).
+    Raises ValueError for fewer than two scores.
+
+    Mean 3, deviation 1, three scores, against 3 - 1.96 / sqrt(3): z = 1.96, p = 0.05.
+
+    >>> round(z_test([2, 3, 4], 3 - 1.96 / math.sqrt(3)), 4)
+    0.05
+    """
+    sample = np.asarray(scores, np.float64)
+    if len(sample) < 2:
+        raise ValueError(f"{len(sample)} scores, expected at least 2 to see how they vary")
+    error, distance = sample.std(ddof=1) / math.sqrt(len(sample)), abs(sample.mean() - fixed)
+    if error == 0:
+        return 1.0 if distance == 0 else 0.0
+    return math.erfc(distance / error / math.sqrt(2))
+
+
+def holm(p: Mapping[str, float]) -> dict[str, float]:
+    """Holm's correction (1979): p values such that all at or below 0.05 are together wrong with chance 0.05 at most.
+
+    Three tests: the smallest times 3, the next times 2, the last times 1, and never below one before.
+
+    >>> holm({"x": 0.04, "y": 0.01, "z": 0.03})
+    {'x': 0.06, 'y': 0.03, 'z': 0.06}
+    """
+    adjusted, least = {}, 0.0
+    for rank, name in enumerate(sorted(p, key=lambda name: p[name])):
+        least = max(least, min(1.0, (len(p) - rank) * p[name]))
+        adjusted[name] = least
+    return {name: adjusted[name] for name in p}
+
+
+def _tests(
+    a: Sequence[Measures], b: Sequence[Measures], documents: int, permutations: int, seed: int
+) -> dict[str, dict[str, float]]:
+    """Test -> measure -> p."""
+    chance: dict[str, float] = {}
+    means: dict[str, tuple[Doubles, Doubles]] = {}
+    for part_a, part_b in zip(a, b, strict=True):
+        times = max(1, permutations // 10) if isinstance(part_a, MacroF1) else permutations
+        p = randomisation(part_a, part_b, documents, times, seed)
+        chance |= dict(zip(part_a.names, p.tolist(), strict=True))
+        if isinstance(part_a, Ratios) and isinstance(part_b, Ratios):
+            means |= _means(part_a, part_b)
+    return {
+        "randomisation": chance,
+        "t": {name: paired_t(*columns) for name, columns in means.items()},
+        "mcnemar": {
+            name: mcnemar(in_a > 0, in_b > 0)
+            for name, (in_a, in_b) in means.items()
+            if name == "P@1" or name.startswith("success@")
+        },
+    }
+
+
+def _means(a: Ratios, b: Ratios) -> dict[str, tuple[Doubles, Doubles]]:
+    """The measures that are means over documents: name -> the two runs' values, each (documents,)."""
+    return {
+        name: (a.parts[:, column], b.parts[:, column])
+        for column, name in enumerate(a.names)
+        if (a.wholes[:, column] == 1).all()
+    }
+
+
+def _of(name: str, tests: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    return {test: p[name] for test, p in tests.items() if name in p}

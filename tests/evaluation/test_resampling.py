@@ -1,0 +1,67 @@
+"""Intervals: against the normal approximation and another implementation."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tagwright.evaluation.metrics import Contingency, Doubles, macro_f1
+from tagwright.evaluation.resampling import MacroF1, Ratios, bootstrap, coins, estimates
+from tagwright.types import Run
+
+
+def ratios(part: Doubles, whole: Doubles) -> list[Ratios]:
+    return [Ratios(("ratio",), part[:, None], whole[:, None])]
+
+
+def test_interval_of_a_proportion_is_that_of_the_normal_approximation() -> None:
+    right = (np.arange(2000) < 600).astype(np.float64)
+    found = estimates(ratios(right, np.ones(2000)), 2000, samples=4000, seed=0)["ratio"]
+    half = 1.96 * math.sqrt(0.3 * 0.7 / 2000)
+    assert found.value == pytest.approx(0.3)
+    assert (found.low, found.high) == pytest.approx((0.3 - half, 0.3 + half), abs=0.002)
+
+
+def test_interval_of_a_ratio_of_sums_agrees_with_drawing_documents_with_replacement() -> None:
+    from scipy.stats import bootstrap as reference
+
+    random = np.random.default_rng(5)
+    whole = random.uniform(1, 9, 800)
+    part = whole * random.uniform(0, 1, 800)
+    low, high = reference(
+        (part, whole), lambda a, b, axis: a.sum(axis) / b.sum(axis), paired=True, method="percentile", rng=random
+    ).confidence_interval
+    found = estimates(ratios(part, whole), 800, samples=4000, seed=0)["ratio"]
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.1 * (high - low))
+
+
+def test_a_measure_that_is_one_everywhere_is_exactly_one() -> None:
+    found = estimates(ratios(np.full(999, 0.1), np.full(999, 0.1)), 999, samples=50, seed=0)["ratio"]
+    assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
+
+
+def test_macro_f1_is_that_of_the_contingency_table_and_lies_in_its_interval_when_labels_are_rare() -> None:
+    random = np.random.default_rng(2)
+    gold = Run.from_rows([[document, 500 + document % 7] for document in range(300)])
+    run = Run.from_rows(
+        [[document if random.random() < 0.5 else 400, 500 + int(random.integers(7))] for document in range(300)]
+    )
+    rare = np.arange(600) < 500
+    for among in (None, rare):
+        found = estimates([MacroF1.of("F", run, gold, 2, among)], 300, samples=300, seed=0)["F"]
+        assert found.value == pytest.approx(macro_f1(Contingency.of(run, gold, 600, 2), among))
+        assert found.low < found.value < found.high
+
+
+def test_macro_f1_over_no_label_is_zero() -> None:
+    run = Run.from_rows([[0], [1]])
+    found = estimates([MacroF1.of("F", run, run, 1, np.zeros(2, np.bool_))], 2, samples=5, seed=0)["F"]
+    assert (found.value, found.low, found.high) == (0, 0, 0)
+
+
+def test_weights_come_in_batches_that_add_up() -> None:
+    documents = 400_000
+    batches = list(bootstrap(documents, 5, seed=0))
+    assert [batch.shape for batch in batches] == [(2, documents), (2, documents), (1, documents)]
+    assert all((batch.sum(axis=1) == documents).all() for batch in batches)
+    assert set(np.unique(np.concatenate(list(coins(10, 7, seed=0))))) == {0, 1}

@@ -1,0 +1,153 @@
+"""Whole evaluations: which measures, which slices, what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tagwright.evaluation.metrics import inverse_propensity
+from tagwright.evaluation.resampling import Estimate
+from tagwright.evaluation.scores import Scores, evaluate, per_label
+from tagwright.types import ConfigError, InputError, Run
+
+GOLD = Run.from_rows([[0, 1], [2], [1, 3]])
+RUN = Run.from_rows([{0: 3.0, 2: 2.0, 1: 1.0}, {0: 2.0, 2: 1.0}, {}])
+# 0 is a head label (12 of 24 documents' labels), 1 torso (10), 2 tail (2), 3 unseen.
+TRAIN = Run.from_rows([*[[0]] * 12, *[[1]] * 10, *[[2]] * 2])
+
+
+def values(scores: Scores) -> dict[str, float]:
+    return {name: estimate.value for name, estimate in scores.measures.items()}
+
+
+def test_standard_measures_of_a_small_run() -> None:
+    found = values(evaluate(RUN, GOLD, samples=10))
+    assert " ".join(found) == "P@1 P@3 P@5 nDCG@3 nDCG@5 nDCG@10 R@10 R@20 R@100 macro-F1@5 answered"
+    assert found["P@1"] == pytest.approx(1 / 3)
+    assert found["P@3"] == pytest.approx((2 / 3 + 1 / 3) / 3)
+    assert found["R@10"] == pytest.approx((1 + 1 + 0) / 3)
+    # Label 0: tp 1, fp 1. Label 1: tp 1, fn 1. Label 2: tp 1, fp 1. Label 3: fn 1.
+    assert found["macro-F1@5"] == pytest.approx((2 / 3 + 2 / 3 + 2 / 3 + 0) / 4)
+    assert found["answered"] == pytest.approx(2 / 3)
+
+
+def test_training_labels_add_propensity_measures_and_macro_f1_of_the_tail() -> None:
+    found = values(evaluate(RUN, GOLD, train=TRAIN, samples=10))
+    reward = inverse_propensity(np.array([12, 10, 2, 0]), 24)
+    # First ranks: label 0 is right, label 0 is wrong, nothing. The best are 1, 2 and 3.
+    assert found["PSP@1"] == pytest.approx(reward[0] / (reward[1] + reward[2] + reward[3]))
+    assert found["macro-F1-tail@5"] == pytest.approx(2 / 3)
+
+
+def test_other_propensity_parameters_are_used() -> None:
+    found = values(evaluate(RUN, GOLD, train=TRAIN, measures=["PSP@1"], propensity=(0.5, 0.4), samples=10))
+    reward = inverse_propensity(np.array([12, 10, 2, 0]), 24, 0.5, 0.4)
+    assert found["PSP@1"] == pytest.approx(reward[0] / (reward[1] + reward[2] + reward[3]))
+
+
+def test_measures_are_chosen_by_name() -> None:
+    scores = evaluate(RUN, GOLD, train=TRAIN, measures=["success@2", "macro-F1@1", "raw-PSP@1"], samples=10)
+    assert list(scores.measures) == ["success@2", "macro-F1@1", "raw-PSP@1"]
+    assert scores.measures["success@2"].value == pytest.approx(2 / 3)
+
+
+def test_a_label_slice_keeps_its_labels_only_in_gold_and_suggestions() -> None:
+    slices = evaluate(RUN, GOLD, train=TRAIN, samples=10).slices
+    assert {name: part.documents for name, part in slices.items()} == {
+        "head": 1,  # the first document
+        "torso": 2,  # the first and the third
+        "tail": 1,  # the second, where label 2 comes first once label 0 is left out
+        "seen": 3,
+        "unseen": 1,
+    }
+    first = {name: part.measures["P@1"].value for name, part in slices.items()}
+    assert first == {"head": 1.0, "torso": 0.5, "tail": 1.0, "seen": pytest.approx(1 / 3), "unseen": 0.0}
+
+
+def test_slices_do_not_speak_of_macro_f1() -> None:
+    slices = evaluate(RUN, GOLD, train=TRAIN, samples=10).slices
+    assert "P@1" in slices["tail"].measures
+    assert not [name for name in slices["tail"].measures if "F1" in name]
+
+
+def test_macro_f1_alone_leaves_slices_that_only_count_documents() -> None:
+    scores = evaluate(RUN, GOLD, train=TRAIN, measures=["macro-F1@5"], samples=10)
+    assert scores.slices["tail"] == Scores(1, {})
+
+
+def test_lengths_of_other_documents_are_refused() -> None:
+    with pytest.raises(ValueError, match="2 lengths for 3 documents"):
+        evaluate(RUN, GOLD, lengths=np.array([1, 2]))
+
+
+def test_length_slices_hold_the_terciles() -> None:
+    slices = evaluate(RUN, GOLD, lengths=np.array([10, 2000, 300]), samples=10).slices
+    assert {name: part.measures["P@1"].value for name, part in slices.items()} == {
+        "short": 1.0,
+        "medium": 0.0,
+        "long": 0.0,
+    }
+
+
+def test_a_slice_without_documents_is_left_out() -> None:
+    assert list(evaluate(RUN, GOLD, lengths=np.array([7, 7, 7]), samples=10).slices) == ["short"]
+
+
+def test_coverage_needs_the_size_of_the_vocabulary() -> None:
+    assert evaluate(RUN, GOLD, labels=12, samples=10).measures["coverage@10"] == Estimate(0.25, 0.25, 0.25)
+    assert "coverage@10" not in evaluate(RUN, GOLD, samples=10).measures
+
+
+def test_json_holds_plain_numbers_and_flat_slices() -> None:
+    content = json.loads(json.dumps(evaluate(RUN, GOLD, train=TRAIN, samples=10).to_json()))
+    assert set(content) == {"documents", "measures", "slices"}
+    assert content["documents"] == 3
+    assert set(content["measures"]["P@1"]) == {"value", "low", "high"}
+    assert content["slices"]["tail"]["P@1"]["value"] == 1.0
+
+
+def test_the_same_seed_gives_the_same_intervals() -> None:
+    first, again, other = (evaluate(RUN, GOLD, samples=50, seed=seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first.measures["P@1"] != other.measures["P@1"]
+
+
+def test_a_document_without_gold_labels_is_named() -> None:
+    with pytest.raises(InputError, match=r"document 1 \(from 0\) has no gold labels"):
+        evaluate(Run.from_rows([[0], [1]]), Run.from_rows([[0], []]))
+
+
+def test_no_documents_cannot_be_scored() -> None:
+    with pytest.raises(InputError, match="no documents to score"):
+        evaluate(Run.from_rows([]), Run.from_rows([]))
+
+
+def test_a_run_over_other_documents_is_refused() -> None:
+    with pytest.raises(ValueError, match="a run over 2 documents, with gold labels for 1"):
+        evaluate(Run.from_rows([[0], [1]]), Run.from_rows([[0]]))
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("NDCG@7", "nDCG@7"), ("PSP@x", "PSP@5"), ("P@0", "P@5"), ("P", "P@5"), ("anwsered", "answered")],
+)
+def test_an_unknown_measure_is_answered_with_the_nearest(name: str, nearest: str) -> None:
+    with pytest.raises(ConfigError, match=f'no measure "{name}"; the nearest is "{nearest}"'):
+        evaluate(RUN, GOLD, measures=[name])
+
+
+def test_a_measure_that_needs_training_labels_says_so() -> None:
+    with pytest.raises(ConfigError, match="PSP@5 needs to know how frequent labels are"):
+        evaluate(RUN, GOLD, measures=["PSP@5"])
+
+
+def test_per_label_lists_what_is_gold_or_suggested() -> None:
+    rows = per_label(RUN, GOLD, train=TRAIN, k=1)
+    assert [(row.label, row.train, row.tp, row.fp, row.fn) for row in rows] == [
+        (0, 12, 1, 1, 0),
+        (1, 10, 0, 0, 2),
+        (2, 2, 0, 0, 1),
+        (3, 0, 0, 0, 1),
+    ]
+    assert (rows[0].precision, rows[0].recall, rows[0].f1) == pytest.approx((0.5, 1, 2 / 3))
+    assert per_label(Run.from_rows([[5]]), Run.from_rows([[7]]))[0] == (5, None, 0, 1, 0, 0.0, 0.0, 0.0)

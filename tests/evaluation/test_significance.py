@@ -1,0 +1,154 @@
+"""The tests, against scipy's own, and against going through every permutation."""
+
+import itertools
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest, ttest_rel
+
+from tagwright.evaluation.metrics import Contingency, Doubles, macro_f1
+from tagwright.evaluation.resampling import MacroF1, Ratios
+from tagwright.evaluation.significance import compare, holm, mcnemar, paired_t, randomisation, z_test
+from tagwright.types import InputError, Run
+
+RANDOM = np.random.default_rng(11)
+shares = st.floats(0, 1, width=16)
+p_values = st.dictionaries(st.text(max_size=3), st.floats(0, 1), max_size=8)
+
+
+def column(values: Doubles) -> Doubles:
+    return values[:, None]
+
+
+def exact(difference: Callable[[Doubles], float], documents: int) -> float:
+    """The share of all exchanges of documents (0 or 1 each) that differ at least as much as none."""
+    observed = abs(difference(np.zeros(documents)))
+    exchanges = itertools.product((0.0, 1.0), repeat=documents)
+    return float(np.mean([abs(difference(np.array(each))) >= observed - 1e-12 for each in exchanges]))
+
+
+@given(pairs=st.lists(st.tuples(shares, shares), min_size=2, max_size=20))
+def test_paired_t_agrees_with_scipy(pairs: list[tuple[float, float]]) -> None:
+    a, b = np.array(pairs).T
+    if np.ptp(a - b) > 1e-3:
+        assert paired_t(a, b) == pytest.approx(ttest_rel(a, b).pvalue, abs=1e-9)
+
+
+def test_paired_t_of_the_same_difference_everywhere_is_certain() -> None:
+    assert paired_t(np.ones(5), np.zeros(5)) == 0
+    assert paired_t(np.ones(5), np.ones(5)) == 1
+    assert paired_t(np.ones(1), np.zeros(1)) == 1
+
+
+@given(pairs=st.lists(st.tuples(st.booleans(), st.booleans()), max_size=40))
+def test_mcnemar_is_the_binomial_test_of_the_documents_where_the_runs_differ(pairs: list[tuple[bool, bool]]) -> None:
+    a, b = np.array(pairs, np.bool_).reshape(-1, 2).T
+    only_a, only_b = sum(x and not y for x, y in pairs), sum(y and not x for x, y in pairs)
+    expected = binomtest(only_a, only_a + only_b).pvalue if only_a + only_b else 1.0
+    assert mcnemar(a, b) == pytest.approx(expected)
+
+
+def test_randomisation_of_means_agrees_with_every_exchange() -> None:
+    a, b = RANDOM.random((2, 10))
+    expected = exact(lambda swap: float(np.mean((a - b) * (1 - 2 * swap))), 10)
+    ones = np.ones((10, 1))
+    found = randomisation(Ratios(("m",), column(a), ones), Ratios(("m",), column(b), ones), 10, 20_000, seed=0)
+    assert found[0] == pytest.approx(expected, abs=0.015)
+
+
+def test_randomisation_of_ratios_exchanges_both_sides_of_the_line() -> None:
+    (a, b), whole = RANDOM.random((2, 9)), RANDOM.uniform(1, 5, 9)
+    other = whole[::-1]
+
+    def difference(swap: Doubles) -> float:
+        first = np.where(swap, b, a).sum() / np.where(swap, other, whole).sum()
+        second = np.where(swap, a, b).sum() / np.where(swap, whole, other).sum()
+        return float(first - second)
+
+    systems = Ratios(("r",), column(a), column(whole)), Ratios(("r",), column(b), column(other))
+    found = randomisation(*systems, 9, 20_000, seed=0)
+    assert found[0] == pytest.approx(exact(difference, 9), abs=0.015)
+
+
+def test_randomisation_of_macro_f1_computes_it_anew_for_every_exchange() -> None:
+    gold = [{0, 1}, {0}, {1, 2}, {3}, {0, 2}, {1}, {2}, {0}]
+    a = [{0, 1}, {0, 2}, {1}, {3}, {0}, {1, 0}, {2}, {3}]
+    b = [{3}, {0}, {2, 3}, {1}, {1}, {1}, {0}, {0, 1}]
+
+    def score(rows: list[set[int]]) -> float:
+        return macro_f1(Contingency.of(Run.from_rows(rows), Run.from_rows(gold), 4, 2))
+
+    def difference(swap: Doubles) -> float:
+        first = [y if swapped else x for x, y, swapped in zip(a, b, swap, strict=True)]
+        second = [x if swapped else y for x, y, swapped in zip(a, b, swap, strict=True)]
+        return score(first) - score(second)
+
+    in_a, in_b = (MacroF1.of("F", Run.from_rows(rows), Run.from_rows(gold), 2) for rows in (a, b))
+    found = randomisation(in_a, in_b, 8, 10_000, seed=0)
+    assert found[0] == pytest.approx(exact(difference, 8), abs=0.02)
+
+
+@given(p=p_values)
+def test_holm_keeps_the_order_and_never_lowers(p: dict[str, float]) -> None:
+    adjusted = holm(p)
+    assert list(adjusted) == list(p)
+    assert all(p[name] <= adjusted[name] <= 1 for name in p)
+    ordered = sorted(p, key=lambda name: p[name])
+    assert all(adjusted[x] <= adjusted[y] for x, y in itertools.pairwise(ordered))
+
+
+def test_z_test_against_a_fixed_score() -> None:
+    # Mean 0.5, deviation 0.1, four runs: z = 0.1 / 0.05 = 2, and 4.55% of a normal lies beyond 2 deviations.
+    spread = 0.1 * np.sqrt(3) / 2
+    assert z_test([0.5 - spread, 0.5 + spread, 0.5 - spread, 0.5 + spread], 0.4) == pytest.approx(0.0455, abs=1e-4)
+    assert z_test([0.5, 0.5], 0.5) == 1
+    assert z_test([0.5, 0.5], 0.4) == 0
+    with pytest.raises(ValueError, match="1 scores, expected at least 2"):
+        z_test([0.5], 0.4)
+
+
+GOLD = Run.from_rows([[document % 5] for document in range(60)])
+GOOD = Run.from_rows([{document % 5: 2.0, 7: 1.0} for document in range(60)])
+POOR = Run.from_rows([{7: 2.0, document % 5: 1.0} if document % 2 else {document % 5: 1.0} for document in range(60)])
+TRAIN = Run.from_rows([[label] for label in (0, 0, 1, 2, 3, 4, 7)])
+
+
+def test_a_clear_difference_is_found_by_every_test() -> None:
+    found = compare(GOOD, POOR, GOLD, train=TRAIN, samples=100, permutations=999).measures
+    assert (found["P@1"].a, found["P@1"].b, found["P@1"].difference.value) == (1, 0.5, 0.5)
+    assert 0.35 < found["P@1"].difference.low < 0.5 < found["P@1"].difference.high < 0.65
+    assert set(found["P@1"].p) == {"randomisation", "t", "mcnemar"}
+    assert set(found["R@10"].p) == {"randomisation", "t"}
+    assert set(found["PSP@1"].p) == set(found["macro-F1@5"].p) == {"randomisation"}
+    assert found["P@1"].p["mcnemar"] == pytest.approx(2 * 0.5**30)
+    assert found["P@1"].p["randomisation"] == pytest.approx(1 / 1000)
+    assert found["PSP@1"].adjusted["randomisation"] < 0.05
+
+
+def test_a_run_does_not_differ_from_itself() -> None:
+    for row in compare(GOOD, GOOD, GOLD, samples=20, permutations=99).measures.values():
+        assert (row.difference.value, row.difference.low, row.difference.high) == (0, 0, 0)
+        assert set(row.p.values()) == set(row.adjusted.values()) == {1.0}
+
+
+def test_exchanging_the_runs_turns_the_difference_round() -> None:
+    there = compare(GOOD, POOR, GOLD, samples=20, permutations=99).measures["nDCG@3"]
+    back = compare(POOR, GOOD, GOLD, samples=20, permutations=99).measures["nDCG@3"]
+    assert back.difference.low == pytest.approx(-there.difference.high)
+    assert back.p == there.p
+
+
+def test_json_holds_plain_numbers() -> None:
+    content = json.loads(json.dumps(compare(GOOD, POOR, GOLD, samples=20, permutations=99).to_json()))
+    assert content["documents"] == 60
+    assert set(content["measures"]["P@1"]) == {"a", "b", "difference", "p", "adjusted"}
+    assert content["measures"]["P@1"]["difference"]["value"] == 0.5
+
+
+def test_documents_without_gold_labels_are_refused() -> None:
+    with pytest.raises(InputError, match="has no gold labels"):
+        compare(GOOD, POOR, Run.from_rows([[]] * 60))
