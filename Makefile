@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test install lint types contracts unit clean
 
@@ -15,9 +16,9 @@ install: $(VENV)/installed
 # torch first: the pinned version has a CPU build, an open range would bring gigabytes of CUDA.
 $(VENV)/installed: pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' requirements.lock)"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements.lock --editable ".[all]"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(PIP) "pip>=25.1"
+	$(PIP) "$$(grep '^torch==' requirements.lock)"
+	$(PIP) --constraint requirements.lock --editable ".[all]" --group dev
 	touch $@
 
 lint: install

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -225,15 +225,21 @@ Rerank: TypeAlias = Callable[[Sequence[Document], Run], Run]
 "Documents and their candidates in, the same candidates with new scores out."
 
 
+Distribution: TypeAlias = Literal["normal", "sparse", "bits"]
+"How the scores of a stage lie over the labels: around a mean; 0 for most and large for few; or in bits, comparable."
+
+
 class Stage(Protocol):
     """A Retrieve over a fixed vocabulary that can also say why, follow a changed vocabulary, and be stored."""
+
+    distribution: Distribution
 
     def __call__(self, documents: Sequence[Document]) -> Run:
         """Candidate labels for each document, best first."""
         ...
 
     def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
-        """(suggestions,) this stage's score of each candidate, whichever stage found it; 0 where it sees no relation."""
+        """(suggestions,) this stage's score of each candidate, whoever found it; 0 where it sees no relation."""
         ...
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:

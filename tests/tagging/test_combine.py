@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.tagging.combine import reciprocal_ranks, weighted_scores
+from tagwright.tagging.combine import look_up, reciprocal_ranks, standard_scores, union
 from tagwright.types import Run
 
 ROW = st.dictionaries(st.integers(0, 20), st.integers(-50, 50).map(float), max_size=6)
@@ -31,11 +32,38 @@ def test_reciprocal_ranks_are_the_sum_that_a_loop_gives(
 
 
 @given(TWO_RUNS)
-def test_fused_rows_hold_the_union_of_the_labels(rows: tuple[list[dict[int, float]], list[dict[int, float]]]) -> None:
-    fused = weighted_scores([Run.from_rows(each) for each in rows])
-    assert [set(fused[document][0].tolist()) for document in range(len(fused))] == [
+def test_the_union_holds_every_label_of_any_run(rows: tuple[list[dict[int, float]], list[dict[int, float]]]) -> None:
+    both = union([Run.from_rows(each) for each in rows])
+    assert [set(labels.tolist()) for labels, _ in both] == [
         {*first, *second} for first, second in zip(*rows, strict=True)
     ]
+
+
+@given(TWO_RUNS)
+def test_look_up_gives_the_score_of_the_run_or_zero(
+    rows: tuple[list[dict[int, float]], list[dict[int, float]]],
+) -> None:
+    candidates = Run.from_rows(rows[1])
+    found = look_up(Run.from_rows(rows[0]), candidates).tolist()
+    documents, labels = candidates.rows.tolist(), candidates.labels.tolist()
+    assert found == [rows[0][document].get(label, 0.0) for document, label in zip(documents, labels, strict=True)]
+
+
+@given(TWO_RUNS)
+def test_standard_scores_do_not_depend_on_the_scale_of_a_stage(
+    rows: tuple[list[dict[int, float]], list[dict[int, float]]],
+) -> None:
+    candidates = Run.from_rows(rows[0])
+    fused = standard_scores(candidates, [candidates.scores])
+    stretched = standard_scores(candidates, [candidates.scores * 3 + 7])
+    assert fused.scores.tolist() == pytest.approx(stretched.scores.tolist(), abs=1e-4)
+    assert all(scores.mean() == pytest.approx(0, abs=1e-5) for _, scores in fused if len(scores))
+
+
+def test_a_stage_without_opinion_changes_nothing() -> None:
+    candidates = Run.from_rows([{1: 3.0, 2: 1.0}])
+    alone = standard_scores(candidates, [candidates.scores])
+    assert standard_scores(candidates, [candidates.scores, np.full(2, 0.3)]).scores.tolist() == alone.scores.tolist()
 
 
 def test_futex_example_of_two_rankings() -> None:
@@ -48,8 +76,8 @@ def test_futex_example_of_two_rankings() -> None:
 
 def test_runs_over_different_documents_are_refused() -> None:
     with pytest.raises(ValueError, match=r"over \[1, 2\] documents"):
-        weighted_scores([Run.from_rows([{}]), Run.from_rows([{}, {}])])
-    with pytest.raises(ValueError, match="1 weights"):
-        weighted_scores([Run.from_rows([{}]), Run.from_rows([{}])], [1.0])
-    with pytest.raises(ValueError, match="0 runs"):
-        weighted_scores([])
+        union([Run.from_rows([{}]), Run.from_rows([{}, {}])])
+    with pytest.raises(ValueError, match="1 weights for 2 stages"):
+        reciprocal_ranks([Run.from_rows([{}]), Run.from_rows([{}])], [1.0])
+    with pytest.raises(ValueError, match="no union"):
+        reciprocal_ranks([])

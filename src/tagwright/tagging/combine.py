@@ -1,12 +1,16 @@
-"""Runs in, one run out: fuse what several stages suggest for the same documents."""
+"""What several stages say of the same documents in, one run out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tagwright.types import Floats, Longs, Run
+from tagwright.types import Distribution, Floats, Longs, Run
+
+Scores: TypeAlias = NDArray[np.floating]
 
 
 def reciprocal_ranks(runs: Sequence[Run], weights: Sequence[float] | None = None, k: float = 60.0) -> Run:
@@ -20,52 +24,107 @@ def reciprocal_ranks(runs: Sequence[Run], weights: Sequence[float] | None = None
     >>> reciprocal_ranks([first, second], k=0).scores.tolist()
     [1.5, 1.5]
     """
-    return _sum(runs, [1.0 / (k + run.ranks) for run in runs], weights)
+    candidates = union(runs)
+    ranked = [Run(run.indptr, run.labels, (1.0 / (k + run.ranks)).astype(np.float32)) for run in runs]
+    return candidates.rescored(_weighted([look_up(run, candidates) for run in ranked], weights))
 
 
-def weighted_scores(runs: Sequence[Run], weights: Sequence[float] | None = None) -> Run:
-    """Weighted sum of the scores after each run's scores are brought to [0, 1] document by document (min-max).
+def standard_scores(candidates: Run, scores: Sequence[Scores], weights: Sequence[float] | None = None) -> Run:
+    """The candidates under the weighted sum of standard scores: (score - mean) / deviation, document by document.
 
-    weights: one per run, all 1 by default. A label that a run does not hold gets 0 from it, as the run's last label
-    does. A row whose scores are all equal gets 1 throughout.
+    scores: one array (suggestions,) per stage, aligned with the candidates, which every stage has scored. weights: one
+    per stage, all 1 by default. A stage that gives all candidates of a document the same score says nothing there.
 
-    Scores 4, 2, 0 become 1, 0.5, 0; the second run adds half of 1 to label 5.
+    Scores 3, 2, 1 have the mean 2 and the deviation sqrt(2/3): they become 1.2247, 0, -1.2247. The second stage gives
+    0, 0, 3: mean 1, deviation sqrt(2), so -0.7071, -0.7071, 1.4142.
 
-    >>> first, second = Run.from_rows([{3: 4.0, 4: 2.0, 5: 0.0}]), Run.from_rows([{5: -7.0}])
-    >>> fused = weighted_scores([first, second], weights=[1.0, 0.5])
-    >>> fused.labels.tolist(), fused.scores.tolist()
-    ([3, 4, 5], [1.0, 0.5, 0.5])
+    >>> candidates = Run.from_rows([{5: 3.0, 6: 2.0, 7: 1.0}])
+    >>> fused = standard_scores(candidates, [candidates.scores, np.array([0.0, 0.0, 3.0])])
+    >>> fused.labels.tolist(), [f"{score:.4f}" for score in fused.scores]
+    ([5, 7, 6], ['0.5176', '0.1895', '-0.7071'])
     """
-    return _sum(runs, [_min_max(run) for run in runs], weights)
+    return candidates.rescored(_weighted([_standardised(candidates, each) for each in scores], weights))
+
+
+def summed_evidence(
+    candidates: Run,
+    scores: Sequence[Scores],
+    distributions: Sequence[Distribution],
+    weights: Sequence[float] | None = None,
+) -> Run:
+    """The candidates under the weighted sum of log2(1 + evidence), never below 0: what many stages say outweighs one.
+
+    scores, weights: as for `standard_scores`. distributions: how the scores of each stage lie, and so what they are
+    worth. "normal": the bits of surprise, -log2 P(Z >= z), at the standard score z. "sparse": the standard score, as
+    most candidates have none. "bits": the score as it is, so that weak names stay weak where none is better.
+
+    Bits 3 and 0 become log2(4) = 2 and 0. Of the normal scores 1 and -1, which are their own standard scores, 1 has a
+    tail of 0.1587, that is 2.656 bits, so log2(3.656) = 1.870; -1 has one of 0.8413, 0.2493 bits, so 0.321.
+
+    >>> candidates = Run.from_rows([{5: 1.0, 6: -1.0}])
+    >>> scores = [np.array([3.0, 0.0]), np.array([1.0, -1.0])]
+    >>> [f"{score:.3f}" for score in summed_evidence(candidates, scores, ["bits", "normal"]).scores]
+    ['3.870', '0.321']
+    """
+    evidence = (_evidence(candidates, *each) for each in zip(scores, distributions, strict=True))
+    return candidates.rescored(_weighted([np.log2(1.0 + np.maximum(each, 0.0)) for each in evidence], weights))
 
 
 def union(runs: Sequence[Run]) -> Run:
-    """Every label that any of the runs holds, under the sum of its scores: candidates for a re-ranker.
+    """Every label that any of the runs holds, scored by how many of them do.
 
-    >>> union([Run.from_rows([{1: 2.0}]), Run.from_rows([{1: 1.0, 0: 0.5}])]).labels.tolist()
+    >>> union([Run.from_rows([{1: 0.9}]), Run.from_rows([{1: 0.1, 0: 0.5}])]).labels.tolist()
     [1, 0]
     """
-    return _sum(runs, [run.scores for run in runs], None)
-
-
-def _min_max(run: Run) -> Floats:
-    filled = np.flatnonzero(np.diff(run.indptr))
-    high, low = run.scores[run.indptr[filled]], run.scores[run.indptr[filled + 1] - 1]
-    sizes = np.diff(run.indptr)[filled]
-    span = np.where(high > low, high - low, 1.0)
-    scaled = (run.scores - np.repeat(high, sizes)) / np.repeat(span, sizes) + 1.0
-    return scaled.astype(np.float32)
-
-
-def _sum(runs: Sequence[Run], scores: Sequence[Floats | np.ndarray], weights: Sequence[float] | None) -> Run:
-    """Add up scores over runs, label by label within each document."""
-    weights = [1.0] * len(runs) if weights is None else weights
-    if not runs or len(runs) != len(weights) or len({len(run) for run in runs}) != 1:
-        raise ValueError(f"{len(runs)} runs over {[len(run) for run in runs]} documents with {len(weights)} weights")
+    if len({len(run) for run in runs}) != 1:
+        raise ValueError(f"runs over {[len(run) for run in runs]} documents have no union")
     width = 1 + max(int(run.labels.max(initial=0)) for run in runs)
-    cells: Longs = np.concatenate([run.rows * width + run.labels for run in runs])
-    values = np.concatenate([weight * each for weight, each in zip(weights, scores, strict=True)])
-    cells, place = np.unique(cells, return_inverse=True)
-    totals = np.bincount(place, values, minlength=len(cells))
-    indptr = np.searchsorted(cells // width, np.arange(len(runs[0]) + 1))
-    return Run.of(indptr, cells % width, totals)
+    cells, times = np.unique(np.concatenate([_cells(run, width) for run in runs]), return_counts=True)
+    indptr = np.searchsorted(cells, np.arange(len(runs[0]) + 1) * width)
+    return Run.of(indptr, cells % width, times.astype(np.float32))
+
+
+def look_up(run: Run, candidates: Run) -> Floats:
+    """(suggestions,) the run's score of each candidate, 0 for a label that it does not hold.
+
+    >>> look_up(Run.from_rows([{3: 0.5}]), Run.from_rows([{2: 9.0, 3: 8.0}])).tolist()
+    [0.0, 0.5]
+    """
+    width = 1 + max(int(each.labels.max(initial=0)) for each in (run, candidates))
+    cells = _cells(run, width)
+    order = np.argsort(cells)
+    wanted = _cells(candidates, width)
+    place = np.minimum(np.searchsorted(cells, wanted, sorter=order), max(len(cells) - 1, 0))
+    found = cells[order][place] == wanted if len(cells) else np.zeros(len(wanted), np.bool_)
+    scores = np.zeros(len(wanted), np.float32)
+    scores[found] = run.scores[order][place[found]]
+    return scores
+
+
+def _cells(run: Run, width: int) -> Longs:
+    """(suggestions,) one number for each pair of document and label."""
+    return run.rows * width + run.labels
+
+
+def _evidence(candidates: Run, scores: Scores, distribution: Distribution) -> NDArray[np.float64]:
+    from scipy.special import log_ndtr
+
+    if distribution == "bits":
+        return scores.astype(np.float64)
+    standard = _standardised(candidates, scores)
+    return standard if distribution == "sparse" else -log_ndtr(-standard) / np.log(2.0)
+
+
+def _standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
+    documents, rows, sizes = len(candidates), candidates.rows, np.maximum(np.diff(candidates.indptr), 1)
+    centred = scores - (np.bincount(rows, scores, documents) / sizes)[rows]
+    deviation = np.sqrt(np.bincount(rows, centred**2, documents) / sizes)[rows]
+    return np.divide(centred, deviation, out=np.zeros(len(scores)), where=deviation > 1e-9)
+
+
+def _weighted(scores: Sequence[Scores], weights: Sequence[float] | None) -> NDArray[np.float64]:
+    weights = [1.0] * len(scores) if weights is None else weights
+    if not scores or len(scores) != len(weights):
+        raise ValueError(f"{len(weights)} weights for {len(scores)} stages")
+    total: NDArray[np.float64] = np.asarray(weights, np.float64) @ np.stack(scores)
+    return total

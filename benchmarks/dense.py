@@ -1,0 +1,160 @@
+"""Speed and recall of the label indexes: `python -m benchmarks dense [LABELS]`, a million by default. Prints JSON.
+
+The labels are sentences and phrases of the training texts of three corpora, the queries titles and abstracts of their
+held-out documents. To be done in minutes, both are embedded by the mean of the packaged encoder's word vectors (without
+the most common direction), weighted by idf: real text with its clusters and near-duplicates, not noise.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import platform
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
+
+import faiss
+import numpy as np
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+from tagwright.data.text import sentence_spans, word_spans
+from tagwright.encoders.packaged import PACKAGED, find
+from tagwright.tagging.nearest import Index, Vectors, index_name, recall
+from tagwright.types import Floats, Run
+
+CORPORA = Path(__file__).resolve().parents[2] / "shared/data"
+QUERIES = 512
+Result = TypeVar("Result")
+
+
+def main(arguments: list[str]) -> None:
+    size = int(arguments[0]) if arguments else 1_000_000
+    embed = word_vectors()
+    labels = embed(label_texts(size))
+    queries = embed(query_texts())
+    vectors = Vectors.of(labels, "float16")
+    exact = Vectors.of(labels, "float32").nearest(queries, 100)
+    stores = {
+        kind: recall(Vectors.of(labels, kind).nearest(queries, 10), exact.top(10)) for kind in ("float16", "int8")
+    }
+    del labels
+    report = {
+        "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores, of which searches use one",
+        "load": os.getloadavg()[0],
+        "labels": f"{len(vectors):,} x {vectors.codes.shape[1]}",
+        "recall@10 of exact search by storage": stores,
+        "exact, float16": searched(lambda few: vectors.nearest(few, 10), queries[:64]),
+    }
+    name = str(index_name("ivf", size))
+    for index in (name, name.replace("SQ8", "SQfp16")):
+        report[index] = measure(vectors, index, queries, exact, efforts=[8, 16, 32, 64, 128, 256])
+    tenth = Vectors(vectors.codes[: size // 10])  # more would take HNSW many minutes
+    report["labels for HNSW"] = len(tenth)
+    for index in ("HNSW32,SQ8", "HNSW32,SQfp16"):
+        report[index] = measure(tenth, index, queries, tenth.nearest(queries, 100), efforts=[16, 32, 64, 128, 256])
+    report["peak memory GB"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 1)
+    json.dump(report, sys.stdout, indent=1)
+
+
+def measure(vectors: Vectors, name: str, queries: Floats, exact: Run, efforts: list[int]) -> dict[str, object]:
+    """Build (all cores), save, memory-map, and search (one core) with the chosen effort and with others."""
+    seconds, built = timed(lambda: Index.build(vectors, name))
+    with tempfile.TemporaryDirectory() as folder:
+        built.save(Path(folder))
+        size = (Path(folder) / "index.faiss").stat().st_size
+        index = Index.load(Path(folder), name, built.effort, vectors.codes.shape)
+        table = {effort: quality(replace(index, effort=effort), vectors, queries, exact) for effort in efforts}
+    return {"build s": round(seconds), "MB": round(size / 1e6), "chosen": built.effort, "by effort": table}
+
+
+def quality(index: Index, vectors: Vectors, queries: Floats, exact: Run) -> dict[str, float]:
+    """Recall of the 10 and of the 100 nearest, and milliseconds for a query."""
+    recalls = {f"recall@{k}": round(recall(index.nearest(vectors, queries, k), exact.top(k)), 3) for k in (10, 100)}
+    return recalls | searched(lambda few: index.nearest(vectors, few, 10), queries)
+
+
+def searched(search: Callable[[Floats], Run], queries: Floats) -> dict[str, float]:
+    """Milliseconds for a query on one core, one query at a time and 32 at a time."""
+    faiss.omp_set_num_threads(1)
+    result = {}
+    for batch in (1, 32):
+        parts = [queries[i : i + batch] for i in range(0, len(queries), batch)]
+        start = time.process_time()  # other work on the machine counts as little as possible
+        for part in parts:
+            search(part)
+        result[f"ms, batches of {batch}"] = round((time.process_time() - start) / len(queries) * 1000, 2)
+    faiss.omp_set_num_threads(os.cpu_count() or 1)
+    return result
+
+
+def timed(function: Callable[[], Result]) -> tuple[float, Result]:
+    start = time.perf_counter()
+    result = function()
+    return time.perf_counter() - start, result
+
+
+def word_vectors() -> Callable[[Sequence[str]], Floats]:
+    """A static encoder: texts in, unit vectors out."""
+    folder = find(PACKAGED)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.enable_truncation(256)
+    tokenizer.no_padding()
+    table = load_file(folder / "model.safetensors")["embeddings.word_embeddings.weight"]
+    table = table - table.mean(axis=0)
+    weights = np.ones(len(table), np.float32)
+
+    def embed(texts: Sequence[str]) -> Floats:
+        vectors = np.zeros((len(texts), table.shape[1]), np.float32)
+        for start in range(0, len(texts), 8192):
+            encoded = tokenizer.encode_batch_fast(texts[start : start + 8192], add_special_tokens=False)
+            tokens = np.concatenate([np.array(e.ids, np.int64) for e in encoded])
+            ends = np.cumsum([0, *(len(e.ids) for e in encoded[:-1])])
+            if start == 0 and len(texts) >= 8192:
+                weights[:] = np.log(len(tokens) / (1 + np.bincount(tokens, minlength=len(table))))
+            vectors[start : start + 8192] = np.add.reduceat(table[tokens] * weights[tokens, None], ends)
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        return vectors
+
+    return embed
+
+
+def label_texts(size: int) -> list[str]:
+    """Different sentences and phrases of 1 to 5 words of them, half and half."""
+    generator, texts = random.Random(0), dict[str, None]()
+    for text in chain.from_iterable(map(paragraphs, corpus("train.jsonl.gz"))):
+        for start, end in sentence_spans(text):
+            spans = word_spans(text[start:end])
+            if len(spans) < 3:
+                continue
+            first = generator.randrange(len(spans))
+            last = min(first + generator.randint(0, 4), len(spans) - 1)
+            texts[text[start:end]] = texts[text[start + spans[first][0] : start + spans[last][1]]] = None
+        if len(texts) >= size:
+            return list(texts)[:size]
+    raise SystemExit(f"the corpora hold {len(texts)} texts, {size} are wanted")
+
+
+def query_texts() -> list[str]:
+    heads = ["\n".join((document["title"], document["abstract"])) for document in corpus("dev.jsonl.gz")]
+    return random.Random(0).sample(heads, QUERIES)
+
+
+def corpus(file: str) -> Iterator[dict[str, Any]]:
+    for name in ("tib", "mdn", "epmc"):
+        with gzip.open(CORPORA / name / file, "rt", encoding="utf-8") as lines:
+            yield from map(json.loads, lines)
+
+
+def paragraphs(document: dict[str, Any]) -> list[str]:
+    body = (paragraph for section in document.get("sections", ()) for paragraph in section["paragraphs"])
+    return [document["title"], document["abstract"], *body]

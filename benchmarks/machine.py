@@ -1,0 +1,28 @@
+"""What the figures were measured on."""
+
+from __future__ import annotations
+
+import os
+import platform
+from pathlib import Path
+
+
+def describe() -> str:
+    """Processor, cores, Python and torch, in one line."""
+    import torch
+
+    cores = os.cpu_count()
+    parts = [processor(), f"{cores} cores", f"Python {platform.python_version()}", f"torch {torch.__version__}"]
+    if torch.cuda.is_available():
+        parts.insert(0, torch.cuda.get_device_name())
+    return ", ".join(parts)
+
+
+def processor() -> str:
+    """The processor's own name and the extensions that matter for matrix products."""
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    fields = dict(line.split(":", 1) for line in lines if ":" in line)
+    found = {key.strip(): value.strip() for key, value in fields.items()}
+    flags = [flag for flag in ("amx_bf16", "avx512_bf16", "avx512_vnni") if flag in found.get("flags", "").split()]
+    return f"{found.get('model name', platform.processor())}{f' ({chr(44).join(flags)})' if flags else ''}"

@@ -1,0 +1,167 @@
+"""Training speed and peak memory on mdn against a plain loop: `python -m benchmarks train [--rounds N]`. Prints JSON.
+
+The plain loop is what sentence-transformers' documentation leads to: its model, its MultipleNegativesRankingLoss,
+bfloat16 autocast, batches padded to their longest text. Both train on the same pairs of RTS, in turns, each in a
+process of its own; our static training draws its pairs meanwhile, the plain loops get theirs for nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from itertools import islice
+from statistics import median
+from typing import Any
+
+from benchmarks import corpora, machine
+from sentence_transformers import SentenceTransformer
+
+from tagwright.encoders import kernels
+from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.static import distil
+from tagwright.learning.losses import info_nce
+from tagwright.learning.objectives import Contrastive
+from tagwright.learning.pairs import Source, rts_pairs
+from tagwright.learning.trainable import trainable
+from tagwright.learning.trainer import train
+from tagwright.learning.training import Training
+from tagwright.types import Pair
+
+BATCH = {"transformer": 192, "static": 1024}
+STEPS = {"transformer": 3, "static": 60}
+"One step to warm up and the others to be timed; a few are enough, since they take seconds."
+
+Figures = dict[str, float]
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks train", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--kind", choices=BATCH, action="append", help="what to train; both by default")
+    parser.add_argument("--loop", choices=["ours", "plain", "cached"], help="do one measurement in this process")
+    options = parser.parse_args(arguments)
+    corpora.require(("mdn",))
+    kinds = options.kind or list(BATCH)
+    if options.loop:
+        print(json.dumps(measure(kinds[0], options.loop)))
+    else:
+        print(
+            json.dumps(
+                {"machine": machine.describe(), **{kind: compare(kind, options.rounds) for kind in kinds}}, indent=1
+            )
+        )
+
+
+def compare(kind: str, rounds: int) -> dict[str, Any]:
+    """Medians over the rounds; the ratio is the median of the rounds' own, which noise of the machine hits less."""
+    loops = ["ours", "plain", "cached"] if kind == "transformer" else ["ours", "plain"]
+    found = [{loop: in_own_process(kind, loop) for loop in loops} for _ in range(rounds)]
+    report: dict[str, Any] = {
+        loop: {name: median(one[loop][name] for one in found) for name in found[0][loop]} for loop in loops
+    }
+    ratios = [one["ours"]["pairs_per_second"] / one["plain"]["pairs_per_second"] for one in found]
+    return {**report, "ours / plain": round(median(ratios), 2), "load": round(os.getloadavg()[0], 1)}
+
+
+def in_own_process(kind: str, loop: str) -> Figures:
+    command = [sys.executable, "-c", "import sys; from benchmarks.train import main; main(sys.argv[1:])"]
+    done = subprocess.run([*command, "--kind", kind, "--loop", loop], check=True, stdout=subprocess.PIPE, text=True)
+    figures: Figures = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def measure(kind: str, loop: str) -> Figures:
+    model = BiEncoder.load(max_length=128).model if kind == "transformer" else distil()
+    model.to(kernels.best_device())
+    source = rts_pairs(corpora.documents("mdn", "train"), corpora.labels("mdn"))
+    before = peak_mb()
+    if loop == "plain":
+        pairs = list(islice(source(0), BATCH[kind] * STEPS[kind]))
+        seconds = plain(model, pairs, BATCH[kind])
+    else:
+        seconds = ours(model, source, kind, 0 if loop == "cached" else Training().graph_tokens)
+        pairs = list(islice(source(0), BATCH[kind] * STEPS[kind]))
+    trained = BATCH[kind] * (STEPS[kind] - 1)
+    figures = {"pairs_per_second": round(trained / seconds, 1), "peak_mb": peak_mb(), "peak_mb_before": before}
+    if model.device.type == "cuda":
+        figures |= on_gpu(model, pairs[BATCH[kind] :], seconds)
+    return figures
+
+
+def ours(model: SentenceTransformer, source: Source, kind: str, graph_tokens: int) -> float:
+    training = Training(
+        batch=BATCH[kind], steps=STEPS[kind], held_out=0.0, log_every=1, graph_tokens=graph_tokens, learning_rate=1e-4
+    )
+    history = train(model, source, Contrastive(lambda a, p, groups: info_nce(a, p, groups=groups)), training)
+    return history.log[-1]["seconds"] - history.log[0]["seconds"]
+
+
+def plain(model: SentenceTransformer, pairs: list[Pair], batch: int) -> float:
+    import torch
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+
+    loss = MultipleNegativesRankingLoss(model)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    model.train()
+    start = 0.0
+    for done in range(0, len(pairs), batch):
+        part = pairs[done : done + batch]
+        sides = [pair.anchor for pair in part], [pair.positive for pair in part]
+        features = [{name: _to(value, model) for name, value in model.preprocess(side).items()} for side in sides]
+        with torch.autocast(model.device.type, torch.bfloat16):
+            value = loss(features, None)
+        value.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        optimiser.zero_grad()
+        value.item()
+        start = start or time.perf_counter()
+    return time.perf_counter() - start
+
+
+def on_gpu(model: SentenceTransformer, pairs: list[Pair], seconds: float) -> Figures:
+    """Tokens are counted without padding; a token's operations are those of the matrix products, three passes."""
+    import torch
+
+    texts = [text for pair in pairs for text in (pair.anchor, pair.positive)]
+    lengths = trainable(model).tokenize(texts).lengths
+    peak = torch.cuda.max_memory_allocated() >> 20
+    figures: Figures = {"tokens_per_second": round(int(lengths.sum()) / seconds), "peak_gpu_mb": peak}
+    if model.transformers_model is not None:
+        config = model.transformers_model.config
+        products = sum(w.numel() for name, w in model.named_parameters() if w.ndim == 2 and "embeddings" not in name)
+        attention = 2 * config.num_hidden_layers * config.hidden_size * int((lengths**2).sum())
+        operations = 6 * (products * int(lengths.sum()) + attention)
+        figures["share_of_matrix_rate"] = round(operations / seconds / matrix_rate(), 3)
+    return figures
+
+
+def matrix_rate() -> float:
+    """Operations per second of a large bfloat16 product on the GPU."""
+    import torch
+
+    a = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
+    for repeats in (5, 50):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(repeats):
+            a @ a
+        torch.cuda.synchronize()
+    return 50 * 2 * 8192**3 / (time.perf_counter() - start)
+
+
+def peak_mb() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+def _to(value: Any, model: SentenceTransformer) -> Any:
+    return value.to(model.device) if hasattr(value, "to") else value
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

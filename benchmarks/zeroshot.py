@@ -1,0 +1,158 @@
+"""Quality of the zero-shot method: `python -m benchmarks zeroshot [choose | table] [--documents N] [--output FILE]`.
+
+choose: how the configuration was chosen, without gold labels. A label is taken for right when its name stands in the
+title of a document and its vector is among the ten nearest to the document; the document is then tagged without its
+title. Train documents only; their labels are not read. The test is made of names, so it cannot judge the weight of names.
+table: every stage alone and the default, on the dev documents, with intervals and paired tests.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks import corpora, machine
+
+from tagwright.data.labels import Vocabulary
+from tagwright.encoders.bi import BiEncoder
+from tagwright.evaluation.metrics import label_counts, labelled
+from tagwright.evaluation.scores import evaluate
+from tagwright.evaluation.significance import compare
+from tagwright.methods import zeroshot
+from tagwright.store import replace_file
+from tagwright.tagging.combine import look_up
+from tagwright.tagging.dense import Dense, DenseOptions
+from tagwright.tagging.lexical import Lexical, LexicalOptions
+from tagwright.tagging.names import NameOptions, Names
+from tagwright.tagging.tagger import Fusion, Tagger, batches
+from tagwright.types import Document, Longs, Run, Stage
+
+DEPTH = 100
+MEASURES = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "nDCG@10", "R@10", "R@100")
+SAMPLE = 500
+"Train documents of each corpus that `choose` looks at, drawn with seed 0."
+
+SHORTEST = 200
+"Characters that the abstract of such a document must have."
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks zeroshot")
+    parser.add_argument("job", choices=("choose", "table"), nargs="?", default="table")
+    parser.add_argument("--documents", type=int, help="only the first N dev documents of each corpus")
+    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=corpora.NAMES)
+    parser.add_argument("--output", type=Path, help="write the result as JSON")
+    options = parser.parse_args(arguments)
+    corpora.require(tuple(options.corpora))
+    result: dict[str, Any] = {"machine": machine.describe(), "job": options.job}
+    for name in options.corpora:
+        result[name] = choose(name) if options.job == "choose" else table(name, options.documents)
+        if options.output:
+            with replace_file(options.output) as file:
+                file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def choose(name: str) -> dict[str, Any]:
+    """nDCG@5 and R@100 of many configurations against labels whose names stand in the titles."""
+    vocabulary = corpora.labels(name)
+    stages = all_stages(vocabulary)
+    documents, wanted = titles_as_gold(name, vocabulary, stages["dense both"])
+    own = own_labels(documents, vocabulary, name == "mdn")
+    runs = {key: stage(documents) for key, stage in stages.items()}
+    found: dict[str, Any] = {"documents": len(documents)}
+    for title, run in configurations(vocabulary, stages, runs, documents):
+        scores = evaluate(without(run, own), wanted, measures=("nDCG@5", "R@100"), samples=1).measures
+        found[title] = {measure: round(estimate.value, 4) for measure, estimate in scores.items()}
+        print(f"{name:6} {title:56}", *(f"{measure} {100 * value:5.1f}" for measure, value in found[title].items()))
+    return found
+
+
+def titles_as_gold(name: str, vocabulary: Vocabulary, dense: Stage) -> tuple[list[Document], Run]:
+    """Train documents without their titles, and the labels that their titles name and that are near to them."""
+    train = corpora.documents(name, "train")
+    sample = [train[i] for i in np.random.default_rng(0).permutation(len(train))[: 6 * SAMPLE]]
+    sample = [document for document in sample if len(document.abstract) >= SHORTEST]
+    named = Names(vocabulary, NameOptions(longest=True))([Document(d.id, title=d.title) for d in sample])
+    named = named.keep(named.labels != own_labels(sample, vocabulary, name == "mdn")[named.rows])
+    kept = np.flatnonzero(labelled(named))[: 2 * SAMPLE]
+    sample, named = [sample[i] for i in kept], named.take(kept)
+    wanted = named.keep(look_up(dense(sample).top(10), named) > 0)
+    kept = np.flatnonzero(labelled(wanted))[:SAMPLE]
+    return [replace(sample[i], title="") for i in kept], wanted.take(kept)
+
+
+def all_stages(vocabulary: Vocabulary) -> dict[str, Stage]:
+    """Every candidate stage that the choice is between."""
+    encoder = BiEncoder.load()
+    stages: dict[str, Stage] = {"names": Names(vocabulary, NameOptions(k=500))}
+    for weighting in ("bm25", "tfidf"):
+        for scope in ("head", "text"):
+            lexical = LexicalOptions(weighting=weighting, scope=scope, k=500)
+            stages[f"{weighting} {scope}"] = Lexical(vocabulary, lexical)
+    for text in ("name", "text", "both"):
+        stages[f"dense {text}"] = Dense(vocabulary, encoder, DenseOptions(label_text=text, k=500))
+    return stages
+
+
+def configurations(
+    vocabulary: Vocabulary, stages: Mapping[str, Stage], runs: Mapping[str, Run], documents: Sequence[Document]
+) -> list[tuple[str, Run]]:
+    """Single stages, and fusions of them that differ in one thing at a time."""
+    tries: list[tuple[Mapping[str, float], Fusion]] = []
+    for lexical in ("tfidf head", "tfidf text", "bm25 head", "bm25 text"):
+        for dense in ("dense both", "dense name", "dense text"):
+            tries.append(({"names": 0.5, lexical: 1.0, dense: 2.0}, Fusion(by="evidence")))
+    for by in ("evidence", "scores", "ranks"):
+        for weight in (0.5, 1.0, 2.0, 3.0):
+            tries.append(({"names": 0.5, "tfidf head": 1.0, "dense both": weight}, Fusion(by=by)))
+    found = [(key, runs[key].top(DEPTH)) for key in stages]
+    for weights, fusion in tries:
+        tagger = Tagger(vocabulary, {key: stages[key] for key in weights}, replace(fusion, weights=weights))
+        title = f"{fusion.by}: {', '.join(f'{weight} {key}' for key, weight in weights.items())}"
+        found.append((title, tagger.fuse(documents, {key: runs[key] for key in weights}).top(DEPTH)))
+    return found
+
+
+def table(name: str, most: int | None) -> dict[str, Any]:
+    """Every stage alone and the default configuration on the dev documents, the default tested against each stage."""
+    vocabulary, documents = corpora.labels(name), corpora.documents(name, "dev", most)
+    train = vocabulary.gold((d for d in corpora.documents(name, "train") if d.labels), unknown="ignore")
+    gold, own = vocabulary.gold(documents), own_labels(documents, vocabulary, name == "mdn")
+    kept = np.flatnonzero(labelled(gold))
+    documents, gold, own = [documents[i] for i in kept], gold.take(kept), own[kept]
+    runs = {key: without(tag_with(stage, documents), own) for key, stage in all_stages(vocabulary).items()}
+    start = time.perf_counter()
+    runs["zeroshot"] = without(zeroshot.fit(vocabulary).tag(documents, DEPTH + 1), own)
+    seconds = time.perf_counter() - start
+    found: dict[str, Any] = {"documents": len(documents), "labels": len(vocabulary), "seconds": round(seconds, 1)}
+    for key, run in runs.items():
+        scores = evaluate(run, gold, train=train, measures=(*MEASURES, "PSP@1", "PSP@5"))
+        found[key] = scores.to_json()["measures"]
+        print(f"{name:6} {key:12}", *(f"{m} {100 * scores.measures[m].value:5.1f}" for m in MEASURES))
+    found["zeroshot against"] = {
+        key: compare(runs["zeroshot"], run, gold, measures=("P@1", "nDCG@5", "R@100")).to_json()["measures"]
+        for key, run in runs.items()
+        if key != "zeroshot"
+    }
+    found["tail labels"] = int((label_counts(train, len(vocabulary)) < 10).sum())
+    return found
+
+
+def tag_with(stage: Stage, documents: Sequence[Document]) -> Run:
+    return Run.concat([stage(batch).top(DEPTH + 1) for batch in batches(documents)])
+
+
+def own_labels(documents: Sequence[Document], vocabulary: Vocabulary, exclude: bool) -> Longs:
+    """The label that is the document itself, -1 where there is none: on mdn a page is a label too."""
+    found = (vocabulary.index.get(document.id, -1) if exclude else -1 for document in documents)
+    return np.fromiter(found, np.int64, len(documents))
+
+
+def without(run: Run, own: Longs) -> Run:
+    return run.keep(run.labels != own[run.rows]).top(DEPTH)

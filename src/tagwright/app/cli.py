@@ -1,0 +1,185 @@
+"""The command line: reads options, calls the library, prints. Results go to stdout, progress and errors to stderr."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from tagwright.types import TagwrightError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Tag any document with any vocabulary, with few labelled documents or none.",
+    epilog="DOCS: files, folders, globs or - for standard input; JSONL, TSV, CSV, Parquet, .txt, .md, Annif corpora.",
+)
+
+
+class Format(str, Enum):
+    """How suggestions are printed."""
+
+    text = "text"
+    jsonl = "jsonl"
+    tsv = "tsv"
+
+
+Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.", show_default=False)]
+LabelFile = Annotated[
+    Optional[Path],  # noqa: UP045  (typer evaluates this on Python 3.10)
+    typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV or SKOS.", show_default=False),
+]
+Language = Annotated[str, typer.Option(help="Language of the names, where there are several.", show_default=False)]
+Model = Annotated[Optional[Path], typer.Option("--model", help="A saved tagger.", show_default=False)]  # noqa: UP045
+Settings = Annotated[
+    list[str],
+    typer.Option("--set", metavar="KEY=VALUE", help="An option of the zero-shot method.", show_default=False),
+]
+Train = Annotated[
+    list[str],
+    typer.Option(help="Labelled documents, read for label frequencies only: PSP, slices.", show_default=False),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label whose id is the document's own.")]
+SkipUnlabelled = Annotated[bool, typer.Option(help="Leave out documents without gold labels.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
+
+
+@app.command()
+def suggest(
+    docs: Docs,
+    labels: LabelFile = None,
+    language: Language = "",
+    model: Model = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="Labels per document.")] = 10,
+    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.text,
+    explain: Annotated[bool, typer.Option(help="Say what in the document speaks for each label.")] = False,
+    exclude_self: ExcludeSelf = False,
+    settings: Settings = [],  # noqa: B006  (typer copies it)
+    quiet: Quiet = False,
+) -> None:
+    """Suggest labels for documents."""
+    from tagwright.app import jobs, show
+
+    tagger = jobs.tagger(model, labels, language, settings, quiet)
+    suggestions = jobs.suggest(tagger, docs, k, exclude_self=exclude_self, explain=explain)
+    for line in show.suggestions(suggestions, tagger.vocabulary, output.value):
+        print(line)
+
+
+@app.command()
+def evaluate(
+    docs: Docs,
+    labels: LabelFile = None,
+    language: Language = "",
+    model: Model = None,
+    run: Annotated[Optional[Path], typer.Option(help="A run file instead of a tagger.", show_default=False)] = None,  # noqa: UP045
+    train: Train = [],  # noqa: B006
+    exclude_self: ExcludeSelf = False,
+    skip_unlabelled: SkipUnlabelled = False,
+    per_label: Annotated[Optional[Path], typer.Option(help="Write a TSV with the scores of every label.")] = None,  # noqa: UP045
+    report: Annotated[Optional[Path], typer.Option(help="Write an HTML page with tables and plots.")] = None,  # noqa: UP045
+    settings: Settings = [],  # noqa: B006
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Score suggestions against gold labels, with 95% intervals."""
+    from tagwright.app import jobs, show
+
+    task = jobs.task(docs, labels, language, model, train, exclude_self, skip_unlabelled)
+    found = jobs.read_run(run, task) if run else jobs.tag(jobs.tagger(model, labels, language, settings, quiet), task)
+    scores = jobs.evaluate(found, task, per_label)
+    if report:
+        show.save_scores(scores, report, {"documents": ", ".join(docs), "labels": str(labels or model)})
+    show.scores(scores, as_json=as_json)
+
+
+@app.command()
+def compare(
+    docs: Docs,
+    labels: LabelFile,
+    run: Annotated[list[Path], typer.Option(help="A run file; give two.", show_default=False)],
+    language: Language = "",
+    train: Train = [],  # noqa: B006
+    exclude_self: ExcludeSelf = False,
+    skip_unlabelled: SkipUnlabelled = False,
+    report: Annotated[Optional[Path], typer.Option(help="Write an HTML page with tables and plots.")] = None,  # noqa: UP045
+    as_json: Json = False,
+) -> None:
+    """Compare two runs over the same documents: differences, intervals, paired tests."""
+    from tagwright.app import jobs, show
+
+    if len(run) != 2:
+        raise TagwrightError(f"compare needs two runs, got {len(run)}: --run A.jsonl --run B.jsonl")
+    task = jobs.task(docs, labels, language, None, train, exclude_self, skip_unlabelled)
+    comparison = jobs.compare(run, task)
+    if report:
+        show.save_comparison(comparison, report, {"A": str(run[0]), "B": str(run[1]), "documents": ", ".join(docs)})
+    show.comparison(comparison, as_json=as_json)
+
+
+@app.command()
+def candidates(
+    docs: Docs,
+    labels: LabelFile = None,
+    language: Language = "",
+    model: Model = None,
+    exclude_self: ExcludeSelf = False,
+    skip_unlabelled: SkipUnlabelled = False,
+    settings: Settings = [],  # noqa: B006
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Show how many gold labels each candidate stage can reach at all."""
+    from tagwright.app import jobs, show
+
+    task = jobs.task(docs, labels, language, model, [], exclude_self, skip_unlabelled)
+    tagger = jobs.tagger(model, labels, language, settings, quiet)
+    show.ceilings(jobs.ceilings(tagger, task), tagger.vocabulary, as_json=as_json)
+
+
+@app.command()
+def describe(
+    docs: Docs,
+    labels: LabelFile = None,
+    language: Language = "",
+    test: Annotated[list[str], typer.Option(help="More documents: which of DOCS are among them too?")] = [],  # noqa: B006
+    as_json: Json = False,
+) -> None:
+    """Say what the data hold, what is wrong with them, and which methods they allow."""
+    from tagwright.app import show
+    from tagwright.app.description import describe as read
+    from tagwright.data.documents import Corpus
+    from tagwright.data.labels import Vocabulary
+
+    vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
+    show.description(read(Corpus.read(*docs), vocabulary, Corpus.read(*test) if test else None), as_json=as_json)
+
+
+@app.command()
+def demo(quiet: Quiet = False) -> None:
+    """Tag the Python packages installed here with the Trove classifiers, and score it."""
+    from tagwright.app.demo import run
+    from tagwright.progress import silence
+
+    with silence() if quiet else nullcontext():
+        run()
+
+
+def main() -> None:
+    """Run the command line. What the user can mend is printed in one line: exit code 2, no traceback."""
+    try:
+        app()
+    except TagwrightError as error:
+        print(f"tagwright: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)

@@ -1,0 +1,159 @@
+"""Documents and labels in, facts out: what the data hold, what looks wrong, and which methods they allow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from tagwright.data.labels import Vocabulary
+from tagwright.data.text import fold
+from tagwright.types import Document
+
+HUB = 0.01
+"A metadata value that more than this share of the documents hold says little about any of them."
+
+LINKS = frozenset({"reference", "citation"})
+"Metadata fields whose values are documents."
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """facts: name -> number or text. warnings, methods: one sentence each."""
+
+    facts: Mapping[str, int | float | str]
+    warnings: tuple[str, ...]
+    methods: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form."""
+        return asdict(self)
+
+
+def describe(documents: Iterable[Document], labels: Vocabulary | None, test: Iterable[Document] | None) -> Description:
+    """Read the documents once and say what they hold. test: documents that should not be among them."""
+    survey = Survey()
+    for document in documents:
+        survey.add(document)
+    facts = {**survey.facts(), **(_label_facts(labels, survey) if labels else {})}
+    warnings = [*survey.warnings(), *(_label_warnings(labels, survey) if labels else ())]
+    if test is not None:
+        warnings += survey.overlap(test)
+    return Description(facts, tuple(warnings), tuple(_methods(survey, labels)))
+
+
+class Survey:
+    """What one pass over the documents counts."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+        self.gold: Counter[str] = Counter()
+        self.with_: Counter[str] = Counter()
+        self.values: dict[str, Counter[str]] = {}
+        self.texts: dict[bytes, str] = {}
+        self.empty: list[str] = []
+        self.twins: list[tuple[str, str]] = []
+
+    def add(self, document: Document) -> None:
+        """Count one document."""
+        self.words.append(len(document.text.split()))
+        self.gold.update(set(document.labels))
+        parts = ("title", "abstract", "sections", "labels")
+        self.with_.update(part for part in parts if getattr(document, part))
+        for name, values in document.metadata.items():
+            self.values.setdefault(name, Counter()).update(set(values))
+            self.with_[f"metadata {name}"] += bool(values)
+        if not self.words[-1]:
+            self.empty.append(document.id)
+        elif (first := self.texts.setdefault(_digest(document), document.id)) != document.id:
+            self.twins.append((first, document.id))
+
+    def facts(self) -> dict[str, int | float | str]:
+        """Numbers about the documents."""
+        words = np.array(self.words)
+        found: dict[str, int | float | str] = {
+            "documents": len(words),
+            "words per document (median)": int(np.median(words)),
+            "words per document (largest)": int(words.max()),
+            **{f"documents with {part}": count for part, count in sorted(self.with_.items())},
+            **{f"different values of {name}": len(values) for name, values in sorted(self.values.items())},
+        }
+        if labelled := self.with_["labels"]:
+            found["labels per labelled document (mean)"] = sum(self.gold.values()) / labelled
+        return found
+
+    def warnings(self) -> Iterator[str]:
+        """What looks wrong with the documents."""
+        if self.empty:
+            yield f"{_many(len(self.empty), 'document')} without any text, such as {self.empty[0]}"
+        if self.twins:
+            first, second = self.twins[0]
+            yield f"{_many(len(self.twins), 'document')} with the text of another, such as {second} and {first}"
+        for name, values in sorted(self.values.items()):
+            hubs = [(value, count) for value, count in values.most_common(3) if count > max(1, HUB * len(self.words))]
+            for value, count in hubs:
+                yield f'{name} "{value}" links {count:,} documents, {count / len(self.words):.0%} of all'
+
+    def overlap(self, test: Iterable[Document]) -> Iterator[str]:
+        """Test documents whose text is among these documents too."""
+        shared = [(document.id, self.texts[key]) for document in test if (key := _digest(document)) in self.texts]
+        if shared:
+            yield f"{_many(len(shared), 'test document')} among DOCS too, such as {shared[0][0]} ({shared[0][1]})"
+
+
+def _digest(document: Document) -> bytes:
+    return blake2b(" ".join(document.text.split()).encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _label_facts(labels: Vocabulary, survey: Survey) -> dict[str, int | float | str]:
+    used = [label for label in labels if label.id in survey.gold]
+    found: dict[str, int | float | str] = {
+        "labels": len(labels),
+        "names per label (mean)": sum(len(label.names) for label in labels) / len(labels),
+        "labels with description": sum(bool(label.description) for label in labels),
+        "labels with broader": sum(bool(label.broader) for label in labels),
+    }
+    return {**found, "labels that occur in the documents": len(used)} if survey.gold else found
+
+
+def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
+    owners: dict[str, set[str]] = {}
+    for label in labels:
+        for name in label.names:
+            owners.setdefault(" ".join(map(fold, name.split())), set()).add(label.id)
+    shared = [(name, sorted(ids)) for name, ids in owners.items() if len(ids) > 1]
+    if shared:
+        name, ids = shared[0]
+        yield f'{_many(len(shared), "name")} shared by several labels, such as "{name}" by {ids[0]} and {ids[1]}'
+    if circle := labels.circle():
+        yield f"broader runs in a circle: {' > '.join(circle)}"
+    unknown = [label for label in survey.gold if labels.resolve(label) is None]
+    if unknown:
+        yield f"{_many(len(unknown), 'gold label')} not in the vocabulary, such as {min(unknown)}"
+
+
+def _methods(survey: Survey, labels: Vocabulary | None) -> Iterator[str]:
+    documents = len(survey.words)
+    yield "zeroshot: yes, nothing is trained" if labels else "zeroshot: needs a vocabulary (--labels)"
+    titled = survey.with_["title"]
+    bodies = max(survey.with_["abstract"], survey.with_["sections"])
+    yield f"text pairs (RTS, MACLR): {_yes(min(titled, bodies), documents, 'title and a text')}"
+    linked = [name for name in survey.values if name in LINKS or survey.values[name].most_common(1)[0][1] > 1]
+    names = ", ".join(sorted(linked))
+    yield f"metadata (MICoL): {f'yes, by {names}' if linked else 'no, no metadata value is shared by two documents'}"
+    yield f"full text (FuTex): {_yes(survey.with_['sections'], documents, 'sections')}"
+    yield f"supervised (DEPL): {_yes(survey.with_['labels'], documents, 'labels')}"
+
+
+def _yes(having: int, documents: int, what: str) -> str:
+    if not having:
+        return f"no, no document has {what}"
+    return f"yes, {having:,} of {documents:,} documents have {what}"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,205 @@
+"""What the commands do, without printing: files and options in, runs and scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tagwright.app.options import configure
+from tagwright.data.documents import Corpus
+from tagwright.data.labels import Vocabulary
+from tagwright.evaluation.metrics import is_gold, label_counts, labelled
+from tagwright.evaluation.report import write_per_label
+from tagwright.evaluation.scores import Scores, per_label
+from tagwright.evaluation.scores import evaluate as score
+from tagwright.evaluation.significance import Comparison
+from tagwright.evaluation.significance import compare as test
+from tagwright.methods import zeroshot
+from tagwright.progress import bar, silence
+from tagwright.store import recover
+from tagwright.tagging.tagger import Evidence, Tagger, batches
+from tagwright.types import ConfigError, Document, InputError, Longs, Run
+
+DEPTH = 100
+"Suggestions per document that are scored."
+
+CEILINGS = (10, 50, 100, 500)
+"Numbers of candidates at which the recall of a stage is reported."
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One suggested label for a document, with what the stages say for it when that was asked for."""
+
+    label: int
+    score: float
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Documents with gold labels, and what scoring them needs.
+
+    gold: a row per document that is scored. kept: (scored,) their positions in the corpus. lengths: (scored,) words.
+    own: (scored,) the label that is the document itself and is never suggested; -1 where there is none.
+    """
+
+    corpus: Corpus
+    vocabulary: Vocabulary
+    gold: Run
+    kept: Longs
+    lengths: Longs
+    own: Longs
+    train: Run | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """What a stage can reach. recall: k -> share of all gold labels among its first k candidates.
+
+    all: the same for all its candidates. mean_size: candidates per document.
+    """
+
+    recall: Mapping[int, float]
+    all: float
+    mean_size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """Every stage and their union; missed: label -> gold occurrences that no stage reaches, most first."""
+
+    documents: int
+    stages: Mapping[str, Ceiling]
+    missed: Mapping[int, int]
+
+
+def tagger(model: Path | None, labels: Path | None, language: str, settings: Sequence[str], quiet: bool) -> Tagger:
+    """A saved tagger, over another vocabulary if one is given, or else the zero-shot method."""
+    with silence() if quiet else nullcontext():
+        if model and settings:
+            raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
+        if not model:
+            return zeroshot.fit(_vocabulary(labels, language), configure(zeroshot.Config, settings=settings))
+        saved = Tagger.load(model)
+        return saved.with_labels(_vocabulary(labels, language)) if labels else saved
+
+
+def suggest(
+    tagger: Tagger, docs: Sequence[str], k: int, *, exclude_self: bool, explain: bool
+) -> Iterator[tuple[Document, list[Suggestion]]]:
+    """Each document with its k best labels, read, tagged and passed on batch by batch."""
+    for batch in batches(Corpus.read(*docs)):
+        own = _own(batch, tagger.vocabulary, exclude_self)
+        run = _without(tagger.tag(batch, k + exclude_self), own).top(k)
+        for row, document in enumerate(batch):
+            labels, scores = (part.tolist() for part in run[row])
+            evidence = tagger.explain(document, labels) if explain else [()] * len(labels)
+            yield document, [Suggestion(*each) for each in zip(labels, scores, evidence, strict=True)]
+
+
+def task(
+    docs: Sequence[str],
+    labels: Path | None,
+    language: str,
+    model: Path | None,
+    train: Sequence[str],
+    exclude_self: bool,
+    skip_unlabelled: bool,
+) -> Task:
+    """Read what is to be scored. Raises InputError naming the first document without gold labels, unless skipped."""
+    if model and not labels:
+        recover(model)
+        labels = model / "labels.jsonl"
+    vocabulary, corpus = _vocabulary(labels, language), Corpus.read(*docs)
+    own = _own(corpus, vocabulary, exclude_self)
+    gold = _without(vocabulary.gold(corpus), own)
+    has_labels = labelled(gold)
+    if not has_labels.all() and not skip_unlabelled:
+        first = corpus[int(np.argmin(has_labels))].id
+        raise InputError(f'document "{first}" has no gold label to score against; --skip-unlabelled leaves such out')
+    kept = np.flatnonzero(has_labels)
+    if not len(kept):
+        raise InputError(f"none of the {len(corpus)} documents has a gold label; there is nothing to score")
+    lengths = np.fromiter((len(document.text.split()) for document in corpus), np.int64, len(corpus))
+    known = vocabulary.gold(Corpus.read(*train), unknown="ignore") if train else None
+    return Task(corpus, vocabulary, gold.take(kept), kept, lengths[kept], own[kept], known)
+
+
+def tag(tagger: Tagger, task: Task, depth: int = DEPTH) -> Run:
+    """The tagger's best labels for the documents of the task."""
+    documents = (task.corpus[int(position)] for position in task.kept)
+    with bar("tagging", len(task.kept)) as done:
+        runs = []
+        for batch in batches(documents):
+            runs.append(tagger.tag(batch, depth + 1))
+            done(len(batch))
+    return _without(Run.concat(runs), task.own).top(depth)
+
+
+def read_run(path: Path, task: Task) -> Run:
+    """A run file over the documents of the task; the file may hold the documents that are not scored too."""
+    from tagwright.data import runs
+
+    run = runs.read_run(path, task.corpus.ids, task.vocabulary.index)
+    return _without(run.take(task.kept), task.own)
+
+
+def evaluate(run: Run, task: Task, per_label_file: Path | None = None) -> Scores:
+    """Score a run; per_label_file: where to write the scores of every label."""
+    if per_label_file:
+        rows = per_label(run, task.gold, train=task.train)
+        write_per_label(rows, [(label.id, label.name) for label in task.vocabulary], per_label_file)
+    return score(run, task.gold, train=task.train, labels=len(task.vocabulary), lengths=task.lengths)
+
+
+def compare(files: Sequence[Path], task: Task) -> Comparison:
+    """Compare two run files over the documents of the task."""
+    a, b = (read_run(file, task) for file in files)
+    return test(a, b, task.gold, train=task.train)
+
+
+def ceilings(tagger: Tagger, task: Task) -> Ceilings:
+    """How many gold labels each stage holds among its candidates, however they are ranked."""
+    documents = (task.corpus[int(position)] for position in task.kept)
+    parts: dict[str, list[Run]] = {name: [] for name in (*tagger.stages, "union")}
+    for batch in batches(documents):
+        found = tagger.candidates(batch)
+        for name, run in {**found, "union": tagger.fuse(batch, found)}.items():
+            parts[name].append(run)
+    runs = {name: _without(Run.concat(part), task.own) for name, part in parts.items()}
+    reached = is_gold(task.gold, runs["union"])
+    missed = label_counts(task.gold.keep(~reached), len(task.vocabulary))
+    order = np.argsort(-missed, kind="stable")[: int((missed > 0).sum())]
+    return Ceilings(
+        documents=len(task.kept),
+        stages={name: _ceiling(run, task.gold) for name, run in runs.items()},
+        missed={int(label): int(missed[label]) for label in order},
+    )
+
+
+def _ceiling(run: Run, gold: Run) -> Ceiling:
+    hits, ranks = is_gold(run, gold), run.ranks
+    recall = {k: float(hits[ranks <= k].sum() / len(gold.labels)) for k in CEILINGS}
+    return Ceiling(recall, all=float(hits.sum() / len(gold.labels)), mean_size=len(run.labels) / len(run))
+
+
+def _vocabulary(labels: Path | None, language: str) -> Vocabulary:
+    if labels is None:
+        raise ConfigError("which labels? give a vocabulary (--labels FILE) or a saved tagger (--model DIR)")
+    return Vocabulary.read(labels, language=language or None)
+
+
+def _own(documents: Sequence[Document], vocabulary: Vocabulary, exclude_self: bool) -> Longs:
+    if not exclude_self:
+        return np.full(len(documents), -1, np.int64)
+    ids = (document.id for document in documents)
+    return np.fromiter((vocabulary.index.get(each, -1) for each in ids), np.int64, len(documents))
+
+
+def _without(run: Run, own: Longs) -> Run:
+    return run.keep(run.labels != own[run.rows])

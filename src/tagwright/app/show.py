@@ -1,0 +1,156 @@
+"""Results in, text for people or JSON for programs out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from tagwright.app.description import Description
+from tagwright.app.jobs import Ceiling, Ceilings, Suggestion
+from tagwright.data.labels import Vocabulary
+from tagwright.evaluation import report
+from tagwright.evaluation.scores import Scores
+from tagwright.evaluation.significance import Comparison
+from tagwright.tagging.tagger import Evidence
+from tagwright.types import Document
+
+Suggestions = Iterable[tuple[Document, list[Suggestion]]]
+
+QUOTES = 3
+"Pieces of text shown for each stage."
+
+
+def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str) -> Iterator[str]:
+    """The suggestions as lines: text for people, a run file (jsonl), or document, label, name, score (tsv)."""
+    line = {"text": as_text, "jsonl": _as_jsonl, "tsv": _as_tsv}[output]
+    for document, suggested in found:
+        yield from line(document, suggested, vocabulary)
+
+
+def as_text(document: Document, suggested: list[Suggestion], vocabulary: Vocabulary) -> Iterator[str]:
+    """One document and its labels for people: a line each, and one for the evidence of each stage."""
+    yield f"{document.id}  {_short(document.title, 100)}".rstrip()
+    for each in suggested:
+        label = vocabulary[each.label]
+        yield f"  {each.score:6.3f}  {label.name}  [{label.id}]"
+        yield from (f"          {evidence_line(evidence, document.text)}" for evidence in each.evidence)
+    if not suggested:
+        yield "  (no suggestion)"
+
+
+def scores(found: Scores, *, as_json: bool) -> None:
+    """Print the measures and slices."""
+    if as_json:
+        _print_json(found.to_json())
+        return
+    show_table(report.score_rows(found), f"{found.documents:,} documents")
+    if found.slices:
+        show_table(report.slice_rows(found))
+
+
+def save_scores(found: Scores, path: Path, notes: Mapping[str, str]) -> None:
+    """Write the HTML page of an evaluation."""
+    report.write_page(report.scores_page("Tagwright: evaluation", found, notes), path)
+
+
+def comparison(found: Comparison, *, as_json: bool) -> None:
+    """Print a comparison of two runs."""
+    if as_json:
+        _print_json(found.to_json())
+    else:
+        show_table(report.comparison_rows(found), f"{found.documents:,} documents")
+
+
+def save_comparison(found: Comparison, path: Path, notes: Mapping[str, str]) -> None:
+    """Write the HTML page of a comparison."""
+    report.write_page(report.comparison_page("Tagwright: comparison", found, notes), path)
+
+
+def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
+    """Print what each stage can reach, and the gold labels that no stage reaches."""
+    if as_json:
+        stages = {name: _ceiling(stage) for name, stage in found.stages.items()}
+        missed = [{"label": vocabulary[label].id, "times": times} for label, times in found.missed.items()]
+        _print_json({"documents": found.documents, "stages": stages, "missed": missed})
+        return
+    depths = list(next(iter(found.stages.values())).recall)
+    rows = [["gold labels reached, %", *(f"first {k}" for k in depths), "all", "labels per document"]]
+    for name, stage in found.stages.items():
+        shares = [*stage.recall.values(), stage.all]
+        rows.append([name, *(f"{100 * share:.1f}" for share in shares), f"{stage.mean_size:,.0f}"])
+    show_table(rows, f"{found.documents:,} documents")
+    print(f"{len(found.missed):,} gold labels are reached by no stage{', most often:' if found.missed else '.'}")
+    for label, times in islice(found.missed.items(), 10):
+        print(f"  {times:>5} x {vocabulary[label].name}  [{vocabulary[label].id}]")
+
+
+def description(found: Description, *, as_json: bool) -> None:
+    """Print what the data hold, what is wrong, and which methods they allow."""
+    if as_json:
+        _print_json(found.to_json())
+        return
+    show_table([["data", ""], *([name, _plain(value)] for name, value in found.facts.items())])
+    for title, lines in (("Worth a look", found.warnings), ("Methods", found.methods)):
+        print(f"\n{title}")
+        print("\n".join(f"  {line}" for line in lines) or "  nothing")
+
+
+def show_table(rows: report.Rows, title: str = "") -> None:
+    """Print a table. One that is piped somewhere keeps its columns: only a terminal has a width to respect."""
+    from rich.console import Console
+
+    console = Console()
+    console.print(report.table(rows, title), width=None if console.is_terminal else 200)
+
+
+def evidence_line(evidence: Evidence, text: str) -> str:
+    """One stage's reasons in one line: its rank and score, and the pieces of text that count most."""
+    quotes = ", ".join(
+        f'"{_short(text[quote.start : quote.end])}" {quote.start}-{quote.end}' for quote in evidence.quotes[:QUOTES]
+    )
+    return f"{evidence.stage} #{evidence.rank} ({evidence.score:.3g}){': ' if quotes else ''}{quotes}"
+
+
+def _ceiling(stage: Ceiling) -> dict[str, float]:
+    return {"mean_size": stage.mean_size, **{f"R@{k}": share for k, share in stage.recall.items()}, "R": stage.all}
+
+
+def _as_jsonl(document: Document, suggested: list[Suggestion], vocabulary: Vocabulary) -> Iterator[str]:
+    def record(each: Suggestion) -> dict[str, Any]:
+        plain = {"label": vocabulary[each.label].id, "score": each.score}
+        if not each.evidence:
+            return plain
+        return {**plain, "name": vocabulary[each.label].name, "evidence": [reasons(one) for one in each.evidence]}
+
+    def reasons(one: Evidence) -> dict[str, Any]:
+        quotes = [{**asdict(quote), "text": document.text[quote.start : quote.end]} for quote in one.quotes]
+        return {"stage": one.stage, "rank": one.rank, "score": one.score, "quotes": quotes}
+
+    yield json.dumps({"id": document.id, "suggestions": [record(each) for each in suggested]}, ensure_ascii=False)
+
+
+def _as_tsv(document: Document, suggested: list[Suggestion], vocabulary: Vocabulary) -> Iterator[str]:
+    for each in suggested:
+        label = vocabulary[each.label]
+        yield "\t".join((_cell(document.id), _cell(label.id), _cell(label.name), f"{each.score:.6g}"))
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _short(text: str, length: int = 60) -> str:
+    text = _cell(text)
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _plain(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}" if isinstance(value, float) else str(value)
+
+
+def _print_json(content: Mapping[str, Any]) -> None:
+    print(json.dumps(content, ensure_ascii=False, indent=1))

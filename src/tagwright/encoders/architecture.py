@@ -1,0 +1,100 @@
+"""What a sentence-transformers model is made of, from its folder (nothing heavy imported) or from memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagwright.types import ModelError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """modules: class names in order. config: the transformer's own. max_length: tokens; None where nothing says so."""
+
+    modules: tuple[str, ...]
+    config: Mapping[str, Any]
+    pooling: str
+    max_length: int | None
+    prompt: str | None
+
+    @property
+    def is_bert(self) -> bool:
+        """Whether `bert.Bert` computes exactly what this model does."""
+        expected = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
+        return (
+            self.modules in {("Transformer", "Pooling"), ("Transformer", "Pooling", "Normalize")}
+            and all(self.config.get(key, value) == value for key, value in expected.items())
+            and "model_type" in self.config
+            and not self.config.get("is_decoder")
+            and self.pooling in {"cls", "mean"}
+            and self.max_length is not None
+            and self.prompt is None
+        )
+
+
+def read_architecture(folder: Path) -> Architecture:
+    """Read the configuration files of a folder; one without modules.json is a bare transformer, pooled by the mean.
+
+    Raises ModelError when there is nothing to read or a file is damaged.
+    """
+    if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
+        raise ModelError(f"{folder}: no encoder here, neither modules.json nor config.json")
+    modules = _read(folder / "modules.json") or [
+        {"type": "Transformer", "path": ""},
+        {"type": "Pooling", "path": "1_Pooling"},
+    ]
+    paths = {module["type"].rsplit(".", 1)[-1]: module["path"] for module in modules}
+    transformer = folder / paths.get("Transformer", "")
+    config, sentence = _read(transformer / "config.json"), _read(transformer / "sentence_bert_config.json")
+    lengths = (
+        sentence.get("max_seq_length"),
+        _read(transformer / "tokenizer_config.json").get("model_max_length"),
+        config.get("max_position_embeddings"),
+    )
+    return Architecture(
+        tuple(paths),
+        # Lower-casing before the tokenizer is an old option that only the general path knows.
+        config if not sentence.get("do_lower_case") and not paths.get("Transformer") else {},
+        _pooling(_read(folder / paths.get("Pooling", "") / "config.json")),
+        min((length for length in lengths if length), default=None),
+        _read(folder / "config_sentence_transformers.json").get("default_prompt_name"),
+    )
+
+
+def architecture_of(model: SentenceTransformer) -> Architecture:
+    """The same of a model in memory."""
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    transformer = model.transformers_model
+    return Architecture(
+        tuple(type(module).__name__ for module in model),
+        {} if transformer is None else transformer.config.to_dict(),
+        next((str(module.pooling_mode) for module in model if isinstance(module, Pooling)), ""),
+        model.max_seq_length,
+        model.default_prompt_name,
+    )
+
+
+def _pooling(config: Mapping[str, Any]) -> str:
+    """The one mode that is switched on; older files have a switch for each mode."""
+    old = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+    modes = (
+        [config["pooling_mode"]]
+        if "pooling_mode" in config
+        else [old.get(key, key) for key, on in config.items() if key.startswith("pooling_mode_") and on is True]
+    )
+    return "mean" if not modes else "+".join(map(str, modes))
+
+
+def _read(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    except ValueError as error:
+        raise ModelError(f"{file}: damaged ({error}); get the model again") from None

@@ -1,0 +1,186 @@
+"""Texts in, vectors out: BERT for encoding alone, without padding, in the fastest way the machine has."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from tagwright.encoders import kernels
+from tagwright.encoders.architecture import Architecture
+from tagwright.types import Floats, ModelError
+
+if TYPE_CHECKING:
+    import tokenizers
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+BATCH_TOKENS = {"cpu": 1024, "cuda": 65_536}
+"Tokens in a batch: on a processor few, so that activations stay in the core's caches and memory is used again."
+
+
+class Layer(NamedTuple):
+    """One layer of the transformer."""
+
+    qkv: kernels.Map
+    output: kernels.Map
+    attention_norm: kernels.Map
+    up: kernels.Map
+    down: kernels.Map
+    norm: kernels.Map
+
+
+class Bert:
+    """BERT (Devlin et al., 2019, section 3) with CLS or mean pooling.
+
+    architecture: one that `is_bert`. weights: its tensors, named as in model.safetensors.
+    """
+
+    def __init__(
+        self, architecture: Architecture, weights: Mapping[str, torch.Tensor], tokenizer: tokenizers.Tokenizer
+    ) -> None:
+        import torch
+
+        config = architecture.config
+        self.dim, self.heads = int(config["hidden_size"]), int(config["num_attention_heads"])
+        self.pooling, self.max_length = architecture.pooling, architecture.max_length or 0
+        self.device = kernels.best_device()
+        self.dtype = kernels.best_dtype(self.device)
+        self.tokenizer = tokenizer
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self.max_length)
+
+        def tensor(name: str) -> torch.Tensor:
+            return weights[name].to(self.device, self.dtype)
+
+        def pair(name: str) -> tuple[torch.Tensor, torch.Tensor]:
+            return tensor(f"{name}.weight"), tensor(f"{name}.bias")
+
+        def linear(name: str, *, gelu: bool = False) -> kernels.Map:
+            return kernels.linear(*pair(name), gelu=gelu)
+
+        def norm(name: str) -> kernels.Map:
+            return kernels.layer_norm(*pair(name), config["layer_norm_eps"])
+
+        def qkv(name: str) -> kernels.Map:
+            scale = kernels.LOG2_E * (self.dim // self.heads) ** -0.5
+            parts = (pair(f"{name}.{part}") for part in ("query", "key", "value"))
+            return kernels.linear(*(torch.cat([q * scale, k, v]) for q, k, v in zip(*parts, strict=True)))
+
+        def layer(name: str) -> Layer:
+            return Layer(
+                qkv(f"{name}.attention.self"),
+                linear(f"{name}.attention.output.dense"),
+                norm(f"{name}.attention.output.LayerNorm"),
+                linear(f"{name}.intermediate.dense", gelu=True),
+                linear(f"{name}.output.dense"),
+                norm(f"{name}.output.LayerNorm"),
+            )
+
+        self.words = tensor("embeddings.word_embeddings.weight")
+        # All tokens of a single text are of type 0: positions and types are one table.
+        types = tensor("embeddings.token_type_embeddings.weight")[0]
+        self.positions = tensor("embeddings.position_embeddings.weight") + types
+        self.norm = norm("embeddings.LayerNorm")
+        self.layers = [layer(f"encoder.layer.{i}") for i in range(config["num_hidden_layers"])]
+
+    @classmethod
+    def read(cls, folder: Path, architecture: Architecture) -> Bert | None:
+        """Read model.safetensors and tokenizer.json; None where that is not all there is to it.
+
+        Raises ModelError when the weights are damaged.
+        """
+        import tokenizers
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        weights, tokenizer = folder / "model.safetensors", folder / "tokenizer.json"
+        if not weights.is_file() or not tokenizer.is_file():
+            return None
+        try:
+            return cls(architecture, load_file(weights), tokenizers.Tokenizer.from_file(str(tokenizer)))
+        except SafetensorError as error:
+            raise ModelError(f"{weights}: damaged ({error}); get the model again") from error
+        except KeyError:  # a tensor is called otherwise
+            return None
+
+    @classmethod
+    def of(cls, model: SentenceTransformer, architecture: Architecture) -> Bert:
+        """Copy the weights that a model in memory has now."""
+        import tokenizers
+
+        tokenizer = tokenizers.Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
+        return cls(architecture, model.transformers_model.state_dict(), tokenizer)  # type: ignore[union-attr]
+
+    def forward(self, ids: torch.Tensor, attend: Callable[..., torch.Tensor] = kernels.attend) -> torch.Tensor:
+        """(texts, tokens) -> (texts, dim). All texts have the same number of tokens: no padding, so no mask."""
+        x = self.norm(self.words[ids] + self.positions[: ids.shape[1]])
+        for layer in self.layers:
+            # (texts, tokens, 3 dim) -> 3 of (texts, heads, tokens, dim of a head), and back
+            q, k, v = layer.qkv(x).view(*ids.shape, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+            attended = attend(q, k, v).transpose(1, 2).reshape(x.shape)
+            x = layer.attention_norm(x + layer.output(attended))
+            x = layer.norm(x + layer.down(layer.up(x)))
+        return x[:, 0] if self.pooling == "cls" else x.float().mean(1)
+
+    def __call__(self, texts: Sequence[str], done: Callable[[int], object] = lambda _: None) -> Floats:
+        """(texts, dim) vectors of any norm. done: told how many texts were encoded since the last time."""
+        tokens = self.tokenize(texts)
+        vectors = np.empty((len(texts), self.dim), np.float32)
+
+        def encode(batch: list[int]) -> int:
+            vectors[batch] = self._encode([tokens[i] for i in batch])
+            return len(batch)
+
+        with kernels.workers(self.device) as each:
+            for encoded in each(encode, batches([len(ids) for ids in tokens], BATCH_TOKENS[self.device.type])):
+                done(encoded)
+        return vectors
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of each text, at most `max_length`. Of a long text no more is read than is needed."""
+        heads = [_head(text, 8 * self.max_length) for text in texts]
+        tokens = [encoding.ids for encoding in self.tokenizer.encode_batch_fast(heads)]
+        for i, text in enumerate(texts):
+            if len(tokens[i]) < self.max_length and len(heads[i]) < len(text):  # its words are very long
+                tokens[i] = self.tokenizer.encode(text).ids
+        return tokens
+
+    def _encode(self, tokens: list[list[int]]) -> Floats:
+        import torch
+
+        with torch.inference_mode():
+            ids = torch.tensor(tokens, device=self.device)
+            vectors = self.forward(ids)
+            if not vectors.isfinite().all():
+                vectors = self.forward(ids, kernels.attend_any)
+            return vectors.float().cpu().numpy()
+
+
+def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Positions of texts of equal length, with `budget` tokens or one text in each batch.
+
+    In mixed order, so that the time left which a progress bar shows is honest from the start.
+
+    >>> sorted(batches([3, 5, 3, 3], budget=6))
+    [[0, 2], [1], [3]]
+    """
+    same = defaultdict(list)
+    for i, length in enumerate(lengths):
+        same[length].append(i)
+    found = []
+    for length, texts in sorted(same.items()):
+        size = max(1, budget // length)
+        found += [texts[start : start + size] for start in range(0, len(texts), size)]
+    random.Random(0).shuffle(found)
+    return found
+
+
+def _head(text: str, length: int) -> str:
+    """The first words of a text, together at most `length` characters; all of it if it has no such words."""
+    end = text.rfind(" ", 0, length) if len(text) > length else -1
+    return text if end < 0 else text[:end]

@@ -1,0 +1,157 @@
+"""BiEncoder: texts in, unit vectors out, whichever model computes them, and no text twice."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+
+from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
+from tagwright.encoders.bert import Bert
+from tagwright.encoders.cache import EmbeddingCache
+from tagwright.encoders.general import General, load_model
+from tagwright.encoders.packaged import PACKAGED, digest, find
+from tagwright.progress import bar
+from tagwright.types import ConfigError, Floats, Mask
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+_VERSION = 1  # rises when an unchanged model gives other vectors than before
+_CHUNK = 4096  # texts between two writes to the cache: what a killed run can lose
+
+
+class Forward(Protocol):
+    """What computes vectors of texts: `bert.Bert` where it can, `general.General` for any other model."""
+
+    def __call__(self, texts: Sequence[str], done: Callable[[int], object]) -> Floats:
+        """(texts, dim) vectors of any norm; `done` is told how many texts were encoded since the last time."""
+        ...
+
+
+class BiEncoder:
+    """Turns texts into vectors that are near where the texts mean the same. Make one with `load` or `of`.
+
+    name: what it was loaded as. cache: the vectors of earlier runs; None: every text is computed.
+    """
+
+    def __init__(self, name: str, source: Path | SentenceTransformer, architecture: Architecture) -> None:
+        self.name, self._source, self._architecture = name, source, architecture
+        self.cache: EmbeddingCache | None = None
+
+    @classmethod
+    def load(
+        cls,
+        name: str = PACKAGED,
+        *,
+        max_length: int | None = None,
+        pooling: Literal["cls", "mean"] | None = None,
+        cached: bool = True,
+    ) -> BiEncoder:
+        """The packaged encoder ("minilm"), a folder in the sentence-transformers format, or a Hugging Face id.
+
+        max_length (tokens), pooling: instead of the model's own. cached: keep vectors for later runs. Nothing is
+        downloaded, and weights are read from safetensors only. Raises ModelError when there is no such encoder or its
+        files are damaged, ConfigError when it cannot have this max_length or pooling.
+        """
+        folder = find(name)
+        own = read_architecture(folder)
+        positions = own.config.get("max_position_embeddings", max_length)
+        if max_length is not None and not 3 <= max_length <= positions:
+            raise ConfigError(f"max_length is {max_length}; encoder {name} reads from 3 to {positions} tokens")
+        if pooling is not None and "Pooling" not in own.modules:
+            raise ConfigError(f"pooling is {pooling!r}; encoder {name} has nothing to pool, leave it out")
+        chosen = replace(own, max_length=max_length or own.max_length, pooling=pooling or own.pooling)
+        encoder = cls(name, folder, chosen)
+        if cached:
+            encoder.cache = EmbeddingCache(encoder.fingerprint, encoder.dim)
+        return encoder
+
+    @classmethod
+    def of(cls, model: SentenceTransformer, name: str = "in memory") -> BiEncoder:
+        """An encoder with the weights that `model` has when the first text is encoded; not cached."""
+        return cls(name, model, architecture_of(model))
+
+    def encode(self, texts: Sequence[str], *, progress: str = "") -> Floats:
+        """(texts, dim) unit vectors (zero where a static encoder knows no word), the same computed or kept.
+
+        progress: the title of a progress bar on stderr; without one there is none.
+        """
+        unique = list(dict.fromkeys(texts))
+        vectors, known = self._look_up(unique)
+        missing = np.flatnonzero(~known)
+        with bar(progress, len(missing)) as done:
+            for start in range(0, len(missing), _CHUNK):
+                rows = missing[start : start + _CHUNK]
+                chunk = [unique[row] for row in rows]
+                # The cache keeps float16. Always rounding to it makes kept and computed vectors the same.
+                vectors[rows] = unit(self._forward(chunk, done)).astype(np.float16)
+                if self.cache:
+                    self.cache.put(chunk, vectors[rows])
+        row = {text: i for i, text in enumerate(unique)}
+        return unit(vectors[[row[text] for text in texts]])
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        if self._architecture.is_bert:
+            return int(self._architecture.config["hidden_size"])
+        return int(self.model.get_embedding_dimension() or 0)
+
+    @property
+    def max_length(self) -> int | None:
+        """Tokens that are read of each text; None: all."""
+        return self._architecture.max_length
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Differs between encoders that give different vectors: weights, tokenizer, pooling, length."""
+        content = hashlib.blake2b(
+            repr((_VERSION, self._architecture.pooling, self.max_length)).encode(), digest_size=16
+        )
+        if isinstance(self._source, Path):
+            for file in sorted(self._source.rglob("*")):
+                if file.suffix in {".json", ".txt", ".model", ".safetensors"} and file.stat().st_size:
+                    content.update(f"{file.relative_to(self._source).as_posix()} {digest(file)} ".encode())
+        else:
+            content.update(repr(self._source.tokenizer).encode())
+            for name, weights in sorted(self._source.state_dict().items()):
+                content.update(name.encode() + weights.cpu().numpy().tobytes())
+        return content.hexdigest()
+
+    @cached_property
+    def model(self) -> SentenceTransformer:
+        """The sentence-transformers model, loaded when asked for. After training it, make an encoder `of` it."""
+        return load_model(self._source, self._architecture) if isinstance(self._source, Path) else self._source
+
+    def save(self, folder: Path | str) -> None:
+        """Write in the sentence-transformers format, which any tool of that ecosystem loads."""
+        self.model.save(str(folder), create_model_card=False)
+
+    def _look_up(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
+        if self.cache:
+            return self.cache.get(texts)
+        return np.zeros((len(texts), self.dim), np.float32), np.zeros(len(texts), np.bool_)
+
+    @cached_property
+    def _forward(self) -> Forward:
+        if not self._architecture.is_bert:
+            return General(self.model)
+        if not isinstance(self._source, Path):
+            return Bert.of(self._source, self._architecture)
+        return Bert.read(self._source, self._architecture) or General(self.model)
+
+
+def unit(vectors: Floats) -> Floats:
+    """Vectors (n, dim) scaled to length 1, in place; zero stays zero.
+
+    >>> unit(np.array([[0, 2], [0, 0]], np.float32)).tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    return vectors

@@ -1,0 +1,61 @@
+"""Any sentence-transformers model, as that library runs it: what `bert.Bert` does not know, and every training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagwright.encoders.architecture import Architecture
+from tagwright.encoders.kernels import best_dtype
+from tagwright.types import Floats, ModelError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+_BATCH = 64
+
+
+class General:
+    """Texts in, vectors out, by `SentenceTransformer.encode`, in batches of texts of about the same length."""
+
+    def __init__(self, model: SentenceTransformer) -> None:
+        self.model = model
+
+    def __call__(self, texts: Sequence[str], done: Callable[[int], object]) -> Floats:
+        """(texts, dim) vectors of any norm. done: told how many texts have been encoded since the last time."""
+        import torch
+
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        vectors = np.empty((len(texts), int(self.model.get_embedding_dimension() or 0)), np.float32)
+        device, dtype = self.model.device, best_dtype(self.model.device)
+        for start in range(0, len(order), _BATCH):
+            batch = order[start : start + _BATCH]
+            with torch.autocast(device.type, dtype, enabled=dtype == torch.bfloat16):
+                encoded = self.model.encode([texts[i] for i in batch], batch_size=_BATCH, show_progress_bar=False)
+            vectors[batch] = encoded
+            done(len(batch))
+        return vectors
+
+
+def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
+    """Load from local files, safetensors only, no code of the model's own; with this pooling and max_length."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        model = SentenceTransformer(
+            str(folder), local_files_only=True, trust_remote_code=False, model_kwargs={"use_safetensors": True}
+        )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise ModelError(f"{folder}: cannot be loaded as a sentence-transformers model ({error})") from error
+    if architecture.max_length is not None:
+        model.max_seq_length = architecture.max_length
+    for module in model:
+        if isinstance(module, Pooling) and architecture.pooling in {"cls", "mean"}:
+            module.pooling_mode = architecture.pooling
+    return model

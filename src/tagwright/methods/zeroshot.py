@@ -1,0 +1,66 @@
+"""Zero-shot tagging: nothing is trained. Names, words and meaning suggest labels, and score what the others found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tagwright.data.labels import Vocabulary
+from tagwright.encoders.bi import BiEncoder
+from tagwright.tagging.dense import Dense, DenseOptions
+from tagwright.tagging.lexical import Lexical, LexicalOptions
+from tagwright.tagging.names import NameOptions, Names
+from tagwright.tagging.tagger import Fusion, Tagger
+from tagwright.types import ConfigError, Stage
+
+StageName = Literal["names", "bm25", "tfidf", "dense"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """The choices of the zero-shot method. What could be chosen without gold labels was: see benchmarks/zeroshot.py."""
+
+    stages: tuple[StageName, ...] = ("names", "tfidf", "dense")
+    "Which stages suggest and score: names, bm25, tfidf, dense."
+
+    weights: tuple[float, ...] = (0.5, 1.0, 2.0)
+    """One per stage. The weight of dense was chosen by benchmarks/zeroshot.py; that test is made of names and cannot
+    judge them, so they got the least of the weights tried."""
+
+    fusion: Literal["evidence", "scores", "ranks"] = "evidence"
+    "How the stages are combined: see tagging/combine.py."
+
+    encoder: str = "minilm"
+    "The encoder of the dense stage: the packaged one, a folder, or a Hugging Face id that is on this machine."
+
+    language: str = "english"
+    'The language whose word endings are cut off (snowball); "none" leaves words whole.'
+
+    scope: Literal["head", "text"] = "head"
+    "What bm25 and tfidf read: title and abstract, or everything."
+
+    candidates: int = 500
+    "Labels that each stage suggests; the candidates of all are then scored by all."
+
+    def __post_init__(self) -> None:
+        known = StageName.__args__  # type: ignore[attr-defined]
+        if not self.stages or not set(self.stages) <= set(known) or len(set(self.stages)) < len(self.stages):
+            raise ConfigError(f"stages are {list(self.stages)}, expected some of {', '.join(known)}, each once")
+        if len(self.weights) != len(self.stages):
+            raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(self.stages)}; give one for each")
+
+
+def fit(labels: Vocabulary, config: Config = Config()) -> Tagger:
+    """A tagger over the labels. Labels are encoded, nothing is learned. Raises ModelError when there is no encoder."""
+    stages = {str(name): _stage(name, labels, config) for name in config.stages}
+    fusion = Fusion(by=config.fusion, weights=dict(zip(stages, config.weights, strict=True)))
+    return Tagger(labels, stages, fusion)
+
+
+def _stage(name: StageName, labels: Vocabulary, config: Config) -> Stage:
+    if name == "names":
+        return Names(labels, NameOptions(stem=config.language, k=config.candidates))
+    if name == "dense":
+        return Dense(labels, BiEncoder.load(config.encoder), DenseOptions(k=config.candidates))
+    lexical = LexicalOptions(weighting=name, stem=config.language, scope=config.scope, k=config.candidates)
+    return Lexical(labels, lexical)

@@ -1,0 +1,190 @@
+"""Labels and an encoder in, the labels nearest in meaning to each document out (cosine of embeddings)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias, get_args
+
+import numpy as np
+
+from tagwright.data.text import sentence_spans
+from tagwright.encoders.bi import BiEncoder, unit
+from tagwright.encoders.packaged import PACKAGED
+from tagwright.store import read_manifest, write_manifest
+from tagwright.tagging.nearest import Index, Kind, Storage, Vectors, index_name
+from tagwright.types import ConfigError, Distribution, Document, Floats, Label, ModelError, Quote, Run
+
+LabelText: TypeAlias = Literal["name", "names", "text", "both"]
+
+SENTENCES = 100
+"The most sentences of a document that are encoded to find those nearest to a label."
+
+QUOTES = 3
+"The most sentences that are quoted for a label."
+
+
+class TextEncoder(Protocol):
+    """What turns texts into vectors that are near where the texts mean the same. encoders.bi.BiEncoder is one."""
+
+    name: str
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        ...
+
+    def encode(self, texts: Sequence[str], *, progress: str = "") -> Floats:
+        """(texts, dim) float32, each of norm 1. progress: the title of a progress bar, if any."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write into a new folder, from which it can be loaded."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenseOptions:
+    """What of a label is encoded, and how it is kept and searched. Raises ConfigError for a value that cannot work."""
+
+    k: int = 100
+    "Candidates of a document."
+
+    label_text: LabelText = "both"
+    """Encode the preferred name, all names, names and description ("text"), or the mean of the name's vector and the
+    text's ("both"): a name alone says too little, and in a long text the name drowns."""
+
+    storage: Storage = "float16"
+    "How label vectors are kept: float16 halves float32 and agrees to 4 digits, int8 halves it again, to 2 digits."
+
+    index: Kind = "auto"
+    "exact compares every label; hnsw and ivf are faster and miss some; auto is exact up to 100,000 labels, then ivf."
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ConfigError(f"k is {self.k}, expected at least 1")
+        if self.label_text not in (known := get_args(LabelText)):
+            raise ConfigError(f"label_text is {self.label_text!r}, expected one of {', '.join(known)}")
+        if self.storage not in ("float32", "float16", "int8"):
+            raise ConfigError(f'storage is {self.storage!r}, expected "float32", "float16" or "int8"')
+        if self.index not in ("auto", "exact", "hnsw", "ivf"):
+            raise ConfigError(f'index is {self.index!r}, expected "auto", "exact", "hnsw" or "ivf"')
+
+
+class Dense:
+    """Candidates by meaning: the labels of largest cosine to the whole document. A types.Stage.
+
+    vectors: of the labels already, where they are known; otherwise the labels are encoded now.
+    """
+
+    distribution: Distribution = "normal"
+
+    def __init__(
+        self,
+        labels: Sequence[Label],
+        encoder: TextEncoder,
+        options: DenseOptions = DenseOptions(),
+        vectors: Vectors | None = None,
+        index: Index | None = None,
+    ) -> None:
+        self.labels, self.encoder, self.options = labels, encoder, options
+        if vectors is None:
+            vectors = self._encode_labels(self._views(labels))
+        name = index_name(options.index, len(labels))
+        self.vectors, self.index = vectors, index or (Index.build(vectors, name) if name else None)
+
+    def __call__(self, documents: Sequence[Document]) -> Run:
+        """The k nearest labels of each document, scored by cosine; none for a document without text."""
+        queries, written = self._encode(documents), np.array([bool(d.text.strip()) for d in documents], np.bool_)
+        if self.index:
+            run = self.index.nearest(self.vectors, queries, self.options.k)
+        else:
+            run = self.vectors.nearest(queries, self.options.k)
+        return run.keep(written[run.rows])
+
+    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+        """(suggestions,) the cosine of each document and its candidates, exact whatever the index."""
+        return self.vectors.cosines(self._encode(documents), candidates.rows, candidates.labels)
+
+    def rescore(self, documents: Sequence[Document], candidates: Run) -> Run:
+        """The same candidates ranked by the cosine of document and label. A types.Rerank."""
+        return candidates.rescored(self.score(documents, candidates))
+
+    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+        """The up to 3 sentences nearest to the label, of the first 100, weighted by their cosine to it."""
+        text = document.text
+        spans = sentence_spans(text)[:SENTENCES]
+        if not spans:
+            return ()
+        cosines = self.encoder.encode([text[start:end] for start, end in spans]) @ self.vectors[np.array([label])][0]
+        quotes = [Quote(*span, cosine) for span, cosine in zip(spans, cosines.tolist(), strict=True)]
+        return tuple(sorted(quotes, key=lambda quote: -quote.weight)[:QUOTES])
+
+    def with_labels(self, labels: Sequence[Label]) -> Dense:
+        """The same encoder over other labels: encodes the texts that are new, copies the vectors of the rest.
+
+        An index, if so many labels need one, is built anew.
+        """
+        known = {texts: row for row, texts in enumerate(self._views(self.labels))}
+        views = self._views(labels)
+        new = [texts for texts in dict.fromkeys(views) if texts not in known]
+        known.update(zip(new, range(len(self.vectors), len(self.vectors) + len(new)), strict=True))
+        rows = np.fromiter(map(known.__getitem__, views), np.int64, len(views))
+        return Dense(labels, self.encoder, self.options, self.vectors.take(rows, self._encode_labels(new)))
+
+    def describe(self) -> str:
+        """How the labels are kept and searched: "26,983 labels x 384, float16, exact"."""
+        shape = f"{len(self.vectors):,} labels x {self.vectors.codes.shape[1]}"
+        return f"{shape}, {self.options.storage}, {self.index or 'exact'}"
+
+    def save(self, folder: Path) -> None:
+        """Write the label vectors and their index, and the encoder unless it is the packaged one."""
+        self.vectors.save(folder)
+        if self.index:
+            self.index.save(folder)
+        packaged = self.encoder.name == PACKAGED
+        if not packaged:
+            self.encoder.save(folder / "encoder")
+        index = self.index and {"name": self.index.name, "effort": self.index.effort}
+        content = {"options": asdict(self.options), "packaged_encoder": packaged, "index": index}
+        write_manifest(folder, "dense", content)
+
+    @classmethod
+    def load(
+        cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] = BiEncoder.load
+    ) -> Dense:
+        """Memory-map what `save` wrote, for the same labels. load_encoder gets the packaged name or a folder.
+
+        Raises ModelError when a part is missing or damaged, or does not fit the labels or the encoder.
+        """
+        manifest = read_manifest(folder, "dense")
+        try:
+            options, packaged = DenseOptions(**manifest["options"]), bool(manifest["packaged_encoder"])
+            index = manifest["index"] and (str(manifest["index"]["name"]), int(manifest["index"]["effort"]))
+        except (KeyError, TypeError, ValueError, ConfigError) as error:
+            raise ModelError(f"{folder}: manifest cannot be read ({error}); save the model again") from None
+        encoder = load_encoder(PACKAGED if packaged else str(folder / "encoder"))
+        shape = (len(labels), encoder.dim)
+        vectors = Vectors.load(folder, options.storage, shape)
+        return cls(labels, encoder, options, vectors, index and Index.load(folder, *index, shape))
+
+    def _encode(self, documents: Sequence[Document]) -> Floats:
+        return self.encoder.encode([document.text for document in documents])
+
+    def _views(self, labels: Sequence[Label]) -> list[tuple[str, ...]]:
+        """The texts of each label whose vectors are averaged, the same number for all."""
+        view: Mapping[LabelText, Callable[[Label], tuple[str, ...]]] = {
+            "name": lambda label: (label.name,),
+            "names": lambda label: ("; ".join(label.names),),
+            "text": lambda label: (label.text,),
+            "both": lambda label: (label.name, label.text),
+        }
+        return list(map(view[self.options.label_text], labels))
+
+    def _encode_labels(self, views: Sequence[tuple[str, ...]]) -> Vectors:
+        texts, width = [text for texts in views for text in texts], len(views[0]) if views else 1
+        vectors = (
+            self.encoder.encode(texts, progress="labels").reshape(len(views), width, self.encoder.dim).mean(axis=1)
+        )
+        return Vectors.of(unit(vectors), self.options.storage)

@@ -1,0 +1,352 @@
+"""Label texts in, BM25 or TF-IDF candidates out: documents are the queries, labels the items (MICoL, section 3.2)."""
+
+from __future__ import annotations
+
+import copy
+import os
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.data.text import word_spans, words
+from tagwright.store import read_manifest, write_manifest
+from tagwright.types import (
+    ConfigError,
+    Distribution,
+    Document,
+    Floats,
+    InputError,
+    Label,
+    Longs,
+    ModelError,
+    Quote,
+    Run,
+)
+
+Matrix: TypeAlias = Any
+"A scipy.sparse.csr_matrix; scipy has no types and is imported where it is needed."
+
+CELLS = 1 << 24
+"The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."
+
+WORDS = 1 << 18
+"The words whose terms are remembered, those last met: most words of a text are met all the time."
+
+GRAMMAR_WORDS = frozenset(
+    """a about after against all also although among an and any are as at be because been before being between both but
+    by can could did do does during each either etc for from further had has have having he her here him his how however
+    i if in into is it its itself may more most much must my no nor not of on only onto or other our ours over own per
+    she should since so some such than that the their them then there these they this those through thus to too toward
+    towards under until up upon us very was we were what when where whether which while who whom whose why will with
+    within without would yet you your
+    aber als am an auch auf aus bei beim bis das dass dem den der des die diese diesem diesen dieser dieses durch ein
+    eine einem einen einer eines für im ist kann mit nach nicht noch oder sich sie sind sowie und unter vom von vor
+    werden wie wird wurde wurden zu zum zur zwischen über
+    au aux avec ce ces cette dans de du elle en entre et il la le les leur mais ou où par pas pour qui que sont sous
+    sur un une
+    como con del el en es esta este los las lo más para pero por se sobre una unos y""".split()  # noqa: SIM905
+)
+"English, German, French and Spanish, without those that name a thing in another of them: war, son, sin, car."
+
+
+@dataclass(frozen=True, kw_only=True)
+class LexicalOptions:
+    """How words are weighed and where candidates are cut. Raises ConfigError for a value that cannot work."""
+
+    weighting: Literal["bm25", "tfidf"] = "bm25"
+    "BM25 (MICoL Eq. 1), or the cosine of TF-IDF vectors."
+
+    k1: float = 1.5
+    "BM25: how long a word that a label text repeats goes on counting; the paper's value."
+
+    b: float = 0.75
+    "BM25: how much a long label text is held against it, 0 to 1; the paper's value."
+
+    k: int | None = 100
+    "The most candidates that a document gets; None sets no limit."
+
+    threshold: float | None = None
+    "A candidate scores more than this: the paper's eta (Eq. 2), on the scale of the weighting itself."
+
+    scope: Literal["head", "text"] = "text"
+    "Read the title and abstract of a document, or all of it."
+
+    stem: str = "english"
+    'Snowball language whose endings are cut off, so that "networks" finds "network"; "none" leaves words whole.'
+
+    grammar_words: bool = False
+    """Whether words like "the" count. They name no topic, and where labels are short names they are so rare among the
+    labels that they would weigh most of all: 5 of 26,983 subject headings hold "the", nearly every document does."""
+
+    def __post_init__(self) -> None:
+        import Stemmer
+
+        languages = ["none", *Stemmer.algorithms()]
+        if self.weighting not in ("bm25", "tfidf"):
+            raise ConfigError(f'weighting is {self.weighting!r}, expected "bm25" or "tfidf"')
+        if self.scope not in ("head", "text"):
+            raise ConfigError(f'scope is {self.scope!r}, expected "head" or "text"')
+        if self.stem not in languages:
+            raise ConfigError(f"stem is {self.stem!r}, expected one of {', '.join(languages)}")
+        if not (self.k1 >= 0 and 0 <= self.b <= 1):
+            raise ConfigError(f"k1 is {self.k1} and b is {self.b}, expected k1 of at least 0 and b between 0 and 1")
+        if self.k is not None and self.k < 1:
+            raise ConfigError(f"k is {self.k}, expected at least 1")
+
+
+class Lexical:
+    """Candidates by the words that a document shares with a label's names and description. A types.Stage.
+
+    BM25 sums over the set of shared words, as Eq. 1 does: a word that the document repeats counts once. The cosine
+    counts it 1 + ln(times) times. The vectors of both have the words of the labels as dimensions, so words that no
+    label holds change no score.
+    """
+
+    distribution: Distribution = "sparse"
+
+    def __init__(self, labels: Sequence[Label], options: LexicalOptions = LexicalOptions()) -> None:
+        self.options = options
+        stem, terms = _stemmer(options), dict[str, int]()
+
+        def number(word: str) -> int:
+            return terms.setdefault(term, len(terms)) if (term := stem(word)) else -1
+
+        counts = _count((label.text for label in labels), lru_cache(WORDS)(number))
+        self._number = lru_cache(WORDS)(lambda word: terms.get(stem(word), -1))
+        frequencies = np.bincount(counts.indices, minlength=len(terms))
+        if options.weighting == "bm25":
+            self._idf = bm25_idf(frequencies, len(labels))
+            self._items = _bm25_matrix(counts, self._idf, options)
+        else:
+            self._idf = smooth_idf(frequencies, len(labels))
+            self._items = _tfidf_matrix(counts, self._idf)
+        self._postings = self._items.T.tocsr()  # the labels of a term stand together: (terms, labels)
+
+    def __call__(self, documents: Sequence[Document]) -> Run:
+        """The k best labels that score more than the threshold. A label that shares no word is no candidate."""
+        options, labels = self.options, self._postings.shape[1]
+        k = labels if options.k is None else min(options.k, labels)
+        chunks = _chunks(documents, max(1, min(1024, CELLS // (k + 1))))
+        return Run.concat([_best(self._queries(chunk), self._postings, k, options.threshold) for _, chunk in chunks])
+
+    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+        """(suggestions,) the BM25 score or cosine of each candidate, however small; 0 for no shared word."""
+        parts = [np.zeros(0, np.float32)]
+        for start, chunk in _chunks(documents, 256):
+            rows = np.arange(start, start + len(chunk))
+            parts.append(_products(self._queries(chunk), self._items, candidates.take(rows)))
+        return np.concatenate(parts)
+
+    def calibrated(self, documents: Sequence[Document], mean_candidates: float) -> Lexical:
+        """The same stage under the threshold that gives these documents `mean_candidates` on average.
+
+        A few hundred documents are enough; all their scores are held at once. The limit k stays in force. Raises
+        InputError when no document shares a word with a label.
+        """
+        other = copy.copy(self)
+        other.options = replace(self.options, threshold=None)
+        run = other(documents)
+        if not len(run.labels):
+            raise InputError(f"none of {len(documents)} documents shares a word with a label; nothing to calibrate on")
+        other.options = replace(self.options, threshold=calibrate(run, mean_candidates))
+        return other
+
+    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+        """The first occurrence of each shared word, with what it adds to the score: the weights sum to the score."""
+        shared, text = self._queries([document]).multiply(self._items[[label]]).tocsr(), self._scope(document)
+        first: dict[int, tuple[int, int]] = {}
+        for word, span in zip(words(text), word_spans(text), strict=True):
+            first.setdefault(self._number(word), span)
+        parts = zip(shared.indices.tolist(), shared.data.tolist(), strict=True)
+        quotes = (Quote(*first[term], part) for term, part in parts)
+        return tuple(sorted(quotes, key=lambda quote: (-quote.weight, quote.start)))
+
+    def with_labels(self, labels: Sequence[Label]) -> Lexical:
+        """The same options over other labels. All is weighed anew: a word's idf hangs on all the labels."""
+        return Lexical(labels, self.options)
+
+    def save(self, folder: Path) -> None:
+        """Write the options. The weights are not stored: to weigh 27,000 labels again takes a quarter of a second."""
+        write_manifest(folder, "lexical", {"options": asdict(self.options)})
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Lexical:
+        """Read what `save` wrote and weigh the labels. Raises ModelError when the folder holds something else."""
+        try:
+            options = LexicalOptions(**read_manifest(folder, "lexical")["options"])
+        except (KeyError, TypeError, ConfigError) as error:
+            raise ModelError(f"{folder}: options cannot be read ({error}); save the model again") from None
+        return cls(labels, options)
+
+    def _scope(self, document: Document) -> str:
+        return document.head if self.options.scope == "head" else document.text
+
+    def _queries(self, documents: Sequence[Document]) -> Matrix:
+        """(documents, terms) float32: the weight of each term of each document."""
+        counts = _count(map(self._scope, documents), self._number)
+        counts.resize(len(documents), len(self._idf))
+        if self.options.weighting == "tfidf":
+            return _tfidf_matrix(counts, self._idf)
+        counts.data = np.ones_like(counts.data)
+        return counts
+
+
+def bm25(
+    tf: NDArray[Any], length: NDArray[Any], mean_length: float, idf: NDArray[Any], k1: float = 1.5, b: float = 0.75
+) -> NDArray[np.float64]:
+    """MICoL Eq. 1, one term of the sum: IDF(w) TF (k1 + 1) / (TF + k1 (1 - b + b |t_l| / avgdl)).
+
+    tf: how often the label text t_l holds the word w. length: |t_l| in words; mean_length: avgdl. The printed
+    denominator, a product with |L| in place of |t_l|, is a misprint. All arrays (n,), result (n,).
+
+    A word twice in a text of mean length: 2 * 2.5 / (2 + 1.5) = 10/7; once, in a text of twice the mean:
+    2.5 / (1 + 1.5 * 1.75) = 20/29.
+
+    >>> bm25(np.array([2, 1]), np.array([8, 16]), mean_length=8, idf=np.ones(2)) - [10 / 7, 20 / 29]
+    array([0., 0.])
+    """
+    weights: NDArray[np.float64] = idf * (tf * (k1 + 1)) / (tf + k1 * (1 - b + b * length / mean_length))
+    return weights
+
+
+def bm25_idf(frequency: NDArray[Any], labels: int) -> NDArray[np.float64]:
+    """IDF(w) of MICoL Eq. 1, which leaves it open: ln(1 + (N - n + 1/2) / (n + 1/2)), Lucene's, never negative.
+
+    frequency: n, how many of the N labels hold the word, (n,). One of two: (2 - 1 + 1/2) / (1 + 1/2) is 1, so ln 2.
+
+    >>> np.exp(bm25_idf(np.array([1]), labels=2)).round(6)
+    array([2.])
+    """
+    weights: NDArray[np.float64] = np.log1p((labels - frequency + 0.5) / (frequency + 0.5))
+    return weights
+
+
+def smooth_idf(frequency: NDArray[Any], labels: int) -> NDArray[np.float64]:
+    """ln((1 + N) / (1 + n)) + 1, where n of N labels hold the word, as scikit-learn has it. Of all labels: 1.
+
+    >>> smooth_idf(np.array([3]), labels=3)
+    array([1.])
+    """
+    weights: NDArray[np.float64] = np.log((1 + labels) / (1 + frequency)) + 1
+    return weights
+
+
+def calibrate(run: Run, mean_candidates: float) -> float:
+    """The threshold above which a run keeps as nearly as can be `mean_candidates` per document (MICoL's eta, Eq. 2).
+
+    Exact: candidates of one score stay or go together, and of two equally near sizes the smaller is taken.
+    `run.keep(run.scores > threshold)` cuts. Raises ValueError for a run without scores.
+
+    Two of four scores stay, one for each of two documents:
+
+    >>> calibrate(Run.from_rows([{0: 9.0, 1: 4.0}, {0: 7.0, 2: 1.0}]), mean_candidates=1)
+    4.0
+    """
+    wanted = mean_candidates * len(run)
+    place = min(int(wanted), len(run.scores) - 1)
+    first_out = -np.partition(-run.scores, place)[place]
+    without, with_it = (run.scores > first_out).sum(), (run.scores >= first_out).sum()
+    if with_it - wanted < wanted - without:
+        return float(np.nextafter(first_out, np.float32(-np.inf)))
+    return float(first_out)
+
+
+def _stemmer(options: LexicalOptions) -> Callable[[str], str]:
+    """Word to term; the empty term for a word that does not count."""
+    import Stemmer
+
+    stem = str if options.stem == "none" else Stemmer.Stemmer(options.stem).stemWord
+    if options.grammar_words:
+        return stem
+    return lambda word: "" if word in GRAMMAR_WORDS else stem(word)
+
+
+def _count(texts: Iterable[str], number: Callable[[str], int]) -> Matrix:
+    """How often each text holds each term, CSR (texts, highest term + 1); a term of number -1 is passed over."""
+    from scipy.sparse import csr_matrix
+
+    terms, ends = array("i"), array("q", [0])
+    for text in texts:
+        terms.extend(filter((-1).__ne__, map(number, words(text))))
+        ends.append(len(terms))
+    indices = np.array(terms, np.int32)
+    shape = (len(ends) - 1, int(indices.max(initial=-1)) + 1)
+    counts = csr_matrix((np.ones(len(terms), np.float32), indices, np.frombuffer(ends, np.int64)), shape)
+    counts.sum_duplicates()
+    return counts
+
+
+def _bm25_matrix(counts: Matrix, idf: NDArray[np.float64], options: LexicalOptions) -> Matrix:
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    length = np.repeat(lengths, np.diff(counts.indptr))
+    weights = bm25(counts.data, length, float(lengths.mean()), idf[counts.indices], options.k1, options.b)
+    return _with_data(counts, weights)
+
+
+def _tfidf_matrix(counts: Matrix, idf: NDArray[np.float64]) -> Matrix:
+    """Sublinear TF times IDF, every row of norm 1."""
+    weights = (1 + np.log(counts.data)) * idf[counts.indices]
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    norms = np.sqrt(np.bincount(rows, weights**2, minlength=counts.shape[0]))
+    return _with_data(counts, weights / norms[rows])
+
+
+def _with_data(matrix: Matrix, data: NDArray[np.float64]) -> Matrix:
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((data.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _chunks(documents: Sequence[Document], size: int) -> Iterator[tuple[int, list[Document]]]:
+    """Up to `size` documents at a time, with the place of their first."""
+    for start in range(0, len(documents), size):
+        yield start, [documents[i] for i in range(start, min(start + size, len(documents)))]
+
+
+def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) -> Run:
+    """The k largest products above the threshold of each query (documents, terms) with all labels (terms, labels)."""
+    from sparse_dot_topn import sp_matmul_topn
+
+    cores = os.cpu_count() or 1
+    best = _run(sp_matmul_topn(queries, postings, top_n=k + 1, threshold=threshold, n_threads=cores))
+    tied = _tied(best, k)
+    if not len(tied):
+        return best.top(k)
+    # Of the labels that are tied at the cut the library keeps any: look further down in those rows, and cut by label.
+    source = np.arange(len(best))
+    source[tied] = len(best) + np.arange(len(tied))
+    return Run.concat([best, _best(queries[tied], postings, 4 * k, threshold)]).take(source).top(k)
+
+
+def _run(products: Matrix) -> Run:
+    found = int(products.indptr[-1])
+    return Run.of(products.indptr, products.indices[:found], products.data[:found])
+
+
+def _tied(run: Run, k: int) -> Longs:
+    """The rows whose suggestions k and k + 1 have one score."""
+    rows = np.flatnonzero(np.diff(run.indptr) > k)
+    last = run.indptr[rows] + k - 1
+    tied: Longs = rows[run.scores[last] == run.scores[last + 1]]
+    return tied
+
+
+def _products(queries: Matrix, items: Matrix, candidates: Run) -> Floats:
+    """(suggestions,) the product of each query (documents, terms) with each of its candidates among (labels, terms).
+
+    A label has few terms and a document many, so the terms of the candidates are looked up among those of the query.
+    """
+    chosen, terms = items[candidates.labels], queries.shape[1]
+    suggestion = np.repeat(np.arange(len(candidates.labels)), np.diff(chosen.indptr))
+    cells = np.repeat(np.arange(len(candidates)), np.diff(queries.indptr)) * terms + queries.indices
+    wanted = candidates.rows[suggestion] * terms + chosen.indices
+    place = np.searchsorted(cells, wanted)
+    found = np.append(cells, -1)[place] == wanted
+    products = np.append(queries.data, 0)[place] * chosen.data * found
+    return np.bincount(suggestion, products, minlength=len(candidates.labels)).astype(np.float32)

@@ -1,0 +1,216 @@
+"""Vectors of labels in, the nearest of them to each query out: exact, or by a FAISS index with a measured recall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.store import read_array, write_arrays
+from tagwright.types import Floats, Longs, ModelError, Run
+
+Storage: TypeAlias = Literal["float32", "float16", "int8"]
+Kind: TypeAlias = Literal["auto", "exact", "hnsw", "ivf"]
+
+EXACT_LIMIT = 100_000
+"Up to so many vectors every one is compared: a tenth of a second for one query, a few milliseconds for each of many."
+
+INDEX_MINIMUM = 10_000
+"Under so many vectors there is no index even when one is asked for: k-means would have too few for its lists."
+
+BLOCK = 1 << 16
+"Vectors that are float32 at once."
+
+RECALL = 0.96
+"The part of the 10 nearest that an index must find, on queries made from the vectors themselves."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectors:
+    """Unit vectors as they are stored. codes: (n, dim) float32, float16 or int8; scales: (n,) float32, with int8."""
+
+    codes: NDArray[Any]
+    scales: Floats | None = None
+
+    @classmethod
+    def of(cls, vectors: Floats, storage: Storage) -> Vectors:
+        """Store vectors (n, dim). int8 scales every vector so that its largest number is 127."""
+        if storage != "int8":
+            return cls(vectors.astype(storage))
+        scales = np.maximum(np.abs(vectors).max(axis=1, initial=0), np.finfo(np.float32).tiny) / 127
+        return cls(np.rint(vectors / scales[:, None]).astype(np.int8), scales.astype(np.float32))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: slice | NDArray[np.integer]) -> Floats:
+        """(rows, dim) float32."""
+        vectors: Floats = self.codes[rows].astype(np.float32)
+        return vectors if self.scales is None else vectors * self.scales[rows, None]
+
+    def take(self, rows: NDArray[np.integer], others: Vectors) -> Vectors:
+        """Copy rows out of these vectors and the others, which are numbered on from these."""
+        ours = rows < len(self)
+        codes = np.empty((len(rows), self.codes.shape[1]), self.codes.dtype)
+        codes[ours], codes[~ours] = self.codes[rows[ours]], others.codes[rows[~ours] - len(self)]
+        if self.scales is None or others.scales is None:
+            return Vectors(codes)
+        return Vectors(codes, np.concatenate([self.scales, others.scales])[rows])
+
+    def cosines(self, queries: Floats, pairs: Longs, rows: NDArray[np.integer]) -> Floats:
+        """(pairs,) cosine of queries[pairs[i]] and vector rows[i]."""
+        found = np.empty(len(rows), np.float32)
+        for start in range(0, len(rows), BLOCK):
+            part = slice(start, start + BLOCK)
+            np.einsum("ij,ij->i", queries[pairs[part]], self[rows[part]], out=found[part])
+        return found
+
+    def nearest(self, queries: Floats, k: int) -> Run:
+        """The k vectors of largest cosine for each query (m, dim), every vector compared."""
+        import faiss
+
+        rows, scores = [np.zeros((len(queries), 0), np.int64)], [np.zeros((len(queries), 0), np.float32)]
+        for start, block in self.blocks():
+            best = faiss.knn(queries, block, min(k, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
+            scores.append(best[0])
+            rows.append(best[1] + start)
+        found = np.hstack(rows)
+        return Run.of(np.arange(len(found) + 1) * found.shape[1], found.ravel(), np.hstack(scores).ravel()).top(k)
+
+    def blocks(self) -> Iterator[tuple[int, Floats]]:
+        """The first row and the vectors of each block, float32."""
+        for start in range(0, len(self), BLOCK):
+            yield start, self[start : start + BLOCK]
+
+    def save(self, folder: Path) -> None:
+        """Write `vectors.npy`, and `scales.npy` for int8."""
+        write_arrays(folder, {"vectors": self.codes} | ({} if self.scales is None else {"scales": self.scales}))
+
+    @classmethod
+    def load(cls, folder: Path, storage: Storage, shape: tuple[int, int]) -> Vectors:
+        """Memory-map what `save` wrote. Raises ModelError when it is not of this storage and shape (n, dim)."""
+        codes = read_array(folder, "vectors")
+        scales = read_array(folder, "scales") if storage == "int8" else None
+        if codes.dtype != storage or codes.shape != shape or (scales is not None and scales.shape != shape[:1]):
+            raise ModelError(
+                f"{folder}: label vectors are {codes.shape} {codes.dtype}, expected {shape} {storage} for these labels "
+                "and this encoder; save the model again"
+            )
+        return cls(codes, scales)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Index:
+    """A FAISS index over stored vectors. It proposes twice as many as wanted; the stored vectors decide.
+
+    faiss: holds the vectors once more, a byte per number. name: as FAISS writes it, such as "IVF2048,SQ8". effort: how
+    much of it is looked at, nprobe of IVF, efSearch of HNSW; `faiss` is set to it.
+    """
+
+    faiss: Any
+    name: str
+    effort: int
+
+    @classmethod
+    def build(cls, vectors: Vectors, name: str) -> Index:
+        """Train on a sample, add all, and double the effort until the index reaches RECALL. Seeded."""
+        queries = _made_up_queries(vectors, 256)
+        exact, index = vectors.nearest(queries, 10), cls(_filled(vectors, name), name, effort=1)
+        while recall(index.nearest(vectors, queries, 10), exact) < RECALL and index.effort < 4096:
+            index = replace(index, effort=2 * index.effort)
+        return index
+
+    def nearest(self, vectors: Vectors, queries: Floats, k: int) -> Run:
+        """The k nearest of `vectors` for each query (m, dim), as far as the index finds them, with their cosines."""
+        proposed = self.faiss.search(queries, min(2 * k, len(vectors)))[1]
+        found = proposed >= 0
+        pairs, rows = np.nonzero(found)[0], proposed[found]
+        indptr = np.concatenate([[0], np.cumsum(found.sum(axis=1))])
+        return Run.of(indptr, rows, vectors.cosines(queries, pairs, rows)).top(k)
+
+    def save(self, folder: Path) -> None:
+        """Write `index.faiss`."""
+        import faiss
+
+        faiss.write_index(self.faiss, str(folder / "index.faiss"))
+
+    @classmethod
+    def load(cls, folder: Path, name: str, effort: int, shape: tuple[int, int]) -> Index:
+        """Memory-map what `save` wrote. Raises ModelError when it is damaged or not of this shape (n, dim)."""
+        import faiss
+
+        path = folder / "index.faiss"
+        try:
+            index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
+        except RuntimeError as error:
+            raise ModelError(f"{path}: cannot be read ({str(error).splitlines()[-1]}); save the model again") from None
+        if (index.ntotal, index.d) != shape:
+            raise ModelError(
+                f"{path}: holds {index.ntotal} vectors of {index.d}, expected {shape}; save the model again"
+            )
+        return cls(index, name, effort)
+
+    def __post_init__(self) -> None:
+        import faiss
+
+        faiss.ParameterSpace().set_index_parameter(self.faiss, _parameter(self.name), self.effort)
+
+    def __str__(self) -> str:
+        return f"{self.name}, {_parameter(self.name)} {self.effort}"
+
+
+def index_name(kind: Kind, size: int) -> str | None:
+    """What FAISS calls the index of this kind for `size` vectors; None: no index, every vector is compared.
+
+    auto is exact up to EXACT_LIMIT and IVF above: HNSW answers faster, but takes longer to build and cannot stay on
+    the disk. IVF has 2 sqrt(n) lists, rounded to a power of two: 2,048 for a million.
+
+    >>> index_name("auto", 1_000_000), index_name("hnsw", 20_000), index_name("hnsw", 1_000)
+    ('IVF2048,SQ8', 'HNSW32,SQ8', None)
+    """
+    if kind == "exact" or size < INDEX_MINIMUM or (kind == "auto" and size <= EXACT_LIMIT):
+        return None
+    if kind == "hnsw":
+        return "HNSW32,SQ8"
+    return f"IVF{2 ** round(np.log2(2 * size**0.5))},SQ8"
+
+
+def _filled(vectors: Vectors, name: str) -> Any:
+    """A FAISS index, trained on a sample, with all vectors."""
+    import faiss
+
+    index = faiss.index_factory(vectors.codes.shape[1], name, faiss.METRIC_INNER_PRODUCT)
+    wanted = 40 * getattr(index, "nlist", 1000)  # k-means asks for 39 a list
+    index.train(vectors[np.sort(np.random.default_rng(0).permutation(len(vectors))[:wanted])])
+    for _, block in vectors.blocks():
+        index.add(block)
+    return index
+
+
+def _made_up_queries(vectors: Vectors, count: int) -> Floats:
+    """The mean of a label and its nearest: like a text, it lies among labels of one subject and on none of them.
+
+    Labels themselves are found too easily, and the middle of two random labels is harder than any text.
+    """
+    rows = np.random.default_rng(1).integers(len(vectors), size=count)
+    subjects = vectors.nearest(vectors[rows], 10)
+    queries: Floats = vectors[subjects.labels].reshape(count, -1, vectors.codes.shape[1]).mean(axis=1)
+    return queries
+
+
+def recall(found: Run, exact: Run) -> float:
+    """The part of the labels of `exact` that `found` holds too, in the same rows.
+
+    >>> recall(Run.from_rows([[1, 2], [3]]), Run.from_rows([[1, 4], [3]])).__round__(4)
+    0.6667
+    """
+    width = 1 + max(int(found.labels.max(initial=0)), int(exact.labels.max(initial=0)))
+    return float(np.isin(exact.rows * width + exact.labels, found.rows * width + found.labels).mean())
+
+
+def _parameter(name: str) -> str:
+    return "nprobe" if name.startswith("IVF") else "efSearch"

@@ -1,0 +1,141 @@
+"""The tagger: candidate stages over one vocabulary and their fusion. Documents in, Run out, with the reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+from tagwright.data.labels import Vocabulary
+from tagwright.store import read_manifest, replace_folder, write_manifest
+from tagwright.tagging.combine import reciprocal_ranks, standard_scores, summed_evidence, union
+from tagwright.tagging.dense import Dense
+from tagwright.tagging.lexical import Lexical
+from tagwright.tagging.names import Names
+from tagwright.types import ConfigError, Document, ModelError, Quote, Run, Stage
+
+KINDS: Mapping[str, type[Names | Lexical | Dense]] = {"Names": Names, "Lexical": Lexical, "Dense": Dense}
+"The closed table of what a saved tagger may hold."
+
+BATCH = 1024
+"Documents that are in memory at once, with their candidates from every stage."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fusion:
+    """How the opinions of several stages become one ranking."""
+
+    by: Literal["evidence", "scores", "ranks"] = "evidence"
+    """evidence, scores: every stage scores the candidates of all, and the logarithms of the evidence, or the standard
+    scores, are added. ranks: reciprocal ranks are added."""
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    "Stage -> weight; 1 for a stage that is not named."
+
+    rank_constant: float = 60.0
+    "60 is the constant of Cormack et al. 2009; 0 gives FuTex Eq. 9."
+
+    def __post_init__(self) -> None:
+        if self.by not in ("evidence", "scores", "ranks"):
+            raise ConfigError(f'fusion by "{self.by}": expected "evidence", "scores" or "ranks"')
+        if self.rank_constant < 0 or any(weight < 0 for weight in self.weights.values()):
+            raise ConfigError(f"fusion with weights {dict(self.weights)}: expected no negative number")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why one stage suggests a label: its rank (from 1) and score there, and what in the text speaks for it."""
+
+    stage: str
+    rank: int
+    score: float
+    quotes: tuple[Quote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tagger:
+    """Stages over one vocabulary, fused. Labels are data: exchanging them needs no training."""
+
+    vocabulary: Vocabulary
+    stages: Mapping[str, Stage]
+    fusion: Fusion = field(default_factory=Fusion)
+
+    def __post_init__(self) -> None:
+        if not self.stages:
+            raise ConfigError("a tagger without stages suggests nothing: name at least one")
+
+    def candidates(self, documents: Sequence[Document]) -> dict[str, Run]:
+        """What each stage suggests on its own, by the name of the stage."""
+        return {name: stage(documents) for name, stage in self.stages.items()}
+
+    def fuse(self, documents: Sequence[Document], candidates: Mapping[str, Run]) -> Run:
+        """One ranking of all candidates; of a single stage, its own scores."""
+        if len(candidates) == 1:
+            return next(iter(candidates.values()))
+        weights = [self.fusion.weights.get(name, 1.0) for name in candidates]
+        if self.fusion.by == "ranks":
+            return reciprocal_ranks(list(candidates.values()), weights, self.fusion.rank_constant)
+        pool = union(list(candidates.values()))
+        scores = [stage.score(documents, pool) for stage in self.stages.values()]
+        if self.fusion.by == "scores":
+            return standard_scores(pool, scores, weights)
+        return summed_evidence(pool, scores, [stage.distribution for stage in self.stages.values()], weights)
+
+    def tag(self, documents: Iterable[Document], k: int = 10) -> Run:
+        """The k best labels of every document (fewer where the stages find fewer), in batches of bounded memory."""
+        runs = [self.fuse(batch, self.candidates(batch)).top(k) for batch in batches(documents)]
+        return Run.concat(runs)
+
+    def explain(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
+        """For each of these labels the evidence of every stage that suggests it for the document."""
+        runs = self.candidates([document])
+        places = {name: {label: rank for rank, label in enumerate(run[0][0].tolist())} for name, run in runs.items()}
+
+        def evidence(name: str, label: int) -> Evidence:
+            rank = places[name][label]
+            return Evidence(name, rank + 1, float(runs[name].scores[rank]), self.stages[name].quotes(document, label))
+
+        return [tuple(evidence(name, label) for name in self.stages if label in places[name]) for label in labels]
+
+    def with_labels(self, vocabulary: Vocabulary) -> Tagger:
+        """The same tagger over another vocabulary: only new and changed labels are computed."""
+        stages = {name: stage.with_labels(vocabulary) for name, stage in self.stages.items()}
+        return replace(self, vocabulary=vocabulary, stages=stages)
+
+    def restrict(self, ids: Iterable[str]) -> Tagger:
+        """The same tagger over a part of its vocabulary, with memory for that part only."""
+        return self.with_labels(self.vocabulary.restrict(ids))
+
+    def save(self, folder: Path | str) -> None:
+        """Save to a folder, which a killed save leaves as it was. Raises TagwrightError when it cannot be written."""
+        with replace_folder(folder) as target:
+            self.vocabulary.write(target / "labels.jsonl")
+            for name, stage in self.stages.items():
+                (target / name).mkdir()
+                stage.save(target / name)
+            kinds = {name: type(stage).__name__ for name, stage in self.stages.items()}
+            write_manifest(target, "tagger", {"stages": kinds, "fusion": asdict(self.fusion)})
+
+    @classmethod
+    def load(cls, folder: Path | str) -> Tagger:
+        """Load a saved tagger. Raises ModelError when the folder holds none or is damaged."""
+        folder = Path(folder)
+        manifest = read_manifest(folder, "tagger")
+        vocabulary = Vocabulary.read(folder / "labels.jsonl")
+        stages = {name: _load_stage(folder / name, kind, vocabulary) for name, kind in manifest["stages"].items()}
+        return cls(vocabulary, stages, Fusion(**manifest["fusion"]))
+
+
+def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:
+    """Lists of at most `size` documents, in order."""
+    rest = iter(documents)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+def _load_stage(folder: Path, kind: Any, vocabulary: Vocabulary) -> Stage:
+    if kind not in KINDS:
+        raise ModelError(f"{folder.parent}: holds a stage of kind {kind!r}, expected one of {', '.join(KINDS)}")
+    return KINDS[kind].load(folder, vocabulary)

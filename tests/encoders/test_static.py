@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sentence_transformers import SentenceTransformer
+from tests.tiny import DIM, VOCABULARY, tiny_encoder
+
+from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.static import distil, main_directions
+from tagwright.types import Floats, ModelError
+
+
+def test_the_same_encoder_gives_the_same_static_one(tmp_path: Path) -> None:
+    folder = str(tiny_encoder(tmp_path / "tiny"))
+    one, other = (_table(distil(folder)) for _ in range(2))
+    assert one.shape == (len(VOCABULARY), DIM)
+    np.testing.assert_array_equal(one, other)
+    assert (np.abs(one).max(1) == 0).nonzero()[0].tolist() == [VOCABULARY.index(token) for token in VOCABULARY[:5]]
+
+
+def test_a_token_is_where_the_encoder_has_it_turned_and_scaled(tmp_path: Path) -> None:
+    """Centring and turning keep all differences; the weights grow from frequent to rare tokens."""
+    folder = str(tiny_encoder(tmp_path / "tiny"))
+    words = ["bee", "wasp", "money"]
+    static = distil(folder).encode(words)
+    tokens = [token for token in VOCABULARY[5:] if not token.startswith("##")]
+    one_by_one = SentenceTransformer(folder, device="cpu")
+    assert one_by_one.tokenize([words[0]])["input_ids"].shape == (1, 3)
+    original = one_by_one.encode(words)
+    weights = np.array([1e-4 / (1e-4 + 1 / (2 + i) / _harmonic(len(VOCABULARY) - 5)) for i in map(tokens.index, words)])
+    unweighted = static / weights[:, None]
+    np.testing.assert_allclose(_distances(unweighted), _distances(original), rtol=0.03)
+
+
+def test_it_is_saved_and_loaded_as_any_encoder(tmp_path: Path) -> None:
+    distil(str(tiny_encoder(tmp_path / "tiny"))).save(str(tmp_path / "static"), create_model_card=False)
+    vectors = BiEncoder.load(str(tmp_path / "static"), cached=False).encode(["bee honey", "honey bee", "stock market"])
+    assert vectors[0] @ vectors[1] > 0.999 > vectors[0] @ vectors[2]
+
+
+def test_an_unknown_encoder_is_an_error() -> None:
+    with pytest.raises(ModelError, match="no encoder"):
+        distil("nobody/nothing")
+
+
+@given(st.integers(0, 99))
+def test_in_main_directions_vectors_are_uncorrelated_and_keep_their_distances(seed: int) -> None:
+    vectors = np.random.default_rng(seed).normal(size=(20, 4)).astype(np.float32)
+    found = main_directions(vectors, 4)
+    np.testing.assert_allclose(_distances(found), _distances(vectors), rtol=1e-3)
+    covariance = found.T @ found
+    np.testing.assert_allclose(covariance, np.diag(np.diag(covariance)), atol=1e-3)
+    assert (np.diff(np.diag(covariance)) <= 1e-4).all()
+
+
+def _table(model: SentenceTransformer) -> Floats:
+    (weight,) = model.parameters()
+    return np.asarray(weight.detach().numpy())
+
+
+def _harmonic(count: int) -> float:
+    return sum(1 / rank for rank in range(2, count + 2))
+
+
+def _distances(vectors: Floats) -> Floats:
+    distances: Floats = np.linalg.norm(vectors[:, None] - vectors[None], axis=2)[np.triu_indices(len(vectors), 1)]
+    return distances
