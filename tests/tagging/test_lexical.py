@@ -156,6 +156,12 @@ def test_scope_head_reads_title_and_abstract_only() -> None:
     assert set(row(Lexical(items, LexicalOptions(scope="text"))([document]))) == {0, 1, 2, 3}
 
 
+def test_scope_head_reads_everything_where_there_is_no_abstract() -> None:
+    document = Document("d", title="Gardens", sections=(Section("Pests", 1, ("Aphids suck.",)),))
+    labels = [Label("a", ("Aphids",)), Label("b", ("Bees",))]
+    assert set(row(Lexical(labels, LexicalOptions(scope="head"))([document]))) == {0}
+
+
 def test_nothing_in_common_gives_empty_rows() -> None:
     stage = Lexical(labels("oak"))
     assert stage([]).indptr.tolist() == [0]

@@ -10,7 +10,7 @@ from tagwright.encoders.bi import BiEncoder
 from tagwright.tagging.dense import Dense, DenseOptions
 from tagwright.tagging.lexical import Lexical, LexicalOptions
 from tagwright.tagging.names import NameOptions, Names
-from tagwright.tagging.tagger import Fusion, Tagger
+from tagwright.tagging.tagger import By, Fusion, Tagger
 from tagwright.types import ConfigError, Stage
 
 StageName = Literal["names", "bm25", "tfidf", "dense"]
@@ -23,11 +23,11 @@ class Config:
     stages: tuple[StageName, ...] = ("names", "tfidf", "dense")
     "Which stages suggest and score: names, bm25, tfidf, dense."
 
-    weights: tuple[float, ...] = (0.5, 1.0, 2.0)
+    weights: tuple[float, ...] = (0.5, 1.0, 2.5)
     """One per stage. The weight of dense was chosen by benchmarks/zeroshot.py; that test is made of names and cannot
     judge them, so they got the least of the weights tried."""
 
-    fusion: Literal["evidence", "scores", "ranks"] = "evidence"
+    fusion: By = "evidence"
     "How the stages are combined: see tagging/combine.py."
 
     encoder: str = "minilm"
@@ -48,11 +48,16 @@ class Config:
             raise ConfigError(f"stages are {list(self.stages)}, expected some of {', '.join(known)}, each once")
         if len(self.weights) != len(self.stages):
             raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(self.stages)}; give one for each")
+        if self.candidates < 1:
+            raise ConfigError(f"candidates is {self.candidates}, expected 1 or more")
 
 
-def fit(labels: Vocabulary, config: Config = Config()) -> Tagger:
-    """A tagger over the labels. Labels are encoded, nothing is learned. Raises ModelError when there is no encoder."""
-    stages = {str(name): _stage(name, labels, config) for name in config.stages}
+def fit(labels: Vocabulary, config: Config = Config(), dense: Stage | None = None) -> Tagger:
+    """A tagger over the labels. Labels are encoded, nothing is learned. Raises ModelError when there is no encoder.
+
+    dense: the dense stage of another tagger over these labels, to take the place of the one with config.encoder.
+    """
+    stages = {str(name): (name == "dense" and dense) or _stage(name, labels, config) for name in config.stages}
     fusion = Fusion(by=config.fusion, weights=dict(zip(stages, config.weights, strict=True)))
     return Tagger(labels, stages, fusion)
 

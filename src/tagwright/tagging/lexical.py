@@ -75,7 +75,7 @@ class LexicalOptions:
     "A candidate scores more than this: the paper's eta (Eq. 2), on the scale of the weighting itself."
 
     scope: Literal["head", "text"] = "text"
-    "Read the title and abstract of a document, or all of it."
+    "Read the title and abstract of a document, or all of it; where there is no abstract, all of it."
 
     stem: str = "english"
     'Snowball language whose endings are cut off, so that "networks" finds "network"; "none" leaves words whole.'
@@ -185,7 +185,7 @@ class Lexical:
         return cls(labels, options)
 
     def _scope(self, document: Document) -> str:
-        return document.head if self.options.scope == "head" else document.text
+        return document.head if self.options.scope == "head" and document.abstract else document.text
 
     def _queries(self, documents: Sequence[Document]) -> Matrix:
         """(documents, terms) float32: the weight of each term of each document."""

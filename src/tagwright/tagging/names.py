@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain, groupby, islice
 from operator import attrgetter
@@ -86,14 +86,16 @@ class Names:
     def __init__(self, labels: Sequence[Label], options: NameOptions = NameOptions()) -> None:
         self.options = options
         stem: Callable[[str], str] = str if options.stem == "none" else Stemmer.Stemmer(options.stem, 0).stemWord
-        forms = list(_forms_of(labels, _Cache(lambda word: stem(fold(word))), options))
+        stems = _Cache(lambda word: stem(fold(word)))
+        forms = list(_forms_of(labels, stems, options))
+        described = {i: set(map(stems.__getitem__, raw_words(label.description))) for i, label in enumerate(labels)}
         patterns: dict[_Pattern, int] = {}
         ids = [patterns.setdefault(form.pattern, len(patterns)) for form in forms]
         alphabet = _alphabet(chain.from_iterable(stems for stems, _ in patterns))
         self._letters = _Cache(lambda word: alphabet.get(stem(fold(word)), _NO_LETTER))
         self._spellings = [spelling for _, spelling in patterns]
         self._cased = np.array([spelling != "" for spelling in self._spellings], np.bool_)
-        self._specificity = _specificities(forms, ids, len(labels))
+        self._specificity = _specificities(forms, ids, described, len(labels))
         self._automaton = AhoCorasick(
             ["".join(map(alphabet.__getitem__, stems)) for stems, _ in patterns],
             store_patterns=False,
@@ -221,6 +223,9 @@ def earliness(position: ArrayLike) -> NDArray[np.float64]:
 def specificity(labels_with_word: Iterable[int], labels: int) -> float:
     """How much a name says, in bits: the sum over its words of log2(1 + labels / labels that have the word).
 
+    Labels have the words of their names and of their description: "application" says little where many labels are
+    described by it, although but one is named so.
+
     A word of 1 among 7 labels gives log2(8) = 3 bits, one of all 7 still gives log2(2) = 1.
 
     >>> specificity([1, 7], 7)
@@ -333,16 +338,18 @@ def _alphabet(words: Iterable[str]) -> dict[str, str]:
     return letters
 
 
-def _specificities(forms: Sequence[_Form], ids: Sequence[int], labels: int) -> csr_array:
+def _specificities(
+    forms: Sequence[_Form], ids: Sequence[int], described: Mapping[int, set[str]], labels: int
+) -> csr_array:
     """(patterns, labels): what a pattern says for a label, the most where several names of the label come to it.
 
-    forms: grouped by label. ids: the pattern of each form.
+    forms: grouped by label. ids: the pattern of each form. described: label -> stems of its description.
     """
     from scipy.sparse import csr_array
 
     counts: Counter[str] = Counter()
-    for _, group in groupby(forms, key=attrgetter("label")):
-        counts.update(set().union(*(form.pattern[0] for form in group)))
+    for label, group in groupby(forms, key=attrgetter("label")):
+        counts.update(described.get(label, set()).union(*(form.pattern[0] for form in group)))
     bits: dict[tuple[int, int], float] = {}
     for form, pattern in zip(forms, ids, strict=True):
         cell = pattern, form.label

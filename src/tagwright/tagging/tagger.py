@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 from tagwright.data.labels import Vocabulary
 from tagwright.store import read_manifest, replace_folder, write_manifest
@@ -14,10 +15,12 @@ from tagwright.tagging.combine import reciprocal_ranks, standard_scores, summed_
 from tagwright.tagging.dense import Dense
 from tagwright.tagging.lexical import Lexical
 from tagwright.tagging.names import Names
-from tagwright.types import ConfigError, Document, ModelError, Quote, Run, Stage
+from tagwright.types import ConfigError, Document, InputError, ModelError, Quote, Run, Stage
 
 KINDS: Mapping[str, type[Names | Lexical | Dense]] = {"Names": Names, "Lexical": Lexical, "Dense": Dense}
 "The closed table of what a saved tagger may hold."
+
+By: TypeAlias = Literal["evidence", "scores", "ranks"]
 
 BATCH = 1024
 "Documents that are in memory at once, with their candidates from every stage."
@@ -27,7 +30,7 @@ BATCH = 1024
 class Fusion:
     """How the opinions of several stages become one ranking."""
 
-    by: Literal["evidence", "scores", "ranks"] = "evidence"
+    by: By = "evidence"
     """evidence, scores: every stage scores the candidates of all, and the logarithms of the evidence, or the standard
     scores, are added. ranks: reciprocal ranks are added."""
 
@@ -38,10 +41,11 @@ class Fusion:
     "60 is the constant of Cormack et al. 2009; 0 gives FuTex Eq. 9."
 
     def __post_init__(self) -> None:
-        if self.by not in ("evidence", "scores", "ranks"):
+        if self.by not in get_args(By):
             raise ConfigError(f'fusion by "{self.by}": expected "evidence", "scores" or "ranks"')
-        if self.rank_constant < 0 or any(weight < 0 for weight in self.weights.values()):
-            raise ConfigError(f"fusion with weights {dict(self.weights)}: expected no negative number")
+        numbers = {**self.weights, "rank_constant": self.rank_constant}
+        if not all(0 <= number < math.inf for number in numbers.values()):
+            raise ConfigError(f"fusion with {numbers}: expected finite numbers of 0 or more")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +127,12 @@ class Tagger:
         """Load a saved tagger. Raises ModelError when the folder holds none or is damaged."""
         folder = Path(folder)
         manifest = read_manifest(folder, "tagger")
-        vocabulary = Vocabulary.read(folder / "labels.jsonl")
-        stages = {name: _load_stage(folder / name, kind, vocabulary) for name, kind in manifest["stages"].items()}
-        return cls(vocabulary, stages, Fusion(**manifest["fusion"]))
+        try:
+            vocabulary = Vocabulary.read(folder / "labels.jsonl")
+            stages = {name: _load_stage(folder / name, kind, vocabulary) for name, kind in manifest["stages"].items()}
+            return cls(vocabulary, stages, Fusion(**manifest["fusion"]))
+        except (AttributeError, KeyError, TypeError, ConfigError, InputError) as error:
+            raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:

@@ -1,0 +1,116 @@
+"""A transformer in, a static encoder out: one vector per token, so that a text is encoded by averaging."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagwright.encoders import kernels
+from tagwright.encoders.architecture import architecture_of, read_architecture
+from tagwright.encoders.bert import Bert
+from tagwright.encoders.general import load_model
+from tagwright.encoders.packaged import PACKAGED, find
+from tagwright.types import Floats, Longs
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+DIM = 256
+"Length of a vector, or that of the transformer's if it is shorter."
+
+BATCH = 256
+"Tokens encoded together."
+
+
+def distil(name: str = PACKAGED) -> SentenceTransformer:
+    """A static encoder from the encoder called `name`, with its tokenizer, in the sentence-transformers format.
+
+    As model2vec does it (Tulkens and van Dongen, 2024): the transformer encodes each token alone; the vectors are
+    centred and reduced to their main directions, and weighted by how rare the token is. Always the same for the same
+    encoder and machine. Special and unused tokens get zeros. Raises ModelError as `BiEncoder.load` does.
+    """
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+    from tokenizers import Tokenizer
+
+    folder = find(name)
+    model = load_model(folder, read_architecture(folder)).to(kernels.best_device()).eval()
+    used = _used_tokens(model)
+    vectors = main_directions(_encode(model, used), DIM) * rarity(len(used))[:, None]
+    table = np.zeros((len(model.tokenizer), vectors.shape[1]), np.float32)
+    table[used] = vectors
+    tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
+    tokenizer.no_truncation()
+    return SentenceTransformer(modules=[StaticEmbedding(tokenizer, torch.from_numpy(table))], device="cpu")
+
+
+def main_directions(vectors: Floats, dim: int) -> Floats:
+    """(n, at most dim): centred vectors in the coordinates of their main directions (principal components).
+
+    The sign of a direction is chosen so that its largest coordinate is positive.
+
+    Points on a line have one direction, here (3, 4) / 5:
+
+    >>> main_directions(np.array([[0, 0], [3, 4], [9, 12]], np.float32), 1).round(3).tolist()
+    [[-6.666999816894531], [-1.6670000553131104], [8.333000183105469]]
+    """
+    centred = vectors.astype(np.float64) - vectors.mean(0, dtype=np.float64)
+    _, directions = np.linalg.eigh(centred.T @ centred)
+    found = centred @ directions[:, ::-1][:, :dim]
+    largest = found[np.abs(found).argmax(0), np.arange(found.shape[1])]
+    signed: Floats = (found * np.sign(largest)).astype(np.float32)
+    return signed
+
+
+def rarity(tokens: int, a: float = 1e-4) -> Floats:
+    """(tokens,) the weight a / (a + p) of each token (Arora et al., 2017), tokens being sorted by frequency.
+
+    Frequencies p follow Zipf's law, 1 / rank, the first rank being 2 as in model2vec: of two tokens, 3/5 and 2/5.
+
+    >>> rarity(2, a=0.4).round(3).tolist()
+    [0.4000000059604645, 0.5]
+    """
+    frequency = 1 / np.arange(2, tokens + 2)
+    weights: Floats = (a / (a + frequency / frequency.sum())).astype(np.float32)
+    return weights
+
+
+def _used_tokens(model: SentenceTransformer) -> Longs:
+    """Ids of the tokens that texts consist of; in the vocabularies of transformers, frequent tokens come first."""
+    special = set(model.tokenizer.all_special_ids)
+    names = model.tokenizer.convert_ids_to_tokens(list(range(len(model.tokenizer))))
+    unused = {i for i, token in enumerate(names) if token is None or token.startswith("[unused")}
+    return np.array([i for i in range(len(names)) if i not in special | unused], np.int64)
+
+
+def _encode(model: SentenceTransformer, tokens: Longs) -> Floats:
+    """(tokens, dim) what the transformer makes of each token alone, between the special tokens that a text has."""
+    import torch
+
+    empty = model.tokenizer("")["input_ids"]
+    middle = (len(empty) + 1) // 2
+    texts = np.empty((len(tokens), len(empty) + 1), np.int64)
+    texts[:, :middle], texts[:, middle], texts[:, middle + 1 :] = empty[:middle], tokens, empty[middle:]
+    forward = _forward(model)
+    with kernels.workers(model.device) as each:
+        batches = torch.split(torch.from_numpy(texts).to(model.device), BATCH)
+        vectors: Floats = torch.cat(list(each(forward, batches))).float().cpu().numpy()
+    return vectors
+
+
+def _forward(model: SentenceTransformer) -> kernels.Map:
+    """(texts, tokens) ids, all texts of the same length, to (texts, dim) vectors."""
+    import torch
+
+    architecture = architecture_of(model)
+    if architecture.is_bert:
+        return torch.inference_mode()(Bert.of(model, architecture).forward)
+
+    @torch.inference_mode()
+    def forward(ids: torch.Tensor) -> torch.Tensor:
+        vectors: torch.Tensor = model({"input_ids": ids, "attention_mask": torch.ones_like(ids)})["sentence_embedding"]
+        return vectors
+
+    return forward

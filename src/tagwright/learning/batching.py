@@ -1,0 +1,105 @@
+"""A pair source in, batches out: without the held-out pairs, sorted by length where asked, ahead of who needs them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+
+import numpy as np
+
+from tagwright.types import ConfigError, Pair, PairSource
+
+T = TypeVar("T")
+
+HELD_OUT = 1024
+"At most so many pairs are held out for measuring: a loss over them is exact enough, and they are read often."
+
+
+@dataclass(frozen=True)
+class Place:
+    """The next batch: `batch` batches of this epoch are done."""
+
+    epoch: int = 0
+    batch: int = 0
+
+
+@dataclass(frozen=True)
+class Batches:
+    """The batches of a pair source, all of `size` pairs; what is left of an epoch is dropped, other pairs each time.
+
+    window: so many batches are drawn together, their pairs sorted by length, and the batches shuffled again. held_out:
+    the share of groups that is in no batch; all pairs of a group are held out or none. The same seed gives the same
+    batches.
+    """
+
+    pairs: PairSource
+    size: int
+    window: int = 1
+    held_out: float = 0.0
+    seed: int = 0
+
+    def __call__(self, place: Place) -> Iterator[tuple[Place, list[Pair]]]:
+        """Batches without end from `place` on, each with the place after it.
+
+        Raises ConfigError when an epoch has too few pairs for one batch.
+        """
+        epoch, done = place.epoch, place.batch
+        while True:
+            number = 0
+            for number, batch in enumerate(self._epoch(epoch), 1):
+                if number > done:
+                    yield Place(epoch, number), batch
+            if not number:
+                raise ConfigError(
+                    f"a batch is {self.size} pairs, more than the data give in an epoch; lower the batch size"
+                )
+            epoch, done = epoch + 1, 0
+
+    def count(self) -> int:
+        """How many batches the first epoch has."""
+        return sum(not self.is_held_out(pair) for pair in self.pairs(0)) // self.size
+
+    def held_out_pairs(self) -> list[Pair]:
+        """Held-out pairs of the first epoch, at most HELD_OUT."""
+        return list(islice(filter(self.is_held_out, self.pairs(0)), HELD_OUT)) if self.held_out else []
+
+    def is_held_out(self, pair: Pair) -> bool:
+        """Whether the pair's group is one of the share that is held out."""
+        # Multiplying by the golden ratio spreads any groups evenly over 64 bits, be they hashes or small numbers.
+        return ((pair.group + self.seed) * 0x9E3779B97F4A7C15) % 2**64 < self.held_out * 2**64
+
+    def _epoch(self, epoch: int) -> Iterator[list[Pair]]:
+        chance = np.random.default_rng((self.seed, epoch))
+        pairs = (pair for pair in self.pairs(epoch) if not self.is_held_out(pair))
+        while drawn := list(islice(pairs, self.window * self.size)):
+            whole = drawn[: len(drawn) // self.size * self.size]
+            if self.window > 1:
+                whole.sort(key=lambda pair: len(pair.anchor) + len(pair.positive))
+            for batch in chance.permutation(len(whole) // self.size).tolist():
+                yield whole[batch * self.size : (batch + 1) * self.size]
+
+
+@contextmanager
+def ahead(items: Iterable[T], size: int = 3) -> Iterator[Iterator[T]]:
+    """Yield an iterator over `items` that takes them in another thread, up to `size` before they are asked for."""
+    source = iter(items)
+    with ThreadPoolExecutor(1) as thread:
+
+        def take() -> Future[list[T]]:
+            return thread.submit(lambda: list(islice(source, 1)))
+
+        def taken() -> Iterator[T]:
+            waiting = deque(take() for _ in range(size))
+            while item := waiting.popleft().result():
+                waiting.append(take())
+                yield item[0]
+
+        try:
+            yield taken()
+        finally:
+            thread.shutdown(cancel_futures=True)

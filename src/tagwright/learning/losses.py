@@ -1,0 +1,180 @@
+"""Embeddings in, a scalar out: each training loss of the papers as one pure function.
+
+A contrastive loss sees matrices of embeddings and nothing else. So it can be called on a batch whose embeddings were
+computed in parts (cached gradients), and on several processes: `positives` then holds the rows of all of them, and
+`offset` says where the caller's own begin. Half precision is raised to float32 first: at a temperature of 0.05 the
+last bit of a bfloat16 cosine moves a logit by 0.08. For the same reason, call the losses outside of autocast.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Literal, TypeAlias
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+Similarity: TypeAlias = Literal["cosine", "dot"]
+
+
+def info_nce(
+    anchors: Tensor,
+    positives: Tensor,
+    temperature: float = 0.05,
+    *,
+    similarity: Similarity = "cosine",
+    symmetric: bool = False,
+    groups: Tensor | None = None,
+    offset: int = 0,
+) -> Tensor:
+    """RTS Eq. 1, MICoL Eq. 9, MACLR Eq. 1: cross-entropy of each anchor's own positive among all positives.
+
+    anchors: (batch, dim). positives: (candidates, dim); row offset + i belongs to anchor i, the others are its
+    negatives, but for those of its own group. groups: (candidates,) integers. symmetric: the mean of both directions,
+    which needs as many positives as anchors. Returns a scalar, natural log, mean over the batch.
+
+    Two orthogonal pairs at temperature 1: each row is log(1 + e^-1).
+
+    >>> eye = torch.eye(2)
+    >>> round(info_nce(eye, eye, temperature=1.0).item(), 4)
+    0.3133
+
+    In one group they are no negatives of each other, so nothing is left to confuse them with.
+
+    >>> info_nce(eye, eye, groups=torch.tensor([7, 7])).item()
+    0.0
+    """
+    if symmetric:
+        return _both_ways(partial(info_nce, similarity=similarity, groups=groups), anchors, positives, temperature)
+    logits = _similarities(anchors, positives, similarity) / temperature
+    own = _own_rows(anchors, offset)
+    if groups is not None:
+        others_of_group = _same_group(groups, own).scatter(1, own[:, None], value=False)
+        logits = logits.masked_fill(others_of_group, -torch.inf)
+    return functional.cross_entropy(logits, own)
+
+
+def cluster_loss(
+    anchors: Tensor,
+    positives: Tensor,
+    temperature: float = 1.0,
+    *,
+    similarity: Similarity = "dot",
+    symmetric: bool = False,
+    groups: Tensor,
+    offset: int = 0,
+) -> Tensor:
+    """MACLR Eq. 2: cross-entropy of the pseudo labels of an instance's whole cluster among all pseudo labels.
+
+    As `info_nce`, except that the positives of a group, here the cluster, attract each anchor of the group. anchors
+    are the instances (contexts), positives the pseudo labels (titles). Mean over the batch; the paper has the sum.
+
+    Two orthogonal pairs: alone in its cluster, an instance has log(1 + e) - 1. In a cluster of both, its positives
+    have similarity 1 and 0, and it has log(1 + e) - 1/2.
+
+    >>> eye = torch.eye(2)
+    >>> round(cluster_loss(eye, eye, groups=torch.tensor([0, 1])).item(), 4)
+    0.3133
+    >>> round(cluster_loss(eye, eye, groups=torch.tensor([0, 0])).item(), 4)
+    0.8133
+    """
+    if symmetric:
+        return _both_ways(partial(cluster_loss, similarity=similarity, groups=groups), anchors, positives, temperature)
+    logits = _similarities(anchors, positives, similarity) / temperature
+    attract = _same_group(groups, _own_rows(anchors, offset)).to(logits.dtype)
+    return (logits.logsumexp(1) - (logits * attract).sum(1) / attract.sum(1)).mean()
+
+
+def label_regularisation(
+    instances: Tensor, second_views: Tensor, labels: Tensor, temperature: float = 1.0, *, similarity: Similarity = "dot"
+) -> Tensor:
+    """MACLR Eq. 3: an instance is nearer to itself under another dropout mask than to labels drawn at random.
+
+    instances, second_views: (batch, dim), the same texts encoded twice. labels: (sampled, dim). Returns a scalar,
+    mean over the batch; the paper has the sum.
+
+    An instance equal to its second view, and two labels at right angles to it: log(1 + 2 e^-1).
+
+    >>> view = torch.tensor([[1.0, 0.0]])
+    >>> round(label_regularisation(view, view, torch.tensor([[0.0, 1.0], [0.0, -1.0]])).item(), 4)
+    0.5514
+    """
+    instances, second_views = _vectors(instances, similarity), _vectors(second_views, similarity)
+    to_itself = (instances * second_views).sum(1)
+    return score_contrast(to_itself / temperature, instances @ _vectors(labels, similarity).mT / temperature)
+
+
+def score_contrast(positive: Tensor, negatives: Tensor) -> Tensor:
+    """MICoL Eq. 11: cross-entropy of the score of a similar document against the scores of sampled ones.
+
+    positive: (batch,) scores of a cross-encoder. negatives: (batch, sampled). Returns a scalar, mean over the batch.
+
+    A positive that scores log 3 above its only negative: log(1 + 1/3).
+
+    >>> round(score_contrast(torch.tensor([3.0]).log(), torch.tensor([[0.0]])).item(), 4)
+    0.2877
+    """
+    return functional.softplus(_full(negatives).logsumexp(1) - _full(positive)).mean()
+
+
+def dual_encoder_bce(documents: Tensor, labels: Tensor, relevant: Tensor) -> Tensor:
+    """DEPL 3.3: binary cross-entropy of the inner products of documents and sampled labels.
+
+    documents: (batch, dim). labels: (sampled, dim). relevant: (batch, sampled), 1 where the label is one of the
+    document's, else 0. Returns a scalar, mean over the matrix.
+
+    Inner products 1 and 0, the first label is the right one: (log(1 + e^-1) + log 2) / 2.
+
+    >>> round(dual_encoder_bce(torch.tensor([[1.0, 0.0]]), torch.eye(2), torch.tensor([[1, 0]])).item(), 4)
+    0.5032
+    """
+    logits = _similarities(documents, labels, "dot")
+    return functional.binary_cross_entropy_with_logits(logits, relevant.to(logits.dtype))
+
+
+def dual_encoder_classifier_bce(documents: Tensor, labels: Tensor, classifiers: Tensor, relevant: Tensor) -> Tensor:
+    """DEPL Eq. 4: binary cross-entropy of the mean of two probabilities, the dual encoder's and a classifier's.
+
+    As `dual_encoder_bce`; classifiers: (sampled, dim), the learned weights of the labels (Eq. 3). The probabilities
+    are only ever held as logarithms, so that one that rounds to 0 or 1 still has a gradient.
+
+    Probabilities 1/2 and 3/4 for a right label: -log(5/8).
+
+    >>> one, log_3 = torch.tensor([[1.0]]), torch.tensor([[3.0]]).log()
+    >>> round(dual_encoder_classifier_bce(one, 0 * one, log_3, one).item(), 4)
+    0.47
+    """
+    logits = torch.stack([_similarities(documents, weights, "dot") for weights in (labels, classifiers)])
+    signed = torch.where(relevant.bool(), logits, -logits)
+    return math.log(2) - functional.logsigmoid(signed).logsumexp(0).mean()
+
+
+def _both_ways(loss: Callable[..., Tensor], anchors: Tensor, positives: Tensor, temperature: float) -> Tensor:
+    if anchors.shape != positives.shape:
+        raise ValueError(f"a symmetric loss needs one positive per anchor, got {len(positives)} for {len(anchors)}")
+    return (loss(anchors, positives, temperature) + loss(positives, anchors, temperature)) / 2
+
+
+def _similarities(x: Tensor, y: Tensor, similarity: Similarity) -> Tensor:
+    """Every row of x with every row of y: (rows of x, rows of y)."""
+    return _vectors(x, similarity) @ _vectors(y, similarity).mT
+
+
+def _vectors(embeddings: Tensor, similarity: Similarity) -> Tensor:
+    return functional.normalize(_full(embeddings), dim=1) if similarity == "cosine" else _full(embeddings)
+
+
+def _full(values: Tensor) -> Tensor:
+    return values.to(torch.promote_types(values.dtype, torch.float32))
+
+
+def _own_rows(anchors: Tensor, offset: int) -> Tensor:
+    return torch.arange(offset, offset + len(anchors), device=anchors.device)
+
+
+def _same_group(groups: Tensor, own: Tensor) -> Tensor:
+    """(anchors, positives), true where a positive is of the anchor's group; its own positive is."""
+    return groups[own, None] == groups

@@ -1,0 +1,163 @@
+"""A sentence-transformers model in, what the trainer needs of it out: tokens, chunks of texts, vectors with graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from tagwright.encoders import kernels
+from tagwright.learning.tokens import Tokens, tokenizer_of
+from tagwright.types import Longs
+
+if TYPE_CHECKING:
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+CHUNK_TOKENS = {"cpu": 4096, "cuda": 65_536}
+"Tokens, padding included, that are encoded together; more are no faster."
+
+PADDING = 1.1
+"A chunk ends where its padded size would exceed its tokens by this factor ..."
+
+SMALL_CHUNK = 512
+"... unless it has fewer tokens than this: chunks of very few tokens cost more than their padding."
+
+
+class Trainable(Protocol):
+    """An encoder in training."""
+
+    model: SentenceTransformer
+    has_dropout: bool
+
+    def tokenize(self, texts: Sequence[str]) -> Tokens:
+        """The token ids of each text. Called from another thread than the rest."""
+        ...
+
+    def chunks(self, lengths: Longs) -> list[Longs]:
+        """Positions of the texts that are to be encoded together, all texts once. lengths: (texts,) tokens."""
+        ...
+
+    def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
+        """(rows, dim) vectors of these texts, with their graph where gradients are on."""
+        ...
+
+    def ready(self) -> AbstractContextManager[None]:
+        """A context in which the model is set up for training."""
+        ...
+
+
+def trainable(model: SentenceTransformer) -> Trainable:
+    """The model as the trainer needs it, static or transformer."""
+    return Static(model) if type(model[0]).__name__ == "StaticEmbedding" else Transformer(model)
+
+
+class Static:
+    """Token embeddings, averaged. All texts of a batch are one chunk: there is no padding and little to keep."""
+
+    has_dropout = False
+
+    def __init__(self, model: SentenceTransformer) -> None:
+        self.model = model
+        embedding: Any = model[0]
+        self.tokenize = tokenizer_of(embedding.tokenizer)
+
+    def chunks(self, lengths: Longs) -> list[Longs]:
+        """All texts at once."""
+        return [np.arange(len(lengths))]
+
+    def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
+        """(rows, dim); a text without tokens is zero."""
+        import torch
+
+        taken = tokens.take(rows)
+        features = {"input_ids": torch.from_numpy(taken.ids), "offsets": torch.from_numpy(taken.starts)}
+        vectors: torch.Tensor = self.model({k: v.to(self.model.device) for k, v in features.items()})[
+            "sentence_embedding"
+        ]
+        return vectors
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """One core is left to drawing and tokenising, which take as long as the rest; fighting over it costs more."""
+        import torch
+
+        cores = torch.get_num_threads()
+        torch.set_num_threads(max(1, cores - 1))
+        try:
+            yield
+        finally:
+            torch.set_num_threads(cores)
+
+
+class Transformer:
+    """A transformer, its pooling and whatever follows, in bfloat16 where the hardware multiplies it."""
+
+    has_dropout = True
+
+    def __init__(self, model: SentenceTransformer) -> None:
+        self.model = model
+        self.prompt = model.prompts.get(model.default_prompt_name or "", "") or ""
+        self.padding = int(model.tokenizer.pad_token_id or 0)
+
+    def tokenize(self, texts: Sequence[str]) -> Tokens:
+        """With special tokens, at most as many tokens as the model reads."""
+        if not texts:
+            return Tokens.of([])
+        prompted = [self.prompt + text for text in texts]
+        encoded = self.model.tokenizer(
+            prompted, truncation=True, max_length=self.model.max_seq_length, return_attention_mask=False
+        )
+        return Tokens.of(encoded["input_ids"])
+
+    def chunks(self, lengths: Longs) -> list[Longs]:
+        """Texts of about the same length, so that little is padded: the buckets of a batch."""
+        return chunks(lengths, CHUNK_TOKENS[self.model.device.type])
+
+    def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
+        """(rows, dim) in float32."""
+        import torch
+
+        device = self.model.device
+        lengths = torch.from_numpy(tokens.lengths[rows])
+        mask = torch.arange(int(lengths.max())) < lengths[:, None]
+        ids = torch.full(mask.shape, self.padding)
+        ids[mask] = torch.from_numpy(tokens.take(rows).ids)
+        features = {"input_ids": ids.to(device), "attention_mask": mask.long().to(device)}
+        dtype = kernels.best_dtype(device)
+        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+            vectors: torch.Tensor = self.model(features)["sentence_embedding"]
+        return vectors.float()
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """On a processor with plain attention, which trains half as fast again as SDPA there."""
+        inner: Any = self.model.transformers_model
+        before = inner.config._attn_implementation
+        if self.model.device.type == "cpu":
+            inner.set_attn_implementation("eager")
+        try:
+            yield
+        finally:
+            inner.set_attn_implementation(before)
+
+
+def chunks(lengths: Longs, budget: int) -> list[Longs]:
+    """Positions of texts in chunks of at most `budget` tokens, padding included, or of one text; long texts first.
+
+    The two longest, padded, are 8 tokens; a third would make it 12.
+
+    >>> [chunk.tolist() for chunk in chunks(np.array([4, 2, 1, 2]), budget=8)]
+    [[0, 1], [3, 2]]
+    """
+    order = np.argsort(-lengths, kind="stable")
+    found, start, tokens = [], 0, 0
+    for place, length in enumerate(lengths[order].tolist()):
+        padded = int(lengths[order[start]]) * (place - start + 1)
+        if place > start and (padded > budget or (tokens >= SMALL_CHUNK and padded > PADDING * (tokens + length))):
+            found.append(order[start:place])
+            start, tokens = place, 0
+        tokens += length
+    return [*found, order[start:]] if len(order) else []
