@@ -27,12 +27,15 @@ FORMAT = 1
 
 @contextlib.contextmanager
 def replace_file(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on leaving, it takes the place of `path` in one step.
+    """Yield a temporary path beside `path`; on leaving, it takes the place of `path` in one step. A pipe stays.
 
     Raises TagwrightError when the file cannot be written; what was there before is then untouched.
     """
     path = Path(path)
     with _writing(path):
+        if path.exists() and not path.is_file():  # a pipe or a device: what is written there cannot be taken back
+            yield path
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         os.close(handle)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import nullcontext
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -20,6 +21,11 @@ app = typer.Typer(
     epilog="DOCS: files, folders, globs or - for standard input; JSONL, TSV, CSV, Parquet, .txt, .md, Annif corpora.",
 )
 
+_USAGE_ERROR: Any = typer.BadParameter.__base__  # of all wrong options and arguments; typer has no public name for it
+
+INTERRUPTED = 130
+"What typer returns for a KeyboardInterrupt, as shells do."
+
 
 class Format(str, Enum):
     """How suggestions are printed."""
@@ -27,6 +33,16 @@ class Format(str, Enum):
     text = "text"
     jsonl = "jsonl"
     tsv = "tsv"
+
+
+class Method(str, Enum):
+    """What can be trained."""
+
+    rts = "rts"
+    maclr = "maclr"
+    ict = "ict"
+    simcse = "simcse"
+    finetune = "finetune"
 
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.", show_default=False)]
@@ -91,6 +107,8 @@ def evaluate(
     """Score suggestions against gold labels, with 95% intervals."""
     from tagwright.app import jobs, show
 
+    if run and (model or settings):
+        raise TagwrightError("a run is scored as it stands: with --run leave out --model and --set")
     task = jobs.task(docs, labels, language, model, train, exclude_self, skip_unlabelled)
     found = jobs.read_run(run, task) if run else jobs.tag(jobs.tagger(model, labels, language, settings, quiet), task)
     scores = jobs.evaluate(found, task, per_label)
@@ -144,6 +162,40 @@ def candidates(
 
 
 @app.command()
+def train(
+    method: Annotated[Method, typer.Argument(help="finetune goes on with a saved tagger (--model).")],
+    docs: Docs,
+    output: Annotated[Path, typer.Option(help="Where to save the tagger.", show_default=False)],
+    labels: LabelFile = None,
+    language: Language = "",
+    config: Annotated[Optional[Path], typer.Option(help="Options of the method: TOML.", show_default=False)] = None,  # noqa: UP045
+    settings: Annotated[
+        list[str], typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.", show_default=False)
+    ] = [],  # noqa: B006
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")] = False,
+    fuse: Annotated[bool, typer.Option("--fuse", help="Add the names and words of the zero-shot method.")] = False,
+    model: Model = None,
+    share_of_labels: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(help="finetune: learn from this share of the labels, 0.01 being 1%.", show_default=False),
+    ] = None,
+    share_of_pairs: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(help="finetune: learn from this share of the documents' labels.", show_default=False),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from documents without labels: rts, maclr, ict, simcse; or from few labels: finetune."""
+    from tagwright.app import training
+
+    job = training.Job(docs, labels, language, output, config, settings, resume, quiet)
+    if method is Method.finetune:
+        training.finetune(job, training.Few(model, share_of_labels, share_of_pairs), fuse=fuse)
+    else:
+        training.train(method.value, job, training.Few(model, share_of_labels, share_of_pairs), fuse=fuse)
+
+
+@app.command()
 def describe(
     docs: Docs,
     labels: LabelFile = None,
@@ -174,12 +226,30 @@ def demo(quiet: Quiet = False) -> None:
 def main() -> None:
     """Run the command line. What the user can mend is printed in one line: exit code 2, no traceback."""
     try:
-        app()
+        code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
+        sys.stdout.flush()
+        if code == INTERRUPTED:
+            _say("interrupted")
     except TagwrightError as error:
-        print(f"tagwright: {' '.join(str(error).split())}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
+        code = _say(str(error))
+    except _USAGE_ERROR as error:
+        code = _say(f"{error.format_message()} (tagwright --help)")
+    except BrokenPipeError:  # whoever read our output has seen enough
+        code = 1
+    except OSError as error:
+        code = _say(f"{error.filename or 'output'}: {error.strerror or error}")
+    _close_output()
+    sys.exit(code)
+
+
+def _say(problem: str) -> int:
+    print(f"tagwright: {' '.join(problem.split())}", file=sys.stderr)
+    return 2
+
+
+def _close_output() -> None:
+    """Write what is left now: at exit, Python complains at length when it cannot."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

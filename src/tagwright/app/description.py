@@ -55,6 +55,7 @@ class Survey:
         self.with_: Counter[str] = Counter()
         self.values: dict[str, Counter[str]] = {}
         self.texts: dict[bytes, str] = {}
+        self.titled_texts = 0
         self.empty: list[str] = []
         self.twins: list[tuple[str, str]] = []
 
@@ -64,6 +65,7 @@ class Survey:
         self.gold.update(set(document.labels))
         parts = ("title", "abstract", "sections", "labels")
         self.with_.update(part for part in parts if getattr(document, part))
+        self.titled_texts += bool(document.title and (document.abstract or document.sections))
         for name, values in document.metadata.items():
             self.values.setdefault(name, Counter()).update(set(values))
             self.with_[f"metadata {name}"] += bool(values)
@@ -89,20 +91,22 @@ class Survey:
     def warnings(self) -> Iterator[str]:
         """What looks wrong with the documents."""
         if self.empty:
-            yield f"{_many(len(self.empty), 'document')} without any text, such as {self.empty[0]}"
+            yield f"{many(len(self.empty), 'document')} without any text, such as {self.empty[0]}"
         if self.twins:
             first, second = self.twins[0]
-            yield f"{_many(len(self.twins), 'document')} with the text of another, such as {second} and {first}"
+            yield f"{many(len(self.twins), 'document')} with the text of another, such as {second} and {first}"
         for name, values in sorted(self.values.items()):
-            hubs = [(value, count) for value, count in values.most_common(3) if count > max(1, HUB * len(self.words))]
-            for value, count in hubs:
-                yield f'{name} "{value}" links {count:,} documents, {count / len(self.words):.0%} of all'
+            hubs = [each for each in values.most_common() if each[1] > max(1, HUB * len(self.words))]
+            if hubs:
+                value, count = hubs[0]
+                most = f'"{value}" most: {count:,} ({count / len(self.words):.0%})'
+                yield f"{many(len(hubs), 'value')} of {name} each link more than {HUB:.0%} of all documents, {most}"
 
     def overlap(self, test: Iterable[Document]) -> Iterator[str]:
         """Test documents whose text is among these documents too."""
         shared = [(document.id, self.texts[key]) for document in test if (key := _digest(document)) in self.texts]
         if shared:
-            yield f"{_many(len(shared), 'test document')} among DOCS too, such as {shared[0][0]} ({shared[0][1]})"
+            yield f"{many(len(shared), 'test document')} among DOCS too, such as {shared[0][0]} ({shared[0][1]})"
 
 
 def _digest(document: Document) -> bytes:
@@ -114,7 +118,7 @@ def _label_facts(labels: Vocabulary, survey: Survey) -> dict[str, int | float | 
     found: dict[str, int | float | str] = {
         "labels": len(labels),
         "names per label (mean)": sum(len(label.names) for label in labels) / len(labels),
-        "labels with description": sum(bool(label.description) for label in labels),
+        "labels without description": sum(not label.description for label in labels),
         "labels with broader": sum(bool(label.broader) for label in labels),
     }
     return {**found, "labels that occur in the documents": len(used)} if survey.gold else found
@@ -128,20 +132,18 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
     shared = [(name, sorted(ids)) for name, ids in owners.items() if len(ids) > 1]
     if shared:
         name, ids = shared[0]
-        yield f'{_many(len(shared), "name")} shared by several labels, such as "{name}" by {ids[0]} and {ids[1]}'
+        yield f'{many(len(shared), "name")} shared by several labels, such as "{name}" by {ids[0]} and {ids[1]}'
     if circle := labels.circle():
         yield f"broader runs in a circle: {' > '.join(circle)}"
     unknown = [label for label in survey.gold if labels.resolve(label) is None]
     if unknown:
-        yield f"{_many(len(unknown), 'gold label')} not in the vocabulary, such as {min(unknown)}"
+        yield f"{many(len(unknown), 'gold label')} not in the vocabulary, such as {min(unknown)}"
 
 
 def _methods(survey: Survey, labels: Vocabulary | None) -> Iterator[str]:
     documents = len(survey.words)
     yield "zeroshot: yes, nothing is trained" if labels else "zeroshot: needs a vocabulary (--labels)"
-    titled = survey.with_["title"]
-    bodies = max(survey.with_["abstract"], survey.with_["sections"])
-    yield f"text pairs (RTS, MACLR): {_yes(min(titled, bodies), documents, 'title and a text')}"
+    yield f"text pairs (RTS, MACLR): {_yes(survey.titled_texts, documents, 'a title and a text')}"
     linked = [name for name in survey.values if name in LINKS or survey.values[name].most_common(1)[0][1] > 1]
     names = ", ".join(sorted(linked))
     yield f"metadata (MICoL): {f'yes, by {names}' if linked else 'no, no metadata value is shared by two documents'}"
@@ -155,5 +157,6 @@ def _yes(having: int, documents: int, what: str) -> str:
     return f"yes, {having:,} of {documents:,} documents have {what}"
 
 
-def _many(count: int, noun: str) -> str:
+def many(count: int, noun: str) -> str:
+    """1 document, 2 documents."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -20,7 +20,7 @@ from tagwright.evaluation.significance import Comparison
 from tagwright.evaluation.significance import compare as test
 from tagwright.methods import zeroshot
 from tagwright.progress import bar, silence
-from tagwright.store import recover
+from tagwright.store import read_manifest
 from tagwright.tagging.tagger import Evidence, Tagger, batches
 from tagwright.types import ConfigError, Document, InputError, Longs, Run
 
@@ -113,7 +113,7 @@ def task(
 ) -> Task:
     """Read what is to be scored. Raises InputError naming the first document without gold labels, unless skipped."""
     if model and not labels:
-        recover(model)
+        read_manifest(model, "tagger")  # says what is wrong if there is no tagger
         labels = model / "labels.jsonl"
     vocabulary, corpus = _vocabulary(labels, language), Corpus.read(*docs)
     own = _own(corpus, vocabulary, exclude_self)

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from tagwright.data.lines import shown
 from tagwright.types import ConfigError
 
 if sys.version_info >= (3, 11):
@@ -31,10 +33,12 @@ def configure(kind: type[C], file: Path | None = None, settings: Sequence[str] =
             near = get_close_matches(key, known, n=1)
             hint = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(known)}"
             raise ConfigError(f'unknown option "{key}"; {hint}')
-    try:
-        return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
-    except TypeError as error:
-        raise ConfigError(f"options {values}: {error}") from None
+    types, defaults = get_type_hints(kind), kind()
+    for key, value in values.items():
+        if not _fits(value, types[key]):
+            example = "" if getattr(defaults, key) is None else f", such as {shown(getattr(defaults, key))}"
+            raise ConfigError(f"{key} is {shown(value)}, expected {_in_words(types[key])}{example}")
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
 
 
 def _read(file: Path) -> Mapping[str, Any]:
@@ -53,6 +57,30 @@ def _setting(text: str) -> tuple[str, Any]:
     if not equals or not key.strip():
         raise ConfigError(f'--set "{text}": expected KEY=VALUE')
     try:
-        return key.strip(), tomllib.loads(f"value = {value}")["value"]
+        parsed = tomllib.loads(f"value = {value}")
     except ValueError:
-        return key.strip(), value.strip()
+        parsed = {}
+    return key.strip(), parsed["value"] if len(parsed) == 1 else value.strip()
+
+
+def _fits(value: object, kind: Any) -> bool:
+    """Whether a value read from TOML fits a field: Literal, tuple[X, ...], X | None, float, int, str, bool."""
+    if get_origin(kind) in (Union, UnionType):
+        return any(_fits(value, part) for part in get_args(kind))
+    if get_origin(kind) is Literal:
+        return isinstance(value, str) and value in get_args(kind)
+    if get_origin(kind) is tuple:
+        return isinstance(value, list) and all(_fits(part, get_args(kind)[0]) for part in value)
+    if kind is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) is kind
+
+
+def _in_words(kind: Any) -> str:
+    if get_origin(kind) in (Union, UnionType):
+        return " or ".join(_in_words(part) for part in get_args(kind) if part is not NoneType)
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(get_args(kind))}"
+    if get_origin(kind) is tuple:
+        return f"a list, each {_in_words(get_args(kind)[0])}"
+    return {float: "a number", int: "a whole number", bool: "true or false"}.get(kind, "a text")

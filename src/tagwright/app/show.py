@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tagwright.app.description import Description
+from tagwright.app.description import Description, many
 from tagwright.app.jobs import Ceiling, Ceilings, Suggestion
 from tagwright.data.labels import Vocabulary
 from tagwright.evaluation import report
@@ -47,7 +48,7 @@ def scores(found: Scores, *, as_json: bool) -> None:
     if as_json:
         _print_json(found.to_json())
         return
-    show_table(report.score_rows(found), f"{found.documents:,} documents")
+    show_table(report.score_rows(found), many(found.documents, "document"))
     if found.slices:
         show_table(report.slice_rows(found))
 
@@ -62,7 +63,7 @@ def comparison(found: Comparison, *, as_json: bool) -> None:
     if as_json:
         _print_json(found.to_json())
     else:
-        show_table(report.comparison_rows(found), f"{found.documents:,} documents")
+        show_table(report.comparison_rows(found), many(found.documents, "document"))
 
 
 def save_comparison(found: Comparison, path: Path, notes: Mapping[str, str]) -> None:
@@ -78,12 +79,14 @@ def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
         _print_json({"documents": found.documents, "stages": stages, "missed": missed})
         return
     depths = list(next(iter(found.stages.values())).recall)
-    rows = [["gold labels reached, %", *(f"first {k}" for k in depths), "all", "labels per document"]]
+    rows = [["stage", *(f"first {k}" for k in depths), "all", "candidates"]]
     for name, stage in found.stages.items():
         shares = [*stage.recall.values(), stage.all]
         rows.append([name, *(f"{100 * share:.1f}" for share in shares), f"{stage.mean_size:,.0f}"])
-    show_table(rows, f"{found.documents:,} documents")
-    print(f"{len(found.missed):,} gold labels are reached by no stage{', most often:' if found.missed else '.'}")
+    show_table(rows, f"{many(found.documents, 'document')}, % of the gold labels found")
+    if found.missed:
+        distinct, occurrences = many(len(found.missed), "gold label"), many(sum(found.missed.values()), "time")
+        print(f"No stage reaches {distinct}, {occurrences} in all; most often:")
     for label, times in islice(found.missed.items(), 10):
         print(f"  {times:>5} x {vocabulary[label].name}  [{vocabulary[label].id}]")
 
@@ -93,7 +96,7 @@ def description(found: Description, *, as_json: bool) -> None:
     if as_json:
         _print_json(found.to_json())
         return
-    show_table([["data", ""], *([name, _plain(value)] for name, value in found.facts.items())])
+    show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in found.facts.items())])
     for title, lines in (("Worth a look", found.warnings), ("Methods", found.methods)):
         print(f"\n{title}")
         print("\n".join(f"  {line}" for line in lines) or "  nothing")
@@ -103,8 +106,7 @@ def show_table(rows: report.Rows, title: str = "") -> None:
     """Print a table. One that is piped somewhere keeps its columns: only a terminal has a width to respect."""
     from rich.console import Console
 
-    console = Console()
-    console.print(report.table(rows, title), width=None if console.is_terminal else 200)
+    Console(width=None if sys.stdout.isatty() else 200).print(report.table(rows, title))
 
 
 def evidence_line(evidence: Evidence, text: str) -> str:

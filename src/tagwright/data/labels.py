@@ -33,6 +33,8 @@ _SUFFIXES: Mapping[str, Format] = {
     ".ttl": "turtle", ".rdf": "rdfxml", ".xml": "rdfxml", ".owl": "rdfxml", ".nt": "ntriples",
 }  # fmt: skip
 
+_DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggestions"})
+
 
 class Vocabulary(Sequence[Label]):
     """Labels in a fixed order. The position of a label is what a `Run` holds; its id is what files hold.
@@ -205,6 +207,8 @@ def _format(path: Path, wanted: Format | None) -> Format:
     formats = dict.fromkeys(_SUFFIXES.values())
     if wanted is not None and wanted not in formats:
         raise ConfigError(f"no vocabulary format {shown(wanted)}; there are {', '.join(formats)}")
+    if path.is_dir():
+        raise InputError("is a folder, expected a file of labels", path)
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
     if wanted is None and suffix not in _SUFFIXES:
         problem = f"the name ends in {shown(suffix)}, expected one of {', '.join(_SUFFIXES)}"
@@ -238,6 +242,8 @@ def _json_labels(path: Path) -> Iterator[tuple[int, Label]]:
             record = {**record, "id": position, "name": record.get("title"), "description": record.get("content")}
         label_id = id_field(record, place)
         names = _names([text_field(record, "name", place), *texts_field(record, "names", place)])
+        if not names and not _DOCUMENT_FIELDS.isdisjoint(record):
+            raise place.error("holds documents, expected labels; give a vocabulary here")
         if not names:
             raise place.error(f'label {shown(label_id)} has no name; write "names": ["..."]')
         broader = ids_field(record, "broader", place)

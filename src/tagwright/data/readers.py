@@ -98,7 +98,7 @@ def _paths(source: str) -> list[Path]:
     matches = [Path(match) for match in sorted(glob.glob(source, recursive=True))]  # noqa: PTH207 - sources may be absolute
     if not matches:
         problem = "no file matches" if set("*?[") & set(source) else "no such file or folder"
-        raise InputError(problem, source)
+        raise InputError(problem, source or '""')
     return [path for path in matches if path.is_file()] or matches
 
 

@@ -40,9 +40,11 @@ class Shape:
 
 
 def recognise(fields: Collection[str], place: Place) -> Shape:
-    """The shape of records that hold these fields. Raises InputError when they are labels, not documents."""
+    """The shape of records that hold these fields. Raises InputError when they are labels or a run, not documents."""
     if "names" in fields and not {"title", "abstract", "text", "sections"} & set(fields):
         raise place.error("holds labels, expected documents; give this file as the vocabulary")
+    if "suggestions" in fields:
+        raise place.error("holds a run, expected documents; give this file with --run")
     return next((shape for signature, shape in _SIGNATURES if signature.issubset(fields)), SHAPES["jsonl"])
 
 

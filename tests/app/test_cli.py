@@ -1,0 +1,233 @@
+"""The command line: what each command prints."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import resource
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.app.conftest import DOCUMENTS, Command, write
+
+from tagwright.data.labels import Vocabulary
+from tagwright.methods import zeroshot
+
+DATA = Path(__file__).resolve().parents[2] / "../shared/data"
+TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
+WORDS = ("--set", 'stages=["names", "tfidf"]', "--set", "weights=[0.5, 1.0]")
+"Settings that need no encoder."
+
+ON = ("docs.jsonl", "--labels", "labels.jsonl")
+
+
+def answer(run: Command, *arguments: str) -> str:
+    outcome = run(*arguments)
+    assert (outcome.code, outcome.err) == (0, "")
+    return outcome.out
+
+
+def assert_scores(found: dict[str, Any], documents: int) -> None:
+    """The shape that programs rely on."""
+    assert found["documents"] == documents
+    for measures in (found["measures"], *found["slices"].values()):
+        for name, measure in measures.items():
+            assert re.fullmatch(r"(P|R|nDCG|PSP|PSnDCG|macro-F1(-tail)?|coverage)@\d+|answered", name)
+            assert 0 <= measure["low"] <= measure["value"] <= measure["high"] <= 1
+
+
+def test_help_takes_little_time() -> None:
+    """Under 0.4 s of CPU at best: the only thing here that is measured, as start-up is what grows unnoticed."""
+
+    def seconds() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    times = []
+    for _ in range(3):
+        before = seconds()
+        shown = subprocess.run([*TAGWRIGHT, "--help"], capture_output=True, text=True, check=True)
+        times.append(seconds() - before)
+    assert "suggest" in shown.stdout
+    assert min(times) < 0.4
+
+
+def test_the_command_line_imports_nothing_heavy() -> None:
+    heavy = {"torch", "transformers", "sentence_transformers", "faiss", "scipy", "sklearn", "pyarrow", "rdflib"}
+    code = "import sys, tagwright.app.cli; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "tagwright.app.cli" in loaded
+    assert heavy.isdisjoint(loaded)
+
+
+def test_without_arguments_the_help_is_printed(run: Command) -> None:
+    assert "evaluate" in answer(run)
+
+
+def test_suggest_prints_documents_and_their_labels(run: Command, tiny: str) -> None:
+    lines = answer(run, "suggest", *ON, "--set", tiny, "--set", "weights=[1.0, 1.0, 0.0]", "-k", "1").splitlines()
+    assert lines[0] == "1  Honey of the bees"
+    assert re.fullmatch(r" +\d+\.\d{3}  Bees  \[bee\]", lines[1])
+    assert [line.split("  ")[0] for line in lines[::2]] == ["1", "2", "3"]
+
+
+def test_suggest_says_when_there_is_nothing_to_suggest(run: Command) -> None:
+    write("empty.jsonl", [{"id": "e", "title": ""}])
+    assert answer(run, "suggest", "empty.jsonl", "--labels", "labels.jsonl", *WORDS) == "e\n  (no suggestion)\n"
+
+
+def test_suggest_explains_with_pieces_of_the_text(run: Command, tiny: str) -> None:
+    text = answer(run, "suggest", *ON, "--set", tiny, "--explain")
+    assert re.search(r'^ +names #1 \(\S+\): "bees" 13-17, "bee" 20-23$', text, re.MULTILINE)
+    assert re.search(r'^ +tfidf #1 \(\S+\): .*"Honey" 0-5', text, re.MULTILINE)
+    assert re.search(r"^ +dense #\d \(\S+\): ", text, re.MULTILINE)
+
+
+def test_suggested_run_files_can_be_scored(run: Command, desk: Path) -> None:
+    (desk / "run.jsonl").write_text(answer(run, "suggest", *ON, *WORDS, "--format", "jsonl"))
+    found = json.loads(answer(run, "evaluate", *ON, "--run", "run.jsonl", "--json"))
+    assert found["measures"]["P@1"]["value"] == 1
+    assert found == json.loads(answer(run, "evaluate", *ON, *WORDS, "--json"))
+
+
+def test_run_files_hold_the_evidence_when_asked(run: Command) -> None:
+    lines = answer(run, "suggest", *ON, *WORDS, "--format", "jsonl", "--explain").splitlines()
+    first = json.loads(lines[0])["suggestions"][0]
+    assert (first["label"], first["name"]) == ("bee", "Bees")
+    assert [quote["text"] for quote in first["evidence"][0]["quotes"]] == ["bees", "bee"]
+
+
+def test_tsv_has_one_suggestion_a_line_whatever_the_ids_hold(run: Command) -> None:
+    write("odd.jsonl", [{"id": "a\tb", "title": "bees"}])
+    rows = [
+        line.split("\t")
+        for line in answer(run, "suggest", "odd.jsonl", "--labels", "labels.jsonl", *WORDS, "--format", "tsv").split(
+            "\n"
+        )
+    ]
+    assert [row[:3] for row in rows] == [["a b", "bee", "Bees"], [""]]
+
+
+def test_a_document_is_not_suggested_for_itself(run: Command) -> None:
+    write("self.jsonl", [{"id": "bee", "title": "Bees and banks", "labels": ["bank"]}])
+    on = ("self.jsonl", "--labels", "labels.jsonl", *WORDS)
+    assert "[bee]" in answer(run, "suggest", *on)
+    assert "[bee]" not in answer(run, "suggest", *on, "--exclude-self")
+    assert json.loads(answer(run, "evaluate", *on, "--exclude-self", "--json"))["measures"]["P@1"]["value"] == 1
+
+
+def test_a_saved_tagger_suggests_over_its_own_or_other_labels(run: Command, desk: Path) -> None:
+    config = zeroshot.Config(stages=("names",), weights=(1.0,))
+    zeroshot.fit(Vocabulary.read("labels.jsonl"), config).save(desk / "model")
+    assert "[bee]" in answer(run, "suggest", "docs.jsonl", "--model", "model")
+    assert json.loads(answer(run, "evaluate", "docs.jsonl", "--model", "model", "--json"))["documents"] == 3
+    write("others.jsonl", [{"id": "h", "name": "honey"}])
+    assert "honey  [h]" in answer(run, "suggest", "docs.jsonl", "--model", "model", "--labels", "others.jsonl")
+
+
+def test_evaluate_prints_every_measure_with_its_interval(run: Command) -> None:
+    lines = answer(run, "evaluate", *ON, "--run", "right.jsonl").splitlines()
+    assert lines[0].strip() == "3 documents"
+    assert "100.0 to 100.0" in next(line for line in lines if line.split()[:1] == ["P@1"])
+
+
+def test_evaluate_as_json(run: Command) -> None:
+    found = json.loads(answer(run, "evaluate", *ON, "--run", "right.jsonl", "--train", "docs.jsonl", "--json"))
+    assert_scores(found, documents=3)
+    assert {"P@1", "P@5", "nDCG@5", "R@10", "R@100", "PSP@1"} <= set(found["measures"])
+
+
+def test_evaluate_writes_a_page_and_a_table_of_labels(run: Command, desk: Path) -> None:
+    answer(run, "evaluate", *ON, "--run", "right.jsonl", "--report", "new/page.html", "--per-label", "labels.tsv")
+    page = (desk / "new/page.html").read_text()
+    assert page.startswith("<!DOCTYPE html>")
+    assert "docs.jsonl" in page
+    rows = [line.split("\t") for line in (desk / "labels.tsv").read_text().splitlines()]
+    assert ["bee", "Bees"] in [row[:2] for row in rows]
+
+
+def test_documents_without_gold_labels_can_be_left_out(run: Command) -> None:
+    write("some.jsonl", [*DOCUMENTS, {"id": "4", "title": "Bees"}])
+    found = answer(run, "evaluate", "some.jsonl", "--labels", "labels.jsonl", *WORDS, "--skip-unlabelled", "--json")
+    assert json.loads(found)["documents"] == 3
+
+
+def test_compare_prints_the_differences(run: Command, desk: Path) -> None:
+    on = ("compare", *ON, "--run", "right.jsonl", "--run", "wrong.jsonl")
+    row = next(line.split() for line in answer(run, *on, "--report", "page.html").splitlines() if "P@1" in line.split())
+    assert row[:3] == ["P@1", "100.0", "66.7"]
+    assert "wrong.jsonl" in (desk / "page.html").read_text()
+    measures = json.loads(answer(run, *on, "--json"))["measures"]
+    assert measures["P@1"]["a"] == 1
+    assert measures["P@1"]["b"] == pytest.approx(2 / 3)
+
+
+def test_candidates_counts_what_each_stage_reaches(run: Command) -> None:
+    """Names: the first document holds "bees", the second "bank", the third "rain" but no bee. So 3 of 4 are found."""
+    found = json.loads(answer(run, "candidates", *ON, *WORDS, "--json"))
+    assert found["documents"] == 3
+    assert (found["stages"]["names"]["R@10"], found["stages"]["names"]["mean_size"]) == (0.75, 1)
+    assert found["missed"] == [{"label": "bee", "times": 1}]
+    assert set(found["stages"]) == {"names", "tfidf", "union"}
+
+
+def test_candidates_prints_what_no_stage_reaches(run: Command) -> None:
+    text = answer(run, "candidates", *ON, *WORDS)
+    assert "No stage reaches 1 gold label, 1 time in all; most often:\n      1 x Bees  [bee]" in text
+
+
+def test_a_table_that_is_piped_keeps_its_columns(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    text = answer(run, "candidates", *ON, *WORDS)
+    assert "…" not in text
+    assert [line.split()[0] for line in text.splitlines() if "75.0" in line] == ["names", "tfidf", "union"]
+
+
+def test_describe_says_what_the_data_hold(run: Command) -> None:
+    text = answer(run, "describe", *ON)
+    assert re.search(r"^ *documents +3 *$", text, re.MULTILINE)
+    assert "zeroshot: yes" in text
+
+
+def test_describe_as_json(run: Command) -> None:
+    found = json.loads(answer(run, "describe", "docs.jsonl", "--test", "docs.jsonl", "--json"))
+    assert found["facts"]["documents"] == 3
+    assert found["warnings"] == ["3 test documents among DOCS too, such as 1 (1)"]
+
+
+def test_documents_come_from_standard_input_too(desk: Path) -> None:
+    with (desk / "docs.jsonl").open() as docs:
+        command = [*TAGWRIGHT, "suggest", "-", "--labels", "labels.jsonl", *WORDS, "--format", "tsv"]
+        found = subprocess.run(command, stdin=docs, capture_output=True, text=True, check=True)
+    assert found.stdout.startswith("1\tbee\tBees\t")
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_the_demo_can_be_quiet(run: Command, monkeypatch: pytest.MonkeyPatch, quiet: bool) -> None:
+    from tagwright import progress
+    from tagwright.app import demo
+
+    silent: list[bool] = []
+    monkeypatch.setattr(demo, "run", lambda: silent.append(progress._silent.get()))
+    answer(run, "demo", *(["--quiet"] if quiet else []))
+    assert silent == [quiet]
+
+
+@pytest.mark.corpora
+def test_real_pages_are_scored_from_end_to_end(run: Command, desk: Path) -> None:
+    corpus = DATA / "mdn"
+    if not corpus.is_dir():
+        pytest.skip(f"needs the corpora at {DATA}")
+    with gzip.open(corpus / "dev.jsonl.gz", "rt", encoding="utf-8") as dev:
+        (desk / "first.jsonl").write_text("".join(islice(dev, 100)), encoding="utf-8")
+    train = ("--train", str(corpus / "train.jsonl.gz"))
+    on = ("first.jsonl", "--labels", str(corpus / "labels.jsonl.gz"), "--exclude-self", *train)
+    found = json.loads(answer(run, "evaluate", *on, *WORDS, "--json"))
+    assert_scores(found, documents=100)
+    assert {"head", "tail", "seen", "unseen"} & set(found["slices"])
+    assert found["measures"]["R@100"]["value"] > 0.5

@@ -1,0 +1,269 @@
+"""What goes wrong is said in one line, with exit code 2, and loses nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.app.conftest import DOCUMENTS, LABELS, Command, write
+
+from tagwright.methods import zeroshot
+
+TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
+WORDS = ("--set", 'stages=["names", "tfidf"]', "--set", "weights=[0.5, 1.0]")
+ON = ("docs.jsonl", "--labels", "labels.jsonl")
+RUN = ("--run", "right.jsonl")
+PACKED = gzip.compress(b"".join(b"%d" % number for number in range(1000)))
+
+BROKEN: dict[str, bytes] = {
+    "empty.jsonl": b"",
+    "text.jsonl.gz": b"not gzip at all",
+    "half.jsonl.gz": PACKED[: len(PACKED) // 2],
+    "latin.jsonl": b'{"id": "1", "title": "a"}\n{"id": "2", "title": "\xe9"}\n',
+    "prose.jsonl": b'{"id": "1", "title": "a"}\nhello\n',
+    "list.jsonl": b"[1, 2]\n",
+    "deep.jsonl": b"[" * 100_000,
+    "nul.jsonl": b'{"id": "1", "title": "a\x00b"}\n',
+    "nameless.jsonl": b'{"title": "a"}\n',
+    "twice.jsonl": b'{"id": "1", "names": ["a"], "title": "a"}\n' * 2,
+    "noise.bin": bytes(range(256)) * 10,
+    "open.csv": b'id,title\n"1,bees\n',
+    "noise.parquet": b"PAR1 noise",
+    "noise.arrow": b"ARROW1 noise",
+    "noise.ttl": b"@prefix : <x> . ((",
+    "noise.rdf": b"<rdf><a></rdf>",
+}
+
+
+def refusal(run: Command, *arguments: str) -> str:
+    """The one line on stderr."""
+    outcome = run(*arguments)
+    assert outcome.code == 2
+    assert outcome.err.startswith("tagwright: ")
+    assert outcome.err.count("\n") == 1
+    return outcome.err.removeprefix("tagwright: ").rstrip("\n")
+
+
+@pytest.fixture(params=[*BROKEN, "missing.jsonl", "folder", "*.none", ""])
+def bad(request: pytest.FixtureRequest, desk: Path) -> str:
+    """A file that is not there or cannot be read."""
+    (desk / "folder").mkdir()
+    if content := BROKEN.get(request.param):
+        (desk / request.param).write_bytes(content)
+    elif request.param in BROKEN:
+        (desk / request.param).touch()
+    return str(request.param)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        lambda bad: ("suggest", bad, "--labels", "labels.jsonl", *WORDS),
+        lambda bad: ("describe", bad),
+        lambda bad: ("describe", "docs.jsonl", "--test", bad),
+        lambda bad: ("candidates", bad, "--labels", "labels.jsonl", *WORDS),
+        lambda bad: ("evaluate", bad, "--labels", "labels.jsonl", *RUN),
+        lambda bad: ("evaluate", *ON, *RUN, "--train", bad),
+        lambda bad: ("compare", bad, "--labels", "labels.jsonl", *RUN, *RUN),
+        lambda bad: ("evaluate", *ON, "--run", bad),
+        lambda bad: ("suggest", "docs.jsonl", "--labels", bad, *WORDS),
+        lambda bad: ("describe", "docs.jsonl", "--labels", bad),
+        lambda bad: ("suggest", "docs.jsonl", "--model", bad),
+        lambda bad: ("evaluate", "docs.jsonl", "--model", bad),
+    ],
+)
+def test_a_bad_file_is_named(run: Command, bad: str, command: Callable[[str], tuple[str, ...]]) -> None:
+    assert (bad or ".") in refusal(run, *command(bad)) or bad == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("suggest", "prose.jsonl", "--labels", "labels.jsonl"), "prose.jsonl:2: is not JSON"),
+        (("suggest", "latin.jsonl", "--labels", "labels.jsonl"), "latin.jsonl:2: byte 0xe9 is not UTF-8"),
+        (("suggest", "twice.jsonl", "--labels", "labels.jsonl"), 'twice.jsonl:2: the id "1" is also that of'),
+        (("suggest", "docs.jsonl", "--labels", "twice.jsonl"), 'twice.jsonl:2: the id "1" is taken by line 1'),
+        (("suggest", "nameless.jsonl", "--labels", "labels.jsonl"), "nameless.jsonl:1: id is missing"),
+        (("suggest", "labels.jsonl", "--labels", "labels.jsonl"), "labels.jsonl:1: holds labels, expected documents"),
+        (("suggest", "docs.jsonl", "--labels", "docs.jsonl"), "docs.jsonl:1: holds documents, expected labels"),
+        (("suggest", "right.jsonl", "--labels", "labels.jsonl"), "right.jsonl:1: holds a run, expected documents"),
+        (("suggest", "docs.jsonl", "--labels", "folder"), "folder: is a folder, expected a file of labels"),
+        (("suggest", "docs.jsonl"), "which labels? give a vocabulary (--labels FILE) or a saved tagger (--model DIR)"),
+        (("suggest", *ON, "--language", "de"), "JSON lines do not say languages"),
+        (("evaluate", "docs.jsonl", "--model", "missing"), "missing: no saved tagger here"),
+        (("evaluate", *ON, *RUN, "--model", "folder"), "with --run leave out --model and --set"),
+        (("evaluate", *ON, *RUN, *WORDS), "with --run leave out --model and --set"),
+        (("suggest", *ON, "--model", "folder", *WORDS), "--set changes the zero-shot method"),
+        (("compare", *ON, *RUN), "compare needs two runs, got 1"),
+        (("compare", *ON, *RUN, *RUN, *RUN), "compare needs two runs, got 3"),
+        (("suggest", *ON, "--set", "encodr=minilm"), 'unknown option "encodr"; did you mean "encoder"?'),
+        (("suggest", *ON, "--set", "candidates=many"), 'candidates is "many", expected a whole number'),
+        (("suggest", *ON, "--set", 'weights=["a"]'), 'weights is ["a"], expected a list, each a number'),
+        (("suggest", *ON, "--set", "weights=[nan, 1, 1]", *WORDS[:2]), "3 weights for the stages"),
+        (("suggest", *ON, *WORDS[:2], "--set", "weights=[nan, 1]"), "expected finite numbers of 0 or more"),
+        (("suggest", *ON, "--set", "encoder=nobody/nothing"), 'no encoder "nobody/nothing"'),
+        (("suggest", *ON, "--set", "language=klingon"), "expected one of none"),
+        (("suggest", *ON, "-k", "0"), "-k"),
+        (("suggest", *ON, "--format", "xml"), "--format"),
+        (("suggest", *ON, "--nope"), "--nope"),
+        (("suggest",), "DOCS"),
+        (("compare", "docs.jsonl", *RUN, *RUN), "--labels"),
+        (("nope",), "nope"),
+    ],
+)
+def test_a_slip_is_explained(run: Command, desk: Path, arguments: tuple[str, ...], message: str) -> None:
+    (desk / "folder").mkdir()
+    for name, content in BROKEN.items():
+        (desk / name).write_bytes(content)
+    assert message in refusal(run, *arguments)
+
+
+def test_an_unknown_gold_label_is_named_with_its_document(run: Command) -> None:
+    write("gold.jsonl", [{"id": "1", "title": "a", "labels": ["beee"]}])
+    on = ("gold.jsonl", "--labels", "labels.jsonl")
+    problem = 'document "1" has the label "beee", which is not in the vocabulary; did you mean "bee"?'
+    assert refusal(run, "evaluate", *on, *WORDS) == problem
+    assert "1 gold label not in the vocabulary, such as beee" in run("describe", *on).out
+    assert run("suggest", *on, *WORDS).code == 0
+
+
+def test_a_document_without_gold_labels_is_named(run: Command) -> None:
+    write("some.jsonl", [*DOCUMENTS, {"id": "4", "title": "Bees"}])
+    found = refusal(run, "evaluate", "some.jsonl", "--labels", "labels.jsonl", *WORDS)
+    assert found == 'document "4" has no gold label to score against; --skip-unlabelled leaves such out'
+
+
+def test_nothing_left_to_score_is_said(run: Command) -> None:
+    write("none.jsonl", [{"id": "4", "title": "Bees"}])
+    on = ("none.jsonl", "--labels", "labels.jsonl", "--skip-unlabelled", *WORDS)
+    assert "none of the 1 documents has a gold label" in refusal(run, "evaluate", *on)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ({"id": "z", "suggestions": []}, 'bad.jsonl:1: no document has the id "z"'),
+        ({"id": "1", "suggestions": [{"label": "q", "score": 1}]}, 'bad.jsonl:1: no label has the id "q"'),
+        ({"id": "1", "suggestions": [{"label": "bee", "score": "high"}]}, 'bad.jsonl:1: score is "high"'),
+        ({"id": "1", "suggestions": []}, 'bad.jsonl: no line for document "2"'),
+    ],
+)
+def test_a_run_of_something_else_is_refused(run: Command, line: dict[str, object], message: str) -> None:
+    write("bad.jsonl", [line])
+    assert message in refusal(run, "evaluate", *ON, "--run", "bad.jsonl")
+
+
+def test_a_circle_of_broader_labels_harms_nothing_and_is_described(run: Command) -> None:
+    write("circle.jsonl", [{**LABELS[0], "broader": ["bank"]}, {**LABELS[1], "broader": ["bee"]}, LABELS[2]])
+    on = ("docs.jsonl", "--labels", "circle.jsonl")
+    assert run("suggest", *on, *WORDS).code == 0
+    assert re.search("broader runs in a circle: (bee > bank > bee|bank > bee > bank)", run("describe", *on).out)
+
+
+def test_a_document_without_text_gets_no_suggestion_and_counts_as_missed(run: Command, tiny: str) -> None:
+    write("empty.jsonl", [{"id": "e", "title": " ", "labels": ["bee"]}])
+    on = ("empty.jsonl", "--labels", "labels.jsonl", "--set", tiny)
+    assert "(no suggestion)" in run("suggest", *on, "--explain").out
+    measures = json.loads(run("evaluate", *on, "--json").out)["measures"]
+    assert measures["P@1"] == {"value": 0, "low": 0, "high": 0}
+    assert "No stage reaches 1 gold label" in run("candidates", *on).out
+
+
+def test_a_document_of_ten_megabytes_is_tagged(run: Command, tiny: str) -> None:
+    write("long.jsonl", [{"id": "long", "title": "Bees", "abstract": "It flew over the old town. " * 400_000}])
+    outcome = run("suggest", "long.jsonl", "--labels", "labels.jsonl", "--set", tiny, "-k", "1")
+    assert (outcome.code, outcome.err) == (0, "")
+
+
+def test_nul_characters_become_blanks(run: Command) -> None:
+    (Path("nul.jsonl")).write_text('{"id": "n\\u0000", "title": "the\\u0000bees"}\n')
+    out = run("suggest", "nul.jsonl", "--labels", "labels.jsonl", *WORDS, "--format", "tsv").out
+    assert out.startswith("n\tbee\tBees\t")
+
+
+@pytest.mark.parametrize("option", ["--report", "--per-label"])
+@pytest.mark.parametrize("place", ["docs.jsonl/x", "folder", "/proc/x"])
+def test_an_output_that_cannot_be_written_is_named(run: Command, desk: Path, option: str, place: str) -> None:
+    (desk / "folder").mkdir()
+    before = sorted(desk.iterdir())
+    assert refusal(run, "evaluate", *ON, *RUN, option, place).startswith(f"{place}: cannot be written")
+    assert sorted(desk.iterdir()) == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full, a disk that is always full")
+@pytest.mark.parametrize("option", ["--report", "--per-label"])
+def test_a_full_disk_is_said_and_a_device_is_not_replaced(run: Command, desk: Path, option: str) -> None:
+    (desk / "full").symlink_to("/dev/full")
+    problem = refusal(run, "evaluate", *ON, *RUN, option, "full")
+    assert problem == "full: cannot be written (No space left on device)"
+    assert (desk / "full").is_char_device()
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs /dev/full, a disk that is always full")
+def test_a_full_disk_behind_stdout_is_said() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*TAGWRIGHT, "evaluate", *ON, *RUN], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (2, "tagwright: output: No space left on device\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs pipes that can be closed")
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [*TAGWRIGHT, "evaluate", *ON, *RUN, "--json"], stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_an_interrupted_command_says_so_and_keeps_what_it_printed(
+    run: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tagwright.app import jobs
+
+    suggest = jobs.suggest
+
+    def interrupted(*arguments: object, **options: object) -> object:
+        yield next(suggest(*arguments, **options))  # type: ignore[arg-type]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jobs, "suggest", interrupted)
+    outcome = run("suggest", *ON, *WORDS, "--format", "tsv")
+    assert (outcome.code, outcome.err) == (130, "tagwright: interrupted\n")
+    assert outcome.out.startswith("1\tbee\tBees\t")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+def test_a_signal_interrupts_a_real_run() -> None:
+    with subprocess.Popen(
+        [*TAGWRIGHT, "suggest", "-", "--labels", "labels.jsonl", *WORDS],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as waiting:
+        assert waiting.stdin is not None
+        waiting.stdin.write(b'{"id": "1", "title": "bees"}\n' * 10_000)  # more than a pipe holds: it has begun to read
+        waiting.stdin.flush()
+        waiting.send_signal(signal.SIGINT)
+        _, err = waiting.communicate(timeout=60)
+    assert (waiting.returncode, err) == (130, b"tagwright: interrupted\n")
+
+
+def test_a_mistake_of_ours_is_not_hidden(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*arguments: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(zeroshot, "fit", broken)
+    with pytest.raises(ZeroDivisionError):
+        run("suggest", *ON)

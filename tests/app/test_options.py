@@ -1,0 +1,88 @@
+"""Options from files and the command line: every slip is named, with what was expected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from tagwright.app.options import configure
+from tagwright.types import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    name: str = "minilm"
+    steps: int = 10
+    rate: float = 0.5
+    fast: bool = False
+    mode: Literal["cross", "bi"] = "cross"
+    layers: tuple[int, ...] = (1, 2)
+    limit: int | None = None
+
+
+def test_without_settings_the_defaults_hold() -> None:
+    assert configure(Options) == Options()
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("name=P->P<-P", Options(name="P->P<-P")),
+        ('name="5"', Options(name="5")),
+        ("steps = 3", Options(steps=3)),
+        ("rate=1", Options(rate=1)),
+        ("rate=1e-5", Options(rate=1e-5)),
+        ("fast=true", Options(fast=True)),
+        ("mode=bi", Options(mode="bi")),
+        ("layers=[3]", Options(layers=(3,))),
+        ("layers=[]", Options(layers=())),
+        ("limit=3", Options(limit=3)),
+        ("name=a=b", Options(name="a=b")),
+        ("name=x\ny = 1", Options(name="x\ny = 1")),
+    ],
+)
+def test_a_value_is_read_as_toml_or_else_as_text(setting: str, expected: Options) -> None:
+    assert configure(Options, settings=[setting]) == expected
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("name=5", 'name is 5, expected a text, such as "minilm"'),
+        ("steps=many", 'steps is "many", expected a whole number, such as 10'),
+        ("steps=1.5", "steps is 1.5, expected a whole number"),
+        ("steps=true", "steps is true, expected a whole number"),
+        ("rate=true", "rate is true, expected a number"),
+        ("fast=1", "fast is 1, expected true or false, such as false"),
+        ("mode=both", 'mode is "both", expected one of cross, bi, such as "cross"'),
+        ("layers=1", "layers is 1, expected a list, each a whole number, such as [1, 2]"),
+        ('layers=[1, "a"]', 'layers is [1, "a"], expected a list'),
+        ("limit=all", 'limit is "all", expected a whole number'),
+        ("mdoe=bi", 'unknown option "mdoe"; did you mean "mode"?'),
+        ("zzz=bi", 'unknown option "zzz"; known are name, steps, rate, fast, mode, layers, limit'),
+        ("mode", '--set "mode": expected KEY=VALUE'),
+        ("=bi", '--set "=bi": expected KEY=VALUE'),
+    ],
+)
+def test_a_slip_is_named_with_what_was_expected(setting: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        configure(Options, settings=[setting])
+    assert message in str(caught.value)
+
+
+def test_settings_go_before_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "options.toml"
+    file.write_text("steps = 3\nfast = true\n")
+    assert configure(Options, file, ["steps=4"]) == Options(steps=4, fast=True)
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), ("steps =", "not a TOML file")])
+def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: str | None, message: str) -> None:
+    file = tmp_path / "options.toml"
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(ConfigError, match=rf"options\.toml: {message}"):
+        configure(Options, file)

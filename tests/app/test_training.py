@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
+from typer.testing import CliRunner, Result
+
+from tagwright.app.cli import app
+from tagwright.learning import trainer
+from tagwright.learning.checkpoints import NAME
+from tagwright.tagging.tagger import Tagger
+from tagwright.types import ConfigError, TagwrightError
+
+QUICK = ["min_words=4", "max_words=8", "batch=16", "epochs=12", "learning_rate=0.01", "held_out=0"]
+
+
+@pytest.fixture(scope="module")
+def static(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return encoders(tmp_path_factory.mktemp("encoders"))["static"]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> list[str]:
+    rows = ({"id": d.id, "title": d.title, "abstract": d.abstract, "labels": list(d.labels)} for d in DOCUMENTS)
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    LABELS.write(tmp_path / "labels.jsonl")
+    return [str(tmp_path / "docs.jsonl"), "--labels", str(tmp_path / "labels.jsonl")]
+
+
+def run(*arguments: str, settings: list[str] | None = None) -> Result:
+    options = [part for setting in settings or [] for part in ("--set", setting)]
+    result = CliRunner().invoke(app, [*arguments, *options])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_rts_is_trained_saved_and_leaves_nothing_beside_the_tagger(
+    data: list[str], static: str, tmp_path: Path
+) -> None:
+    run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=[*QUICK, f"encoder={static}"])
+    assert first_labels(Tagger.load(tmp_path / "M").tag(UNSEEN)) == GOLD.labels.tolist()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["M", "docs.jsonl", "labels.jsonl"]
+    assert "loss" in json.loads((tmp_path / "M" / "training.jsonl").read_text().splitlines()[-2])
+
+
+def test_a_run_that_died_is_resumed_from_beside_the_output(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = [*QUICK, f"encoder={static}", "checkpoint_seconds=0", "held_out=0.5", "batch=4", "evaluations=4"]
+
+    def train(name: str, *more: str) -> Result:
+        return run("train", "ict", *data, "--output", str(tmp_path / name), *more, settings=settings[2:])
+
+    train("whole")
+    original = trainer._Run._evaluate
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(trainer._Run, "_evaluate", lambda run: _die(run) if run.step > 2 else original(run))
+        train("died")
+    assert not (tmp_path / "died").exists()
+    assert (tmp_path / "died.training" / NAME).is_file()
+    train("died", "--resume")
+    assert not (tmp_path / "died.training").exists()
+    ours, theirs = (Tagger.load(tmp_path / name).tag(UNSEEN) for name in ("died", "whole"))
+    assert (ours.scores == theirs.scores).all()
+
+
+def _die(run: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: str, tmp_path: Path) -> None:
+    run("train", "rts", *data, "--output", str(tmp_path / "M"), "--fuse", settings=[*QUICK, f"encoder={static}"])
+    fused = Tagger.load(tmp_path / "M")
+    assert list(fused.stages) == ["names", "tfidf", "dense"]
+    assert first_labels(fused.tag(UNSEEN)) == GOLD.labels.tolist()
+
+
+@pytest.mark.parametrize("share", [[], ["--share-of-labels", "0.1"], ["--share-of-pairs", "0.5"]])
+def test_a_saved_tagger_is_fine_tuned(share: list[str], data: list[str], static: str, tmp_path: Path) -> None:
+    run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=["steps=1", *QUICK, f"encoder={static}"])
+    few = [data[0], "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F"), *share]
+    run("train", "finetune", *few, settings=["held_out=0", "seed=5"])
+    before, after = (Tagger.load(tmp_path / name).tag(UNSEEN) for name in ("M", "F"))
+    assert list(before.scores) != list(after.scores)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["rts"], "which labels"),
+        (["finetune"], "which tagger is to be fine-tuned"),
+        (["rts", "--model", "M"], "--model belongs to finetune"),
+        (["maclr", "--share-of-pairs", "0.1"], "--share-of-pairs belongs to finetune"),
+        (
+            ["finetune", "--model", "M", "--share-of-labels", "0.1", "--share-of-pairs", "0.1"],
+            "give --share-of-labels or",
+        ),
+        (["rts", "--set", "min_word=3"], 'unknown option "min_word"; did you mean "min_words"'),
+        (["rts", "--set", "epochs=many"], "epochs is"),
+        (["finetune", "--model", "M", "--fuse"], "--fuse belongs to the methods"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=message):
+        run("train", arguments[0], "nowhere.jsonl", "--output", str(tmp_path / "M"), *arguments[1:])
+
+
+def test_an_output_that_is_something_else_is_refused_before_training(data: list[str], tmp_path: Path) -> None:
+    with pytest.raises(TagwrightError, match="exists and is not a saved tagger"):
+        run("train", "rts", *data, "--output", str(tmp_path))

@@ -1,0 +1,82 @@
+"""The zero-shot method: its configuration, and the tagger it makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.tiny import tiny_encoder
+
+from tagwright.data.labels import Vocabulary
+from tagwright.methods import zeroshot
+from tagwright.methods.zeroshot import Config
+from tagwright.tagging.dense import Dense
+from tagwright.tagging.lexical import Lexical
+from tagwright.tagging.names import Names
+from tagwright.types import ConfigError, Document, Label, ModelError
+
+LABELS = Vocabulary([Label("bee", ("Bees",), "Insects that make honey."), Label("bank", ("Banks",), "Money is there.")])
+DOCUMENTS = [Document("1", "The bees"), Document("2", "Money in the bank")]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> str:
+    return str(tiny_encoder(tmp_path / "tiny"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"stages": ()}, "stages are"),
+        ({"stages": ("names", "magic")}, "expected some of names, bm25, tfidf, dense"),
+        ({"stages": ("names", "names")}, "each once"),
+        ({"stages": ("names",)}, "3 weights for the stages names"),
+        ({"weights": (1.0,)}, "1 weights for the stages names, tfidf, dense"),
+        ({"candidates": 0}, "candidates is 0, expected 1 or more"),
+    ],
+)
+def test_a_configuration_that_cannot_work_is_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Config(**wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"language": "klingon"}, {"fusion": "magic"}, {"scope": "tail"}, {"weights": (-1.0, 1.0, 1.0)}]
+)
+def test_what_a_stage_refuses_is_refused(wrong: dict[str, Any], tiny: str) -> None:
+    with pytest.raises(ConfigError):
+        zeroshot.fit(LABELS, Config(encoder=tiny, **wrong))
+
+
+def test_an_encoder_that_is_not_there_is_a_model_error() -> None:
+    with pytest.raises(ModelError, match='no encoder "nobody/nothing"'):
+        zeroshot.fit(LABELS, Config(encoder="nobody/nothing"))
+
+
+def test_the_default_has_names_words_and_meaning(tiny: str) -> None:
+    tagger = zeroshot.fit(LABELS, Config(encoder=tiny, weights=(1.0, 1.0, 0.0)))
+    assert [type(stage) for stage in tagger.stages.values()] == [Names, Lexical, Dense]
+    run = tagger.tag(DOCUMENTS, k=1)
+    assert [LABELS.ids[label] for label in run.labels] == ["bee", "bank"]
+
+
+def test_stages_and_weights_go_together() -> None:
+    tagger = zeroshot.fit(LABELS, Config(stages=("bm25", "names"), weights=(2.0, 0.25)))
+    assert list(tagger.stages) == ["bm25", "names"]
+    assert tagger.fusion.weights == {"bm25": 2.0, "names": 0.25}
+
+
+def test_every_stage_gives_as_many_candidates_as_asked_for(tiny: str) -> None:
+    config = Config(stages=("names", "bm25", "tfidf", "dense"), weights=(1, 1, 1, 1), candidates=1, encoder=tiny)
+    both = Document("3", "Bees and money: a bank of honey")
+    found = zeroshot.fit(LABELS, config).candidates([both])
+    assert {name: len(run.labels) for name, run in found.items()} == dict.fromkeys(config.stages, 1)
+
+
+def test_the_language_says_which_endings_are_cut_off(tiny: str) -> None:
+    german = Vocabulary([Label("1", ("Häuser",))])
+    document = [Document("1", "Ein Haus")]
+    for language, found in (("german", 1), ("none", 0)):
+        config = Config(stages=("names",), weights=(1.0,), language=language)
+        assert len(zeroshot.fit(german, config).tag(document).labels) == found
