@@ -5,7 +5,7 @@ Nothing here reads a file or loads a model. Every other module takes and returns
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
@@ -185,6 +185,10 @@ class Run:
             raise IndexError(f"document {document} of a run over {len(self)}")
         start, end = self.indptr[document % len(self)], self.indptr[document % len(self) + 1]
         return self.labels[start:end], self.scores[start:end]
+
+    def __iter__(self) -> Iterator[tuple[Ints, Floats]]:
+        """Labels and scores of each document in turn."""
+        return map(self.__getitem__, range(len(self)))
 
     @property
     def rows(self) -> Longs:

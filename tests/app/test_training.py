@@ -40,23 +40,24 @@ def run(*arguments: str, settings: list[str] | None = None) -> Result:
 def test_rts_is_trained_saved_and_leaves_nothing_beside_the_tagger(
     data: list[str], static: str, tmp_path: Path
 ) -> None:
+    before = set(tmp_path.iterdir())
     run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=[*QUICK, f"encoder={static}"])
     assert first_labels(Tagger.load(tmp_path / "M").tag(UNSEEN)) == GOLD.labels.tolist()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["M", "docs.jsonl", "labels.jsonl"]
+    assert set(tmp_path.iterdir()) - before == {tmp_path / "M"}
     assert "loss" in json.loads((tmp_path / "M" / "training.jsonl").read_text().splitlines()[-2])
 
 
 def test_a_run_that_died_is_resumed_from_beside_the_output(
     data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = [*QUICK, f"encoder={static}", "checkpoint_seconds=0", "held_out=0.5", "batch=4", "evaluations=4"]
+    settings = [*QUICK, f"encoder={static}", "checkpoint_seconds=0", "batch=4"]
 
     def train(name: str, *more: str) -> Result:
         return run("train", "ict", *data, "--output", str(tmp_path / name), *more, settings=settings[2:])
 
     train("whole")
     original = trainer._Run._evaluate
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="died"):
         patch.setattr(trainer._Run, "_evaluate", lambda run: _die(run) if run.step > 2 else original(run))
         train("died")
     assert not (tmp_path / "died").exists()
@@ -68,7 +69,7 @@ def test_a_run_that_died_is_resumed_from_beside_the_output(
 
 
 def _die(run: object) -> None:
-    raise KeyboardInterrupt
+    raise RuntimeError("died")
 
 
 def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: str, tmp_path: Path) -> None:
@@ -78,7 +79,7 @@ def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: s
     assert first_labels(fused.tag(UNSEEN)) == GOLD.labels.tolist()
 
 
-@pytest.mark.parametrize("share", [[], ["--share-of-labels", "0.1"], ["--share-of-pairs", "0.5"]])
+@pytest.mark.parametrize("share", [[], ["--share-of-labels", "0.5"], ["--share-of-pairs", "0.5"]])
 def test_a_saved_tagger_is_fine_tuned(share: list[str], data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=["steps=1", *QUICK, f"encoder={static}"])
     few = [data[0], "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F"), *share]

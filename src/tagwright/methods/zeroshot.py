@@ -57,7 +57,8 @@ def fit(labels: Vocabulary, config: Config = Config(), dense: Stage | None = Non
 
     dense: the dense stage of another tagger over these labels, to take the place of the one with config.encoder.
     """
-    stages = {str(name): (name == "dense" and dense) or _stage(name, labels, config) for name in config.stages}
+    given: dict[str, Stage] = {"dense": dense} if dense else {}
+    stages = {str(name): given.get(name) or _stage(name, labels, config) for name in config.stages}
     fusion = Fusion(by=config.fusion, weights=dict(zip(stages, config.weights, strict=True)))
     return Tagger(labels, stages, fusion)
 

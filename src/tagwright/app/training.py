@@ -1,0 +1,129 @@
+"""What `tagwright train` does: files and options in, a saved tagger out. What a killed run needs lies beside it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tagwright.app.options import configure
+from tagwright.data.documents import Corpus
+from tagwright.data.labels import Vocabulary
+from tagwright.learning.pairs import sample_labels, sample_pairs
+from tagwright.methods import contrastive, maclr, rts, zeroshot
+from tagwright.progress import silence
+from tagwright.store import recover
+from tagwright.tagging.tagger import Tagger
+from tagwright.types import ConfigError, Run, TagwrightError
+
+METHODS: dict[str, Any] = {"rts": rts, "maclr": maclr, "ict": contrastive, "simcse": contrastive}
+
+PAIRS = ("ict", "simcse")
+"Methods that are one module; its option `pairs` tells them apart."
+
+
+@dataclass(frozen=True)
+class Job:
+    """The options that all trainings share. labels: only fine-tuning can do without."""
+
+    docs: Sequence[str]
+    labels: Path | None
+    language: str
+    output: Path
+    config: Path | None
+    settings: Sequence[str]
+    resume: bool
+    quiet: bool
+
+
+@dataclass(frozen=True)
+class Few:
+    """The options of fine-tuning: a saved tagger, and the share of labels or of pairs of documents and labels."""
+
+    model: Path | None
+    share_of_labels: float | None
+    share_of_pairs: float | None
+
+
+def train(method: str, job: Job, few: Few, *, fuse: bool) -> None:
+    """Train a method from scratch and save its tagger. fuse: with the other stages of the zero-shot method."""
+    module = METHODS[method]
+    given = [f'pairs="{method}"'] if method in PAIRS else []
+    config = configure(module.Config, job.config, [*job.settings, *given])
+    for name, value in asdict(few).items():
+        if value is not None:
+            raise ConfigError(f"--{name.replace('_', '-')} belongs to finetune, which goes on with a saved tagger")
+    if job.labels is None:
+        raise ConfigError("which labels? give a vocabulary: --labels FILE")
+    _check_output(job.output)
+    with silence() if job.quiet else nullcontext():
+        vocabulary = Vocabulary.read(job.labels, language=job.language or None)
+        documents, folder = Corpus.read(*job.docs), _folder(job)
+        tagger = module.fit(documents, vocabulary, config, folder, resume=job.resume)
+        if fuse:
+            tagger = zeroshot.fit(vocabulary, dense=tagger.stages["dense"])
+        _save(tagger, job.output, folder)
+
+
+def finetune(job: Job, few: Few, *, fuse: bool) -> None:
+    """Go on training a saved tagger with the gold labels of the documents, or a share of them, and save it."""
+    config = configure(maclr.FewShot, job.config, job.settings)
+    if few.model is None:
+        raise ConfigError("which tagger is to be fine-tuned? give a saved one: --model DIR")
+    if few.share_of_labels is not None and few.share_of_pairs is not None:
+        raise ConfigError("a share of the labels, or of the pairs? give --share-of-labels or --share-of-pairs")
+    if fuse:
+        raise ConfigError("--fuse belongs to the methods that train from scratch; a saved tagger keeps its stages")
+    _check_output(job.output)
+    with silence() if job.quiet else nullcontext():
+        tagger = Tagger.load(few.model)
+        if job.labels:
+            tagger = tagger.with_labels(Vocabulary.read(job.labels, language=job.language or None))
+        documents, folder = Corpus.read(*job.docs), _folder(job)
+        gold = _sample(tagger.vocabulary, documents, few, config.seed)
+        _save(maclr.fine_tune(tagger, documents, gold, config, folder, resume=job.resume), job.output, folder)
+
+
+def _sample(vocabulary: Vocabulary, documents: Corpus, few: Few, seed: int) -> Run:
+    gold = vocabulary.gold(documents, unknown="ignore")
+    if few.share_of_labels is not None:
+        return sample_labels(gold, len(vocabulary), few.share_of_labels, seed=seed)
+    return gold if few.share_of_pairs is None else sample_pairs(gold, few.share_of_pairs, seed=seed)
+
+
+def _check_output(output: Path) -> None:
+    """Refuse at once what saving would refuse in the end."""
+    recover(output)
+    if output.exists() and not (
+        output.is_dir() and ((output / "manifest.json").is_file() or not any(output.iterdir()))
+    ):
+        raise TagwrightError(f"{output}: exists and is not a saved tagger; choose another place")
+
+
+def _folder(job: Job) -> Path:
+    """Where the checkpoint and the log are while the training runs: DIR.training, beside what it will save."""
+    folder = job.output.with_name(f"{job.output.name}.training")
+    if not job.resume and _is_first():
+        shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _save(tagger: Tagger, output: Path, folder: Path) -> None:
+    """Save the tagger with the log of its training; only then is the checkpoint no longer needed."""
+    if not _is_first():
+        return
+    tagger.save(output)
+    for log in sorted(folder.rglob("log.jsonl")):
+        name = "-".join(("training", *log.relative_to(folder).parent.parts))
+        shutil.copyfile(log, output / f"{name}.jsonl")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_first() -> bool:
+    """Whether this is the only process, or the first of those that `accelerate launch` started."""
+    return os.environ.get("RANK", "0") == "0"

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
+from torch.nn.functional import normalize
+
+from tagwright.data.labels import Vocabulary
+from tagwright.learning.checkpoints import NAME
+from tagwright.learning.clusters import ClusterSchedule
+from tagwright.learning.improved_ict import ImprovedIct, eq_2
+from tagwright.learning.learner import in_batch
+from tagwright.learning.losses import cluster_loss, label_regularisation
+from tagwright.learning.pairs import ict_pairs, sample_labels
+from tagwright.methods import maclr, zeroshot
+from tagwright.tagging.dense import Dense
+from tagwright.tagging.lexical import Lexical
+from tagwright.tagging.tagger import Tagger
+from tagwright.types import ConfigError, Floats, Label, Pair, Run
+
+QUICK = maclr.Config(pseudo_labels=1, batch=16, epochs=40, learning_rate=0.01, held_out=0.0)
+TITLED = [replace(document, title=f"{document.title} {document.id}") for document in DOCUMENTS]
+"Each with a title of its own: otherwise there would be three instances to cluster."
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return encoders(tmp_path_factory.mktemp("encoders"))
+
+
+def right(tagger: Tagger) -> int:
+    """Of the 30 documents, how many have the right label first."""
+    return sum(a == b for a, b in zip(first_labels(tagger.tag(UNSEEN)), GOLD.labels.tolist(), strict=True))
+
+
+def vectors(tagger: Tagger) -> Floats:
+    dense = tagger.stages["dense"]
+    assert isinstance(dense, Dense)
+    return dense.vectors[np.arange(len(tagger.vocabulary))]
+
+
+@pytest.mark.parametrize(("kind", "epochs", "rate"), [("static", 40, 0.01), ("transformer", 120, 0.002)])
+def test_a_label_is_found_by_words_that_only_training_connects_with_it(
+    kind: str, epochs: int, rate: float, encoder: dict[str, str]
+) -> None:
+    config = replace(QUICK, encoder=encoder[kind], epochs=epochs, learning_rate=rate)
+    untrained = maclr.fit(DOCUMENTS, LABELS, replace(config, steps=1, learning_rate=1e-9))
+    assert right(untrained) < 15
+    assert right(maclr.fit(DOCUMENTS, LABELS, config)) >= 27
+
+
+@pytest.mark.parametrize("switch", ["clustering", "label_regularisation", "encoder_pairs", "tfidf_pairs"])
+def test_each_part_can_be_switched_off_and_counts(switch: str, encoder: dict[str, str]) -> None:
+    config = replace(QUICK, encoder=encoder["static"], epochs=4)
+    off = replace(config, **{switch: False})  # type: ignore[arg-type]
+    assert np.abs(vectors(maclr.fit(TITLED, LABELS, off)) - vectors(maclr.fit(TITLED, LABELS, config))).max() > 1e-3
+
+
+def test_a_run_that_stopped_in_either_stage_ends_with_the_same_vectors(
+    encoder: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = replace(QUICK, encoder=encoder["static"], steps=20, checkpoint_seconds=0)
+    whole = vectors(maclr.fit(TITLED, LABELS, config, tmp_path / "whole"))
+    assert (tmp_path / "whole" / "stage-1" / NAME).is_file()
+    assert (tmp_path / "whole" / "stage-2" / NAME).is_file()
+
+    class Stop(Exception):  # noqa: N818
+        pass
+
+    def stopping_at(step: int) -> None:
+        def before_step(objective: ImprovedIct, now: int, encode: object) -> bool:
+            if now == step:
+                raise Stop
+            return original(objective, now, encode)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(ImprovedIct, "before_step", before_step)
+
+    original = ImprovedIct.before_step
+    for step in (3, 15):  # among the clusters, and after them
+        stopping_at(step)
+        with pytest.raises(Stop):
+            maclr.fit(TITLED, LABELS, config, tmp_path / "stopped", resume=True)
+    monkeypatch.setattr(ImprovedIct, "before_step", original)
+    assert (vectors(maclr.fit(TITLED, LABELS, config, tmp_path / "stopped", resume=True)) == whole).all()
+
+
+def objective(**options: Any) -> ImprovedIct:
+    defaults: dict[str, Any] = {"schedule": None, "labels": (), "temperature": 1.0, "dropout": True}
+    return ImprovedIct(pair_loss=in_batch(1.0).pair_loss, pairs=ict_pairs(TITLED), **{**defaults, **options})
+
+
+def test_eq_4_is_the_sum_of_eq_2_and_eq_3() -> None:
+    parts = [normalize(part, dim=1) for part in torch.randn(4, 5, 8, generator=torch.manual_seed(0))]
+    contexts, titles, again, drawn = parts
+    groups = torch.tensor([0, 0, 1, 2, 3])
+    expected = cluster_loss(contexts, titles, groups=groups) + label_regularisation(contexts, again, drawn)
+    assert objective(labels=LABELS).loss(parts, groups).item() == pytest.approx(expected.item(), abs=1e-5)
+    without = cluster_loss(contexts, titles, groups=groups).item()
+    assert objective().loss(parts[:2], groups).item() == pytest.approx(without, abs=1e-5)
+    assert eq_2(1.0).pair_loss(contexts, titles, groups).item() == pytest.approx(without, abs=1e-5)
+
+
+def test_labels_are_drawn_for_each_step_and_instances_seen_twice_where_dropout_tells_them_apart() -> None:
+    batch = [Pair(f"context {i}", f"title {i}", i) for i in range(40)]
+    views = objective(labels=LABELS).views(batch, step=3)
+    assert [len(view) for view in views] == [40, 40, 40, 40]
+    assert views[2] == views[0]
+    assert set(views[3]) <= {label.text for label in LABELS}
+    assert len(set(views[3])) > 10
+    assert views == objective(labels=LABELS).views(batch, step=3)
+    assert views[3] != objective(labels=LABELS).views(batch, step=4)[3]
+    assert len(objective(labels=LABELS, dropout=False).views(batch, 3)) == 3
+    assert len(objective().views(batch, 3)) == 2
+
+
+def test_instances_of_a_cluster_share_their_titles_until_half_of_the_training_is_over() -> None:
+    schedule = ClusterSchedule(first=3, double_every=2, update_every=2, steps=8, documents=30)
+    clustered = objective(schedule=schedule)
+    groups = torch.tensor([pair.group for pair in ict_pairs(TITLED)(0)][:6])
+
+    def one_hot_topics(texts: Sequence[str]) -> Floats:
+        rows = [[float(name in text.split()) for name in ("bee", "market", "river")] for text in texts]
+        return np.array(rows, np.float32) + 0.01
+
+    assert not clustered.before_step(0, one_hot_topics)
+    assert clustered.clusters is not None
+    assert len(set(clustered.clusters.clusters.tolist())) == 3
+    restored = objective(schedule=schedule)
+    restored.restore(clustered.state())
+    assert restored.clusters is not None
+    assert (restored.clusters(groups.numpy()) == clustered.clusters(groups.numpy())).all()
+    clustered.before_step(4, one_hot_topics)
+    assert clustered.state() == {}
+
+
+def test_a_document_that_is_a_label_is_not_its_own_pseudo_label(encoder: dict[str, str]) -> None:
+    labels = Vocabulary([*LABELS, *(Label(document.id, (document.text,)) for document in TITLED)])
+    for exclude, expected in ((False, 0), (True, 30)):
+        config = replace(QUICK, exclude_self=exclude, pseudo_labels=1)
+        stage = Lexical(labels)
+        pairs = list(maclr._pseudo_pairs(stage, TITLED, labels, config)(0))
+        assert sum(pair.anchor != pair.positive for pair in pairs) == expected
+
+
+def test_few_labels_teach_what_no_text_says(encoder: dict[str, str]) -> None:
+    static = zeroshot.fit(LABELS, zeroshot.Config(stages=("dense",), weights=(1.0,), encoder=encoder["static"]))
+    swapped = Run.from_rows([[(list(LABELS.ids).index(document.labels[0]) + 1) % 3] for document in DOCUMENTS])
+    few = maclr.FewShot(epochs=60, learning_rate=0.01, held_out=0.0)
+    before = vectors(static).copy()
+    tuned = maclr.fine_tune(static, [replace(document, title="") for document in DOCUMENTS], swapped, few)
+    assert first_labels(tuned.tag(UNSEEN)) == [(label + 1) % 3 for label in GOLD.labels.tolist()]
+    assert (vectors(static) == before).all()
+    assert first_labels(static.tag(UNSEEN)) != first_labels(tuned.tag(UNSEEN))
+
+
+def test_fine_tuning_is_refused_where_there_is_nothing_to_learn(encoder: dict[str, str]) -> None:
+    names = zeroshot.fit(LABELS, zeroshot.Config(stages=("names",), weights=(1.0,)))
+    gold = LABELS.gold(DOCUMENTS)
+    with pytest.raises(ConfigError, match="the tagger has the stages names; fine-tuning needs one called dense"):
+        maclr.fine_tune(names, DOCUMENTS, gold)
+    static = zeroshot.fit(LABELS, zeroshot.Config(stages=("dense",), weights=(1.0,), encoder=encoder["static"]))
+    with pytest.raises(ConfigError, match="none of 30 documents has both text and a label"):
+        maclr.fine_tune(static, DOCUMENTS, Run.from_rows([[]] * 30))
+    with pytest.raises(ConfigError, match="a batch is 99 pairs"):
+        maclr.fine_tune(static, DOCUMENTS, gold, maclr.FewShot(batch=99))
+    with pytest.raises(ConfigError, match="share is 2, expected more than 0"):
+        sample_labels(gold, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pseudo_labels": 0}, "pseudo_labels is 0, expected at least 1"),
+        ({"temperature": -1.0}, "temperature is -1.0, expected a positive number"),
+        ({"epochs": 0.0}, "epochs is 0.0, expected a positive number"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        maclr.Config(**options)  # type: ignore[arg-type]

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
+
+from tagwright.encoders.static import distil
+from tagwright.learning.checkpoints import NAME
+from tagwright.methods import contrastive, rts
+from tagwright.tagging.dense import Dense, DenseOptions
+from tagwright.tagging.tagger import Tagger
+from tagwright.types import ConfigError, Document, ModelError
+
+QUICK = rts.Config(min_words=4, max_words=8, batch=16, epochs=12, learning_rate=0.01, held_out=0.0)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return encoders(tmp_path_factory.mktemp("encoders"))
+
+
+def vectors(tagger: Tagger) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    dense = tagger.stages["dense"]
+    assert isinstance(dense, Dense)
+    return dense.vectors[np.arange(len(LABELS))]
+
+
+@pytest.mark.parametrize("kind", ["static", "transformer"])
+def test_a_label_is_found_by_words_that_only_training_connects_with_it(kind: str, encoder: dict[str, str]) -> None:
+    config = replace(QUICK, encoder=encoder[kind])
+    untrained = rts.fit(DOCUMENTS, LABELS, replace(config, steps=1, learning_rate=1e-9))
+    assert first_labels(untrained.tag(UNSEEN)) != GOLD.labels.tolist()
+    assert first_labels(rts.fit(DOCUMENTS, LABELS, config).tag(UNSEEN)) == GOLD.labels.tolist()
+
+
+def test_gold_labels_are_not_read(encoder: dict[str, str]) -> None:
+    config = replace(QUICK, encoder=encoder["static"], epochs=1)
+    unlabelled = [replace(document, labels=()) for document in DOCUMENTS]
+    assert (vectors(rts.fit(DOCUMENTS, LABELS, config)) == vectors(rts.fit(unlabelled, LABELS, config))).all()
+
+
+def test_a_saved_tagger_suggests_the_same(encoder: dict[str, str], tmp_path: Path) -> None:
+    tagger = rts.fit(DOCUMENTS, LABELS, replace(QUICK, encoder=encoder["static"], epochs=1))
+    tagger.save(tmp_path / "model")
+    loaded, ours = Tagger.load(tmp_path / "model").tag(UNSEEN), tagger.tag(UNSEEN)
+    assert (loaded.labels == ours.labels).all()
+    assert np.allclose(loaded.scores, ours.scores, atol=1e-3)
+
+
+def test_a_resumed_training_ends_with_the_same_vectors(encoder: dict[str, str], tmp_path: Path) -> None:
+    config = replace(QUICK, encoder=encoder["static"], epochs=1, checkpoint_seconds=0)
+    whole = rts.fit(DOCUMENTS, LABELS, config, tmp_path)
+    assert (tmp_path / NAME).is_file()
+    assert (vectors(rts.fit(DOCUMENTS, LABELS, config, tmp_path, resume=True)) == vectors(whole)).all()
+    with pytest.raises(ConfigError, match=r"started with seed 0, not 1; resume it with the same options"):
+        rts.fit(DOCUMENTS, LABELS, replace(config, seed=1), tmp_path, resume=True)
+
+
+def test_the_stage_embeds_name_and_text_of_labels_by_default(encoder: dict[str, str]) -> None:
+    tagger = rts.fit(DOCUMENTS, LABELS, replace(QUICK, encoder=encoder["static"], epochs=1))
+    assert list(tagger.stages) == ["dense"]
+    dense = tagger.stages["dense"]
+    assert isinstance(dense, Dense)
+    assert dense.options == DenseOptions(k=500, label_text="both")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"min_words": 80, "max_words": 40}, "min_words is 80 and max_words 40"),
+        ({"temperature": 0.0}, "temperature is 0.0, expected a positive number"),
+        ({"batch": 1}, "batch is 1, expected at least 2"),
+        ({"learning_rate": -1.0}, "learning_rate is -1.0, expected a positive number"),
+        ({"pooling": "max"}, 'pooling is "max", expected cls or mean'),
+        ({"projection": 0}, "projection is 0, expected at least 3"),
+        ({"encoder": "static", "max_length": 64}, "are of transformers; the encoder is static"),
+        ({"candidates": 0}, "k is 0, expected at least 1"),
+        ({"label_text": "all"}, "label_text is 'all', expected one of"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        rts.Config(**options)  # type: ignore[arg-type]
+
+
+def test_what_does_not_fit_is_refused_before_the_encoder_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwright.learning.learner.load", lambda _: pytest.fail("loaded"))
+    config = replace(QUICK, encoder="static")
+    with pytest.raises(ConfigError, match="a batch is 9999 pairs, more than the data give"):
+        rts.fit(DOCUMENTS, LABELS, replace(config, batch=9999))
+    with pytest.raises(ConfigError, match="none of 1 documents has a title"):
+        rts.fit([Document("1", abstract="words")], LABELS, config)
+    with pytest.raises(ConfigError, match="none of 1 documents has text below its title"):
+        rts.fit([Document("1", title="words")], LABELS, config)
+
+
+def test_a_missing_encoder_is_named() -> None:
+    with pytest.raises(ModelError, match='no encoder "nowhere/no-such"'):
+        rts.fit(DOCUMENTS, LABELS, replace(QUICK, encoder="nowhere/no-such"))
+
+
+def test_the_kind_of_encoder_chooses_what_the_user_does_not(encoder: dict[str, str]) -> None:
+    for kind, expected in (("static", rts.STATIC), ("transformer", rts.TRANSFORMER)):
+        training = rts.Config(encoder=encoder[kind], batch=7).training(rts.STATIC, rts.TRANSFORMER)
+        assert training == replace(expected, batch=7)
+
+
+def test_auto_is_static_on_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert rts.Config().encoder_name == "static"
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    assert rts.Config().encoder_name == "minilm"
+
+
+def test_a_projection_gives_vectors_of_that_length(encoder: dict[str, str], tmp_path: Path) -> None:
+    config = replace(QUICK, encoder=encoder["transformer"], epochs=1, projection=12)
+    tagger = rts.fit(DOCUMENTS, LABELS, config)
+    assert vectors(tagger).shape == (30, 12)
+    tagger.save(tmp_path / "model")
+    assert np.allclose(vectors(Tagger.load(tmp_path / "model")), vectors(tagger), atol=1e-3)
+
+
+def test_ict_learns_the_topics_too(encoder: dict[str, str]) -> None:
+    config = contrastive.Config(encoder=encoder["static"], batch=16, epochs=60, learning_rate=0.01, held_out=0.0)
+    assert first_labels(contrastive.fit(DOCUMENTS, LABELS, config).tag(UNSEEN)) == GOLD.labels.tolist()
+
+
+def test_simcse_needs_no_titles(encoder: dict[str, str]) -> None:
+    config = contrastive.Config(
+        pairs="simcse", encoder=encoder["transformer"], batch=4, epochs=1, learning_rate=0.01, held_out=0.0
+    )
+    untitled = [replace(document, title="") for document in DOCUMENTS]
+    moved = contrastive.fit(untitled, LABELS, config)
+    before = contrastive.fit(untitled, LABELS, replace(config, learning_rate=1e-9))
+    assert np.abs(vectors(moved) - vectors(before)).max() > 0.01
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pairs": "bert"}, 'pairs is "bert", expected ict or simcse'),
+        ({"pairs": "simcse", "delete_title": True}, "SimCSE has no titles"),
+    ],
+)
+def test_baselines_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        contrastive.Config(**options)  # type: ignore[arg-type]
+
+
+def test_a_distilled_encoder_that_was_saved_is_known_to_be_static(encoder: dict[str, str], tmp_path: Path) -> None:
+    distil(encoder["transformer"]).save(str(tmp_path / "again"), create_model_card=False)
+    assert rts.Config(encoder=str(tmp_path / "again")).is_static
+    assert not rts.Config(encoder=encoder["transformer"]).is_static

@@ -1,0 +1,48 @@
+"""Documents about three topics, and labels named by a word that only the training documents connect with its topic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from tests.tiny import tiny_encoder
+
+from tagwright.data.labels import Vocabulary
+from tagwright.encoders.static import distil
+from tagwright.types import Document, Label, Run
+
+TOPICS = {
+    "wasp": ("bee", "bees", "honey", "flower", "wing"),
+    "bank": ("market", "stock", "money"),
+    "stone": ("river", "water", "rain"),
+}
+LABELS = Vocabulary([Label(name, (name,)) for name in (*TOPICS, *map(str, range(10, 37)))])
+"The names of the topics, and 27 that no document is about."
+
+
+def _document(i: int, topic: str, words: tuple[str, ...]) -> Document:
+    text = np.random.default_rng(i).choice(words, 24)
+    return Document(f"d{i}", title=topic, abstract=" ".join(text), labels=(topic,))
+
+
+NAMES = [list(TOPICS)[i % 3] for i in range(30)]
+
+DOCUMENTS = [_document(i, name, (name, *TOPICS[name])) for i, name in enumerate(NAMES)]
+"Title and text have the name of the topic."
+
+UNSEEN = [Document(f"u{i}", abstract=_document(i, name, TOPICS[name]).abstract) for i, name in enumerate(NAMES)]
+"They do not have it."
+
+GOLD = LABELS.gold(DOCUMENTS)
+"The right label of each document, seen or unseen."
+
+
+def first_labels(run: Run) -> list[int]:
+    return [int(run[i][0][0]) for i in range(len(run))]
+
+
+def encoders(folder: Path) -> dict[str, str]:
+    """A tiny transformer and a tiny static encoder, both random."""
+    static = folder / "static"
+    distil(str(tiny_encoder(folder / "tiny"))).save(str(static), create_model_card=False)
+    return {"transformer": str(folder / "tiny"), "static": str(static)}
