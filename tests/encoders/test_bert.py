@@ -40,12 +40,20 @@ def test_float32_is_exact_with_and_without_packed_weights(
     assert np.abs(encoder.encode(TEXTS) - expected).max() < 2**-11  # half a step of float16 below 1
 
 
-def test_a_batch_of_workers_leaves_torch_its_threads(tmp_path: Path) -> None:
+def test_encoding_leaves_the_number_of_threads_as_it_was(tmp_path: Path) -> None:
+    """A training that encodes now and then must not go on with other threads, which sum in another order."""
     import torch
 
+    encoder = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False)
+    encoder.encode(["a first text decides how many workers there are"])
     before = torch.get_num_threads()
-    BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False).encode(TEXTS)
-    assert torch.get_num_threads() == before
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            encoder.encode([f"bees number {threads}"])
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_an_interrupted_run_stops_at_once() -> None:

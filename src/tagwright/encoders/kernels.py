@@ -103,13 +103,13 @@ def workers(device: torch.device) -> Iterator[Callable[[Callable[[T], R], Iterab
 
     import torch
 
-    threads = _cores() if device.type == "cpu" else 1
+    threads, before = _cores() if device.type == "cpu" else 1, torch.get_num_threads()
     pool = ThreadPoolExecutor(threads, initializer=lambda: torch.set_num_threads(1))
     try:
         yield pool.map
     finally:
         pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(_cores())  # what a worker sets is also the default of threads to come
+        torch.set_num_threads(before)  # what a worker sets is also the default of threads to come
 
 
 @cache
