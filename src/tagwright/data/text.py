@@ -1,4 +1,4 @@
-"""Text in, words and sentences out: the one place that says what a word is. Names, BM25 and segments all use it."""
+"""Text in, words and sentences out: the one place that says what a word is. Names and BM25 use it."""
 
 from __future__ import annotations
 

@@ -29,7 +29,8 @@ BLOCK = 32
 "Neighbouring items visited together: one by one, documents on disk take five times as long to read."
 
 WINDOW = 1 << 25
-"Characters of pairs shuffled together: tens of thousands of segments, so that a batch seldom holds many of one block."
+"""Characters of pairs shuffled together: tens of thousands of segments, so that a batch seldom holds many of one block.
+Whole texts are longer: of them a batch holds more that stand together than chance would give."""
 
 
 @dataclass(frozen=True)
@@ -181,8 +182,9 @@ def labelled_pairs(documents: Sequence[Document], labels: Sequence[Label], run: 
     """(document text, label text) for every suggestion of the run, in the group of the label.
 
     The run may hold gold labels (FS-XMC), or the best few of a stage as pseudo labels: `run.top(3)` in MACLR 4.3.
-    Another right label of the same document is a negative where the two meet in a batch, as in the paper. Raises
-    ConfigError when the run is empty, ValueError when it is about other documents.
+    Another right label of the same document is a negative where the two meet in a batch, as in Eq. 1 of MACLR (FS-XMC).
+    Its Stage II sums over all pairs of a document instead. Raises ConfigError when the run is empty, ValueError when it
+    is about other documents.
     """
     if len(run) != len(documents):
         raise ValueError(f"the run is over {len(run)} documents, expected {len(documents)}")

@@ -102,7 +102,7 @@ def fit(
     encoder = learn(config, pairs, objective, training, _folder(output, "stage-1"), resume=resume)  # lines 2 to 16
     guesses = list(_guesses(documents, labels, encoder, config))
     if guesses:
-        pseudo = sum(guesses[1:], guesses[0])  # line 17
+        pseudo = sum(guesses[1:], guesses[0])  # line 17; grouped by label, not by document
         second = replace(config.training(STATIC, TRANSFORMER), steps=training.steps)
         loss, folder = eq_2(config.temperature), _folder(output, "stage-2")
         encoder = learn_on(encoder.model, pseudo, loss, second, folder, resume=resume)  # line 18

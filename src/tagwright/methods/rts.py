@@ -34,7 +34,8 @@ class Config(RtsOptions, Learner):
     temperature: float = 0.05
     "tau of Eq. 1."
     groups: bool = True
-    "Whether two segments of one document are spared from being each other's negatives; the paper does not say."
+    """Whether two segments of one document are spared from being each other's negatives. Eq. 1 does not spare them:
+    False is the paper's loss, and measures worse (benchmarks/results/unsupervised.json, "RTS, no groups")."""
     label_text: LabelText = "both"
     """What of a label is embedded. The papers embed its text ("text"); the vectors of name and text, averaged, keep the
     name from drowning in a description, as for plain encoders: see `DenseOptions`."""
