@@ -95,6 +95,19 @@ def test_suggested_run_files_can_be_scored(run: Command, desk: Path) -> None:
     assert found == json.loads(answer(run, "evaluate", *ON, *WORDS, "--json"))
 
 
+def test_a_run_too_short_for_the_measures_is_said_to_be(
+    run: Command, desk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    write("labels.jsonl", [{"id": "bee", "names": ["Bees"]}, *({"id": f"{i}", "names": [f"L{i}"]} for i in range(9))])
+    write("one.jsonl", [{"id": "1", "title": "bees", "labels": ["bee"]}])
+    write("short.jsonl", [{"id": "1", "suggestions": [{"label": "bee", "score": 1}]}])
+    answer(run, "evaluate", "one.jsonl", "--labels", "labels.jsonl", "--run", "short.jsonl")
+    assert caplog.messages == [
+        "short.jsonl holds at most 1 labels per document: measures beyond @1 take the rest as missed; "
+        "suggest -k 100 writes enough"
+    ]
+
+
 def test_run_files_hold_the_evidence_when_asked(run: Command) -> None:
     lines = answer(run, "suggest", *ON, *WORDS, "--format", "jsonl", "--explain").splitlines()
     first = json.loads(lines[0])["suggestions"][0]

@@ -193,6 +193,7 @@ def train(
         training.finetune(job, training.Few(model, share_of_labels, share_of_pairs), fuse=fuse)
     else:
         training.train(method.value, job, training.Few(model, share_of_labels, share_of_pairs), fuse=fuse)
+    print(f"saved {output}")
 
 
 @app.command()

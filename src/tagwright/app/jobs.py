@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from tagwright.progress import bar, silence
 from tagwright.store import read_manifest
 from tagwright.tagging.tagger import Evidence, Tagger, batches
 from tagwright.types import ConfigError, Document, InputError, Longs, Run
+
+_log = logging.getLogger(__name__)
 
 DEPTH = 100
 "Suggestions per document that are scored."
@@ -146,6 +149,12 @@ def read_run(path: Path, task: Task) -> Run:
     from tagwright.data import runs
 
     run = runs.read_run(path, task.corpus.ids, task.vocabulary.index)
+    depth = int(run.ranks.max(initial=0))
+    if depth < min(DEPTH, len(task.vocabulary) - 1):
+        _log.warning(
+            "%s holds at most %d labels per document: measures beyond @%d take the rest as missed; suggest -k %d "
+            "writes enough", path, depth, depth, DEPTH,
+        )  # fmt: skip
     return _without(run.take(task.kept), task.own)
 
 

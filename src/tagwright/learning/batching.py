@@ -56,7 +56,7 @@ class Batches:
                     yield Place(epoch, number), batch
             if not number:
                 raise ConfigError(
-                    f"a batch is {self.size} pairs, more than the data give in an epoch; lower the batch size"
+                    f"a batch is {self.size} pairs, more than the data give in an epoch; lower it: --set batch=64"
                 )
             epoch, done = epoch + 1, 0
 
