@@ -11,9 +11,9 @@ _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 
 @contextmanager
-def silence() -> Iterator[None]:
-    """No bars inside this block: what `--quiet` asks for."""
-    token = _silent.set(True)
+def silence(quiet: bool = True) -> Iterator[None]:
+    """No bars inside this block, if it is to be quiet: what `--quiet` asks for."""
+    token = _silent.set(quiet or _silent.get())
     try:
         yield
     finally:

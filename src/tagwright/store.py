@@ -59,9 +59,7 @@ def replace_folder(folder: Path | str) -> Iterator[Path]:
     """
     folder = Path(folder)
     with _writing(folder):
-        recover(folder)
-        if folder.exists() and not _ours(folder):
-            raise TagwrightError(f"{folder}: exists and is not a folder saved by Tagwright; choose another place")
+        check_replaceable(folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
         try:
@@ -76,6 +74,13 @@ def replace_folder(folder: Path | str) -> Iterator[Path]:
             shutil.rmtree(previous, ignore_errors=True)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_replaceable(folder: Path, expected: str = "folder saved by Tagwright") -> None:
+    """Refuse what `replace_folder` would refuse, before the work is done. Raises TagwrightError naming the expected."""
+    recover(folder)
+    if folder.exists() and not _ours(folder):
+        raise TagwrightError(f"{folder}: exists and is not a {expected}; choose another place")
 
 
 def recover(folder: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import nullcontext
 from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -81,11 +80,13 @@ def suggest(
 ) -> None:
     """Suggest labels for documents."""
     from tagwright.app import jobs, show
+    from tagwright.progress import silence
 
-    tagger = jobs.tagger(model, labels, language, settings, quiet)
-    suggestions = jobs.suggest(tagger, docs, k, exclude_self=exclude_self, explain=explain)
-    for line in show.suggestions(suggestions, tagger.vocabulary, output.value):
-        print(line)
+    with silence(quiet):
+        tagger = jobs.tagger(model, labels, language, settings)
+        suggestions = jobs.suggest(tagger, docs, k, exclude_self=exclude_self, explain=explain)
+        for line in show.suggestions(suggestions, tagger.vocabulary, output.value):
+            print(line)
 
 
 @app.command()
@@ -106,11 +107,13 @@ def evaluate(
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
     from tagwright.app import jobs, show
+    from tagwright.progress import silence
 
     if run and (model or settings):
         raise TagwrightError("a run is scored as it stands: with --run leave out --model and --set")
     task = jobs.task(docs, labels, language, model, train, exclude_self, skip_unlabelled)
-    found = jobs.read_run(run, task) if run else jobs.tag(jobs.tagger(model, labels, language, settings, quiet), task)
+    with silence(quiet):
+        found = jobs.read_run(run, task) if run else jobs.tag(jobs.tagger(model, labels, language, settings), task)
     scores = jobs.evaluate(found, task, per_label)
     if report:
         show.save_scores(scores, report, {"documents": ", ".join(docs), "labels": str(labels or model)})
@@ -155,10 +158,13 @@ def candidates(
 ) -> None:
     """Show how many gold labels each candidate stage can reach at all."""
     from tagwright.app import jobs, show
+    from tagwright.progress import silence
 
     task = jobs.task(docs, labels, language, model, [], exclude_self, skip_unlabelled)
-    tagger = jobs.tagger(model, labels, language, settings, quiet)
-    show.ceilings(jobs.ceilings(tagger, task), tagger.vocabulary, as_json=as_json)
+    with silence(quiet):
+        tagger = jobs.tagger(model, labels, language, settings)
+        found = jobs.ceilings(tagger, task)
+    show.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
 @app.command()
@@ -220,7 +226,7 @@ def demo(quiet: Quiet = False) -> None:
     from tagwright.app.demo import run
     from tagwright.progress import silence
 
-    with silence() if quiet else nullcontext():
+    with silence(quiet):
         run()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from tagwright.evaluation.scores import evaluate as score
 from tagwright.evaluation.significance import Comparison
 from tagwright.evaluation.significance import compare as test
 from tagwright.methods import zeroshot
-from tagwright.progress import bar, silence
+from tagwright.progress import bar
 from tagwright.store import read_manifest
 from tagwright.tagging.tagger import Evidence, Tagger, batches
 from tagwright.types import ConfigError, Document, InputError, Longs, Run
@@ -81,15 +80,14 @@ class Ceilings:
     missed: Mapping[int, int]
 
 
-def tagger(model: Path | None, labels: Path | None, language: str, settings: Sequence[str], quiet: bool) -> Tagger:
+def tagger(model: Path | None, labels: Path | None, language: str, settings: Sequence[str]) -> Tagger:
     """A saved tagger, over another vocabulary if one is given, or else the zero-shot method."""
-    with silence() if quiet else nullcontext():
-        if model and settings:
-            raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
-        if not model:
-            return zeroshot.fit(_vocabulary(labels, language), configure(zeroshot.Config, settings=settings))
-        saved = Tagger.load(model)
-        return saved.with_labels(_vocabulary(labels, language)) if labels else saved
+    if model and settings:
+        raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
+    if not model:
+        return zeroshot.fit(_vocabulary(labels, language), configure(zeroshot.Config, settings=settings))
+    saved = Tagger.load(model)
+    return saved.with_labels(_vocabulary(labels, language)) if labels else saved
 
 
 def suggest(

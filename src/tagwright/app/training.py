@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -16,9 +15,9 @@ from tagwright.data.labels import Vocabulary
 from tagwright.learning.pairs import sample_labels, sample_pairs
 from tagwright.methods import contrastive, maclr, rts, zeroshot
 from tagwright.progress import silence
-from tagwright.store import recover
+from tagwright.store import check_replaceable
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, Run, TagwrightError
+from tagwright.types import ConfigError, Run
 
 METHODS: dict[str, Any] = {"rts": rts, "maclr": maclr, "ict": contrastive, "simcse": contrastive}
 
@@ -59,8 +58,8 @@ def train(method: str, job: Job, few: Few, *, fuse: bool) -> None:
             raise ConfigError(f"--{name.replace('_', '-')} belongs to finetune, which goes on with a saved tagger")
     if job.labels is None:
         raise ConfigError("which labels? give a vocabulary: --labels FILE")
-    _check_output(job.output)
-    with silence() if job.quiet else nullcontext():
+    check_replaceable(job.output, "saved tagger")
+    with silence(job.quiet):
         vocabulary = Vocabulary.read(job.labels, language=job.language or None)
         documents, folder = Corpus.read(*job.docs), _folder(job)
         tagger = module.fit(documents, vocabulary, config, folder, resume=job.resume)
@@ -78,8 +77,8 @@ def finetune(job: Job, few: Few, *, fuse: bool) -> None:
         raise ConfigError("a share of the labels, or of the pairs? give --share-of-labels or --share-of-pairs")
     if fuse:
         raise ConfigError("--fuse belongs to the methods that train from scratch; a saved tagger keeps its stages")
-    _check_output(job.output)
-    with silence() if job.quiet else nullcontext():
+    check_replaceable(job.output, "saved tagger")
+    with silence(job.quiet):
         tagger = Tagger.load(few.model)
         if job.labels:
             tagger = tagger.with_labels(Vocabulary.read(job.labels, language=job.language or None))
@@ -93,15 +92,6 @@ def _sample(vocabulary: Vocabulary, documents: Corpus, few: Few, seed: int) -> R
     if few.share_of_labels is not None:
         return sample_labels(gold, len(vocabulary), few.share_of_labels, seed=seed)
     return gold if few.share_of_pairs is None else sample_pairs(gold, few.share_of_pairs, seed=seed)
-
-
-def _check_output(output: Path) -> None:
-    """Refuse at once what saving would refuse in the end."""
-    recover(output)
-    if output.exists() and not (
-        output.is_dir() and ((output / "manifest.json").is_file() or not any(output.iterdir()))
-    ):
-        raise TagwrightError(f"{output}: exists and is not a saved tagger; choose another place")
 
 
 def _folder(job: Job) -> Path:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -75,7 +74,7 @@ def train(
     journal = Journal(folder, tensorboard=training.tensorboard)
     run = _Run(trainable(model), batches, objective, training, steps, accelerator, journal)
     checkpoint = Checkpoint.load(output, run.config) if output and resume else None
-    with torch.random.fork_rng(), run.encoder.ready(), nullcontext() if accelerator.is_main_process else silence():
+    with torch.random.fork_rng(), run.encoder.ready(), silence(not accelerator.is_main_process):
         run.resume(checkpoint) if checkpoint else run.begin()
         accelerator.wait_for_everyone()  # nobody writes a checkpoint while another still reads one
         saved = time.monotonic()
