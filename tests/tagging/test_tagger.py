@@ -286,3 +286,53 @@ def test_a_manifest_that_says_something_impossible_is_a_model_error(
     path.write_text(json.dumps({**json.loads(path.read_text()), **wrong}))
     with pytest.raises(ModelError):
         Tagger.load(tmp_path / "saved")
+
+
+def test_a_ranker_orders_what_the_others_find_and_finds_nothing_itself() -> None:
+    stages: dict[str, Stage] = {"finder": Fixed({0: 3.0, 1: 2.0}), "ranker": Fixed({0: 1.0, 1: 5.0, 2: 9.0})}
+    tagger = Tagger(LABELS, stages, Fusion(weights={"finder": 0.0}, rankers=("ranker",)))
+    labels, scores = tagger.tag(DOCUMENTS[:1])[0]
+    assert (labels.tolist(), scores.tolist()) == ([1, 0], [5.0, 1.0])
+    assert [[(e.stage, e.rank) for e in each] for each in tagger.explain(DOCUMENTS[0], [1])] == [
+        [("finder", 2), ("ranker", 1)]
+    ]
+
+
+def test_a_budget_leaves_the_ranker_the_best_candidates_of_the_finders() -> None:
+    stages: dict[str, Stage] = {"finder": Fixed({0: 3.0, 1: 2.0, 2: 1.0}), "ranker": Fixed({0: 1.0, 1: 5.0, 2: 9.0})}
+    fusion = Fusion(weights={"finder": 0.0}, rankers=("ranker",), budget=2)
+    assert Tagger(LABELS, stages, fusion).tag(DOCUMENTS[:1]).labels.tolist() == [1, 0]
+
+
+def test_reciprocal_ranks_of_two_rankers_are_those_of_futex() -> None:
+    # 1/1 + 1/3, 1/2 + 1/1 and 1/3 + 1/2: Eq. 9
+    stages: dict[str, Stage] = {
+        "finder": Fixed({0: 1.0, 1: 1.0, 2: 1.0}),
+        "a": Fixed({0: 3.0, 1: 2.0, 2: 1.0}),
+        "b": Fixed({1: 3.0, 2: 2.0, 0: 1.0}),
+    }
+    fusion = Fusion(by="ranks", rank_constant=0, weights={"finder": 0.0}, rankers=("a", "b"))
+    labels, scores = Tagger(LABELS, stages, fusion).tag(DOCUMENTS[:1])[0]
+    assert labels.tolist() == [1, 0, 2]
+    np.testing.assert_allclose(scores, [3 / 2, 4 / 3, 5 / 6], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("keep", "expected"), [(1, [2, 0, 1]), (None, [2, 1, 0])])
+def test_the_labels_of_the_tail_follow_in_their_own_order(keep: int | None, expected: list[int]) -> None:
+    stages: dict[str, Stage] = {"first": Fixed({2: 2.0, 1: 1.0}), "tail": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}
+    run = Tagger(LABELS, stages, Fusion(tail="tail", keep=keep)).tag(DOCUMENTS[:1])
+    assert run.labels.tolist() == expected
+    np.testing.assert_allclose(run.scores, [1, 1 / 2, 1 / 3], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("fusion", "problem"),
+    [
+        (Fusion(rankers=("c",)), "names the stages c, there are a, b"),
+        (Fusion(rankers=("a", "b")), "no stage finds candidates"),
+        (Fusion(weights={"a": 0.0, "b": 0.0}), "every stage has weight 0"),
+    ],
+)
+def test_a_fusion_that_does_not_fit_the_stages_is_refused(fusion: Fusion, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        Tagger(LABELS, {"a": Fixed({0: 1.0}), "b": Fixed({1: 1.0})}, fusion)

@@ -13,10 +13,13 @@ from tagwright.types import Distribution, Floats, Longs, Run
 Scores: TypeAlias = NDArray[np.floating]
 
 
-def reciprocal_ranks(runs: Sequence[Run], weights: Sequence[float] | None = None, k: float = 60.0) -> Run:
+def reciprocal_ranks(
+    runs: Sequence[Run], weights: Sequence[float] | None = None, k: float = 60.0, candidates: Run | None = None
+) -> Run:
     """Sum of weight / (k + rank) over the runs that hold the label (Cormack et al. 2009; FuTex Eq. 9 with k = 0).
 
-    weights: one per run, all 1 by default. A label that a run does not hold gets nothing from it.
+    weights: one per run, all 1 by default. A label that a run does not hold gets nothing from it. candidates: the
+    labels that are wanted; by default all that a run holds.
 
     Ranks 1 and 2 in one run, 2 and 1 in the other, k = 0: both labels get 1/1 + 1/2.
 
@@ -24,7 +27,7 @@ def reciprocal_ranks(runs: Sequence[Run], weights: Sequence[float] | None = None
     >>> reciprocal_ranks([first, second], k=0).scores.tolist()
     [1.5, 1.5]
     """
-    candidates = union(runs)
+    candidates = union(runs) if candidates is None else candidates
     ranked = [Run(run.indptr, run.labels, (1.0 / (k + run.ranks)).astype(np.float32)) for run in runs]
     return candidates.rescored(_weighted([look_up(run, candidates) for run in ranked], weights))
 
@@ -68,6 +71,20 @@ def summed_evidence(
     """
     evidence = (_evidence(candidates, *each) for each in zip(scores, distributions, strict=True))
     return candidates.rescored(_weighted([np.log2(1.0 + np.maximum(each, 0.0)) for each in evidence], weights))
+
+
+def followed(head: Run, tail: Run) -> Run:
+    """The labels of head in their order, then the others of tail in theirs, scored 1 / rank (FuTex 3.3).
+
+    >>> both = followed(Run.from_rows([{4: 9.0, 2: 8.0}]), Run.from_rows([{1: 0.5, 4: 0.4, 7: 0.3}]))
+    >>> both.labels.tolist(), both.scores.tolist()
+    ([4, 2, 1, 7], [1.0, 0.5, 0.3333333432674408, 0.25])
+    """
+    known = look_up(Run(head.indptr, head.labels, np.ones_like(head.scores)), tail) > 0
+    order = [Run(run.indptr, run.labels, start - run.ranks) for run, start in ((head, 0.0), (tail.keep(~known), -1e6))]
+    joined = union(order)
+    placed = joined.rescored(look_up(order[0], joined) + look_up(order[1], joined))
+    return Run(placed.indptr, placed.labels, (1.0 / placed.ranks).astype(np.float32))
 
 
 def union(runs: Sequence[Run]) -> Run:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from tagwright.data.labels import Vocabulary
 from tagwright.store import read_manifest, replace_folder, write_manifest
-from tagwright.tagging.combine import reciprocal_ranks, standard_scores, summed_evidence, union
+from tagwright.tagging.combine import followed, reciprocal_ranks, standard_scores, summed_evidence, union
 from tagwright.tagging.dense import Dense
 from tagwright.tagging.lexical import Lexical
 from tagwright.tagging.names import Names
@@ -35,10 +35,22 @@ class Fusion:
     scores, are added. ranks: reciprocal ranks are added."""
 
     weights: Mapping[str, float] = field(default_factory=dict)
-    "Stage -> weight; 1 for a stage that is not named."
+    "Stage -> weight; 1 for a stage that is not named. A stage of weight 0 finds candidates and is not asked again."
 
     rank_constant: float = 60.0
     "60 is the constant of Cormack et al. 2009; 0 gives FuTex Eq. 9."
+
+    rankers: tuple[str, ...] = ()
+    "Stages that find nothing and score what the others find: re-ranking."
+
+    budget: int | None = None
+    "The most candidates of a document that are scored, the best by reciprocal ranks of those who found them."
+
+    tail: str = ""
+    "A stage whose labels follow after the fused ones in its own order; it has no other say (FuTex 3.3)."
+
+    keep: int | None = None
+    "How many fused labels stay before those of the tail; None: all."
 
     def __post_init__(self) -> None:
         if self.by not in get_args(By):
@@ -46,6 +58,14 @@ class Fusion:
         numbers = {**self.weights, "rank_constant": self.rank_constant}
         if not all(0 <= number < math.inf for number in numbers.values()):
             raise ConfigError(f"fusion with {numbers}: expected finite numbers of 0 or more")
+        for name in ("budget", "keep"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name} is {value}, expected at least 1, or none for all")
+
+    def weight(self, stage: str) -> float:
+        """How much a stage counts among those that score the candidates."""
+        return 0.0 if stage == self.tail else self.weights.get(stage, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,23 +89,28 @@ class Tagger:
     def __post_init__(self) -> None:
         if not self.stages:
             raise ConfigError("a tagger without stages suggests nothing: name at least one")
+        named = {*self.fusion.rankers, *filter(None, [self.fusion.tail])}
+        if unknown := named - self.stages.keys():
+            raise ConfigError(
+                f"fusion names the stages {', '.join(sorted(unknown))}, there are {', '.join(self.stages)}"
+            )
+        if named == self.stages.keys():
+            raise ConfigError("no stage finds candidates: all are rankers or the tail")
+        if not any(map(self.fusion.weight, self.stages)):
+            raise ConfigError("every stage has weight 0: nothing ranks the candidates")
 
     def candidates(self, documents: Sequence[Document]) -> dict[str, Run]:
-        """What each stage suggests on its own, by the name of the stage."""
-        return {name: stage(documents) for name, stage in self.stages.items()}
+        """What each stage suggests on its own, by the name of the stage; rankers suggest nothing."""
+        return {name: stage(documents) for name, stage in self.stages.items() if name not in self.fusion.rankers}
 
     def fuse(self, documents: Sequence[Document], candidates: Mapping[str, Run]) -> Run:
         """One ranking of all candidates; of a single stage, its own scores."""
-        if len(candidates) == 1:
-            return next(iter(candidates.values()))
-        weights = [self.fusion.weights.get(name, 1.0) for name in candidates]
-        if self.fusion.by == "ranks":
-            return reciprocal_ranks(list(candidates.values()), weights, self.fusion.rank_constant)
-        pool = union(list(candidates.values()))
-        scores = [stage.score(documents, pool) for stage in self.stages.values()]
-        if self.fusion.by == "scores":
-            return standard_scores(pool, scores, weights)
-        return summed_evidence(pool, scores, [stage.distribution for stage in self.stages.values()], weights)
+        fused = self._ranked(documents, candidates)
+        if not self.fusion.tail:
+            return fused
+        return followed(
+            fused if self.fusion.keep is None else fused.top(self.fusion.keep), candidates[self.fusion.tail]
+        )
 
     def tag(self, documents: Iterable[Document], k: int = 10) -> Run:
         """The k best labels of every document (fewer where the stages find fewer), in batches of bounded memory."""
@@ -95,6 +120,8 @@ class Tagger:
     def explain(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """For each of these labels the evidence of every stage that suggests it for the document."""
         runs = self.candidates([document])
+        pool = self._pool(runs)
+        runs |= {name: self._rescored(name, [document], pool) for name in self.fusion.rankers}
         places = {name: {label: rank for rank, label in enumerate(run[0][0].tolist())} for name, run in runs.items()}
 
         def evidence(name: str, label: int) -> Evidence:
@@ -130,9 +157,37 @@ class Tagger:
         try:
             vocabulary = Vocabulary.read(folder / "labels.jsonl")
             stages = {name: _load_stage(folder / name, kind, vocabulary) for name, kind in manifest["stages"].items()}
-            return cls(vocabulary, stages, Fusion(**manifest["fusion"]))
+            fusion = {**manifest["fusion"], "rankers": tuple(manifest["fusion"].get("rankers", ()))}
+            return cls(vocabulary, stages, Fusion(**fusion))
         except (AttributeError, KeyError, TypeError, ConfigError, InputError) as error:
             raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
+
+    def _pool(self, candidates: Mapping[str, Run]) -> Run:
+        """What is to be ranked: what the stages found, but the tail's, within the budget."""
+        found = [run for name, run in candidates.items() if name != self.fusion.tail]
+        if self.fusion.budget is None:
+            return union(found) if len(found) > 1 else found[0]
+        return reciprocal_ranks(found).top(self.fusion.budget)
+
+    def _ranked(self, documents: Sequence[Document], candidates: Mapping[str, Run]) -> Run:
+        """The candidates in the order that all stages with a say agree on."""
+        pool = self._pool(candidates)
+        voters = {name: stage for name, stage in self.stages.items() if self.fusion.weight(name)}
+        if pool is candidates.get(next(iter(voters))) and len(voters) == 1:
+            return pool
+        weights = [self.fusion.weight(name) for name in voters]
+        if self.fusion.by == "ranks":
+            opinions = [candidates.get(name) or self._rescored(name, documents, pool) for name in voters]
+            return reciprocal_ranks(opinions, weights, self.fusion.rank_constant, pool)
+        scores = [stage.score(documents, pool) for stage in voters.values()]
+        if len(voters) == 1:
+            return pool.rescored(scores[0])
+        if self.fusion.by == "scores":
+            return standard_scores(pool, scores, weights)
+        return summed_evidence(pool, scores, [stage.distribution for stage in voters.values()], weights)
+
+    def _rescored(self, name: str, documents: Sequence[Document], pool: Run) -> Run:
+        return pool.rescored(self.stages[name].score(documents, pool))
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:
