@@ -1,8 +1,9 @@
-"""Quality of the zero-shot method: `python -m benchmarks zeroshot [choose | table] [--documents N] [--output FILE]`.
+"""Quality of the zero-shot method: `python -m benchmarks zeroshot [choose | fuse | table] [--output FILE]`.
 
 choose: how the configuration was chosen, without gold labels. A label is taken for right when its name stands in the
 title of a document and its vector is among the ten nearest to the document; the document is then tagged without its
 title. Train documents only; their labels are not read. The test is made of names, so it cannot judge their weight.
+fuse: the same for the weights with which a learnt encoder joins (`train METHOD --fuse`); needs the saved taggers.
 table: every stage alone and the default, on the dev documents, with intervals and paired tests.
 """
 
@@ -13,6 +14,7 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, get_args
 
@@ -26,7 +28,7 @@ from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
 from tagwright.methods import zeroshot
 from tagwright.store import replace_file
-from tagwright.tagging.combine import look_up
+from tagwright.tagging.combine import look_up, union
 from tagwright.tagging.dense import Dense, DenseOptions
 from tagwright.tagging.lexical import Lexical, LexicalOptions
 from tagwright.tagging.names import NameOptions, Names
@@ -44,16 +46,20 @@ SHORTEST = 200
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks zeroshot")
-    parser.add_argument("job", choices=("choose", "table"), nargs="?", default="table")
+    parser.add_argument("job", choices=("choose", "fuse", "table"), nargs="?", default="table")
     parser.add_argument("--documents", type=int, help="only the first N dev documents of each corpus")
     parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=corpora.NAMES)
+    parser.add_argument("--taggers", type=Path, nargs="+", help="fuse: a saved tagger of `train` for each corpus")
     parser.add_argument("--output", type=Path, help="write the result as JSON")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     result: dict[str, Any] = {"machine": machine.describe(), "job": options.job}
+    taggers = dict(zip(options.corpora, options.taggers or [], strict=bool(options.taggers)))
     for name in options.corpora:
-        result[name] = choose(name) if options.job == "choose" else table(name, options.documents)
-        if options.job == "choose":
+        if options.job == "table":
+            result[name] = table(name, options.documents)
+        else:
+            result[name] = choose(name) if options.job == "choose" else fuse(name, taggers[name])
             result["all"] = pooled([result[each] for each in options.corpora if each in result])
         if options.output:
             with replace_file(options.output) as file:
@@ -75,6 +81,34 @@ def choose(name: str) -> dict[str, Any]:
     return found
 
 
+def fuse(name: str, tagger: Path) -> dict[str, Any]:
+    """The same for fusions of names, TF-IDF, the plain encoder and the learnt one of a saved tagger.
+
+    Labels are taken for right when either encoder has them among its ten nearest, so that neither is favoured.
+    """
+    vocabulary = corpora.labels(name)
+    learnt = Tagger.load(tagger).stages["dense"]
+    assert isinstance(learnt, Dense)
+    stages = {
+        key: stage for key, stage in all_stages(vocabulary).items() if key in ("names", "tfidf head", "dense both")
+    }
+    stages["learnt"] = Dense(vocabulary, learnt.encoder, DenseOptions(k=500))
+    documents, wanted = titles_as_gold(name, vocabulary, stages["dense both"], stages["learnt"])
+    own = own_labels(documents, vocabulary, name == "mdn")
+    runs = {key: stage(documents) for key, stage in stages.items()}
+    found: dict[str, Any] = {"documents": len(documents)}
+    for plain, trained in product((0.0, 0.5, 1.0, 1.5, 2.0, 2.5), repeat=2):
+        weights = {"names": 0.5, "tfidf head": 1.0, "dense both": plain, "learnt": trained}
+        weights = {key: weight for key, weight in weights.items() if weight}
+        fused = Tagger(vocabulary, {key: stages[key] for key in weights}, Fusion(weights=weights))
+        run = fused.fuse(documents, {key: runs[key] for key in weights}).top(DEPTH)
+        scores = evaluate(without(run, own), wanted, measures=("nDCG@5", "R@100"), samples=1).measures
+        title = f"plain {plain}, learnt {trained}"
+        found[title] = {measure: round(estimate.value, 4) for measure, estimate in scores.items()}
+        print(f"{name:6} {title:30}", *(f"{measure} {100 * value:5.1f}" for measure, value in found[title].items()))
+    return found
+
+
 def pooled(corpora_so_far: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """The mean nDCG@5 of each configuration over the documents of all corpora, best first."""
     documents = sum(found["documents"] for found in corpora_so_far)
@@ -86,8 +120,8 @@ def pooled(corpora_so_far: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return dict(sorted(means.items(), key=lambda item: -item[1]))
 
 
-def titles_as_gold(name: str, vocabulary: Vocabulary, dense: Stage) -> tuple[list[Document], Run]:
-    """Train documents without their titles, and the labels that their titles name and that are near to them."""
+def titles_as_gold(name: str, vocabulary: Vocabulary, *dense: Stage) -> tuple[list[Document], Run]:
+    """Train documents without their titles, and the labels that their titles name and that one has near to them."""
     train = corpora.documents(name, "train")
     sample = [train[i] for i in np.random.default_rng(0).permutation(len(train))[: 6 * SAMPLE]]
     sample = [document for document in sample if len(document.abstract) >= SHORTEST]
@@ -95,7 +129,8 @@ def titles_as_gold(name: str, vocabulary: Vocabulary, dense: Stage) -> tuple[lis
     named = named.keep(named.labels != own_labels(sample, vocabulary, name == "mdn")[named.rows])
     kept = np.flatnonzero(labelled(named))[: 2 * SAMPLE]
     sample, named = [sample[i] for i in kept], named.take(kept)
-    wanted = named.keep(look_up(dense(sample).top(10), named) > 0)
+    near = union([stage(sample).top(10) for stage in dense])
+    wanted = named.keep(look_up(near, named) > 0)
     kept = np.flatnonzero(labelled(wanted))[:SAMPLE]
     return [replace(sample[i], title="") for i in kept], wanted.take(kept)
 

@@ -112,3 +112,26 @@ def test_options_that_do_not_fit_are_refused(arguments: list[str], message: str,
 def test_an_output_that_is_something_else_is_refused_before_training(data: list[str], tmp_path: Path) -> None:
     with pytest.raises(TagwrightError, match="exists and is not a saved tagger"):
         run("train", "rts", *data, "--output", str(tmp_path))
+
+
+def test_a_training_that_cannot_begin_leaves_nothing_behind(data: list[str], static: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="a batch is 9999 pairs"):
+        run(
+            "train", "rts", *data, "--output", str(tmp_path / "M"), settings=[*QUICK, "batch=9999", f"encoder={static}"]
+        )
+    assert not list(tmp_path.glob("M*"))
+
+
+def test_resuming_nothing_is_said(data: list[str], static: str, tmp_path: Path) -> None:
+    result = run(
+        "train", "rts", *data, "--output", str(tmp_path / "M"), "--resume", settings=[*QUICK, f"encoder={static}"]
+    )
+    assert "M.training: no training to resume; starting anew" in result.stderr
+
+
+def test_fine_tuning_without_a_known_label_is_refused(data: list[str], static: str, tmp_path: Path) -> None:
+    run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=["steps=1", *QUICK, f"encoder={static}"])
+    unlabelled = tmp_path / "unlabelled.jsonl"
+    unlabelled.write_text('{"id": "1", "title": "Bees", "labels": ["nobody knows"]}\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match="none of the documents has a label of the vocabulary"):
+        run("train", "finetune", str(unlabelled), "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F"))

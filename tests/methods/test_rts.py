@@ -12,7 +12,7 @@ from tagwright.learning.checkpoints import NAME
 from tagwright.methods import contrastive, rts
 from tagwright.tagging.dense import Dense, DenseOptions
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, Document, ModelError
+from tagwright.types import ConfigError, Document, ModelError, Pair
 
 QUICK = rts.Config(min_words=4, max_words=8, batch=16, epochs=12, learning_rate=0.01, held_out=0.0)
 
@@ -102,9 +102,19 @@ def test_a_missing_encoder_is_named() -> None:
         rts.fit(DOCUMENTS, LABELS, replace(QUICK, encoder="nowhere/no-such"))
 
 
+def hundred(epoch: int) -> list[Pair]:
+    return [Pair(f"anchor {i}", f"positive {i}", i) for i in range(100)]
+
+
+def test_a_batch_that_nobody_chose_is_halved_until_an_epoch_has_eight(encoder: dict[str, str]) -> None:
+    config = rts.Config(encoder=encoder["static"], held_out=0.0)
+    assert config.training(rts.STATIC, rts.TRANSFORMER, hundred).batch == 8  # 1024 / 2**7; 16 gives only 6 batches
+    assert replace(config, batch=100).training(rts.STATIC, rts.TRANSFORMER, hundred).batch == 100
+
+
 def test_the_kind_of_encoder_chooses_what_the_user_does_not(encoder: dict[str, str]) -> None:
     for kind, expected in (("static", rts.STATIC), ("transformer", rts.TRANSFORMER)):
-        training = rts.Config(encoder=encoder[kind], batch=7).training(rts.STATIC, rts.TRANSFORMER)
+        training = rts.Config(encoder=encoder[kind], batch=7).training(rts.STATIC, rts.TRANSFORMER, hundred)
         assert training == replace(expected, batch=7)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from tagwright.methods import contrastive, maclr, rts, zeroshot
 from tagwright.progress import silence
 from tagwright.store import check_replaceable
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, Run
+from tagwright.types import ConfigError, Run, TagwrightError
 
 METHODS: dict[str, Any] = {"rts": rts, "maclr": maclr, "ict": contrastive, "simcse": contrastive}
 
@@ -61,11 +63,12 @@ def train(method: str, job: Job, few: Few, *, fuse: bool) -> None:
     check_replaceable(job.output, "saved tagger")
     with silence(job.quiet):
         vocabulary = Vocabulary.read(job.labels, language=job.language or None)
-        documents, folder = Corpus.read(*job.docs), _folder(job)
-        tagger = module.fit(documents, vocabulary, config, folder, resume=job.resume)
-        if fuse:
-            tagger = zeroshot.fit(vocabulary, dense=tagger.stages["dense"])
-        _save(tagger, job.output, folder)
+        documents = Corpus.read(*job.docs)
+        with _folder(job) as folder:
+            tagger = module.fit(documents, vocabulary, config, folder, resume=job.resume)
+            if fuse:
+                tagger = zeroshot.fit(vocabulary, dense=tagger.stages["dense"])
+            _save(tagger, job.output, folder)
 
 
 def finetune(job: Job, few: Few, *, fuse: bool) -> None:
@@ -82,9 +85,12 @@ def finetune(job: Job, few: Few, *, fuse: bool) -> None:
         tagger = Tagger.load(few.model)
         if job.labels:
             tagger = tagger.with_labels(Vocabulary.read(job.labels, language=job.language or None))
-        documents, folder = Corpus.read(*job.docs), _folder(job)
+        documents = Corpus.read(*job.docs)
         gold = _sample(tagger.vocabulary, documents, few, config.seed)
-        _save(maclr.fine_tune(tagger, documents, gold, config, folder, resume=job.resume), job.output, folder)
+        if not len(gold.labels):
+            raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
+        with _folder(job) as folder:
+            _save(maclr.fine_tune(tagger, documents, gold, config, folder, resume=job.resume), job.output, folder)
 
 
 def _sample(vocabulary: Vocabulary, documents: Corpus, few: Few, seed: int) -> Run:
@@ -94,13 +100,24 @@ def _sample(vocabulary: Vocabulary, documents: Corpus, few: Few, seed: int) -> R
     return gold if few.share_of_pairs is None else sample_pairs(gold, few.share_of_pairs, seed=seed)
 
 
-def _folder(job: Job) -> Path:
-    """Where the checkpoint and the log are while the training runs: DIR.training, beside what it will save."""
+@contextmanager
+def _folder(job: Job) -> Iterator[Path]:
+    """Where checkpoints and logs are while the training runs: DIR.training, beside what it will save.
+
+    It stays when the training stops for whatever reason, unless there is nothing to resume.
+    """
     folder = job.output.with_name(f"{job.output.name}.training")
     if not job.resume and _is_first():
         shutil.rmtree(folder, ignore_errors=True)
+    elif _is_first() and not folder.exists():
+        print(f"tagwright: {folder}: no training to resume; starting anew", file=sys.stderr)
     folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    try:
+        yield folder
+    except TagwrightError:
+        if not any(file.is_file() for file in folder.rglob("*")):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _save(tagger: Tagger, output: Path, folder: Path) -> None:

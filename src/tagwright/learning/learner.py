@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
+BATCHES = 8
+"So many batches an epoch should have at least: with fewer, the few steps are all warm-up."
+
 STATIC = "static"
 "The name of the static encoder distilled from the packaged one."
 
@@ -28,7 +32,7 @@ class Trained:
     """How to train; None: what the method does with this kind of encoder. Raises ConfigError as `Training` does."""
 
     batch: int | None = None
-    "Pairs in a batch, each pair's negatives being the others."
+    "Pairs in a batch, each pair's negatives being the others. Where there are few pairs, the method's own is halved."
     epochs: float | None = None
     "How often all pairs are seen."
     steps: int | None = None
@@ -91,9 +95,17 @@ class Learner(Trained):
         name = self.encoder_name
         return name == STATIC or "StaticEmbedding" in read_architecture(find(name)).modules
 
-    def training(self, static: Training, transformer: Training) -> Training:
-        """How to train: what the method does with this kind of encoder, but for what the user has chosen."""
-        return self.over(static if self.is_static else transformer)
+    def training(self, static: Training, transformer: Training, pairs: PairSource) -> Training:
+        """How to train: what the method does with this kind of encoder, but for what the user has chosen.
+
+        A batch that the user has not chosen is halved until an epoch has 8 of them. Raises ConfigError when the pairs
+        of an epoch do not fill a batch; no more of them are drawn than are needed to see it.
+        """
+        training = self.over(static if self.is_static else transformer)
+        while self.batch is None and training.batch > 2 and not has_batches(pairs, training, BATCHES):
+            training = replace(training, batch=training.batch // 2)
+        check_batch(pairs, training)
+        return training
 
 
 def learn(
@@ -105,11 +117,7 @@ def learn(
     *,
     resume: bool = False,
 ) -> BiEncoder:
-    """The encoder that the learner names, trained. output, resume: see `trainer.train`.
-
-    Raises ConfigError when the pairs do not fill a batch, before anything is loaded.
-    """
-    check_batch(pairs, training)
+    """The encoder that the learner names, trained. output, resume: see `trainer.train`."""
     return learn_on(load(learner), pairs, objective, training, output, resume=resume)
 
 
@@ -148,14 +156,19 @@ def is_static(model: SentenceTransformer) -> bool:
 
 def check_batch(pairs: PairSource, training: Training) -> None:
     """Raise ConfigError when an epoch does not fill a batch; no more pairs are drawn than are needed to see it."""
-    next(Batches(pairs, training.batch, held_out=training.held_out, seed=training.seed)(Place()))
+    next(_batches(pairs, training)(Place()))
+
+
+def has_batches(pairs: PairSource, training: Training, count: int) -> bool:
+    """Whether an epoch has at least so many batches; no more pairs are drawn than are needed to see it."""
+    batches = _batches(pairs, training)
+    trained = (pair for pair in pairs(0) if not batches.is_held_out(pair))
+    return next(islice(trained, count * training.batch - 1, None), None) is not None
 
 
 def count_steps(pairs: PairSource, training: Training) -> Training:
-    """The same with its length in steps; what a timetable of the training has to know. Raises as `check_batch`."""
-    check_batch(pairs, training)
-    batches = Batches(pairs, training.batch, held_out=training.held_out, seed=training.seed)
-    return replace(training, steps=training.steps or max(1, round(training.epochs * batches.count())))
+    """The same with its length in steps; what a timetable of the training has to know."""
+    return replace(training, steps=training.steps or max(1, round(training.epochs * _batches(pairs, training).count())))
 
 
 def in_batch(temperature: float, *, groups: bool = True) -> Contrastive:
@@ -172,6 +185,10 @@ def check_temperature(temperature: float) -> None:
     """Raise ConfigError unless it is positive."""
     if temperature <= 0:
         raise ConfigError(f"temperature is {temperature}, expected a positive number; 0.05 is usual")
+
+
+def _batches(pairs: PairSource, training: Training) -> Batches:
+    return Batches(pairs, training.batch, held_out=training.held_out, seed=training.seed)
 
 
 def _projection(inputs: int, outputs: int, seed: int) -> torch.nn.Module:

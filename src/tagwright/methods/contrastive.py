@@ -68,7 +68,7 @@ def fit(
         pairs = ict_pairs(documents, delete_title=config.delete_title, seed=config.seed)
     else:
         pairs = simcse_pairs(documents, seed=config.seed)
-    training = config.training(STATIC, TRANSFORMER)
+    training = config.training(STATIC, TRANSFORMER, pairs)
     encoder = learn(config, pairs, in_batch(config.temperature), training, output, resume=resume)
     options = DenseOptions(k=config.candidates, label_text=config.label_text)
     return Tagger(labels, {"dense": Dense(labels, encoder, options)})

@@ -97,13 +97,13 @@ def fit(
     Raises ConfigError when documents and config do not fit, before anything is loaded; ModelError without encoder.
     """
     pairs = ict_pairs(documents, delete_title=config.delete_title, seed=config.seed)  # Algorithm 1, line 1
-    training = count_steps(pairs, config.training(STATIC, TRANSFORMER))
+    training = count_steps(pairs, config.training(STATIC, TRANSFORMER, pairs))
     objective = _eq_4(pairs, len(documents), labels, config, training)
     encoder = learn(config, pairs, objective, training, _folder(output, "stage-1"), resume=resume)  # lines 2 to 16
     guesses = list(_guesses(documents, labels, encoder, config))
     if guesses:
         pseudo = sum(guesses[1:], guesses[0])  # line 17; grouped by label, not by document
-        second = replace(config.training(STATIC, TRANSFORMER), steps=training.steps)
+        second = replace(config.training(STATIC, TRANSFORMER, pseudo), steps=training.steps)
         loss, folder = eq_2(config.temperature), _folder(output, "stage-2")
         encoder = learn_on(encoder.model, pseudo, loss, second, folder, resume=resume)  # line 18
     return Tagger(labels, {"dense": Dense(labels, encoder, config.dense)})

@@ -62,7 +62,7 @@ def fit(
     Raises ConfigError when documents and config do not fit, before anything is loaded; ModelError without encoder.
     """
     pairs = rts_pairs(documents, labels, config, seed=config.seed)  # 3.2.1, 3.2.2
-    training = config.training(STATIC, TRANSFORMER)
+    training = config.training(STATIC, TRANSFORMER, pairs)
     encoder = learn(config, pairs, in_batch(config.temperature, groups=config.groups), training, output, resume=resume)
     options = DenseOptions(k=config.candidates, label_text=config.label_text)
     return Tagger(labels, {"dense": Dense(labels, encoder, options)})  # 3.2.4
