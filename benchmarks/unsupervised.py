@@ -138,7 +138,7 @@ def few_shot(task: Task, start: str, kind: str, share: float) -> Tagger:
 def fused(task: Task) -> Tagger:
     dense = task.tagger(RTS).stages["dense"]
     assert isinstance(dense, Dense)
-    return zeroshot.fit(task.labels, dense=Dense(task.labels, dense.encoder, DenseOptions(k=500)))
+    return zeroshot.joined(zeroshot.fit(task.labels), Dense(task.labels, dense.encoder, DenseOptions(k=500)))
 
 
 RTS, ICT, BOTH, FULL = "RTS", "ICT (MACLR 1)", "MACLR 4: clusters, labels", "MACLR 7: all"

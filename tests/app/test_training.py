@@ -75,7 +75,7 @@ def _die(run: object) -> None:
 def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "rts", *data, "--output", str(tmp_path / "M"), "--fuse", settings=[*QUICK, f"encoder={static}"])
     fused = Tagger.load(tmp_path / "M")
-    assert list(fused.stages) == ["names", "tfidf", "dense"]
+    assert list(fused.stages) == ["names", "tfidf", "dense", "learnt"]
     assert first_labels(fused.tag(UNSEEN)) == GOLD.labels.tolist()
 
 

@@ -67,7 +67,7 @@ def train(method: str, job: Job, few: Few, *, fuse: bool) -> None:
         with _folder(job) as folder:
             tagger = module.fit(documents, vocabulary, config, folder, resume=job.resume)
             if fuse:
-                tagger = zeroshot.fit(vocabulary, dense=tagger.stages["dense"])
+                tagger = zeroshot.joined(zeroshot.fit(vocabulary), tagger.stages["dense"])
             _save(tagger, job.output, folder)
 
 

@@ -143,9 +143,11 @@ def fine_tune(
     """FS-XMC (4.4): train the encoder of a tagger on the labels known of some documents, by Eq. 1.
 
     gold: labels of the documents, or a sample of them: see `pairs.sample_labels`. The given tagger stays as it is.
-    Raises ConfigError when there is too little to learn from, or the tagger has no stage "dense".
+    Of a tagger with a stage "learnt", as `train --fuse` saves, that one is trained, otherwise "dense". Raises
+    ConfigError when there is too little to learn from, or the tagger has neither.
     """
-    dense = tagger.stages.get("dense")
+    name = "learnt" if "learnt" in tagger.stages else "dense"
+    dense = tagger.stages.get(name)
     if not isinstance(dense, Dense) or not isinstance(dense.encoder, BiEncoder):
         raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; fine-tuning needs one called dense")
     pairs = labelled_pairs(documents, tagger.vocabulary, gold, seed=config.seed)
@@ -155,7 +157,7 @@ def fine_tune(
         training = replace(training, batch=max(2, min(training.batch, len(gold.labels) // 2)))
     check_batch(pairs, training)
     encoder = learn_on(model, pairs, in_batch(config.temperature), training, output, resume=resume)
-    return replace(tagger, stages={**tagger.stages, "dense": Dense(tagger.vocabulary, encoder, dense.options)})
+    return replace(tagger, stages={**tagger.stages, name: Dense(tagger.vocabulary, encoder, dense.options)})
 
 
 def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, training: Training) -> ImprovedIct:

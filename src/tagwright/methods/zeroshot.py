@@ -15,6 +15,13 @@ from tagwright.types import ConfigError, Stage
 
 StageName = Literal["names", "bm25", "tfidf", "dense"]
 
+LEARNT = "learnt"
+"The name of a trained stage among those of the zero-shot method."
+
+JOINED = {"names": 0.5, "tfidf": 1.0, "dense": 0.5, LEARNT: 1.0}
+"""The weights with a trained stage: for dense and learnt, the best of those tried by `benchmarks zeroshot fuse`, without
+gold labels, on mdn and tib together (benchmarks/results/fuse-choice.json)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
@@ -52,15 +59,16 @@ class Config:
             raise ConfigError(f"candidates is {self.candidates}, expected 1 or more")
 
 
-def fit(labels: Vocabulary, config: Config = Config(), dense: Stage | None = None) -> Tagger:
-    """A tagger over the labels. Labels are encoded, nothing is learned. Raises ModelError when there is no encoder.
-
-    dense: the dense stage of another tagger over these labels, to take the place of the one with config.encoder.
-    """
-    given: dict[str, Stage] = {"dense": dense} if dense else {}
-    stages = {str(name): given.get(name) or _stage(name, labels, config) for name in config.stages}
+def fit(labels: Vocabulary, config: Config = Config()) -> Tagger:
+    """A tagger over the labels. Labels are encoded, nothing is learned. Raises ModelError when there is no encoder."""
+    stages = {str(name): _stage(name, labels, config) for name in config.stages}
     fusion = Fusion(by=config.fusion, weights=dict(zip(stages, config.weights, strict=True)))
     return Tagger(labels, stages, fusion)
+
+
+def joined(tagger: Tagger, learnt: Stage) -> Tagger:
+    """The tagger of the default configuration with a stage more, the dense one of a trained tagger over its labels."""
+    return Tagger(tagger.vocabulary, {**tagger.stages, LEARNT: learnt}, Fusion(weights=JOINED))
 
 
 def _stage(name: StageName, labels: Vocabulary, config: Config) -> Stage:
