@@ -40,6 +40,11 @@ BROKEN: dict[str, bytes] = {
     "noise.arrow": b"ARROW1 noise",
     "noise.ttl": b"@prefix : <x> . ((",
     "noise.rdf": b"<rdf><a></rdf>",
+    "noise.pdf": b"%PDF-1.7 noise",
+    "noise.docx": b"PK\x03\x04 noise",
+    "half.xml": b"<article><front/><body><sec><p>They",
+    "bomb.xml": b'<!DOCTYPE article [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><article><body><p>&b;</p></body></article>',
+    "latin.html": b"<p>caf\xe9",
 }
 
 
@@ -68,6 +73,7 @@ def bad(request: pytest.FixtureRequest, desk: Path) -> str:
     [
         lambda bad: ("suggest", bad, "--labels", "labels.jsonl", *WORDS),
         lambda bad: ("describe", bad),
+        lambda bad: ("graph", bad),
         lambda bad: ("describe", "docs.jsonl", "--test", bad),
         lambda bad: ("candidates", bad, "--labels", "labels.jsonl", *WORDS),
         lambda bad: ("evaluate", bad, "--labels", "labels.jsonl", *RUN),
@@ -96,6 +102,7 @@ def test_a_bad_file_is_named(run: Command, bad: str, command: Callable[[str], tu
         (("suggest", "docs.jsonl", "--labels", "docs.jsonl"), "docs.jsonl:1: holds documents, expected labels"),
         (("suggest", "right.jsonl", "--labels", "labels.jsonl"), "right.jsonl:1: holds a run, expected documents"),
         (("suggest", "docs.jsonl", "--labels", "folder"), "folder: is a folder, expected a file of labels"),
+        (("read", "bomb.xml"), 'bomb.xml:1: declares the XML entity "b", which is never resolved; write it out'),
         (("suggest", "docs.jsonl"), "which labels? give a vocabulary (--labels FILE) or a saved tagger (--model DIR)"),
         (("suggest", *ON, "--language", "de"), "JSON lines do not say languages"),
         (("evaluate", "docs.jsonl", "--model", "missing"), "missing: no saved tagger here"),

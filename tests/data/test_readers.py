@@ -51,6 +51,11 @@ def test_a_pipe_is_read_once_and_whole() -> None:
         (gzip.compress(b'{"id": 1}'), "jsonl"),
         (b"a\tb\n", "tsv"),
         (b"PAR1\x00", "parquet"),
+        (b"%PDF-1.7", "pdf"),
+        (b"PK\x03\x04", "docx"),
+        (b"<!DOCTYPE html>", "html"),
+        (b'<?xml version="1.0"?>\n<!-- x --><article article-type="x">', "jats"),
+        ('<?xml version="1.0"?><TEI xmlns="x">'.encode("utf-16"), "tei"),
         (b"ARROW1\x00", "arrow"),
     ],
 )
@@ -65,8 +70,54 @@ def test_sources_that_are_not_there_are_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path / "*.none") == "*.none: no file matches"
     assert refusal("a\0b") == "a\0b: no such file or folder"
     assert refusal(tmp_path / "some.data").startswith("some.data: is in no format that can be recognised; give")
-    assert "holds no .txt or .md files" in str(refusal(tmp_path / "folder"))
+    assert "holds no files of text (.docx, " in str(refusal(tmp_path / "folder"))
     assert refusal().startswith("no documents given")
+
+
+def test_of_many_papers_the_damaged_are_reported_and_the_others_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In a folder, a glob, or named one by one; in a folder other files are passed over."""
+    for name, content in {
+        "a.txt": b"Bees", "b.txt": b"\xff", "c.pdf": b"%PDF", "d.docx": b"", "e.xml": b"<score/>", "f.json": b"{",
+        "g.html": b"<p>Bees", "h/i.json": b'{\n"id": "7",\n"title": "Bees"}', "j.png": b"", ".k.txt": b"\xff",
+    }.items():  # fmt: skip
+        written(tmp_path, content, name)
+    ids = [document.id for document in read(tmp_path)]
+    assert ids == ["a.txt", "g.html", "7"]
+    assert [message.rpartition("/")[2].partition(": ")[0] for message in caplog.messages] == [
+        "b.txt:1", "c.pdf", "d.docx", "e.xml", "f.json:1", "5 of 8 files could not be read",
+    ]  # fmt: skip
+    caplog.clear()
+    assert len(read(tmp_path / "[a-c].*")) == len(read(tmp_path / "a.txt", tmp_path / "b.txt")) == 1
+    assert caplog.messages[2:] == [
+        "2 of 3 files could not be read",
+        caplog.messages[0],
+        "1 of 2 files could not be read",
+    ]
+
+
+def test_when_no_paper_can_be_read_the_first_is_the_error(tmp_path: Path) -> None:
+    written(tmp_path, b"\xff", "a.txt")
+    written(tmp_path, b"", "b.pdf")
+    assert refusal(tmp_path).startswith("a.txt:1: byte 0xff is not UTF-8")
+
+
+def test_damage_in_a_file_of_many_documents_is_an_error_wherever_it_stands(tmp_path: Path) -> None:
+    written(tmp_path, '{"id": "1", "title": "Bees"}\n{', "a.jsonl")
+    written(tmp_path, "Bees", "b.txt")
+    assert refusal(tmp_path / "*").startswith("a.jsonl:2: is not JSON")
+
+
+def test_json_over_several_lines(tmp_path: Path) -> None:
+    assert read(written(tmp_path, '[\n{"id": "1",\n"title": "Bees"}, {"id": 2}]', "a.json")) == [
+        Document("1", "Bees"),
+        Document("2"),
+    ]
+    assert read(written(tmp_path, '\n{"id": "1"}\n{"id": "2"}', "b.json")) == [Document("1"), Document("2")]
+    assert refusal(written(tmp_path, '{\n"id": }', "c.json")) == "c.json:2: is not JSON (Expecting value at column 7)"
+    assert refusal(written(tmp_path, '[\n{"id": 1}, 3]', "d.json")).startswith("d.json:2: holds 3, expected a JSON obj")
+    assert refusal(written(tmp_path, "\n", "e.json")) == "e.json: holds no documents"
 
 
 def test_a_format_there_is_not_is_refused(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Tag any document with any vocabulary, with few labelled documents or none.",
-    epilog="DOCS: files, folders, globs or - for standard input; JSONL, TSV, CSV, Parquet, .txt, .md, Annif corpora.",
+    epilog="DOCS: files, folders, globs or - for standard input; JSONL, TSV, CSV, Parquet, Annif corpora, S2ORC; "
+    ".txt, .md, .html, .docx, .pdf, JATS and TEI.",
 )
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__  # of all wrong options and arguments; typer has no public name for it
@@ -218,6 +219,40 @@ def describe(
 
     vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
     show.description(read(Corpus.read(*docs), vocabulary, Corpus.read(*test) if test else None), as_json=as_json)
+
+
+@app.command()
+def read(docs: Docs) -> None:
+    """Print what was understood of documents as JSON: title, abstract, sections in sections, metadata."""
+    from tagwright.app import show
+    from tagwright.data.readers import open_sources
+
+    for _, documents in open_sources(*docs):
+        for _, document in documents:
+            show.document(document)
+
+
+@app.command()
+def graph(
+    docs: Docs,
+    path: Annotated[
+        list[str], typer.Option(metavar="EXPR", help='Such as "P-A-P", "P->P<-P".', show_default=False)
+    ] = [],  # noqa: B006
+    list_: Annotated[bool, typer.Option("--list", help="Print the neighbours of each document: JSON lines.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Say which documents each meta-path joins, and through whom; without --path, all that the data allow."""
+    from tagwright.app import jobs, show
+    from tagwright.progress import silence
+
+    if list_ and len(path) != 1:
+        raise TagwrightError(f"--list prints the neighbours over one meta-path, got {len(path)}: give one --path EXPR")
+    with silence(quiet):
+        if list_:
+            show.neighbours(jobs.neighbours(docs, path[0]))
+        else:
+            show.coverages(jobs.coverages(docs, path), as_json=as_json)
 
 
 @app.command()

@@ -11,7 +11,9 @@ import numpy as np
 
 from tagwright.app.options import configure
 from tagwright.data.documents import Corpus
+from tagwright.data.graph import Coverage, Graph
 from tagwright.data.labels import Vocabulary
+from tagwright.data.metapath import possible
 from tagwright.evaluation.metrics import is_gold, label_counts, labelled
 from tagwright.evaluation.report import write_per_label
 from tagwright.evaluation.scores import Scores, per_label
@@ -187,6 +189,28 @@ def ceilings(tagger: Tagger, task: Task) -> Ceilings:
         stages={name: _ceiling(run, task.gold) for name, run in runs.items()},
         missed={int(label): int(missed[label]) for label in order},
     )
+
+
+def coverages(docs: Sequence[str], paths: Sequence[str]) -> list[Coverage]:
+    """What each meta-path joins; without any, all that the documents allow. Raises InputError when they allow none."""
+    graph = Graph.of(Corpus.read(*docs))
+    found = [graph.follow(path).expression for path in paths] or possible(graph.fields)
+    if not found:
+        raise InputError(f"none of the {graph.documents} documents has metadata, so no meta-path joins them")
+    with bar("measuring meta-paths", len(found)) as done:
+        measured = []
+        for path in found:
+            measured.append(graph.coverage(path))
+            done(1)
+    return measured
+
+
+def neighbours(docs: Sequence[str], path: str) -> Iterator[tuple[str, list[str]]]:
+    """The id of each document, and of those that the meta-path joins it with."""
+    corpus = Corpus.read(*docs)
+    ids = corpus.ids
+    for id_, row in zip(ids, Graph.of(corpus).follow(path), strict=True):
+        yield id_, [ids[each] for each in row]
 
 
 def _ceiling(run: Run, gold: Run) -> Ceiling:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
@@ -12,7 +12,9 @@ from typing import Any
 
 from tagwright.app.description import Description, many
 from tagwright.app.jobs import Ceiling, Ceilings, Suggestion
+from tagwright.data.graph import Coverage
 from tagwright.data.labels import Vocabulary
+from tagwright.data.records import to_record
 from tagwright.evaluation import report
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
@@ -102,6 +104,32 @@ def description(found: Description, *, as_json: bool) -> None:
         print("\n".join(f"  {line}" for line in lines) or "  nothing")
 
 
+def document(found: Document) -> None:
+    """Print a document as JSON, its sections inside each other."""
+    record = to_record(found)
+    _print_json({**record, "sections": _tree(record["sections"])})
+
+
+def coverages(found: Sequence[Coverage], *, as_json: bool) -> None:
+    """Print what meta-paths join, and the nodes that most documents reach."""
+    if as_json:
+        _print_json({"paths": [_coverage(each) for each in found]})
+        return
+    rows = [["meta-path", "documents with a neighbour", "median", "largest", "hubs"]]
+    for each in found:
+        hubs = ", ".join(f"{_short(hub.name, 30)} ({hub.documents:,})" for hub in each.hubs)
+        rows.append([each.expression, f"{100 * each.share:.1f}%", f"{each.median:,.0f}", f"{each.largest:,}", hubs])
+    measured = min(each.measured for each in found)
+    part = "" if measured == found[0].documents else f", measured on {measured:,} or more of them"
+    show_table(rows, many(found[0].documents, "document") + part)
+
+
+def neighbours(found: Iterable[tuple[str, list[str]]]) -> None:
+    """Print each document with its neighbours as a line of JSON."""
+    for id_, ids in found:
+        print(json.dumps({"id": id_, "neighbours": ids}, ensure_ascii=False))
+
+
 def show_table(rows: report.Rows, title: str = "") -> None:
     """Print a table. One that is piped somewhere keeps its columns: only a terminal has a width to respect."""
     from rich.console import Console
@@ -115,6 +143,28 @@ def evidence_line(evidence: Evidence, text: str) -> str:
         f'"{_short(text[quote.start : quote.end])}" {quote.start}-{quote.end}' for quote in evidence.quotes[:QUOTES]
     )
     return f"{evidence.stage} #{evidence.rank} ({evidence.score:.3g}){': ' if quotes else ''}{quotes}"
+
+
+def _tree(sections: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sections in reading order as a tree: each in the section before it that is of a lower level."""
+    top: list[dict[str, Any]] = []
+    above: list[tuple[int, list[dict[str, Any]]]] = [(0, top)]
+    for section in sections:
+        inside: list[dict[str, Any]] = []
+        while above[-1][0] >= section["level"]:
+            above.pop()
+        above[-1][1].append({"heading": section["heading"], "paragraphs": section["paragraphs"], "sections": inside})
+        above.append((section["level"], inside))
+    return top
+
+
+def _coverage(found: Coverage) -> dict[str, Any]:
+    hubs = [hub._asdict() for hub in found.hubs]
+    return {
+        "path": found.expression,
+        **{key: value for key, value in asdict(found).items() if key != "expression"},
+        "hubs": hubs,
+    }
 
 
 def _ceiling(stage: Ceiling) -> dict[str, float]:

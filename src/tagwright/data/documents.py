@@ -37,14 +37,16 @@ class Corpus(Sequence[Document]):
 
     @classmethod
     def read(cls, *sources: str | Path, format: Format | None = None) -> Corpus:  # noqa: A002
-        """Read files, folders of text and Markdown, globs, or `-` for standard input, one after the other.
+        """Read files, folders of papers, globs, or `-` for standard input, one after the other.
 
         JSON lines as `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata":
         {field: [texts]}, "labels": [ids]}`, or as Annif, the Extreme Classification repository (whose labels are
-        positions), MICoL and FuTex have them; TSV; CSV; Parquet; a saved corpus. The format follows from name and
-        content unless it is given. Gold labels given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.
+        positions), MICoL, FuTex and S2ORC have them; TSV; CSV; Parquet; a saved corpus; papers, which are text,
+        Markdown, HTML, JATS, TEI, Word (extra `docx`) and PDF (extra `pdf`). The format follows from name and content
+        unless it is given. Gold labels given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.
 
-        Raises InputError with file and line for anything that cannot be read, a missing id or one that stands twice.
+        Raises InputError with file and line for anything that cannot be read, a missing id or one that stands twice;
+        of several papers those that cannot be read are logged, and the others read.
         """
         return cls._build(open_sources(*sources, format=format))
 

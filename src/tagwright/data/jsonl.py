@@ -1,4 +1,4 @@
-"""JSON lines in, documents out, and back: the project's own shape, Annif's, XC's, MICoL's and FuTex's."""
+"""JSON lines in, documents out, and back: the project's own shape, Annif's, XC's, MICoL's, FuTex's, S2ORC's."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from tagwright.data.lines import Place, json_lines, write_json_lines
-from tagwright.data.records import SHAPES, Flavour, Located, recognise, to_documents, to_record
+from tagwright.data.lines import Place, json_lines, json_objects, write_json_lines
+from tagwright.data.records import SHAPES, Flavour, Located, Record, recognise, to_documents, to_record
 from tagwright.types import Document
 
 
@@ -16,12 +16,12 @@ def read_jsonl(path: Path, flavour: Flavour | None = None) -> Iterator[Located]:
 
     Raises InputError with path and line for what is not JSON, not UTF-8, or a field of a wrong type.
     """
-    records = json_lines(path)
-    first = next(records, None)
-    if first is None:
-        return
-    shape = SHAPES[flavour] if flavour else recognise(first[1], Place(path, first[0]))
-    yield from to_documents(chain([first], records), shape, path)
+    yield from _documents(json_lines(path), path, flavour)
+
+
+def read_json(path: Path, flavour: Flavour | None = None) -> Iterator[Located]:
+    """The same of a file that may also hold one object, or one list of objects, over several lines."""
+    yield from _documents(json_objects(path), path, flavour)
 
 
 def write_jsonl(documents: Iterable[Document], path: Path | str) -> None:
@@ -30,3 +30,11 @@ def write_jsonl(documents: Iterable[Document], path: Path | str) -> None:
     Raises TagwrightError when it cannot be written.
     """
     write_json_lines(map(to_record, documents), path)
+
+
+def _documents(records: Iterator[tuple[int, Record]], path: Path, flavour: Flavour | None) -> Iterator[Located]:
+    first = next(records, None)
+    if first is None:
+        return
+    shape = SHAPES[flavour] if flavour else recognise(first[1], Place(path, first[0]))
+    yield from to_documents(chain([first], records), shape, path)

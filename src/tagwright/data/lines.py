@@ -78,19 +78,23 @@ def json_lines(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
     does, and with the line number for what is not a JSON object, is nested too deep, or gives a key twice.
     """
     for number, line in open_lines(path):
-        if not line.strip():
-            continue
-        try:
-            record = _parse(line)
-        except json.JSONDecodeError as error:
-            problem = f"is not JSON ({error.msg} at column {error.colno}); each line must hold one object"
-            raise InputError(problem, path, number) from None
-        except (ValueError, RecursionError) as error:
-            problem = "nested too deep" if isinstance(error, RecursionError) else str(error)
-            raise InputError(f"is JSON that cannot be used ({problem})", path, number) from None
-        if not isinstance(record, dict):
-            raise InputError(f'holds {shown(record)}, expected a JSON object like {{"id": ...}}', path, number)
-        yield number, record
+        if line.strip():
+            yield number, _object(_parsed(line, path, number), path, number)
+
+
+def json_objects(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a `.json` file: lines, or else one object or one list of them over the whole file.
+
+    A place in a list is a position, from 1. Raises InputError as `json_lines` does.
+    """
+    lines = open_lines(path)
+    first = next((line for _, line in lines if line.strip()), "")
+    if _is_object(first):
+        yield from json_lines(path)
+    elif first:
+        found = _parsed("\n".join([first, *(line for _, line in lines)]), path, None)
+        for number, each in enumerate(found if isinstance(found, list) else [found], 1):
+            yield number, _object(each, path, number)
 
 
 def write_json_lines(records: Iterable[Mapping[str, Any]], path: Path | str) -> None:
@@ -168,6 +172,33 @@ def shown(value: object, limit: int = 60) -> str:
     except RecursionError:
         text = f"a {type(value).__name__} nested too deep"
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _parsed(text: str, path: Path | str, number: int | None) -> object:
+    """The value of a line, or of a whole file where there is no number. Raises InputError."""
+    try:
+        return _parse(text)
+    except json.JSONDecodeError as error:
+        if number is None:
+            raise InputError(f"is not JSON ({error.msg} at column {error.colno})", path, error.lineno) from None
+        problem = f"is not JSON ({error.msg} at column {error.colno}); each line must hold one object"
+        raise InputError(problem, path, number) from None
+    except (ValueError, RecursionError) as error:
+        problem = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise InputError(f"is JSON that cannot be used ({problem})", path, number) from None
+
+
+def _object(record: object, path: Path | str, number: int) -> dict[str, Any]:
+    if not isinstance(record, dict):
+        raise InputError(f'holds {shown(record)}, expected a JSON object like {{"id": ...}}', path, number)
+    return record
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(_parse(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _parse(line: str) -> object:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
-from typing import TypeAlias
 
 from tagwright.data.lines import open_lines, shown
 from tagwright.data.records import Located
+from tagwright.data.sections import Block, to_document
 from tagwright.data.text import clean
-from tagwright.types import Document, InputError, Section
+from tagwright.types import Document, InputError
 
 _MARKDOWN = frozenset({".md", ".markdown"})
 SUFFIXES = _MARKDOWN | {".txt"}
 LONGEST_TITLE = 250
 "Characters; a longer first line of a plain text is text."
-
-_Block: TypeAlias = tuple[int, str]
-"A heading with its depth (# is 1), or a paragraph with depth 0."
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
@@ -30,31 +25,17 @@ _LISTED = re.compile(r"\s*(?:[-*+>|]|\d+[.)])")
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(?=[\w-]+[ \t]*:)(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
-def read_folder(folder: Path) -> Iterator[tuple[Path, Iterator[Located]]]:
-    """Every text and Markdown file in a folder and the folders below, hidden ones left out; ids are relative paths.
-
-    Raises InputError when there is none.
-    """
-    paths = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES and path.is_file()]
-    named = {path: path.relative_to(folder) for path in paths}
-    visible = {path: name for path, name in named.items() if not any(part.startswith(".") for part in name.parts)}
-    if not visible:
-        raise InputError("holds no .txt or .md files; give files of other kinds by name", folder)
-    for path, name in visible.items():
-        yield path, _renamed(read_text(path), _id(name))
-
-
 def read_text(path: Path) -> Iterator[Located]:
-    """A file is one document; its id is the path. Markdown has sections, see `parse_markdown`.
+    """A file is one document, without id. Markdown has sections, see `parse_markdown`.
 
     A plain text may have labels in a file of the same name: URIs in a `.tsv`, or else names in a `.key`, one a line,
     which `Vocabulary.resolve` understands. Raises InputError with path and line.
     """
     text = clean("\n".join(line for _, line in open_lines(path)).replace("\r", "\n"))
     if path.suffix.lower() in _MARKDOWN:
-        yield 0, replace(parse_markdown(text), id=_id(path))
+        yield 0, parse_markdown(text)
     else:
-        yield 0, replace(parse_text(text), id=_id(path), labels=tuple(dict.fromkeys(_labels(path))))
+        yield 0, replace(parse_text(text), labels=tuple(dict.fromkeys(_labels(path))))
 
 
 def parse_text(text: str) -> Document:
@@ -70,7 +51,7 @@ def parse_text(text: str) -> Document:
 
 
 def parse_markdown(text: str) -> Document:
-    r"""Headings, `#` or underlined, begin sections; what stands before the first is the abstract.
+    r"""Headings, `#` or underlined, begin sections; what stands before the first is the abstract (`to_document`).
 
     Title: `title:` in YAML front matter; or the first heading if it is on top or of the first level; or the first
     line. The level of a section counts the headings above it, so from `#` to `###` is one level. Lines inside fenced
@@ -87,19 +68,7 @@ def parse_markdown(text: str) -> Document:
     title = _front_title(front[1] if front else "")
     if not title or blocks[:1] == [(1, title)]:
         title = _take_title(blocks)
-    lead = next((position for position, (depth, _) in enumerate(blocks) if depth), len(blocks))
-    abstract = "\n\n".join(paragraph for _, paragraph in blocks[:lead])
-    return Document("", title=title, abstract=abstract.strip(), sections=tuple(_sections(blocks[lead:])))
-
-
-def _renamed(documents: Iterable[Located], name: str) -> Iterator[Located]:
-    for line, document in documents:
-        yield line, replace(document, id=name)
-
-
-def _id(path: Path) -> str:
-    """The path with `/` on every system, and with U+FFFD for bytes in it that are not UTF-8."""
-    return clean(os.fsencode(path.as_posix()).decode("utf-8", "replace"))
+    return to_document(title, blocks)
 
 
 def _labels(path: Path) -> Iterator[str]:
@@ -121,7 +90,7 @@ def _subjects(path: Path) -> Iterator[str]:
             yield uri.strip()[1:-1].strip() or name.partition("\t")[0].strip()
 
 
-def _blocks(lines: Iterable[str]) -> Iterator[_Block]:
+def _blocks(lines: Iterable[str]) -> Iterator[Block]:
     paragraph: list[str] = []
     fence = ""
     for line in lines:
@@ -143,7 +112,7 @@ def _blocks(lines: Iterable[str]) -> Iterator[_Block]:
     yield from _paragraph(paragraph)
 
 
-def _paragraph(lines: list[str]) -> Iterator[_Block]:
+def _paragraph(lines: list[str]) -> Iterator[Block]:
     """The paragraph that these lines make, if there are any; leaves the list empty."""
     if lines:
         yield 0, "\n".join(lines).strip()
@@ -162,7 +131,7 @@ def _front_title(matter: str) -> str:
     return title[1:-1].strip() if len(title) > 1 and title[0] == title[-1] and title[0] in "'\"" else title
 
 
-def _take_title(blocks: list[_Block]) -> str:
+def _take_title(blocks: list[Block]) -> str:
     """Take the title out of the blocks: the first heading, or else the first line."""
     first = next((position for position, (depth, _) in enumerate(blocks) if depth), None)
     if first is not None and (first == 0 or blocks[first][0] == 1):
@@ -173,14 +142,3 @@ def _take_title(blocks: list[_Block]) -> str:
     if rest:
         blocks.insert(0, (0, rest))
     return title.strip()
-
-
-def _sections(blocks: Sequence[_Block]) -> Iterator[Section]:
-    above: list[int] = []
-    headings = [position for position, (depth, _) in enumerate(blocks) if depth]
-    for start, end in pairwise([*headings, len(blocks)]):
-        depth, heading = blocks[start]
-        while above and above[-1] >= depth:
-            above.pop()
-        above.append(depth)
-        yield Section(heading, len(above), tuple(paragraph for _, paragraph in blocks[start + 1 : end]))

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 import glob
+import logging
 import os
+import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Literal, TypeAlias
+from typing import IO, Literal, NamedTuple, TypeAlias
 
-from tagwright.data.jsonl import read_jsonl
+from tagwright.data.docx import read_docx
+from tagwright.data.html import read_html
+from tagwright.data.jats import read_jats
+from tagwright.data.jsonl import read_json, read_jsonl
 from tagwright.data.lines import open_bytes, open_lines
-from tagwright.data.prose import SUFFIXES, read_folder, read_text
+from tagwright.data.pdf import read_pdf
+from tagwright.data.prose import SUFFIXES, read_text
 from tagwright.data.records import Located
 from tagwright.data.tables import read_arrow, read_csv, read_parquet, read_tsv
+from tagwright.data.tei import read_tei
+from tagwright.data.text import clean
 from tagwright.types import ConfigError, InputError
 
-Format: TypeAlias = Literal["jsonl", "annif", "xc", "micol", "futex", "tsv", "csv", "parquet", "arrow", "text"]
+_log = logging.getLogger(__name__)
+
+Format: TypeAlias = Literal[
+    "jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet", "arrow",
+    "text", "jats", "tei", "html", "docx", "pdf",
+]  # fmt: skip
 Reader: TypeAlias = Callable[[Path], Iterator[Located]]
 
 READERS: Mapping[Format, Reader] = {
@@ -28,60 +42,91 @@ READERS: Mapping[Format, Reader] = {
     "xc": partial(read_jsonl, flavour="xc"),
     "micol": partial(read_jsonl, flavour="micol"),
     "futex": partial(read_jsonl, flavour="futex"),
+    "s2orc": partial(read_json, flavour="s2orc"),
+    "json": read_json,
     "tsv": read_tsv,
     "csv": read_csv,
     "parquet": read_parquet,
     "arrow": read_arrow,
     "text": read_text,
+    "jats": read_jats,
+    "tei": read_tei,
+    "html": read_html,
+    "docx": read_docx,
+    "pdf": read_pdf,
 }
-"Format -> reader. The five kinds of JSON lines are told apart by `jsonl` itself; naming one skips the guess."
+"Format -> reader. The kinds of JSON lines are told apart by `jsonl` itself; naming one skips the guess."
+
+PAPERS: frozenset[Format] = frozenset({"text", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
+"Formats where a file is one document, or few: among many files one that is damaged is reported, and the rest read."
 
 _SUFFIXES: Mapping[str, Format] = {
-    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv",
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
+    ".nxml": "jats", ".tei": "tei", ".html": "html", ".htm": "html", ".xhtml": "html", ".docx": "docx", ".pdf": "pdf",
     **dict.fromkeys(SUFFIXES, "text"),
 }  # fmt: skip
-_SIGNS: Mapping[bytes, Format] = {b"PAR1": "parquet", b"ARROW1": "arrow", b"{": "jsonl"}
+_EMPTY = "is empty, expected documents"
+_IN_FOLDERS = frozenset({".xml", *(suffix for suffix, format_ in _SUFFIXES.items() if format_ in PAPERS)})
+_SIGNS: Mapping[bytes, Format] = {
+    b"PAR1": "parquet", b"ARROW1": "arrow", b"{": "jsonl", b"%PDF-": "pdf", b"PK\x03\x04": "docx",
+}  # fmt: skip
+_ROOTS: Mapping[bytes, Format] = {b"article": "jats", b"TEI": "tei", b"html": "html"}
+_ROOT = re.compile(rb"<(?:!DOCTYPE\s+|\w+:)?(article|TEI|html)(?=[\s/>])", re.IGNORECASE)
 
 
 def open_sources(*sources: str | Path, format: Format | None = None) -> Iterator[tuple[str, Iterator[Located]]]:  # noqa: A002
     """Each file behind the sources, with its documents and their lines.
 
-    A source is a file, a folder of text and Markdown files, a glob, or `-` for JSON lines on standard input. Raises
-    InputError for a source that is not there or holds no documents, ConfigError for a format there is not.
+    A source is a file, a folder of `PAPERS`, a glob, or `-` for JSON lines on standard input. A document without id
+    has the path of its file as id, within a folder the path from there. Of several files, those of `PAPERS` that cannot
+    be read are logged, and the others read. Raises InputError for a source that is not there or holds no documents,
+    for any other file that cannot be read, and when none could; ConfigError for a format there is not.
     """
     if format is not None and format not in READERS:
         raise ConfigError(f"there is no format {format!r} of documents; there are {', '.join(READERS)}")
     if not sources:
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
-    for source in sources:
-        if str(source) == "-":
+    files = [file for source in sources for file in _files(str(source), format)]
+    damaged: list[InputError] = []
+    for file in files:
+        if str(file.path) == "-":
             yield from _spooled(sys.stdin.buffer, "standard input", format)
-            continue
-        for path in _paths(str(source)):
-            if path.is_dir():
-                yield from ((str(file), documents) for file, documents in read_folder(path))
-            elif path.is_file():
-                yield str(path), _not_empty(READERS[format or guess_format(path)](path), path)
-            else:  # a pipe can be read only once, a guess would use it up
-                with open_bytes(path) as pipe:
-                    yield from _spooled(pipe, str(path), format)
+        elif file.path.is_file():
+            documents = _read(file)
+            yield str(file.path), _sparing(documents, damaged) if len(files) > 1 and _is_paper(file) else documents
+        else:  # a pipe can be read only once, a guess would use it up
+            with open_bytes(file.path) as pipe:
+                yield from _spooled(pipe, str(file.path), format)
+    if damaged and len(damaged) == len(files):
+        raise damaged[0]
+    if damaged:
+        _log.warning("%d of %d files could not be read", len(damaged), len(files))
 
 
 def guess_format(path: Path) -> Format:
     """The format of a file after its name, or else its first bytes. Raises InputError when neither tells."""
-    name = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    if by_name := _SUFFIXES.get(name.suffix.lower()):
+    if by_name := _SUFFIXES.get(_suffix(path)):
         return by_name
     with open_bytes(path) as file:
-        start = file.readline(1 << 16).removeprefix(b"\xef\xbb\xbf")
+        start = file.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not start:
+        raise InputError(_EMPTY, path)
     for sign, by_content in _SIGNS.items():
-        if start.lstrip().startswith(sign):
+        if start.startswith(sign):
             return by_content
-    if b"\t" in start:
+    plain = start.replace(b"\0", b"")  # XML may be UTF-16
+    if root := _ROOT.search(plain):
+        return _ROOTS[next(name for name in _ROOTS if name.lower() == root[1].lower())]
+    if b"\t" in start.partition(b"\n")[0]:
         return "tsv"
-    raise InputError(f"is in no format that can be recognised; give the format, one of {', '.join(READERS)}", path)
+    problem = (
+        "is XML of an unknown kind, expected JATS (article), TEI or html"
+        if plain.startswith(b"<?xml")
+        else (f"is in no format that can be recognised; give the format, one of {', '.join(READERS)}")
+    )
+    raise InputError(problem, path)
 
 
 def read_filter(path: Path | str) -> list[tuple[int, int]]:
@@ -90,6 +135,21 @@ def read_filter(path: Path | str) -> list[tuple[int, int]]:
     Each line holds the position of a document and the position of a label, from 0. Raises InputError with the line.
     """
     return [_pair(line, number, path) for number, line in open_lines(path) if line.strip()]
+
+
+class _File(NamedTuple):
+    """A file to be read. name: the id of a document that has none. format: None where it is to be guessed."""
+
+    path: Path
+    name: str
+    format: Format | None
+
+
+def _files(source: str, format: Format | None) -> list[_File]:  # noqa: A002
+    found = list[_File]()
+    for path in [Path(source)] if source == "-" else _paths(source):
+        found += _in_folder(path) if path.is_dir() else [_File(path, _id(path), format)]
+    return found
 
 
 def _paths(source: str) -> list[Path]:
@@ -102,10 +162,58 @@ def _paths(source: str) -> list[Path]:
     return [path for path in matches if path.is_file()] or matches
 
 
+def _in_folder(folder: Path) -> list[_File]:
+    """The papers in a folder and the folders below, hidden ones left out."""
+    paths = [path for path in sorted(folder.rglob("*")) if _suffix(path) in _IN_FOLDERS and path.is_file()]
+    named = ((path, path.relative_to(folder)) for path in paths)
+    files = [_File(path, _id(name), None) for path, name in named if not any(part[0] == "." for part in name.parts)]
+    if not files:
+        kinds = ", ".join(sorted(_IN_FOLDERS))
+        raise InputError(f"holds no files of text ({kinds}); give files of other kinds by name", folder)
+    return files
+
+
+def _suffix(path: Path) -> str:
+    """What the name ends in, gzip aside."""
+    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
+
+
+def _id(path: Path) -> str:
+    """The path with `/` on every system, and with U+FFFD for bytes in it that are not UTF-8."""
+    return clean(os.fsencode(path.as_posix()).decode("utf-8", "replace"))
+
+
+def _is_paper(file: _File) -> bool:
+    """Whether a file is to be spared among others; so is one of which nothing is known."""
+    try:
+        return (file.format or guess_format(file.path)) in PAPERS
+    except InputError:
+        return True
+
+
+def _read(file: _File) -> Iterator[Located]:
+    found = file.format or guess_format(file.path)
+    if found in PAPERS and found != "text" and not file.path.stat().st_size:
+        raise InputError(_EMPTY, file.path)
+    nameless = 0
+    for line, document in _not_empty(READERS[found](file.path), file.path):
+        nameless += not document.id
+        name = file.name if nameless == 1 else f"{file.name}#{nameless}"
+        yield line, document if document.id else replace(document, id=name)
+
+
+def _sparing(documents: Iterator[Located], damaged: list[InputError]) -> Iterator[Located]:
+    try:
+        yield from documents
+    except InputError as error:
+        _log.warning("%s", error)
+        damaged.append(error)
+
+
 def _not_empty(documents: Iterator[Located], path: Path) -> Iterator[Located]:
     first = next(documents, None)
     if first is None:
-        raise InputError("is empty, expected documents" if not path.stat().st_size else "holds no documents", path)
+        raise InputError("holds no documents" if path.stat().st_size else _EMPTY, path)
     yield first
     yield from documents
 

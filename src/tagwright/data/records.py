@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from tagwright.data.lines import Place, id_field, ids_field, shown, text_field, texts_field
+from tagwright.data.s2orc import adapt_s2orc
 from tagwright.data.text import clean
 from tagwright.types import Document, Section
 
@@ -31,7 +32,7 @@ class Shape:
     numbered: bool = False
     "A record without id has the number of its line as id."
     adapt: Callable[[Record], Record] = lambda record: record
-    "Turns what is not only named differently into the usual form; what is wrong stays, for the checks to find."
+    "Turns what is not only named differently into the usual form; what is wrong stays for the checks, or raises."
 
     @property
     def parts(self) -> frozenset[str]:
@@ -56,7 +57,10 @@ def to_documents(records: Iterable[tuple[int, Record]], shape: Shape, path: Path
 
 def to_document(record: Record, shape: Shape, place: Place) -> Document:
     """Check and clean every field. A `text` is the abstract, or where there is one, a section without heading."""
-    record = shape.adapt(record)
+    try:
+        record = shape.adapt(record)
+    except ValueError as error:
+        raise place.error(str(error)) from None
     numbered = shape.numbered and record.get(shape.id) is None
     abstract, text = text_field(record, shape.abstract, place), text_field(record, "text", place)
     sections = _sections(record, shape.sections, place)
@@ -165,7 +169,7 @@ def _adapt_micol(record: Record) -> Record:
     return {**record, "text": text.replace("_", " ")} if isinstance(text, str) else record
 
 
-Flavour: TypeAlias = Literal["jsonl", "annif", "xc", "micol", "futex"]
+Flavour: TypeAlias = Literal["jsonl", "annif", "xc", "micol", "futex", "s2orc"]
 
 SHAPES: Mapping[Flavour, Shape] = {
     "jsonl": Shape(),
@@ -173,6 +177,7 @@ SHAPES: Mapping[Flavour, Shape] = {
     "xc": Shape(id="uid", abstract="content", labels="target_ind", adapt=_adapt_xc),
     "micol": Shape(id="paper", labels="label", adapt=_adapt_micol),
     "futex": Shape(id="paper", labels="label", sections="paragraphs", numbered=True),
+    "s2orc": Shape(id="paper_id", adapt=adapt_s2orc),
 }
 
 _SIGNATURES: tuple[tuple[frozenset[str], Shape], ...] = (
@@ -180,6 +185,8 @@ _SIGNATURES: tuple[tuple[frozenset[str], Shape], ...] = (
     (frozenset({"paragraphs"}), replace(SHAPES["futex"], id="id")),
     (frozenset({"id"}), SHAPES["jsonl"]),
     (frozenset({"paper"}), SHAPES["micol"]),
+    (frozenset({"paper_id"}), SHAPES["s2orc"]),
+    (frozenset({"corpusid"}), SHAPES["s2orc"]),
     (frozenset({"uid"}), SHAPES["xc"]),
     (frozenset({"subject_uris"}), replace(SHAPES["annif"], labels="subject_uris")),
     (frozenset({"subjects"}), SHAPES["annif"]),

@@ -1,0 +1,77 @@
+"""`tagwright read`: what was understood of a file."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.app.conftest import Command
+from tests.data.printed import page, pdf
+
+TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
+PAPER = """<article><front><article-meta><article-id pub-id-type="pmid">17</article-id>
+<title-group><article-title>Bees</article-title></title-group></article-meta></front><body>
+<sec><title>Wings</title><p>Four.</p><sec><title>Left</title><p>Two.</p></sec></sec><sec><title>Legs</title></sec></body>
+<back><ref-list><ref><mixed-citation><pub-id pub-id-type="pmid">8</pub-id></mixed-citation></ref></ref-list></back>
+</article>"""
+
+
+def test_a_document_is_printed_as_json_with_its_sections_as_a_tree(run: Command) -> None:
+    Path("a.xml").write_text(PAPER)
+    outcome = run("read", "a.xml")
+    assert (outcome.code, outcome.err) == (0, "")
+    left = {"heading": "Left", "paragraphs": ["Two."], "sections": []}
+    assert json.loads(outcome.out) == {
+        "id": "17",
+        "title": "Bees",
+        "abstract": "",
+        "sections": [
+            {"heading": "Wings", "paragraphs": ["Four."], "sections": [left]},
+            {"heading": "Legs", "paragraphs": [], "sections": []},
+        ],
+        "metadata": {"reference": ["8"]},
+        "labels": [],
+    }
+
+
+def test_levels_that_are_left_out_stay_in_the_section_before(run: Command) -> None:
+    levels = [{"heading": str(level), "level": level} for level in (2, 4, 3, 1)]
+    Path("a.jsonl").write_text(json.dumps({"id": "1", "sections": levels}))
+    [two, one] = json.loads(run("read", "a.jsonl").out)["sections"]
+    assert (two["heading"], [each["heading"] for each in two["sections"]], one["heading"]) == ("2", ["4", "3"], "1")
+
+
+def test_several_documents_follow_each_other(run: Command) -> None:
+    out = run("read", "docs.jsonl").out
+    assert [json.loads("{" + part)["id"] for part in out.split("\n{")[1:]] == ["2", "3"]
+
+
+def test_what_cannot_be_read_is_said_on_stderr_and_the_rest_is_printed(desk: Path) -> None:
+    (desk / "in").mkdir()
+    (desk / "in/a.pdf").write_bytes(pdf([page(("Bees", 18, True), "They fly.")]))
+    (desk / "in/b.pdf").write_bytes(b"%PDF-1.4")
+    done = subprocess.run([*TAGWRIGHT, "read", "in"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["abstract"] == "They fly."
+    first, second = done.stderr.splitlines()
+    assert first.startswith("in/b.pdf: is no PDF file, or a damaged one (")
+    assert second == "1 of 2 files could not be read"
+
+
+def test_a_file_named_alone_that_cannot_be_read_is_an_error(run: Command) -> None:
+    Path("b.pdf").write_bytes(b"%PDF-1.4")
+    outcome = run("read", "b.pdf")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("tagwright: b.pdf: is no PDF file, or a damaged one (")
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a.docx", "a.xml", "a.tei", "a.nxml", "a.html", "a.json", "a"])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00", bytes(range(256)) * 9, b"{}", b"<a>" * 999], ids=len)
+def test_rubbish_under_any_name_is_refused_or_read_as_what_it_says(run: Command, name: str, content: bytes) -> None:
+    Path(name).write_bytes(content)
+    outcome = run("read", name)
+    assert outcome.code == 2 or name == "a.html"
+    assert outcome.err.startswith(f"tagwright: {name}") or outcome.code == 0
+    assert outcome.err.count("\n") == (outcome.code == 2)
