@@ -9,33 +9,21 @@ interrupted goes on there, and row by row can be added.
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from benchmarks import corpora, machine
+from benchmarks import corpora, rows
 
-from tagwright.data.documents import Corpus
-from tagwright.data.labels import Vocabulary
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.static import distil
-from tagwright.evaluation.metrics import labelled
-from tagwright.evaluation.scores import evaluate
-from tagwright.evaluation.significance import compare
 from tagwright.learning.pairs import sample_labels, sample_pairs
 from tagwright.methods import contrastive, maclr, rts, zeroshot
-from tagwright.store import replace_file
 from tagwright.tagging.dense import Dense, DenseOptions
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import Document, Run
 
-DEPTH = 100
 STEPS = 400
 "Batches that a row is trained on; a method of two stages has half of them for each."
 
@@ -45,67 +33,17 @@ RESULT = Path(__file__).parent / "results" / "unsupervised.json"
 
 
 @dataclass(frozen=True)
-class Task:
+class Task(rows.Task):
     """A corpus, an encoder, and the folder in which taggers and runs of the rows lie."""
 
-    name: str
     encoder: str
     steps: int
-    work: Path
-
-    @cached_property
-    def train(self) -> Corpus:
-        """The documents to learn from."""
-        return Corpus.read(corpora.FOLDER / self.name / "train.jsonl.gz")
-
-    @cached_property
-    def labels(self) -> Vocabulary:
-        """The vocabulary."""
-        return corpora.labels(self.name)
-
-    @cached_property
-    def dev(self) -> list[Document]:
-        """Those that have a label to find."""
-        return [d for d, kept in zip(self._dev, labelled(self._gold(self._dev)), strict=True) if kept]
-
-    @cached_property
-    def gold(self) -> Run:
-        """The labels of the dev documents."""
-        return self._gold(self.dev)
-
-    @property
-    def exclude_self(self) -> bool:
-        """On mdn a page is a label too."""
-        return self.name == "mdn"
-
-    def folder(self, row: str) -> Path:
-        """Where the tagger, the run and the scores of a row lie."""
-        return self.work / f"{self.encoder} {self.steps}" / self.name / row.replace("/", "-")
 
     def tagger(self, row: str) -> Tagger:
         """The tagger of a row, made if need be."""
         if not (self.folder(row) / "tagger").is_dir():
             measure(row, self)
         return Tagger.load(self.folder(row) / "tagger")
-
-    def run(self, row: str) -> Run:
-        """What the tagger of a row said of the dev documents."""
-        with np.load(self.folder(row) / "run.npz", allow_pickle=False) as file:
-            return Run(file["indptr"], file["labels"], file["scores"])
-
-    def without_self(self, documents: Sequence[Document], run: Run) -> Run:
-        """Without the label that is the document itself, where documents are labels."""
-        if not self.exclude_self:
-            return run
-        own = np.array([self.labels.index.get(document.id, -1) for document in documents])
-        return run.keep(run.labels != own[run.rows])
-
-    @cached_property
-    def _dev(self) -> list[Document]:
-        return corpora.documents(self.name, "dev")
-
-    def _gold(self, documents: Sequence[Document]) -> Run:
-        return self.without_self(documents, self.labels.gold(documents))
 
 
 Fit = Callable[[Task], Tagger]
@@ -191,42 +129,14 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     for name in options.corpora:
-        task = Task(name, options.encoder, options.steps, options.work)
+        work = options.work / f"{options.encoder} {options.steps}"
+        task = Task(name, work, options.encoder, options.steps)
         for row in options.rows:
-            if not (task.folder(row) / "row.json").is_file():
+            if not task.is_measured(row):
                 measure(row, task)
-            add(options.output, task, row)
+            heading = f"{name}, {options.encoder}"
+            rows.add(options.output, task, row, heading, {"steps": options.steps}, ROWS[row][1], TESTED)
 
 
 def measure(row: str, task: Task) -> None:
-    """Make the tagger of a row; store it, its run and its scores."""
-    start = time.perf_counter()
-    tagger = ROWS[row][0](task)
-    seconds = time.perf_counter() - start
-    run = task.without_self(task.dev, tagger.tag(task.dev, DEPTH + 1)).top(DEPTH)
-    folder = task.folder(row)
-    folder.mkdir(parents=True, exist_ok=True)
-    tagger.save(folder / "tagger")
-    np.savez(folder / "run.npz", indptr=run.indptr, labels=run.labels, scores=run.scores)
-    scores = evaluate(run, task.gold, measures=MEASURES)
-    found = {"seconds": round(seconds, 1), **scores.to_json()["measures"]}
-    (folder / "row.json").write_text(json.dumps(found), encoding="utf-8")
-    shown = " ".join(f"{name} {100 * scores.measures[name].value:5.1f}" for name in MEASURES)
-    print(f"{task.name:5} {row:34} {shown} {seconds:6.0f} s", file=sys.stderr, flush=True)
-
-
-def add(output: Path, task: Task, row: str) -> None:
-    """Write the row into the result, with its tests against the rows that are there."""
-    result = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
-    rows = result.setdefault(f"{task.name}, {task.encoder}", {"machine": machine.describe(), "steps": task.steps})
-    rows[row] = json.loads((task.folder(row) / "row.json").read_text(encoding="utf-8"))
-    others = [other for other in ROWS[row][1] if (task.folder(other) / "row.json").is_file()]
-    rows[row]["against"] = {other: tests(task, row, other) for other in others}
-    with replace_file(output) as file:
-        file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-
-
-def tests(task: Task, row: str, other: str) -> dict[str, Any]:
-    """Differences with interval and p, before and after Holm's correction."""
-    found: dict[str, Any] = compare(task.run(row), task.run(other), task.gold, measures=TESTED).to_json()["measures"]
-    return found
+    rows.measure(task, row, partial(ROWS[row][0], task), MEASURES)

@@ -115,6 +115,13 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
+class Triple(Pair):
+    """A pair and a text that should be further from the anchor than the positive: what a cross-encoder learns from."""
+
+    negative: str
+
+
+@dataclass(frozen=True, slots=True)
 class Quote:
     """A piece of a document that speaks for a label: document.text[start:end], and how much it counts."""
 

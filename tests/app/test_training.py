@@ -76,7 +76,8 @@ def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: s
     run("train", "rts", *data, "--output", str(tmp_path / "M"), "--fuse", settings=[*QUICK, f"encoder={static}"])
     fused = Tagger.load(tmp_path / "M")
     assert list(fused.stages) == ["names", "tfidf", "dense", "learnt"]
-    assert first_labels(fused.tag(UNSEEN)) == GOLD.labels.tolist()
+    right = [found == label for found, label in zip(first_labels(fused.tag(UNSEEN)), GOLD.labels.tolist(), strict=True)]
+    assert sum(right) > 0.8 * len(right)  # the plain encoder is random, and has a say
 
 
 @pytest.mark.parametrize("share", [[], ["--share-of-labels", "0.5"], ["--share-of-pairs", "0.5"]])
@@ -135,3 +136,29 @@ def test_fine_tuning_without_a_known_label_is_refused(data: list[str], static: s
     unlabelled.write_text('{"id": "1", "title": "Bees", "labels": ["nobody knows"]}\n', encoding="utf-8")
     with pytest.raises(ConfigError, match="none of the documents has a label of the vocabulary"):
         run("train", "finetune", str(unlabelled), "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F"))
+
+
+def test_depl_takes_edited_keywords_of_the_svm(data: list[str], static: str, tmp_path: Path) -> None:
+    run("train", "svm", *data, "--output", str(tmp_path / "S"))
+    printed = run("labels", "--model", str(tmp_path / "S"), "--keywords", "3").stdout
+    records = [json.loads(line) for line in printed.splitlines()]
+    assert all(len(record["keywords"]) <= 3 for record in records)
+    assert {record["id"] for record in records} <= set(LABELS.index)
+    (tmp_path / "edited.jsonl").write_text(printed, encoding="utf-8")
+    options = ["--output", str(tmp_path / "D"), "--keywords", str(tmp_path / "edited.jsonl")]
+    run("train", "depl", *data, *options, settings=[f"encoder={static}", "epochs=2", "batch=8"])
+    assert len(Tagger.load(tmp_path / "D").tag(UNSEEN)) == len(UNSEEN)
+
+
+def test_neighbours_that_share_a_label_explain_it(tmp_path: Path) -> None:
+    rows = [
+        {"id": str(i), "title": "Honey bees", "abstract": "Bees fly.", "metadata": {"author": ["Ada"]}}
+        for i in range(3)
+    ]
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "labels.csv").write_text("id,name\nbee,Bees\nbank,Banks\n")
+    docs = [str(tmp_path / "docs.jsonl"), "--labels", str(tmp_path / "labels.csv"), "-k", "1", "--explain"]
+    shown = run("suggest", *docs, "--path", "P-A-P", settings=["stages=['names']", "weights=[1.0]"]).stdout
+    assert "P-A-P 2 of 2 neighbours: 1, 2" in shown
+    with pytest.raises(ConfigError, match="add --explain"):
+        run("suggest", *docs[:-1], "--path", "P-A-P", settings=["stages=['names']", "weights=[1.0]"])

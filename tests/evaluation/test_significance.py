@@ -12,7 +12,7 @@ from scipy.stats import binomtest, ttest_rel
 
 from tagwright.evaluation.metrics import Contingency, Doubles, macro_f1
 from tagwright.evaluation.resampling import MacroF1, Ratios
-from tagwright.evaluation.significance import compare, holm, mcnemar, paired_t, randomisation, z_test
+from tagwright.evaluation.significance import compare, holm, mcnemar, micro_sign, paired_t, randomisation, z_test
 from tagwright.types import InputError, Run
 
 RANDOM = np.random.default_rng(11)
@@ -121,9 +121,10 @@ def test_a_clear_difference_is_found_by_every_test() -> None:
     found = compare(GOOD, POOR, GOLD, train=TRAIN, samples=100, permutations=999).measures
     assert (found["P@1"].a, found["P@1"].b, found["P@1"].difference.value) == (1, 0.5, 0.5)
     assert 0.35 < found["P@1"].difference.low < 0.5 < found["P@1"].difference.high < 0.65
-    assert set(found["P@1"].p) == {"randomisation", "t", "mcnemar"}
+    assert set(found["P@1"].p) == {"randomisation", "t", "mcnemar", "sign"}
     assert set(found["R@10"].p) == {"randomisation", "t"}
-    assert set(found["PSP@1"].p) == set(found["macro-F1@5"].p) == {"randomisation"}
+    assert set(found["PSP@1"].p) == {"randomisation", "sign"}
+    assert set(found["macro-F1@5"].p) == {"randomisation", "macro-t"}
     assert found["P@1"].p["mcnemar"] == pytest.approx(2 * 0.5**30)
     assert found["P@1"].p["randomisation"] == pytest.approx(1 / 1000)
     assert found["PSP@1"].adjusted["randomisation"] < 0.05
@@ -152,3 +153,26 @@ def test_json_holds_plain_numbers() -> None:
 def test_documents_without_gold_labels_are_refused() -> None:
     with pytest.raises(InputError, match="has no gold labels"):
         compare(GOOD, POOR, Run.from_rows([[]] * 60))
+
+
+def test_the_sign_test_counts_every_decision_in_which_the_runs_differ() -> None:
+    gold = Run.from_rows([{0, 1}, {2}, {3}])
+    a, b = Run.from_rows([[0, 5], [2, 6], [7, 8]]), Run.from_rows([[1, 5], [6, 7], [3, 9]])
+    # a is right about 0, b about 1; a about 2, and about leaving out 7; b about 3, and about leaving out 7 and 8, and a
+    # about leaving out 9: a has 0, 2, -7, -9, b has 1, 3, -7, -8.
+    assert micro_sign(a, b, gold, 2) == micro_sign(b, a, gold, 2) == pytest.approx(binomtest(4, 8).pvalue)
+    clear = Run.from_rows([{0: 2.0, 1: 1.0}, {2: 2.0, 6: 1.0}, {3: 2.0, 9: 1.0}])
+    # Against b it is right about 0, 2, and about leaving out 5 and 7, and never wrong where they differ.
+    assert micro_sign(clear, b, gold, 2) == pytest.approx(binomtest(4, 4).pvalue)
+    assert micro_sign(a, a, gold, 2) == 1.0
+
+
+def test_macro_f1_is_tested_over_labels_and_precision_by_decisions() -> None:
+    gold = Run.from_rows([[0], [1], [2], [3]] * 3)
+    a, b = gold, Run.from_rows([[0], [1], [4], [4]] * 3)
+    found = compare(a, b, gold, measures=["macro-F1@1", "P@1", "nDCG@3"], samples=10, permutations=10).measures
+    # F1 of the four labels: 1, 1, 1, 1 against 1, 1, 0, 0.
+    assert found["macro-F1@1"].p["macro-t"] == pytest.approx(ttest_rel([1, 1, 1, 1], [1, 1, 0, 0]).pvalue)
+    assert found["P@1"].p["sign"] == pytest.approx(binomtest(12, 12).pvalue)
+    assert "sign" not in found["nDCG@3"].p
+    assert "macro-t" not in found["P@1"].p

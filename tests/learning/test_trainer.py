@@ -21,7 +21,7 @@ from tests.tiny import tiny_encoder
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.static import distil
 from tagwright.learning.checkpoints import NAME, discard
-from tagwright.learning.objectives import Contrastive
+from tagwright.learning.objectives import Contrastive, Text
 from tagwright.learning.trainer import rate_at, train
 from tagwright.learning.training import Training
 from tagwright.types import ConfigError, Pair, TagwrightError
@@ -73,7 +73,7 @@ class StoppingAt(Redrawing):
         super().__init__(plain_loss)
         self.last = step
 
-    def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[str]]:
+    def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[Text]]:
         if step == self.last:
             raise Stop
         return super().views(batch, step)

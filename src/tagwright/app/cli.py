@@ -40,9 +40,16 @@ class Method(str, Enum):
 
     rts = "rts"
     maclr = "maclr"
+    micol = "micol"
+    futex = "futex"
     ict = "ict"
     simcse = "simcse"
     finetune = "finetune"
+    svm = "svm"
+    classifier = "classifier"
+    de_ret = "de-ret"
+    depl = "depl"
+    depl_cls = "depl+cls"
 
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.", show_default=False)]
@@ -75,6 +82,10 @@ def suggest(
     k: Annotated[int, typer.Option("-k", min=1, help="Labels per document.")] = 10,
     output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.text,
     explain: Annotated[bool, typer.Option(help="Say what in the document speaks for each label.")] = False,
+    path: Annotated[
+        list[str],
+        typer.Option(help="A meta-path, such as P->P<-P: explain by neighbours that share the label.", metavar="EXPR"),
+    ] = [],  # noqa: B006
     exclude_self: ExcludeSelf = False,
     settings: Settings = [],  # noqa: B006  (typer copies it)
     quiet: Quiet = False,
@@ -85,7 +96,7 @@ def suggest(
 
     with silence(quiet):
         tagger = jobs.tagger(model, labels, language, settings)
-        suggestions = jobs.suggest(tagger, docs, k, exclude_self=exclude_self, explain=explain)
+        suggestions = jobs.suggest(tagger, docs, k, exclude_self=exclude_self, explain=explain, paths=path)
         for line in show.suggestions(suggestions, tagger.vocabulary, output.value):
             print(line)
 
@@ -190,12 +201,20 @@ def train(
         Optional[float],  # noqa: UP045
         typer.Option(help="finetune: learn from this share of the documents' labels.", show_default=False),
     ] = None,
+    keywords: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="depl: keywords of the labels, as `tagwright labels` prints them.", show_default=False),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Learn from documents without labels: rts, maclr, ict, simcse; or from few labels: finetune."""
+    """Learn from documents.
+
+    Without labels: rts, maclr, ict, simcse; micol with metadata; futex with full texts. From few labels: finetune.
+    From many: svm, classifier, de-ret, depl, depl+cls.
+    """
     from tagwright.app import training
 
-    job = training.Job(docs, labels, language, output, config, settings, resume, quiet)
+    job = training.Job(docs, labels, language, output, config, settings, resume, quiet, keywords)
     if method is Method.finetune:
         training.finetune(job, training.Few(model, share_of_labels, share_of_pairs), fuse=fuse)
     else:
@@ -253,6 +272,22 @@ def graph(
             show.neighbours(jobs.neighbours(docs, path[0]))
         else:
             show.coverages(jobs.coverages(docs, path), as_json=as_json)
+
+
+@app.command("labels")
+def labels_(
+    model: Annotated[Path, typer.Option(help="A saved tagger.", show_default=False)],
+    keywords: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(
+            min=1, help="Print so many keywords of each label, of a tagger of `train svm`.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Print the labels of a saved tagger as JSON lines, or their keywords, to be edited for `train depl`."""
+    from tagwright.app import jobs, show
+
+    show.records(jobs.labels(model, keywords))
 
 
 @app.command()

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tagwright.app.options import configure
+from tagwright.data.descriptions import keyword_records
 from tagwright.data.documents import Corpus
 from tagwright.data.graph import Coverage, Graph
 from tagwright.data.labels import Vocabulary
 from tagwright.data.metapath import possible
+from tagwright.data.neighbours import Neighbours
 from tagwright.evaluation.metrics import is_gold, label_counts, labelled
 from tagwright.evaluation.report import write_per_label
 from tagwright.evaluation.scores import Scores, per_label
 from tagwright.evaluation.scores import evaluate as score
 from tagwright.evaluation.significance import Comparison
 from tagwright.evaluation.significance import compare as test
-from tagwright.methods import zeroshot
+from tagwright.methods import depl, zeroshot
 from tagwright.progress import bar
 from tagwright.store import read_manifest
+from tagwright.tagging.neighbours import sharing
 from tagwright.tagging.tagger import Evidence, Tagger, batches
 from tagwright.types import ConfigError, Document, InputError, Longs, Run
 
@@ -36,12 +40,23 @@ CEILINGS = (10, 50, 100, 500)
 
 
 @dataclass(frozen=True, slots=True)
+class Shared:
+    """How many of a document's neighbours over a meta-path are suggested the same label, and ids of the first few."""
+
+    path: str
+    neighbours: int
+    sharing: int
+    documents: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Suggestion:
-    """One suggested label for a document, with what the stages say for it when that was asked for."""
+    """One suggested label for a document, with what speaks for it when that was asked for: stages, neighbours."""
 
     label: int
     score: float
     evidence: tuple[Evidence, ...] = ()
+    neighbours: tuple[Shared, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +108,40 @@ def tagger(model: Path | None, labels: Path | None, language: str, settings: Seq
 
 
 def suggest(
-    tagger: Tagger, docs: Sequence[str], k: int, *, exclude_self: bool, explain: bool
+    tagger: Tagger, docs: Sequence[str], k: int, *, exclude_self: bool, explain: bool, paths: Sequence[str] = ()
 ) -> Iterator[tuple[Document, list[Suggestion]]]:
-    """Each document with its k best labels, read, tagged and passed on batch by batch."""
-    for batch in batches(Corpus.read(*docs)):
-        own = _own(batch, tagger.vocabulary, exclude_self)
-        run = _without(tagger.tag(batch, k + exclude_self), own).top(k)
+    """Each document with its k best labels, read, tagged and passed on batch by batch.
+
+    paths: meta-paths whose neighbours are part of the explanation; then all documents are tagged before the first is
+    passed on, and a neighbour is named by its id.
+    """
+    if paths and not explain:
+        raise ConfigError("--path says which neighbours explain a label; add --explain")
+    corpus = Corpus.read(*docs)
+    graph = Graph.of(corpus) if paths else None
+    joined = [graph.follow(path) for path in paths] if graph else []
+    whole = _best(tagger, corpus, k, exclude_self) if joined else None
+    place = 0
+    for batch in batches(corpus):
+        run = whole.take(range(place, place + len(batch))) if whole else _best(tagger, batch, k, exclude_self)
         for row, document in enumerate(batch):
             labels, scores = (part.tolist() for part in run[row])
             evidence = tagger.explain(document, labels) if explain else [()] * len(labels)
-            yield document, [Suggestion(*each) for each in zip(labels, scores, evidence, strict=True)]
+            shared = [_shared(corpus, joined, whole, place + row, label) if whole else () for label in labels]
+            yield document, [Suggestion(*each) for each in zip(labels, scores, evidence, shared, strict=True)]
+        place += len(batch)
+
+
+def _shared(corpus: Corpus, paths: Sequence[Neighbours], run: Run, document: int, label: int) -> tuple[Shared, ...]:
+    return tuple(
+        Shared(each.path, each.neighbours, each.sharing, tuple(corpus[near].id for near in each.documents))
+        for each in sharing(paths, run, document, label)
+    )
+
+
+def _best(tagger: Tagger, documents: Sequence[Document], k: int, exclude_self: bool) -> Run:
+    own = _own(documents, tagger.vocabulary, exclude_self)
+    return _without(tagger.tag(documents, k + exclude_self), own).top(k)
 
 
 def task(
@@ -189,6 +228,14 @@ def ceilings(tagger: Tagger, task: Task) -> Ceilings:
         stages={name: _ceiling(run, task.gold) for name, run in runs.items()},
         missed={int(label): int(missed[label]) for label in order},
     )
+
+
+def labels(model: Path, keywords: int | None) -> Iterable[Mapping[str, Any]]:
+    """The labels of a saved tagger as records, or the keywords by which its linear classifier knows them."""
+    tagger = Tagger.load(model)
+    if keywords is None:
+        return map(asdict, tagger.vocabulary)
+    return keyword_records(tagger.vocabulary, depl.keywords_of(tagger, keywords))
 
 
 def coverages(docs: Sequence[str], paths: Sequence[str]) -> list[Coverage]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tagwright.app.description import Description, many
-from tagwright.app.jobs import Ceiling, Ceilings, Suggestion
+from tagwright.app.jobs import Ceiling, Ceilings, Shared, Suggestion
 from tagwright.data.graph import Coverage
 from tagwright.data.labels import Vocabulary
 from tagwright.data.records import to_record
@@ -41,8 +41,20 @@ def as_text(document: Document, suggested: list[Suggestion], vocabulary: Vocabul
         label = vocabulary[each.label]
         yield f"  {each.score:6.3f}  {label.name}  [{label.id}]"
         yield from (f"          {evidence_line(evidence, document.text)}" for evidence in each.evidence)
+        yield from (f"          {neighbours_line(one)}" for one in each.neighbours)
     if not suggested:
         yield "  (no suggestion)"
+
+
+def neighbours_line(shared: Shared) -> str:
+    """What a meta-path says for a label: "P->P<-P 2 of 5 neighbours: d12, d40"."""
+    return f"{shared.path} {shared.sharing} of {many(shared.neighbours, 'neighbour')}: {', '.join(shared.documents)}"
+
+
+def records(found: Iterable[Mapping[str, Any]]) -> None:
+    """Print JSON lines."""
+    for record in found:
+        print(json.dumps(record, ensure_ascii=False))
 
 
 def scores(found: Scores, *, as_json: bool) -> None:
@@ -176,7 +188,9 @@ def _as_jsonl(document: Document, suggested: list[Suggestion], vocabulary: Vocab
         plain = {"label": vocabulary[each.label].id, "score": each.score}
         if not each.evidence:
             return plain
-        return {**plain, "name": vocabulary[each.label].name, "evidence": [reasons(one) for one in each.evidence]}
+        shared = {"neighbours": [asdict(one) for one in each.neighbours]} if each.neighbours else {}
+        evidence = [reasons(one) for one in each.evidence]
+        return {**plain, "name": vocabulary[each.label].name, "evidence": evidence, **shared}
 
     def reasons(one: Evidence) -> dict[str, Any]:
         quotes = [{**asdict(quote), "text": document.text[quote.start : quote.end]} for quote in one.quotes]

@@ -9,22 +9,31 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from tagwright.app.options import configure
+from tagwright.data.descriptions import read_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.labels import Vocabulary
 from tagwright.learning.pairs import sample_labels, sample_pairs
-from tagwright.methods import contrastive, maclr, rts, zeroshot
+from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
 from tagwright.progress import silence
 from tagwright.store import check_replaceable
 from tagwright.tagging.tagger import Tagger
 from tagwright.types import ConfigError, Run, TagwrightError
 
-METHODS: dict[str, Any] = {"rts": rts, "maclr": maclr, "ict": contrastive, "simcse": contrastive}
+METHODS: dict[str, tuple[ModuleType, str]] = {
+    "rts": (rts, ""),
+    "maclr": (maclr, ""),
+    "micol": (micol, ""),
+    "futex": (futex, ""),
+    **{name: (contrastive, f'pairs="{name}"') for name in ("ict", "simcse")},
+    **{name: (depl, f'kind="{name}"') for name in ("svm", "classifier", "de-ret", "depl", "depl+cls")},
+}
+"Name -> the module, and the setting that tells the methods of one module apart."
 
-PAIRS = ("ict", "simcse")
-"Methods that are one module; its option `pairs` tells them apart."
+FUSED = ("rts", "maclr", "ict", "simcse")
+"Methods whose tagger is an encoder and nothing else."
 
 
 @dataclass(frozen=True)
@@ -39,6 +48,7 @@ class Job:
     settings: Sequence[str]
     resume: bool
     quiet: bool
+    keywords: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -52,9 +62,12 @@ class Few:
 
 def train(method: str, job: Job, few: Few, *, fuse: bool) -> None:
     """Train a method from scratch and save its tagger. fuse: with the other stages of the zero-shot method."""
-    module = METHODS[method]
-    given = [f'pairs="{method}"'] if method in PAIRS else []
-    config = configure(module.Config, job.config, [*job.settings, *given])
+    module, setting = METHODS[method]
+    config = configure(module.Config, job.config, [*job.settings, *filter(None, [setting])])
+    if fuse and method not in FUSED:
+        raise ConfigError(f"--fuse belongs to {', '.join(FUSED)}; the tagger of {method} has other stages already")
+    if job.keywords and not method.startswith("depl"):
+        raise ConfigError(f"--keywords belongs to depl and depl+cls, which retrieve labels by them, not to {method}")
     for name, value in asdict(few).items():
         if value is not None:
             raise ConfigError(f"--{name.replace('_', '-')} belongs to finetune, which goes on with a saved tagger")
@@ -65,7 +78,8 @@ def train(method: str, job: Job, few: Few, *, fuse: bool) -> None:
         vocabulary = Vocabulary.read(job.labels, language=job.language or None)
         documents = Corpus.read(*job.docs)
         with _folder(job) as folder:
-            tagger = module.fit(documents, vocabulary, config, folder, resume=job.resume)
+            more = {"keywords": read_keywords(job.keywords)} if job.keywords else {}
+            tagger = module.fit(documents, vocabulary, config, folder, resume=job.resume, **more)
             if fuse:
                 tagger = zeroshot.joined(zeroshot.fit(vocabulary), tagger.stages["dense"])
             _save(tagger, job.output, folder)

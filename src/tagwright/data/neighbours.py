@@ -172,7 +172,11 @@ class Neighbours:
         return _longs(self._list(np.array([document % len(self)])).indices)
 
     def __iter__(self) -> Iterator[Longs]:
-        for rows in self._listed(np.arange(len(self))):
+        return self.lists(np.arange(len(self)))
+
+    def lists(self, documents: Longs) -> Iterator[Longs]:
+        """The neighbours of each of these documents, sorted."""
+        for rows in self._listed(documents):
             yield from np.split(_longs(rows.indices), rows.indptr[1:-1])
 
     def sizes(self, documents: Longs) -> Longs:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tagwright.encoders import kernels
 from tagwright.encoders.architecture import Architecture
-from tagwright.types import Floats, ModelError
+from tagwright.types import Floats, Longs, ModelError
 
 if TYPE_CHECKING:
     import tokenizers
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 BATCH_TOKENS = {"cpu": 1024, "cuda": 65_536}
 "Tokens in a batch: on a processor few, so that activations stay in the core's caches and memory is used again."
+
+
+SECOND = 1 << 32
+"Added to the id of a token of type 1, one of the second of two texts: so ids and types are one array."
 
 
 class Layer(NamedTuple):
@@ -47,6 +52,7 @@ class Bert:
 
         config = architecture.config
         self.dim, self.heads = int(config["hidden_size"]), int(config["num_attention_heads"])
+        self.width = self.dim
         self.pooling, self.max_length = architecture.pooling, architecture.max_length or 0
         self.device = kernels.best_device()
         self.dtype = kernels.best_dtype(self.device)
@@ -83,8 +89,9 @@ class Bert:
 
         self.words = tensor("embeddings.word_embeddings.weight")
         # All tokens of a single text are of type 0: positions and types are one table.
-        types = tensor("embeddings.token_type_embeddings.weight")[0]
-        self.positions = tensor("embeddings.position_embeddings.weight") + types
+        types = tensor("embeddings.token_type_embeddings.weight")
+        self.positions = tensor("embeddings.position_embeddings.weight") + types[0]
+        self.types = types - types[0]
         self.norm = norm("embeddings.LayerNorm")
         self.layers = [layer(f"encoder.layer.{i}") for i in range(config["num_hidden_layers"])]
 
@@ -116,12 +123,23 @@ class Bert:
         tokenizer = tokenizers.Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
         return cls(architecture, model.transformers_model.state_dict(), tokenizer)  # type: ignore[union-attr]
 
-    def forward(self, ids: torch.Tensor, attend: Callable[..., torch.Tensor] = kernels.attend) -> torch.Tensor:
-        """(texts, tokens) -> (texts, dim). All texts have the same number of tokens: no padding, so no mask."""
-        x = self.norm(self.words[ids] + self.positions[: ids.shape[1]])
+    def forward(
+        self,
+        ids: torch.Tensor,
+        attend: Callable[..., torch.Tensor] = kernels.attend,
+        types: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """(texts, tokens) -> (texts, dim). All texts have the same number of tokens: no padding, so no mask.
+
+        types: (texts, tokens), 0 or 1; None: all 0.
+        """
+        x = self.words[ids] + self.positions[: ids.shape[1]]
+        x = self.norm(x if types is None else x + self.types[types])
         for layer in self.layers:
             # (texts, tokens, 3 dim) -> 3 of (texts, heads, tokens, dim of a head), and back
-            q, k, v = layer.qkv(x).view(*ids.shape, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+            q, k, v = layer.qkv(x).view(*x.shape[:2], 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+            if self.pooling == "cls" and layer is self.layers[-1]:  # nothing reads its other tokens
+                x, q = x[:, :1], q[:, :, :1]
             attended = attend(q, k, v).transpose(1, 2).reshape(x.shape)
             x = layer.attention_norm(x + layer.output(attended))
             x = layer.norm(x + layer.down(layer.up(x)))
@@ -130,35 +148,55 @@ class Bert:
     def __call__(self, texts: Sequence[str], done: Callable[[int], object] = lambda _: None) -> Floats:
         """(texts, dim) vectors of any norm. done: told how many texts were encoded since the last time."""
         tokens = self.tokenize(texts)
-        vectors = np.empty((len(texts), self.dim), np.float32)
+        return self.encode([len(ids) for ids in tokens], lambda batch: [tokens[i] for i in batch], done)
+
+    def encode(
+        self, lengths: Sequence[int], ids: Callable[[list[int]], ArrayLike], done: Callable[[int], object]
+    ) -> Floats:
+        """(texts, width) vectors of texts of so many tokens. ids: those of the texts at these positions, of one length.
+
+        The ids may hold types: see SECOND.
+        """
+        vectors = np.empty((len(lengths), self.width), np.float32)
 
         def encode(batch: list[int]) -> int:
-            vectors[batch] = self._encode([tokens[i] for i in batch])
+            vectors[batch] = self._encode(np.asarray(ids(batch), np.int64))
             return len(batch)
 
         with kernels.workers(self.device) as each:
-            for encoded in each(encode, batches([len(ids) for ids in tokens], BATCH_TOKENS[self.device.type])):
+            for encoded in each(encode, batches(lengths, BATCH_TOKENS[self.device.type])):
                 done(encoded)
         return vectors
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        """The token ids of each text, at most `max_length`. Of a long text no more is read than is needed."""
-        heads = [_head(text, 8 * self.max_length) for text in texts]
-        tokens = [encoding.ids for encoding in self.tokenizer.encode_batch_fast(heads)]
-        for i, text in enumerate(texts):
-            if len(tokens[i]) < self.max_length and len(heads[i]) < len(text):  # its words are very long
-                tokens[i] = self.tokenizer.encode(text).ids
-        return tokens
+        """The token ids of each text, at most `max_length`."""
+        return tokenize(self.tokenizer, texts, self.max_length)
 
-    def _encode(self, tokens: list[list[int]]) -> Floats:
+    def _encode(self, joint: Longs) -> Floats:
         import torch
 
         with torch.inference_mode():
-            ids = torch.tensor(tokens, device=self.device)
-            vectors = self.forward(ids)
+            ids = torch.from_numpy(joint % SECOND).to(self.device)
+            types = torch.from_numpy(joint // SECOND).to(self.device) if (joint >= SECOND).any() else None
+            vectors = self.forward(ids, types=types)
             if not vectors.isfinite().all():
-                vectors = self.forward(ids, kernels.attend_any)
+                vectors = self.forward(ids, kernels.attend_any, types)
             return vectors.float().cpu().numpy()
+
+
+def tokenize(
+    tokenizer: tokenizers.Tokenizer, texts: Sequence[str], max_length: int, *, marks: bool = True
+) -> list[list[int]]:
+    """The token ids of each text. Of a long text no more is read than is needed.
+
+    tokenizer: one that cuts texts at max_length. marks: whether [CLS] and [SEP] are set around each text.
+    """
+    heads = [_head(text, 8 * max_length) for text in texts]
+    tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(heads, add_special_tokens=marks)]
+    for i, text in enumerate(texts):
+        if len(tokens[i]) < max_length and len(heads[i]) < len(text):  # its words are very long
+            tokens[i] = tokenizer.encode(text, add_special_tokens=marks).ids
+    return tokens
 
 
 def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:

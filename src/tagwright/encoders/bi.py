@@ -96,6 +96,11 @@ class BiEncoder:
         row = {text: i for i, text in enumerate(unique)}
         return unit(vectors[[row[text] for text in texts]])
 
+    def encode_raw(self, texts: Sequence[str], *, progress: str = "") -> Floats:
+        """(texts, dim) vectors of whatever length the model gives them, computed anew: for inner products."""
+        with bar(progress, len(texts)) as done:
+            return self._forward(texts, done) if texts else np.zeros((0, self.dim), np.float32)
+
     @property
     def dim(self) -> int:
         """Length of a vector."""

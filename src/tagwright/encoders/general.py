@@ -31,9 +31,11 @@ class General:
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         vectors = np.empty((len(texts), int(self.model.get_embedding_dimension() or 0)), np.float32)
         device, dtype = self.model.device, best_dtype(self.model.device)
+        # A static encoder has nothing to gain from bfloat16, and a linear layer after it something to lose.
+        halved = dtype == torch.bfloat16 and self.model.transformers_model is not None
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
-            with torch.autocast(device.type, dtype, enabled=dtype == torch.bfloat16):
+            with torch.autocast(device.type, dtype, enabled=halved):
                 encoded = self.model.encode([texts[i] for i in batch], batch_size=_BATCH, show_progress_bar=False)
             vectors[batch] = encoded
             done(len(batch))
@@ -42,6 +44,7 @@ class General:
 
 def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
     """Load from local files, safetensors only, no code of the model's own; with this pooling and max_length."""
+    from safetensors import SafetensorError
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling
     from transformers.utils import logging
@@ -51,7 +54,7 @@ def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
         model = SentenceTransformer(
             str(folder), local_files_only=True, trust_remote_code=False, model_kwargs={"use_safetensors": True}
         )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise ModelError(f"{folder}: cannot be loaded as a sentence-transformers model ({error})") from error
     if architecture.max_length is not None:
         model.max_seq_length = architecture.max_length

@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tagwright.evaluation.frequency import Bin
 from tagwright.evaluation.resampling import Estimate
 from tagwright.evaluation.scores import LabelScore, Scores
 from tagwright.evaluation.significance import Comparison, Difference
@@ -90,10 +91,16 @@ def table(rows: Rows, title: str = "") -> Table:
     return made
 
 
-def scores_page(title: str, scores: Scores, notes: Mapping[str, str] | None = None) -> str:
+def scores_page(
+    title: str,
+    scores: Scores,
+    notes: Mapping[str, str] | None = None,
+    curves: Mapping[str, Sequence[Bin]] | None = None,
+) -> str:
     """A page of HTML that needs nothing else: the measures with their intervals, drawn and as tables.
 
-    notes: what the reader should know, such as the names of the files; shown as they are.
+    notes: what the reader should know, such as the names of the files; shown as they are. curves: run -> its macro-F1
+    by rank of label frequency (`frequency.by_frequency`).
     """
     plots = [(f"All {scores.documents:,} documents", scores.measures)]
     plots += [(f"{name}: {part.documents:,} documents", part.measures) for name, part in scores.slices.items()]
@@ -104,6 +111,7 @@ def scores_page(title: str, scores: Scores, notes: Mapping[str, str] | None = No
         "<h2>Slices</h2>" if scores.slices else "",
         _html_table(slice_rows(scores)),
         *(_plot(caption, measures) for caption, measures in plots),
+        frequency_plot(curves) if curves else "",
     )
 
 
@@ -116,6 +124,33 @@ def comparison_page(title: str, comparison: Comparison, notes: Mapping[str, str]
         _html_table(comparison_rows(comparison)),
         "<p>p: randomisation test. All p are corrected over the measures (Holm); * marks p of 0.05 or less.</p>",
         _plot("A - B, in points", differences),
+    )
+
+
+def frequency_plot(curves: Mapping[str, Sequence[Bin]]) -> str:
+    """DEPL Fig. 1: macro-F1 of labels from rare to frequent, a line for each run over the same labels."""
+    top = max((each.macro_f1 for curve in curves.values() for each in curve), default=0.0) or 1.0
+    last = max((curve[-1].last for curve in curves.values() if curve), default=1) or 1
+    lines = []
+    for number, (name, curve) in enumerate(curves.items()):
+        points = " ".join(
+            f"{_LEFT + _WIDTH * (each.first + each.last) / 2 / last:.1f},{_HEIGHT * (1 - each.macro_f1 / top):.1f}"
+            for each in curve
+        )
+        colour, y = _COLOURS[number % len(_COLOURS)], 16 + 16 * number
+        lines.append(
+            f'<g><title>{escape(name)}</title><polyline points="{points}" fill="none" stroke="{colour}" '
+            f'stroke-width="2"/><text x="{_LEFT + 8}" y="{y}" fill="{colour}">{escape(name)}</text></g>'
+        )
+    caption = f"macro-F1 by rank of label frequency, rare labels to the left, {last:,} labels"
+    return (
+        f"<figure><figcaption>{escape(caption)}</figcaption>\n"
+        f'<svg viewBox="0 0 {_LEFT + _WIDTH + 60} {_HEIGHT + 20}" role="img" aria-label="{escape(caption)}" '
+        f'font-size="13">\n<g fill="currentColor"><text x="0" y="12">{_percent(top)}</text>'
+        f'<text x="0" y="{_HEIGHT}">0.0</text></g>\n'
+        f'<path d="M{_LEFT} 0V{_HEIGHT}H{_LEFT + _WIDTH}" stroke="#8a929b" fill="none"/>\n'
+        + "\n".join(lines)
+        + "\n</svg></figure>"
     )
 
 
@@ -138,7 +173,13 @@ def write_per_label(scores: Iterable[LabelScore], labels: Sequence[tuple[str, st
             writer.writerow([*labels[row.label], row.train, row.tp, row.fp, row.fn, *shares])
 
 
-_TESTS = {"randomisation": "p", "t": "p (t)", "mcnemar": "p (McNemar)"}
+_TESTS = {
+    "randomisation": "p",
+    "t": "p (t)",
+    "mcnemar": "p (McNemar)",
+    "macro-t": "p (macro t)",
+    "sign": "p (sign)",
+}
 
 
 def _percent(share: float, sign: str = "") -> str:
@@ -197,6 +238,10 @@ def _html_table(rows: Rows) -> str:
 
 _LEFT, _WIDTH, _LINE = 130, 520, 24
 "Of a plot, in SVG units: where the axis begins, how long it is, how far its rows are apart."
+
+
+_HEIGHT, _COLOURS = 260, ("#2f6fb5", "#c2571a", "#3a8f4d", "#8a4fb0", "#b03a48", "#6b7480")
+"Of a curve: how high it is, in SVG units, and the colours of the runs, which are told apart on light and dark pages."
 
 
 def _plot(caption: str, measures: Mapping[str, Estimate]) -> str:

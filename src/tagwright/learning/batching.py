@@ -70,8 +70,7 @@ class Batches:
 
     def is_held_out(self, pair: Pair) -> bool:
         """Whether the pair's group is one of the share that is held out."""
-        # Multiplying by the golden ratio spreads any groups evenly over 64 bits, be they hashes or small numbers.
-        return ((pair.group + self.seed) * 0x9E3779B97F4A7C15) % 2**64 < self.held_out * 2**64
+        return is_held_out(pair.group, self.held_out, self.seed)
 
     def _epoch(self, epoch: int) -> Iterator[list[Pair]]:
         chance = np.random.default_rng((self.seed, epoch))
@@ -82,6 +81,18 @@ class Batches:
                 whole.sort(key=lambda pair: len(pair.anchor) + len(pair.positive))
             for batch in chance.permutation(len(whole) // self.size).tolist():
                 yield whole[batch * self.size : (batch + 1) * self.size]
+
+
+def is_held_out(group: int, share: float, seed: int) -> bool:
+    """Whether a group is one of this share of all groups; another seed holds out others.
+
+    A group lies at its multiple of the golden ratio, here 0.618:
+
+    >>> is_held_out(1, 0.61, seed=0), is_held_out(1, 0.62, seed=0)
+    (False, True)
+    """
+    # Multiplying by the golden ratio spreads any groups evenly over 64 bits, be they hashes or small numbers.
+    return ((group + seed) * 0x9E3779B97F4A7C15) % 2**64 < share * 2**64
 
 
 @contextmanager

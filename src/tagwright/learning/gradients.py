@@ -54,7 +54,10 @@ class GradientCache:
     seed: int = 0
 
     def backward(self, texts: Texts, step: int, loss: Callable[[torch.Tensor], torch.Tensor]) -> float:
-        """The loss of the vectors (texts, dim) of all texts; its gradients are added to those of the weights."""
+        """The loss of the vectors (texts, dim) of all texts; its gradients are added to those of the weights.
+
+        Weights of the loss itself have the whole gradient on each process, as each computes the whole loss.
+        """
         import torch
 
         chunks = self._chunks(texts)
@@ -65,7 +68,9 @@ class GradientCache:
             parts = [self._embed(texts, rows, step) for rows in chunks]
         vectors = self._gather([part.detach() for part in parts], chunks, len(texts.tokens)).requires_grad_()
         value = loss(vectors)
-        (gradients,) = torch.autograd.grad(value, vectors)
+        torch.autograd.backward(value)
+        gradients = vectors.grad
+        assert gradients is not None
         for i, rows in enumerate(chunks):
             part = parts[i] if once else self._embed(texts, rows, step)
             torch.autograd.backward(part, gradients[torch.from_numpy(rows).to(gradients.device)])

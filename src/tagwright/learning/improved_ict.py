@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagwright.learning.clusters import Clusters, ClusterSchedule
-from tagwright.learning.objectives import Arrays, Contrastive, Encode
+from tagwright.learning.objectives import Arrays, Contrastive, Encode, Text
 from tagwright.types import Floats, Label, Longs, Pair, PairSource
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class ImprovedIct(Contrastive):
     def __post_init__(self) -> None:
         self.clusters: Clusters | None = None
 
-    def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[str]]:
+    def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[Text]]:
         """Contexts, titles; contexts once more, if dropout tells them apart; labels drawn at random."""
         contexts, titles = super().views(batch, step)
         again = [contexts] if self.labels and self.dropout else []

@@ -152,6 +152,23 @@ def dual_encoder_classifier_bce(documents: Tensor, labels: Tensor, classifiers: 
     return math.log(2) - functional.logsigmoid(signed).logsumexp(0).mean()
 
 
+def missed_ndcg(scores: Tensor, relevant: Tensor, k: int) -> Tensor:
+    """1 - nDCG@k, the mean over the documents that have a right label: to measure with, it has no gradient.
+
+    scores: (batch, labels). relevant: (batch, labels), true where the label is right.
+
+    The only right label is at rank 2: 1 - (1 / log2(3)) / 1.
+
+    >>> round(missed_ndcg(torch.tensor([[3.0, 2.0, 1.0]]), torch.tensor([[False, True, False]]), 5).item(), 4)
+    0.3691
+    """
+    found = relevant.gather(1, scores.topk(min(k, scores.shape[1]), dim=1).indices)
+    discount = 1 / torch.arange(2, 2 + found.shape[1], device=scores.device, dtype=torch.float32).log2()
+    right = relevant.sum(1)
+    ideal = discount.cumsum(0)[right.clamp(1, len(discount)) - 1]
+    return 1 - ((found * discount).sum(1) / ideal)[right > 0].mean()
+
+
 def _both_ways(loss: Callable[..., Tensor], anchors: Tensor, positives: Tensor, temperature: float) -> Tensor:
     if anchors.shape != positives.shape:
         raise ValueError(f"a symmetric loss needs one positive per anchor, got {len(positives)} for {len(anchors)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from numpy.typing import NDArray
 
@@ -16,16 +16,26 @@ if TYPE_CHECKING:
 Loss: TypeAlias = "Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]"
 "Anchors (batch, dim), positives (batch, dim) and groups (batch,) int64 in, a scalar out."
 
+Text: TypeAlias = str | tuple[str, str]
+"What the model takes: a text, or two that a cross-encoder reads together."
+
 Encode: TypeAlias = Callable[[Sequence[str]], Floats]
 "Texts in, (texts, dim) unit vectors out, as the model in training has them now."
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
+class OwnWeight(NamedTuple):
+    """A weight that is the objective's and not the model's. rate: its learning rate in those of the model."""
+
+    parameter: torch.nn.Parameter
+    rate: float = 1.0
+
+
 class Objective(Protocol):
     """What `train` asks of a method. `Contrastive` is the simplest one, and to be inherited from."""
 
-    def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[str]]:
+    def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[Text]]:
         """The texts to be encoded for a batch, in groups. The first two groups are anchors and positives.
 
         Depends on the batch and the step alone: it is called ahead of time, in another thread.
@@ -36,8 +46,16 @@ class Objective(Protocol):
         """A scalar of the vectors (texts, dim) of each group of texts, and of the groups (batch,) of the pairs."""
         ...
 
+    def held_out_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[Text], Sequence[Text]]:
+        """The texts that the loss of pairs that are not trained on is about: anchors, and what they are held to."""
+        ...
+
     def held_out_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
         """The loss of pairs that are not trained on: for the curve, and for the choice of the best weights."""
+        ...
+
+    def weights(self) -> Mapping[str, OwnWeight]:
+        """What is trained besides the model, by name: always the same parameters. They are stored in checkpoints."""
         ...
 
     def before_step(self, step: int, encode: Encode) -> bool:
@@ -62,7 +80,7 @@ class Contrastive:
 
     pair_loss: Loss
 
-    def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[str]]:  # noqa: ARG002
+    def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[Text]]:  # noqa: ARG002
         """Anchors and positives."""
         return [pair.anchor for pair in batch], [pair.positive for pair in batch]
 
@@ -71,9 +89,17 @@ class Contrastive:
         anchors, positives = views
         return self.pair_loss(anchors, positives, groups)
 
+    def held_out_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[Text], Sequence[Text]]:
+        """Anchors and positives."""
+        return [pair.anchor for pair in pairs], [pair.positive for pair in pairs]
+
     def held_out_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
         """The same loss."""
         return self.pair_loss(anchors, positives, groups)
+
+    def weights(self) -> Mapping[str, OwnWeight]:
+        """None but the model's."""
+        return {}
 
     def before_step(self, step: int, encode: Encode) -> bool:  # noqa: ARG002
         """Nothing changes."""

@@ -124,7 +124,7 @@ def rts_pairs(
     def of_documents(block: range, key: Key) -> Iterator[Pair]:
         for item, document in enumerate(documents[block.start : block.stop], block.start):
             title, text = document.title.strip(), _contents(document)
-            yield from _structural_pairs(title, text, _group(document), options, (*key, 1, item))
+            yield from _structural_pairs(title, text, group_of_document(document), options, (*key, 1, item))
 
     def of_labels(block: range, key: Key) -> Iterator[Pair]:
         for item in block:
@@ -156,7 +156,7 @@ def ict_pairs(documents: Sequence[Document], *, delete_title: bool = False, seed
             if title and delete_title:
                 context = _without(context, title)
             if title and context.strip():
-                yield Pair(context, title, _group(document))
+                yield Pair(context, title, group_of_document(document))
 
     return Source(len(documents), draw, seed).checked(
         f"none of {len(documents)} documents has both a title and text below it; ICT pairs these"
@@ -173,7 +173,7 @@ def simcse_pairs(documents: Sequence[Document], *, seed: int = 0) -> Source:
         for document in documents[block.start : block.stop]:
             text = document.text
             if text.strip():
-                yield Pair(text, text, _group(document))
+                yield Pair(text, text, group_of_document(document))
 
     return Source(len(documents), draw, seed).checked(f"none of {len(documents)} documents has any text")
 
@@ -225,6 +225,11 @@ def group_of(text: str) -> int:
     return int.from_bytes(blake2b(" ".join(text.casefold().split()).encode(), digest_size=8).digest(), "big") >> 1
 
 
+def group_of_document(document: Document) -> int:
+    """The group of what is about a document: that of its title, or of its id where it has none."""
+    return group_of(document.title.strip() or document.id)
+
+
 def _windows(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
     window: list[Pair] = []
     characters = 0
@@ -235,10 +240,6 @@ def _windows(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
             yield window
             window, characters = [], 0
     yield window
-
-
-def _group(document: Document) -> int:
-    return group_of(document.title.strip() or document.id)
 
 
 def _structural_pairs(title: str, text: str, group: int, options: RtsOptions, key: Key) -> list[Pair]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
 from tagwright.encoders import kernels
+from tagwright.encoders.bert import SECOND
+from tagwright.encoders.cross import LONGEST
+from tagwright.encoders.joint import Joiner
 from tagwright.learning.tokens import Tokens, tokenizer_of
 from tagwright.types import Longs
 
 if TYPE_CHECKING:
     import torch
-    from sentence_transformers import SentenceTransformer
+    from sentence_transformers import CrossEncoder, SentenceTransformer
 
 CHUNK_TOKENS = {"cpu": 4096, "cuda": 65_536}
 "Tokens, padding included, that are encoded together; more are no faster."
@@ -29,11 +32,15 @@ SMALL_CHUNK = 512
 class Trainable(Protocol):
     """An encoder in training."""
 
-    model: SentenceTransformer
     has_dropout: bool
 
-    def tokenize(self, texts: Sequence[str]) -> Tokens:
-        """The token ids of each text. Called from another thread than the rest."""
+    @property
+    def model(self) -> SentenceTransformer | CrossEncoder:
+        """What is trained."""
+        ...
+
+    def tokenize(self, texts: Sequence[Any]) -> Tokens:
+        """The token ids of each text, or of each two for a cross-encoder. Called from another thread than the rest."""
         ...
 
     def chunks(self, lengths: Longs) -> list[Longs]:
@@ -49,8 +56,11 @@ class Trainable(Protocol):
         ...
 
 
-def trainable(model: SentenceTransformer) -> Trainable:
-    """The model as the trainer needs it, static or transformer."""
+def trainable(model: SentenceTransformer | CrossEncoder) -> Trainable:
+    """The model as the trainer needs it: static, transformer, or a transformer that reads two texts."""
+    if type(model).__name__ == "CrossEncoder":
+        return Cross(cast("CrossEncoder", model))
+    model = cast("SentenceTransformer", model)
     return Static(model) if type(model[0]).__name__ == "StaticEmbedding" else Transformer(model)
 
 
@@ -96,13 +106,14 @@ class Transformer:
     """A transformer, its pooling and whatever follows, in bfloat16 where the hardware multiplies it."""
 
     has_dropout = True
+    output = "sentence_embedding"
 
-    def __init__(self, model: SentenceTransformer) -> None:
+    def __init__(self, model: SentenceTransformer | CrossEncoder) -> None:
         self.model = model
         self.prompt = model.prompts.get(model.default_prompt_name or "", "") or ""
         self.padding = int(model.tokenizer.pad_token_id or 0)
 
-    def tokenize(self, texts: Sequence[str]) -> Tokens:
+    def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """With special tokens, at most as many tokens as the model reads."""
         if not texts:
             return Tokens.of([])
@@ -125,11 +136,15 @@ class Transformer:
         mask = torch.arange(int(lengths.max())) < lengths[:, None]
         ids = torch.full(mask.shape, self.padding)
         ids[mask] = torch.from_numpy(tokens.take(rows).ids)
-        features = {"input_ids": ids.to(device), "attention_mask": mask.long().to(device)}
+        features = {"attention_mask": mask.long(), **self.features(ids)}
         dtype = kernels.best_dtype(device)
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-            vectors: torch.Tensor = self.model(features)["sentence_embedding"]
+            vectors: torch.Tensor = self.model({k: v.to(device) for k, v in features.items()})[self.output]
         return vectors.float()
+
+    def features(self, ids: torch.Tensor) -> dict[str, torch.Tensor]:
+        """What the model is given of the ids that `tokenize` made, padded."""
+        return {"input_ids": ids}
 
     @contextmanager
     def ready(self) -> Iterator[None]:
@@ -142,6 +157,29 @@ class Transformer:
             yield
         finally:
             inner.set_attn_implementation(before)
+
+
+class Cross(Transformer):
+    """A cross-encoder: its texts are two, its vectors are scores, (pairs, 1)."""
+
+    output = "scores"
+
+    def __init__(self, model: CrossEncoder) -> None:
+        super().__init__(model)
+        self.joiner = Joiner(model.tokenizer, int(model.max_seq_length or LONGEST))
+
+    def tokenize(self, texts: Sequence[Any]) -> Tokens:
+        """Both texts together, as `encoders.joint` does it; the ids hold types."""
+        distinct = list(dict.fromkeys(text for pair in texts for text in pair))
+        place = {text: i for i, text in enumerate(distinct)}
+        rows, columns = (np.array([place[pair[which]] for pair in texts], np.int64) for which in (0, 1))
+        joint = self.joiner(distinct, distinct, rows, columns)
+        return Tokens.of([joint[i].tolist() for i in range(len(texts))])
+
+    def features(self, ids: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Ids and types apart, as far as the model has types."""
+        parts = {"input_ids": ids % SECOND, "token_type_ids": ids // SECOND}
+        return {name: part for name, part in parts.items() if name in self.model.tokenizer.model_input_names}
 
 
 def chunks(lengths: Longs, budget: int) -> list[Longs]:

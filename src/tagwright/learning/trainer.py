@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from tagwright.learning.batching import Batches, Place, ahead
 from tagwright.learning.checkpoints import Checkpoint
 from tagwright.learning.gradients import GradientCache, Texts
 from tagwright.learning.journal import Journal, Row
-from tagwright.learning.objectives import Objective
+from tagwright.learning.objectives import Objective, OwnWeight, Text
 from tagwright.learning.trainable import Trainable, trainable
 from tagwright.learning.training import Training
 from tagwright.progress import bar, silence
@@ -27,7 +28,7 @@ from tagwright.types import Floats, Longs, Pair, PairSource, TagwrightError
 if TYPE_CHECKING:
     import torch
     from accelerate import Accelerator
-    from sentence_transformers import SentenceTransformer
+    from sentence_transformers import CrossEncoder, SentenceTransformer
 
 
 FREE_TO_CHANGE = {"log_every", "checkpoint_seconds", "tensorboard"}
@@ -44,7 +45,7 @@ class History:
 
 
 def train(
-    model: SentenceTransformer,
+    model: SentenceTransformer | CrossEncoder,
     pairs: PairSource,
     objective: Objective,
     training: Training | None = None,
@@ -119,16 +120,20 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.cache = GradientCache(self.encoder, self.accelerator, self.training.graph_tokens, self.training.seed)
-        self.weights = {name: weight for name, weight in self.encoder.model.named_parameters() if weight.requires_grad}
-        self.optimiser = _optimiser(self.weights, self.training)
+        model = self.encoder.model.named_parameters()
+        weights = {name: OwnWeight(weight) for name, weight in model if weight.requires_grad}
+        for name, own in self.objective.weights().items():
+            own.parameter.data = own.parameter.data.to(self.accelerator.device)
+            weights[f"objective/{name}"] = own
+        self.weights = {name: weight.parameter for name, weight in weights.items()}
+        self.optimiser = _optimiser(weights.values(), self.training)
         self.config = {
             **{name: value for name, value in asdict(self.training).items() if name not in FREE_TO_CHANGE},
             "steps": self.steps,
             "processes": self.accelerator.num_processes,
         }
         pairs = self.batches.held_out_pairs()
-        views = [pair.anchor for pair in pairs], [pair.positive for pair in pairs]
-        self.held_out = self._prepare(self.place, pairs, views)
+        self.held_out = self._prepare(self.place, pairs, self.objective.held_out_views(pairs))
         self.evaluate_every = max(1, self.steps // self.training.evaluations)
         self.started = time.monotonic()
 
@@ -190,7 +195,7 @@ class _Run:
         """(texts, dim) unit vectors; each process encodes its share."""
         import torch
 
-        encoder = BiEncoder.of(self.encoder.model)
+        encoder = BiEncoder.of(self.encoder.model)  # type: ignore[arg-type]  # a cross-encoder has no vectors
         vectors = torch.zeros(len(texts), encoder.dim)
         mine = slice(self.accelerator.process_index, None, self.accelerator.num_processes)
         vectors[mine] = torch.from_numpy(encoder.encode(texts[mine]))
@@ -209,7 +214,7 @@ class _Run:
         for step, (place, batch) in enumerate(self.batches(self.place), self.step):
             yield self._prepare(place, batch, self.objective.views(batch, step))
 
-    def _prepare(self, place: Place, pairs: Sequence[Pair], views: Sequence[Sequence[str]]) -> _Step:
+    def _prepare(self, place: Place, pairs: Sequence[Pair], views: Sequence[Sequence[Text]]) -> _Step:
         dropout = np.full(sum(map(len, views)), self.training.dropout == "all")
         if self.training.dropout == "same":
             dropout[: 2 * len(pairs)] = [pair.anchor == pair.positive for pair in pairs] * 2
@@ -222,7 +227,7 @@ class _Run:
 
         rate = self.training.learning_rate * rate_at(self.step, self.steps, self.training.warmup)
         for group in self.optimiser.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["rate"]
         groups = _tensor(step.groups).to(self.accelerator.device)
         loss = self.cache.backward(
             step.texts, self.step, lambda vectors: self.objective.loss(torch.split(vectors, step.views), groups)
@@ -268,13 +273,22 @@ class _Step:
     texts: Texts
 
 
-def _optimiser(weights: Mapping[str, torch.nn.Parameter], training: Training) -> torch.optim.AdamW:
+def _optimiser(weights: Iterable[OwnWeight], training: Training) -> torch.optim.AdamW:
     """AdamW (Loshchilov and Hutter, 2019) without decay of biases and of the weights of norms, which are vectors."""
     import torch
 
-    decayed, spared = ([w for w in weights.values() if (w.ndim > 1) is matrix] for matrix in (True, False))
-    groups = [{"params": decayed, "weight_decay": training.weight_decay}, {"params": spared, "weight_decay": 0.0}]
-    return torch.optim.AdamW([group for group in groups if group["params"]], lr=training.learning_rate, fused=True)
+    def kind(weight: OwnWeight) -> tuple[bool, float]:
+        return weight.parameter.ndim < 2, weight.rate
+
+    groups = [
+        {
+            "params": [weight.parameter for weight in group],
+            "weight_decay": 0.0 if spared else training.weight_decay,
+            "rate": rate,
+        }
+        for (spared, rate), group in groupby(sorted(weights, key=kind), kind)
+    ]
+    return torch.optim.AdamW(groups, lr=training.learning_rate, fused=True)
 
 
 def _copy(source: Mapping[str, torch.Tensor], target: Mapping[str, torch.Tensor]) -> None:

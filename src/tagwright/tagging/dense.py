@@ -55,6 +55,9 @@ class DenseOptions:
     """Encode the preferred name, all names, names and description ("text"), or the mean of the name's vector and the
     text's ("both"): a name alone says too little, and in a long text the name drowns."""
 
+    scope: Literal["head", "text"] = "text"
+    "Read the title and abstract of a document, or all of it; where there is no abstract, all of it."
+
     storage: Storage = "float16"
     "How label vectors are kept: float16 halves float32 and agrees to 4 digits, int8 halves it again, to 2 digits."
 
@@ -66,6 +69,8 @@ class DenseOptions:
             raise ConfigError(f"k is {self.k}, expected at least 1")
         if self.label_text not in (known := get_args(LabelText)):
             raise ConfigError(f"label_text is {self.label_text!r}, expected one of {', '.join(known)}")
+        if self.scope not in ("head", "text"):
+            raise ConfigError(f'scope is {self.scope!r}, expected "head" or "text"')
         if self.storage not in ("float32", "float16", "int8"):
             raise ConfigError(f'storage is {self.storage!r}, expected "float32", "float16" or "int8"')
         if self.index not in ("auto", "exact", "hnsw", "ivf"):
@@ -96,12 +101,15 @@ class Dense:
 
     def __call__(self, documents: Sequence[Document]) -> Run:
         """The k nearest labels of each document, scored by cosine; none for a document without text."""
-        queries, written = self._encode(documents), np.array([bool(d.text.strip()) for d in documents], np.bool_)
-        if self.index:
-            run = self.index.nearest(self.vectors, queries, self.options.k)
-        else:
-            run = self.vectors.nearest(queries, self.options.k)
+        written = np.array([bool(document.text.strip()) for document in documents], np.bool_)
+        run = self.nearest(self._encode(documents))
         return run.keep(written[run.rows])
+
+    def nearest(self, queries: Floats) -> Run:
+        """The k labels of largest cosine to each query (queries, dim)."""
+        if self.index:
+            return self.index.nearest(self.vectors, queries, self.options.k)
+        return self.vectors.nearest(queries, self.options.k)
 
     def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
         """(suggestions,) the cosine of each document and its candidates, exact whatever the index."""
@@ -170,7 +178,8 @@ class Dense:
         return cls(labels, encoder, options, vectors, index and Index.load(folder, *index, shape))
 
     def _encode(self, documents: Sequence[Document]) -> Floats:
-        return self.encoder.encode([document.text for document in documents])
+        head = self.options.scope == "head"
+        return self.encoder.encode([d.head if head and d.abstract else d.text for d in documents])
 
     def _views(self, labels: Sequence[Label]) -> list[tuple[str, ...]]:
         """The texts of each label whose vectors are averaged, the same number for all."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import copy
 import os
-from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.data.bags import Matrix, count_words, smooth_idf
 from tagwright.data.text import word_spans, words
 from tagwright.store import read_manifest, write_manifest
 from tagwright.types import (
@@ -28,9 +28,6 @@ from tagwright.types import (
     Quote,
     Run,
 )
-
-Matrix: TypeAlias = Any
-"A scipy.sparse.csr_matrix; scipy has no types and is imported where it is needed."
 
 CELLS = 1 << 24
 "The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."
@@ -117,7 +114,7 @@ class Lexical:
         def number(word: str) -> int:
             return terms.setdefault(term, len(terms)) if (term := stem(word)) else -1
 
-        counts = _count((label.text for label in labels), lru_cache(WORDS)(number))
+        counts = count_words((label.text for label in labels), lru_cache(WORDS)(number))
         self._number = lru_cache(WORDS)(lambda word: terms.get(stem(word), -1))
         frequencies = np.bincount(counts.indices, minlength=len(terms))
         if options.weighting == "bm25":
@@ -189,7 +186,7 @@ class Lexical:
 
     def _queries(self, documents: Sequence[Document]) -> Matrix:
         """(documents, terms) float32: the weight of each term of each document."""
-        counts = _count(map(self._scope, documents), self._number)
+        counts = count_words(map(self._scope, documents), self._number)
         counts.resize(len(documents), len(self._idf))
         if self.options.weighting == "tfidf":
             return _tfidf_matrix(counts, self._idf)
@@ -227,16 +224,6 @@ def bm25_idf(frequency: NDArray[Any], labels: int) -> NDArray[np.float64]:
     return weights
 
 
-def smooth_idf(frequency: NDArray[Any], labels: int) -> NDArray[np.float64]:
-    """ln((1 + N) / (1 + n)) + 1, where n of N labels hold the word, as scikit-learn has it. Of all labels: 1.
-
-    >>> smooth_idf(np.array([3]), labels=3)
-    array([1.])
-    """
-    weights: NDArray[np.float64] = np.log((1 + labels) / (1 + frequency)) + 1
-    return weights
-
-
 def calibrate(run: Run, mean_candidates: float) -> float:
     """The threshold above which a run keeps as nearly as can be `mean_candidates` per document (MICoL's eta, Eq. 2).
 
@@ -265,21 +252,6 @@ def _stemmer(options: LexicalOptions) -> Callable[[str], str]:
     if options.grammar_words:
         return stem
     return lambda word: "" if word in GRAMMAR_WORDS else stem(word)
-
-
-def _count(texts: Iterable[str], number: Callable[[str], int]) -> Matrix:
-    """How often each text holds each term, CSR (texts, highest term + 1); a term of number -1 is passed over."""
-    from scipy.sparse import csr_matrix
-
-    terms, ends = array("i"), array("q", [0])
-    for text in texts:
-        terms.extend(filter((-1).__ne__, map(number, words(text))))
-        ends.append(len(terms))
-    indices = np.array(terms, np.int32)
-    shape = (len(ends) - 1, int(indices.max(initial=-1)) + 1)
-    counts = csr_matrix((np.ones(len(terms), np.float32), indices, np.frombuffer(ends, np.int64)), shape)
-    counts.sum_duplicates()
-    return counts
 
 
 def _bm25_matrix(counts: Matrix, idf: NDArray[np.float64], options: LexicalOptions) -> Matrix:

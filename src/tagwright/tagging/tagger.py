@@ -12,13 +12,19 @@ from typing import Any, Literal, TypeAlias, get_args
 from tagwright.data.labels import Vocabulary
 from tagwright.store import read_manifest, replace_folder, write_manifest
 from tagwright.tagging.combine import followed, reciprocal_ranks, standard_scores, summed_evidence, union
+from tagwright.tagging.cross import Cross
 from tagwright.tagging.dense import Dense
+from tagwright.tagging.dual import Dual
+from tagwright.tagging.fulltext import FullText
 from tagwright.tagging.lexical import Lexical
+from tagwright.tagging.linear import Linear, Trees
 from tagwright.tagging.names import Names
 from tagwright.types import ConfigError, Document, InputError, ModelError, Quote, Run, Stage
 
-KINDS: Mapping[str, type[Names | Lexical | Dense]] = {"Names": Names, "Lexical": Lexical, "Dense": Dense}
-"The closed table of what a saved tagger may hold."
+KINDS: Mapping[str, Any] = {
+    kind.__name__: kind for kind in (Names, Lexical, Dense, Cross, Dual, FullText, Linear, Trees)
+}
+"""The closed table of what a saved tagger may hold; each has a `load(folder, labels)`."""
 
 By: TypeAlias = Literal["evidence", "scores", "ranks"]
 
@@ -200,4 +206,5 @@ def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[D
 def _load_stage(folder: Path, kind: Any, vocabulary: Vocabulary) -> Stage:
     if kind not in KINDS:
         raise ModelError(f"{folder.parent}: holds a stage of kind {kind!r}, expected one of {', '.join(KINDS)}")
-    return KINDS[kind].load(folder, vocabulary)
+    stage: Stage = KINDS[kind].load(folder, vocabulary)
+    return stage

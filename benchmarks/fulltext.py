@@ -1,0 +1,335 @@
+"""What the full text is worth: `python -m benchmarks fulltext quality --work DIR`, and `... fulltext speed`.
+
+quality: rankings of the same candidates by abstract and full text, FuTex and its parts. No gold label is read but by
+the rows that say so in their names. Each opinion of the candidates is kept in --work, and rows are made of these: a run
+that was interrupted goes on there, and row by row can be added. Beside the measures stands how far a row agrees with
+the authors' keywords, where the corpus has some: evidence for choices that no gold label has a part in.
+
+speed: paragraphs per second, time per paper without and with embeddings from before, and peak memory for 1x, 2x and 4x
+as many papers, each in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks import corpora, machine, rows
+from benchmarks.opinions import CROSS, MENTIONS, OPINIONS, POOLS, TUNED, Task
+
+from tagwright.data.documents import Corpus
+from tagwright.data.paragraphs import paragraphs
+from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.static import distil
+from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.scores import evaluate
+from tagwright.methods import futex
+from tagwright.store import replace_file
+from tagwright.tagging.combine import followed
+from tagwright.tagging.dense import Dense
+from tagwright.tagging.fulltext import FullText
+from tagwright.tagging.lexical import Lexical, LexicalOptions
+from tagwright.tagging.names import NameOptions, Names
+from tagwright.types import Document, Run, Stage
+
+MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "nDCG@10", "PSP@5", "R@20", "R@100")
+TESTED = ("P@1", "P@5", "nDCG@10", "R@20", "R@100")
+AGREEMENT = ("nDCG@10", "R@20", "R@100")
+RESULT = Path(__file__).parent / "results" / "fulltext.json"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A ranking of candidates. pool: in POOLS; opinions: in OPINIONS or CROSS, their reciprocal ranks are added.
+
+    learn: options of the classifier that learns from the first of them, if there is one. against: rows to test
+    against, besides the first.
+    """
+
+    pool: str
+    opinions: tuple[str, ...]
+    learn: Mapping[str, Any] | None = None
+    against: tuple[str, ...] = ()
+
+
+BASE = "names in the abstract, re-ranked on the abstract"
+FUTEX = "FuTex"
+BOTH = ("cross", "tree")
+
+ROWS: Mapping[str, Row] = {
+    BASE: Row("names", ("abstract",)),
+    **{f"re-ranked on: {name}": Row("names", (name,)) for name in OPINIONS if name != "abstract"},
+    "abstract and tree": Row("names", ("abstract", "tree")),
+    "abstract and best 3": Row("names", ("abstract", "best 3")),
+    **{f"re-ranked on: {name}": Row("names", (name,)) for name in MENTIONS},
+    **{
+        f"{' and '.join(opinions)}": Row("names", opinions)
+        for opinions in (
+            ("mentions", "abstract"),
+            ("mentions", "tree"),
+            ("mentions", "best 3"),
+            ("mentions in the abstract", "mentions"),
+            ("mentions", "abstract", "tree"),
+            ("mentions", "abstract", "best 3"),
+        )
+    },
+    "names in the full text: mentions": Row("names in the full text", ("mentions",)),
+    "names in the full text: mentions, abstract, best 3": Row(
+        "names in the full text", ("mentions", "abstract", "best 3")
+    ),
+    "re-ranked on: cross": Row("names", (CROSS,)),
+    "re-ranked on: tuned abstract": Row("names", (TUNED + "abstract",)),
+    "re-ranked on: tuned tree": Row("names", (TUNED + "tree",)),
+    "FuTex-NoSelfTrain": Row("names", BOTH),
+    FUTEX: Row("names", BOTH, {}, ("FuTex-NoSelfTrain",)),
+    "FuTex-NoNetwork": Row("names", ("abstract", "tree"), {}, (FUTEX,)),
+    "FuTex-NoHierarchy": Row("names", (CROSS,), {}, (FUTEX,)),
+    "FuTex, append": Row("names", BOTH, {"order": "append"}, (FUTEX,)),
+    **{
+        f"FuTex, {'N' if name == 'pseudo_labels' else name} = {n}, {order}": Row(
+            "names", BOTH, {name: n, "order": order}
+        )
+        for name, usual in (("pseudo_labels", 5), ("trees", 3))
+        for n in (1, 3, 5, 10)
+        for order in ("example", "append")
+        if n != usual
+    },
+    "FuTex, best 3 for the tree": Row("names", (CROSS, "best 3"), {}, (FUTEX,)),
+    "FuTex, best 3 for the tree, append": Row("names", (CROSS, "best 3"), {"order": "append"}, (FUTEX,)),
+    "FuTex, tuned both": Row("names", (CROSS, TUNED + "tree"), {}, (FUTEX,)),
+    "FuTex, three rankings, append": Row("names", ("abstract", CROSS, "tree"), {"order": "append"}, (FUTEX,)),
+    **{
+        f"FuTex on {' and '.join(opinions)}, {pool}, {order}, N = {n}": Row(
+            pool, opinions, {"order": order, "pseudo_labels": n}, (FUTEX, f"re-ranked on: {opinions[0]}")
+        )
+        for opinions in (("mentions in the abstract",), ("mentions in the abstract", "mentions"))
+        for pool in ("names", "names in the full text")
+        for order in ("example", "append")
+        for n in (3, 5, 10)
+    },
+    "FuTex-NoNetwork, append": Row("names", ("abstract", "tree"), {"order": "append"}, (FUTEX,)),
+    "FuTex-NoNetwork, best 3, append": Row("names", ("abstract", "best 3"), {"order": "append"}, (FUTEX,)),
+    **{
+        f"{pool}: abstract and {other}": Row(pool, ("abstract", other))
+        for pool in POOLS
+        if pool != "names"
+        for other in ("tree", "best 3")
+    },
+    **{
+        f"FuTex-NoNetwork, {pool}, append": Row(pool, ("abstract", "best 3"), {"order": "append"}, (FUTEX,))
+        for pool in POOLS
+        if pool != "names"
+    },
+}
+
+
+def encoded(name: str, task: Task) -> Stage:
+    """The labels nearest to what an aggregation makes of a document."""
+    return FullText(task.plain, OPINIONS[name])
+
+
+SINGLE: Mapping[str, Callable[[Task], Stage]] = {
+    "all labels: names in the abstract": lambda task: Names(task.labels, NameOptions(scope="head")),
+    "all labels: names": lambda task: Names(task.labels),
+    "all labels: TF-IDF on the abstract": lambda task: Lexical(
+        task.labels, LexicalOptions(weighting="tfidf", scope="head")
+    ),
+    "all labels: TF-IDF": lambda task: Lexical(task.labels, LexicalOptions(weighting="tfidf")),
+    **{
+        f"all labels: encoder on {name}": partial(encoded, name) for name in ("abstract", "tree", "best 3", "first 512")
+    },
+}
+"Stages alone, over all labels: the baselines of Table 2 for whatever encoder is named."
+
+SUPERVISED = {f"supervised, {n} labelled papers": n for n in (30, 100, 300, 1000, 3000)}
+"Parabel on the gold labels of so many papers (Fig. 5)."
+
+FOLDS = 5
+"Parts of dev; supervised rows learn from the papers of the others and of train, where train has gold labels."
+
+ALL = [BASE, *(row for row in ROWS if row != BASE), *SINGLE, *SUPERVISED]
+
+
+def quality(options: argparse.Namespace) -> None:
+    """Measure the rows that are not there yet, and write the table."""
+    corpora.require(tuple(options.corpora))
+    tuning = {name: value for name in ("count", "epochs", "steps") if (value := getattr(options, name)) is not None}
+    for name in options.corpora:
+        work = options.work / f"{options.encoder.replace('/', '-')}, {options.most or 'all'}"
+        task = Task(name, work, options.encoder, options.most, tuning)
+        for row in options.rows:
+            if SUPERVISED.get(row, 0) > labelled(task.gold_everywhere).sum() * (1 - 1.5 / FOLDS):
+                print(f"{name}: too few labelled papers for: {row}", file=sys.stderr)
+                continue
+            if not task.is_measured(row):
+                measure(task, row)
+            others = [BASE, *(ROWS[row].against if row in ROWS else ())]
+            about = {"documents": len(task.dev), "learnt from": len(task.train) + len(task.dev)}
+            rows.add(options.output, task, row, f"{name}, {options.encoder}", about, others, TESTED)
+
+
+def measure(task: Task, row: str) -> None:
+    """Make the run of a row, and store it with its scores."""
+    start = time.perf_counter()
+    if row in SINGLE:
+        run = SINGLE[row](task)(task.dev)
+    elif row in SUPERVISED:
+        run = supervised(task, SUPERVISED[row])
+    else:
+        run = ranked(task, ROWS[row])
+    run = task.without_self(task.dev, run).top(rows.DEPTH)
+    rows.store(task, row, run, time.perf_counter() - start, MEASURES, task.gold_everywhere)
+    path = task.folder(row) / "row.json"
+    agreement = {"agreement with keywords": agree(task, run)} if task.name == "epmc" else {}
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **agreement}), encoding="utf-8")
+
+
+def ranked(task: Task, row: Row) -> Run:
+    """The ranking of a row over dev, with what a classifier adds if there is one."""
+    found = task.ranking(row.pool, row.opinions, "dev")
+    if row.learn is None:
+        return found
+    config = futex.Config(**{"suggestions": rows.DEPTH + 20, **row.learn})
+    pseudo = Run.concat([task.ranking(row.pool, row.opinions, "train"), found]).top(config.pseudo_labels)
+    trees = futex.classifier(task.labels, *task.words, pseudo, config)
+    head = found.top(config.pseudo_labels) if config.order == "example" else found
+    return followed(head, trees(task.dev))
+
+
+def supervised(task: Task, papers: int) -> Run:
+    """What Parabel says of each fold of dev that has learnt from the gold labels of so many papers outside of it."""
+    chance = np.random.default_rng(0)
+    config = futex.Config(suggestions=rows.DEPTH + 1, min_papers=2 if papers < 1000 else 5)
+    first, fold = len(task.train), chance.integers(FOLDS, size=len(task.dev))
+    parts = []
+    for number in range(FOLDS):
+        hidden = np.concatenate([np.zeros(first, np.bool_), fold == number])
+        able = np.flatnonzero(labelled(task.gold_everywhere) & ~hidden)
+        chosen = np.sort(chance.permutation(able)[:papers])
+        documents = Corpus.of(task.everything[int(place)] for place in chosen)
+        bag, features = futex.bag_of_words(documents, config)
+        trees = futex.classifier(task.labels, bag, features, task.gold_everywhere.take(chosen), config)
+        parts.append(trees([task.dev[place] for place in np.flatnonzero(fold == number).tolist()]))
+    return Run.concat(parts).take(np.argsort(np.argsort(fold, kind="stable")))
+
+
+def agree(task: Task, run: Run) -> dict[str, Any]:
+    """How well a run finds the labels that the authors' keywords name, over the documents that have such."""
+    keywords = [Document(d.id, abstract="\n".join(d.metadata.get("keyword", ()))) for d in task.dev]
+    named = Names(task.labels, NameOptions(scope="head", longest=True))(keywords)
+    there = np.flatnonzero(labelled(named))
+    found: dict[str, Any] = evaluate(run.take(there), named.take(there), measures=AGREEMENT).to_json()
+    return {"documents": len(there), **found["measures"]}
+
+
+def speed(options: argparse.Namespace) -> None:
+    """Time and memory of aggregating 1x, 2x and 4x as many papers, first without, then with stored embeddings."""
+    corpora.require(("epmc",))
+    result: dict[str, Any] = {"machine": machine.describe(), "encoder": options.encoder}
+    with tempfile.TemporaryDirectory() as folder:
+        encoder = options.encoder
+        if encoder == "static":
+            encoder = str(Path(folder) / "static")
+            distil().save(encoder, create_model_card=False)
+        for times in (1, 2, 4):
+            arguments, cache = [str(times * options.documents), encoder], {"TAGWRIGHT_CACHE": f"{folder}/{times}"}
+            figures = {state: child(arguments, cache) for state in ("cold", "warm")}
+            result[f"{times * options.documents} papers"] = figures
+    print(json.dumps(result, indent=1))
+    if options.output:
+        table = json.loads(options.output.read_text("utf-8")) if options.output.is_file() else {}
+        with replace_file(options.output) as file:
+            text = json.dumps({**table, f"speed, {options.encoder}": result}, indent=1)
+            file.write_text(text + "\n", encoding="utf-8")
+
+
+def child(arguments: Sequence[str], settings: Mapping[str, str]) -> dict[str, Any]:
+    """The figures of one measurement, from a process of its own."""
+    command = [sys.executable, "-m", "benchmarks", "fulltext", "child", *arguments]
+    done = subprocess.run(command, env={**os.environ, **settings}, stdout=subprocess.PIPE, check=True)
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
+
+
+def timed(papers: int, name: str) -> dict[str, Any]:
+    """Candidates of so many papers of epmc by their full text. Memory in MB."""
+    corpus = Corpus.read(corpora.FOLDER / "epmc" / "train.jsonl.gz")
+    full = FullText(Dense(corpora.labels("epmc")[:1000], BiEncoder.load(name)))
+    full(corpus[:2])  # everything that is loaded late is loaded now
+    leaves = sum(len(paragraphs(document)) for document in corpus[2 : papers + 2])
+    before, start = memory(), time.perf_counter()
+    with highest() as most:
+        for first in range(2, papers + 2, futex.BATCH):
+            full(corpus[first : min(first + futex.BATCH, papers + 2)])
+    seconds = time.perf_counter() - start
+    return {
+        "seconds": round(seconds, 2),
+        "seconds per paper": round(seconds / papers, 4),
+        "paragraphs per second": round(leaves / seconds),
+        "MB before": before,
+        "MB at most": max(most),
+    }
+
+
+@contextmanager
+def highest() -> Iterator[list[int]]:
+    """Memory of this process, looked at twenty times a second."""
+    found, over = [memory()], threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.05):
+            found.append(memory())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield found
+    finally:
+        over.set()
+        thread.join()
+
+
+def memory() -> int:
+    """MB that this process has for itself; files that are mapped, such as the corpus, do not count."""
+    lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    return int(next(line for line in lines if line.startswith("RssAnon")).split()[1]) >> 10
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks fulltext", description=__doc__)
+    parts = parser.add_subparsers(dest="part", required=True)
+    table = parts.add_parser("quality")
+    table.add_argument("--corpora", nargs="+", choices=("epmc", "mdn"), default=["epmc"])
+    table.add_argument("--rows", nargs="+", choices=ALL, default=ALL, metavar="ROW")
+    table.add_argument("--encoder", default="minilm", help="static, or the name of a transformer")
+    table.add_argument("--work", type=Path, required=True, help="a folder for what is kept of each row")
+    table.add_argument("--most", type=int, help="so many documents of train and of dev: for a first look")
+    table.add_argument("--count", type=int, help="paragraphs of an epoch of the fine-tuning")
+    table.add_argument("--epochs", type=float, help="epochs of the fine-tuning")
+    table.add_argument("--steps", type=int, help="batches of the fine-tuning")
+    table.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
+    table.set_defaults(run=quality)
+    pace = parts.add_parser("speed")
+    pace.add_argument("--documents", type=int, default=100, help="papers of 1x")
+    pace.add_argument("--encoder", default="minilm", help="static, or the name of a transformer")
+    pace.add_argument("--output", type=Path, help="a JSON file, added to where it exists")
+    pace.set_defaults(run=speed)
+    one = parts.add_parser("child")
+    one.add_argument("papers", type=int)
+    one.add_argument("encoder")
+    one.set_defaults(run=lambda options: print(json.dumps(timed(options.papers, options.encoder))))
+    options = parser.parse_args(arguments)
+    options.run(options)

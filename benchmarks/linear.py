@@ -1,0 +1,168 @@
+"""The linear SVM against scikit-learn's, and against omikuji's trees: `python -m benchmarks linear [--output FILE]`.
+
+`some documents`, `some labels`: what both SVMs can do, drawn at random with seed 0; both with the same C, in one
+process, so that times compare; measured on the dev documents of tib that have one of these labels. `all`: every train
+document and label, on all cores. Each row is measured in a process of its own: seconds of the clock and of the
+processors (which other work on the machine lengthens less), the most memory of a process. Writes JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks import corpora, machine
+
+from tagwright.data.bags import BagOfWords, Matrix
+from tagwright.evaluation.scores import evaluate
+from tagwright.learning.linear import SvmOptions, TreeOptions, fit_svm, fit_trees
+from tagwright.store import replace_file
+from tagwright.types import Run
+
+SUBSETS = {"some documents": (10_000, 2_000), "some labels": (None, 500)}
+"Train documents and labels that occur in them; None for all."
+
+DEPTH = 100
+
+Fit = Callable[[Matrix, Run, int], Callable[[Matrix, int], Run]]
+"Features, gold labels and the number of labels in; what scores other features out."
+
+
+@dataclass(frozen=True)
+class Task:
+    """What to learn from, and what to measure on."""
+
+    train: Matrix
+    gold: Run
+    dev: Matrix
+    dev_gold: Run
+    labels: int
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks linear", description=__doc__)
+    parser.add_argument("--output", type=Path, help="write the result as JSON")
+    parser.add_argument("--subsets", nargs="*", choices=[*SUBSETS, "all"], default=[*SUBSETS, "all"])
+    parser.add_argument("--row", nargs=2, help="measure one row in this process: subset and name")
+    options = parser.parse_args(arguments)
+    corpora.require(("tib",))
+    if options.row:
+        subset, name = options.row
+        print(json.dumps(measure(task(subset), rows(subset)[name])))
+        return
+    result: dict[str, Any] = {"machine": machine.describe(), "corpus": "tib"}
+    for subset in options.subsets:
+        result[subset] = {name: in_own_process(subset, name) for name in rows(subset)}
+        if "scikit-learn" in result[subset]:
+            result[subset]["times faster"] = ratios(result[subset]["scikit-learn"], result[subset]["SVM"])
+        if options.output:
+            with replace_file(options.output) as file:
+                file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(result, indent=1))
+
+
+def rows(subset: str) -> dict[str, Fit]:
+    """What is compared on a subset."""
+    if subset != "all":
+        return {"SVM": partial(svm, options=SvmOptions(cost=1, workers=1)), "scikit-learn": scikit_learn}
+    return {"SVM": partial(svm, options=SvmOptions()), "Parabel": partial(trees, options=TreeOptions())}
+
+
+def svm(features: Matrix, gold: Run, labels: int, options: SvmOptions) -> Callable[[Matrix, int], Run]:
+    return fit_svm(features, gold, labels, options).scores
+
+
+def trees(features: Matrix, gold: Run, labels: int, options: TreeOptions) -> Callable[[Matrix, int], Run]:
+    return fit_trees(features, gold, labels, options).predict
+
+
+def scikit_learn(features: Matrix, gold: Run, labels: int) -> Callable[[Matrix, int], Run]:
+    from scipy.sparse import csr_matrix
+    from sklearn.multiclass import OneVsRestClassifier
+    from sklearn.svm import LinearSVC
+
+    # int64: of int8 scikit-learn 1.9 makes other targets
+    targets = csr_matrix((np.ones(len(gold.labels), np.int64), gold.labels, gold.indptr), (len(gold), labels))
+    model = OneVsRestClassifier(LinearSVC(random_state=0)).fit(features.astype(np.float64), targets)
+
+    def scores(others: Matrix, k: int) -> Run:
+        margins = model.decision_function(others)
+        best = np.argpartition(margins, -k, axis=1)[:, -k:]
+        indptr = np.arange(len(margins) + 1) * k
+        return Run.of(indptr, best.ravel(), np.take_along_axis(margins, best, axis=1).ravel())
+
+    return scores
+
+
+def task(subset: str) -> Task:
+    """The documents of tib; those of a subset, and only its labels."""
+    vocabulary, train, dev = corpora.labels("tib"), corpora.documents("tib", "train"), corpora.documents("tib", "dev")
+    gold, dev_gold = (vocabulary.gold(documents, unknown="ignore") for documents in (train, dev))
+    bag = BagOfWords.of(document.text for document in train)
+    features, dev_features = (bag.transform(document.text for document in documents) for documents in (train, dev))
+    if subset == "all":
+        return Task(features, gold, dev_features, dev_gold, len(vocabulary))
+    documents, labels = SUBSETS[subset]
+    chance = np.random.default_rng(0)
+    if documents is not None:
+        drawn = np.sort(chance.choice(len(train), documents, replace=False))
+        features, gold = features[drawn], gold.take(drawn)
+    chosen = np.sort(chance.choice(np.unique(gold.labels), labels, replace=False))
+    gold, dev_gold = only(gold, chosen), only(dev_gold, chosen)
+    asked = np.flatnonzero(np.diff(dev_gold.indptr))
+    return Task(features, gold, dev_features[asked], dev_gold.take(asked), labels)
+
+
+def only(gold: Run, labels: Any) -> Run:
+    """The gold labels that are among these, numbered in their order."""
+    kept = gold.keep(np.isin(gold.labels, labels))
+    return Run(kept.indptr, np.searchsorted(labels, kept.labels).astype(np.int32), kept.scores)
+
+
+def measure(given: Task, fit: Fit) -> dict[str, Any]:
+    start, processor = time.perf_counter(), processor_seconds()
+    scores = fit(given.train, given.gold, given.labels)
+    trained, used = time.perf_counter() - start, processor_seconds() - processor
+    start = time.perf_counter()
+    run = scores(given.dev, DEPTH)
+    tagged = time.perf_counter() - start
+    found = evaluate(run, given.dev_gold, measures=("P@1", "P@3", "P@5", "R@100"), samples=1).measures
+    return {
+        "documents": given.train.shape[0],
+        "labels": len(np.unique(given.gold.labels)),
+        "seconds": round(trained, 1),
+        "processor seconds": round(used, 1),
+        "seconds to tag": round(tagged, 1),
+        "dev documents": len(run),
+        "peak MB": max(resource.getrusage(who).ru_maxrss for who in WHO) // 1024,
+        "load": round(os.getloadavg()[0], 1),
+        **{name: round(100 * estimate.value, 2) for name, estimate in found.items()},
+    }
+
+
+WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+
+
+def processor_seconds() -> float:
+    return sum(resource.getrusage(who).ru_utime + resource.getrusage(who).ru_stime for who in WHO)
+
+
+def ratios(slow: dict[str, Any], fast: dict[str, Any]) -> dict[str, float]:
+    return {name: round(slow[name] / fast[name], 1) for name in ("seconds", "processor seconds")}
+
+
+def in_own_process(subset: str, name: str) -> Any:
+    program = f"from benchmarks.linear import main; main({['--row', subset, name]!r})"
+    done = subprocess.run([sys.executable, "-c", program], check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout.splitlines()[-1])

@@ -1,0 +1,194 @@
+"""Quality of what is learnt from metadata: `python -m benchmarks metadata --work DIR [--corpora ...] [--rows ...]`.
+
+The candidates are always those of names and BM25; the rows differ in what ranks them. A row is named by the encoder it
+starts from and by what it learns from: "static", freshly distilled; "minilm"; "blank", MiniLM with its last layers
+re-initialised; "cross", a cross-encoder that starts as MiniLM with a fresh head. Text and metadata of train and dev are
+learnt from, labels are read for the scores alone. A transformer sees --pairs pairs once, a static encoder what
+`micol.Config` says. A row whose meta-path the data do not have is left out, saying so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks import corpora, rows
+
+from tagwright.data.documents import Corpus
+from tagwright.data.graph import Graph
+from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.static import distil
+from tagwright.learning.paths import rank_paths
+from tagwright.methods import micol
+from tagwright.store import replace_file
+from tagwright.tagging.combine import reciprocal_ranks
+from tagwright.tagging.tagger import Tagger
+from tagwright.types import ConfigError, InputError, Run
+
+MEASURES = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "nDCG@10")
+PROPENSITY = ("PSP@1", "PSP@3", "PSP@5", "PSnDCG@3", "PSnDCG@5")
+TESTED = ("P@1", "P@3", "P@5", "nDCG@5")
+RESULT = Path(__file__).parent / "results" / "metadata.json"
+
+STARTS = ("static", "blank", "minilm", "cross")
+UNTRAINED = "untrained"
+BLANK_LAYERS = 2
+PAIRS = 2000
+"Pairs of a transformer's row; a tenth more are drawn and held out."
+
+PATHS = ("P->P<-P", "P->P", "P-A-P", "P-(A,A)-P", "P-V-P", "auto")
+SOURCES: Mapping[str, Mapping[str, Any]] = {
+    "EDA": {"pairs": "eda"},
+    "UDA": {"pairs": "uda"},
+    **{path: {"pairs": "metadata", "meta_path": path} for path in PATHS},
+    "auto, by value": {"pairs": "metadata", "by_value": True},
+    "P->P<-P + P-A-P": {"pairs": "metadata", "meta_path": "P->P<-P + P-A-P"},
+    "keywords": {"pairs": "values"},
+    "names": {"pairs": "names"},
+    "RTS": {"pairs": "rts"},
+    "mixed": {"pairs": "mixed"},
+    "mixed, fused": {"pairs": "mixed", "rank": "fused"},
+}
+"What is learnt from -> options of MICoL."
+
+BASELINES = (UNTRAINED, "EDA", "UDA")
+
+
+@dataclass(frozen=True)
+class Task(rows.Task):
+    """A corpus, the folder of its rows, and how many pairs a transformer sees."""
+
+    pairs: int
+
+    @cached_property
+    def documents(self) -> Corpus:
+        """What is learnt from: text and metadata of train and dev."""
+        return Corpus.read(*(corpora.FOLDER / self.name / f"{part}.jsonl.gz" for part in ("train", "dev")))
+
+    @cached_property
+    def train_gold(self) -> Run:
+        """The labels of the labelled train documents, for the propensities."""
+        labelled = (document for document in self.train if document.labels)
+        return self.labels.gold(labelled, unknown="ignore")
+
+    def config(self, start: str, **options: Any) -> micol.Config:
+        """The configuration of a row."""
+        if start != "static":
+            options |= {"count": self.pairs + self.pairs // 10, "epochs": 1.0}
+        encoder = {"cross": "minilm", "blank": str(self.blank)}.get(start, start)
+        return micol.Config(encoder=encoder, architecture="cross" if start == "cross" else "bi", **options)
+
+    @cached_property
+    def blank(self) -> Path:
+        """MiniLM with its last layers as they are before any training."""
+        folder = self.work / "blank"
+        if not folder.is_dir():
+            import torch
+
+            model = BiEncoder.load().model
+            inner: Any = model.transformers_model
+            with torch.random.fork_rng():
+                torch.manual_seed(0)
+                inner.encoder.layer[-BLANK_LAYERS:].apply(inner._init_weights)
+            model.save(str(folder), create_model_card=False)
+        return folder
+
+
+def untrained(task: Task, start: str) -> Tagger:
+    config = task.config(start)
+    encoder = BiEncoder.of(distil()) if start == "static" else BiEncoder.load(config.encoder)
+    return micol.rerank(task.labels, micol.finders(task.documents, task.labels, config), encoder, config)
+
+
+def learnt(task: Task, start: str, options: Mapping[str, Any]) -> Tagger:
+    return micol.fit(task.documents, task.labels, task.config(start, **options))
+
+
+SUM = "minilm: untrained + cross: auto"
+"Both rankings, their reciprocal ranks added."
+
+ROWS: Mapping[str, tuple[Callable[[Task], Tagger], tuple[str, ...]]] = {
+    **{f"{start}: {UNTRAINED}": (partial(untrained, start=start), ()) for start in STARTS if start != "cross"},
+    **{
+        f"{start}: {what}": (
+            partial(learnt, start=start, options=options),
+            tuple(f"{'minilm' if start == 'cross' and base == UNTRAINED else start}: {base}" for base in BASELINES),
+        )
+        for start in STARTS
+        for what, options in SOURCES.items()
+    },
+}
+"Name -> how to make its tagger, and the rows that it is tested against."
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks metadata")
+    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=["epmc", "mdn", "arxiv"])
+    parser.add_argument("--rows", nargs="+", choices=(*ROWS, SUM), default=[*ROWS, SUM], metavar="ROW")
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="pairs that a transformer is trained on")
+    parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
+    parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
+    options = parser.parse_args(arguments)
+    corpora.require(tuple(options.corpora))
+    for name in options.corpora:
+        task = Task(name, options.work / str(options.pairs), options.pairs)
+        for row in options.rows:
+            add(options.output, task, row)
+        add_paths(options.output, task)
+
+
+def add(output: Path, task: Task, row: str) -> None:
+    """Measure the row and write it into the result, if the data allow it."""
+    try:
+        if not task.is_measured(row):
+            measure(task, row)
+    except (ConfigError, InputError) as error:
+        print(f"{task.name:5} {row:34} left out: {error}", file=sys.stderr, flush=True)
+        return
+    others = ROWS[row][1] if row in ROWS else (f"minilm: {UNTRAINED}", "cross: auto")
+    about = {"documents": len(task.dev), "transformers' pairs": task.pairs}
+    rows.add(output, task, row, task.name, about, others, TESTED)
+
+
+def measure(task: Task, row: str) -> None:
+    measures = (*MEASURES, *PROPENSITY)
+    if row in ROWS:
+        rows.measure(task, row, partial(ROWS[row][0], task), measures, task.train_gold)
+        return
+    parts = row.split(" + ")
+    for part in parts:
+        if not task.is_measured(part):
+            measure(task, part)
+    start = time.perf_counter()
+    run = reciprocal_ranks([task.run(part) for part in parts])
+    rows.store(task, row, run, time.perf_counter() - start, measures, task.train_gold)
+
+
+def add_paths(output: Path, task: Task) -> None:
+    """Write what `auto` knows of each meta-path, and what it would know with the gold labels, best first."""
+    path = task.folder("paths") / "paths.json"
+    if not path.is_file():
+        graph, config = Graph.of(task.documents), task.config("static")
+        finders = micol.finders(task.documents, task.labels, config)
+        gold = task.without_self(task.documents, task.labels.gold(task.documents, unknown="ignore"))
+        found = {
+            "estimated": plain(micol.choose_path(task.documents, task.labels, graph, finders)),
+            "with gold labels": plain(rank_paths(graph, gold)),
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(found), encoding="utf-8")
+    result = json.loads(output.read_text(encoding="utf-8"))
+    result[task.name]["meta-paths"] = json.loads(path.read_text(encoding="utf-8"))
+    with replace_file(output) as file:
+        file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def plain(estimates: Sequence[Any]) -> list[dict[str, Any]]:
+    return [asdict(estimate) for estimate in estimates]

@@ -1,0 +1,176 @@
+"""Candidates of a corpus and what each ranker thinks of them, kept on disk: rankings are made of these in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from benchmarks import corpora, rows
+
+from tagwright.data.bags import BagOfWords, Matrix
+from tagwright.data.documents import Corpus
+from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.cross import CrossEncoder
+from tagwright.encoders.static import distil
+from tagwright.evaluation.metrics import labelled
+from tagwright.methods import futex
+from tagwright.store import replace_file
+from tagwright.tagging.combine import reciprocal_ranks, union
+from tagwright.tagging.cross import Cross
+from tagwright.tagging.dense import Dense, DenseOptions
+from tagwright.tagging.fulltext import FullText, FullTextOptions
+from tagwright.tagging.names import NameOptions, Names
+from tagwright.types import Document, Run, Stage
+
+CHUNK = 256
+"Documents between two writes of an opinion."
+
+Part = Literal["dev", "train"]
+
+
+POOLS: Mapping[str, futex.Config] = {
+    "names": futex.Config(),
+    "names in the full text": futex.Config(scope="text"),
+    "names, bm25": futex.Config(finders=("names", "bm25")),
+    "names, dense": futex.Config(finders=("names", "dense")),
+}
+
+OPINIONS: Mapping[str, FullTextOptions] = {
+    "abstract": FullTextOptions(aggregate="abstract"),
+    "tree": FullTextOptions(),
+    "tree, abstract half": FullTextOptions(abstract="half"),
+    "tree, abstract and conclusion first": FullTextOptions(weights={"abstract": 4.0, "conclusion": 2.0}),
+    "sections": FullTextOptions(aggregate="sections"),
+    "paragraphs": FullTextOptions(aggregate="paragraphs"),
+    "first 512": FullTextOptions(aggregate="first"),
+    **{f"best {m}": FullTextOptions(aggregate="best", best=m) for m in (1, 3, 5, 10)},
+}
+
+MENTIONS: Mapping[str, NameOptions] = {
+    "mentions in the abstract": NameOptions(scope="head"),
+    "mentions": NameOptions(),
+}
+"How often, how early and how specifically a label is named."
+
+CROSS, TUNED = "cross", "tuned "
+"The fine-tuned cross-encoder on the abstract; before the name of an opinion: that of the fine-tuned bi-encoder."
+
+
+@dataclass(frozen=True)
+class Task(rows.Task):
+    """A corpus, an encoder, and what is kept of both."""
+
+    encoder: str = "minilm"
+    most: int | None = None
+    "So many documents of each part: for a first look."
+    tuning: Mapping[str, Any] = field(default_factory=dict)
+    "Options of the fine-tuning."
+
+    @cached_property
+    def train(self) -> Any:
+        """The documents besides dev."""
+        corpus = Corpus.read(corpora.FOLDER / self.name / "train.jsonl.gz")
+        return corpus if self.most is None else corpus[: self.most]
+
+    @cached_property
+    def dev(self) -> list[Document]:
+        """Those that have a label to find."""
+        documents = corpora.documents(self.name, "dev", self.most)
+        return [d for d, kept in zip(documents, labelled(self._gold(documents)), strict=True) if kept]
+
+    @cached_property
+    def everything(self) -> Sequence[Document]:
+        """What is learnt from: train and dev, as in the paper, without labels."""
+        return Corpus.of(document for part in (self.train, self.dev) for document in part)
+
+    @cached_property
+    def gold_everywhere(self) -> Run:
+        """The labels of train and dev: for the propensities (A.2), and for supervised rows."""
+        train = self.labels.gold(self.train, unknown="ignore")
+        return Run.concat([self.without_self(self.train, train), self.gold])
+
+    @cached_property
+    def words(self) -> tuple[BagOfWords, Matrix]:
+        """The bag of words of everything."""
+        return futex.bag_of_words(self.everything, futex.Config())
+
+    @cached_property
+    def plain(self) -> Dense:
+        """The labels under the encoder as it comes."""
+        return self._dense(BiEncoder.of(distil()) if self.encoder == "static" else BiEncoder.load(self.encoder))
+
+    @cached_property
+    def tuned(self) -> Dense:
+        """The labels under the bi-encoder that has learnt from the network."""
+        return self._dense(self._fine_tune("bi")[1])
+
+    @cached_property
+    def cross(self) -> CrossEncoder:
+        """The cross-encoder that has learnt from the network."""
+        found = self._fine_tune("cross")[0]
+        assert found is not None
+        return found
+
+    def documents(self, part: Part) -> Sequence[Document]:
+        """Train or dev."""
+        return self.dev if part == "dev" else self.train
+
+    def pool(self, name: str, part: Part) -> Run:
+        """The candidates of a pool."""
+        config = POOLS[name]
+
+        def find(documents: Sequence[Document], _: slice) -> Run:
+            stages = futex.finders(self.labels, config, lambda: FullText(self.plain)).values()
+            return self.without_self(documents, union([stage(documents) for stage in stages]))
+
+        return self._kept(f"pool {name}", part, find)
+
+    def opinion(self, name: str, pool: str, part: Part) -> Run:
+        """The candidates as one ranker sees them."""
+        candidates = self.pool(pool, part)
+
+        def judge(documents: Sequence[Document], span: slice) -> Run:
+            mine = candidates.take(np.arange(len(candidates))[span])
+            return mine.rescored(self._stage(name).score(documents, mine))
+
+        return self._kept(f"{pool}, {name}", part, judge)
+
+    def ranking(self, pool: str, opinions: Sequence[str], part: Part) -> Run:
+        """The candidates by the reciprocal ranks of all opinions (Eq. 9); one alone keeps its scores."""
+        found = [self.opinion(name, pool, part) for name in opinions]
+        return found[0] if len(found) == 1 else reciprocal_ranks(found, k=0)
+
+    def _stage(self, name: str) -> Stage:
+        if name in MENTIONS:
+            return Names(self.labels, MENTIONS[name])
+        if name == CROSS:
+            return Cross(self.labels, self.cross)
+        if name.startswith(TUNED):
+            return FullText(self.tuned, OPINIONS[name.removeprefix(TUNED)])
+        return FullText(self.plain, OPINIONS[name])
+
+    def _fine_tune(self, network: Literal["cross", "bi"]) -> tuple[CrossEncoder | None, BiEncoder]:
+        folder = self.work / self.name / "tuned"
+        folder.mkdir(parents=True, exist_ok=True)
+        config = futex.Config(encoder=self.encoder, network=network, **self.tuning)
+        return futex.fine_tune(self.everything, config, folder, resume=True)
+
+    def _dense(self, encoder: BiEncoder) -> Dense:
+        return Dense(self.labels, encoder, DenseOptions(k=rows.DEPTH))
+
+    def _kept(self, name: str, part: Part, make: Callable[[Sequence[Document], slice], Run]) -> Run:
+        """Made piece by piece, each kept in a file."""
+        documents, parts = self.documents(part), [Run.from_rows([])]
+        for start in range(0, len(documents), CHUNK):
+            span = slice(start, min(start + CHUNK, len(documents)))
+            path = self.work / self.name / "opinions" / name / part / f"{start:07}.npz"
+            if not path.is_file():
+                run = make(documents[span], span)
+                with replace_file(path) as file, file.open("wb") as opened:
+                    np.savez(opened, indptr=run.indptr, labels=run.labels, scores=run.scores)
+            with np.load(path, allow_pickle=False) as stored:
+                parts.append(Run(stored["indptr"], stored["labels"], stored["scores"]))
+        return Run.concat(parts)

@@ -1,0 +1,134 @@
+"""Tables that grow row by row: a tagger per row, its run and scores kept in a folder, its line in a JSON file.
+
+A benchmark that was interrupted goes on where it was, and row by row can be added.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks import corpora, machine
+
+from tagwright.data.documents import Corpus
+from tagwright.data.labels import Vocabulary
+from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.scores import evaluate
+from tagwright.evaluation.significance import compare
+from tagwright.store import replace_file
+from tagwright.tagging.tagger import Tagger
+from tagwright.types import Document, Run
+
+DEPTH = 100
+
+
+@dataclass(frozen=True)
+class Task:
+    """A corpus, and the folder in which taggers and runs of the rows lie."""
+
+    name: str
+    work: Path
+
+    @cached_property
+    def train(self) -> Corpus:
+        """The documents to learn from."""
+        return Corpus.read(corpora.FOLDER / self.name / "train.jsonl.gz")
+
+    @cached_property
+    def labels(self) -> Vocabulary:
+        """The vocabulary."""
+        return corpora.labels(self.name)
+
+    @cached_property
+    def dev(self) -> list[Document]:
+        """Those that have a label to find."""
+        documents = corpora.documents(self.name, "dev")
+        return [d for d, kept in zip(documents, labelled(self._gold(documents)), strict=True) if kept]
+
+    @cached_property
+    def gold(self) -> Run:
+        """The labels of the dev documents."""
+        return self._gold(self.dev)
+
+    @property
+    def exclude_self(self) -> bool:
+        """On mdn a page is a label too."""
+        return self.name == "mdn"
+
+    def folder(self, row: str) -> Path:
+        """Where the tagger, the run and the scores of a row lie."""
+        return self.work / self.name / row.replace("/", "-")
+
+    def is_measured(self, row: str) -> bool:
+        """Whether the row has its scores."""
+        return (self.folder(row) / "row.json").is_file()
+
+    def run(self, row: str) -> Run:
+        """What the tagger of a row said of the dev documents."""
+        with np.load(self.folder(row) / "run.npz", allow_pickle=False) as file:
+            return Run(file["indptr"], file["labels"], file["scores"])
+
+    def without_self(self, documents: Sequence[Document], run: Run) -> Run:
+        """Without the label that is the document itself, where documents are labels."""
+        if not self.exclude_self:
+            return run
+        own = np.array([self.labels.index.get(document.id, -1) for document in documents])
+        return run.keep(run.labels != own[run.rows])
+
+    def _gold(self, documents: Sequence[Document]) -> Run:
+        return self.without_self(documents, self.labels.gold(documents))
+
+
+def measure(task: Task, row: str, fit: Callable[[], Tagger], measures: Sequence[str], train: Run | None = None) -> None:
+    """Make the tagger of a row; store it, its run and its scores. train: gold labels, for measures that need them."""
+    start = time.perf_counter()
+    tagger = fit()
+    seconds = time.perf_counter() - start
+    folder = task.folder(row)
+    folder.mkdir(parents=True, exist_ok=True)
+    tagger.save(folder / "tagger")
+    run = task.without_self(task.dev, tagger.tag(task.dev, DEPTH + 1)).top(DEPTH)
+    store(task, row, run, seconds, measures, train)
+
+
+def store(task: Task, row: str, run: Run, seconds: float, measures: Sequence[str], train: Run | None = None) -> None:
+    """Store the run of a row and its scores, and print these."""
+    folder = task.folder(row)
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez(folder / "run.npz", indptr=run.indptr, labels=run.labels, scores=run.scores)
+    scores = evaluate(run, task.gold, train=train, measures=measures)
+    as_json = scores.to_json()
+    found = {"seconds": round(seconds, 1), **as_json["measures"], **({"slices": as_json["slices"]} if train else {})}
+    (folder / "row.json").write_text(json.dumps(found), encoding="utf-8")
+    shown = " ".join(f"{name} {100 * scores.measures[name].value:5.1f}" for name in measures)
+    print(f"{task.name:5} {row:34} {shown} {seconds:6.0f} s", file=sys.stderr, flush=True)
+
+
+def add(
+    output: Path,
+    task: Task,
+    row: str,
+    heading: str,
+    about: dict[str, Any],
+    others: Iterable[str],
+    tested: Sequence[str],
+    train: Run | None = None,
+) -> None:
+    """Write the row into the result, with its tests against those of the others that are there. train: as above."""
+    result = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
+    rows = result.setdefault(heading, {"machine": machine.describe(), **about})
+    rows[row] = json.loads((task.folder(row) / "row.json").read_text(encoding="utf-8"))
+    there = [other for other in others if other != row and (task.folder(other) / "run.npz").is_file()]
+    rows[row]["against"] = {
+        other: compare(task.run(row), task.run(other), task.gold, train=train, measures=tested).to_json()["measures"]
+        for other in there
+    }
+    with replace_file(output) as file:
+        file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

@@ -1,0 +1,237 @@
+"""Quality of what is learnt from labels: `python -m benchmarks supervised --work DIR [--corpora ...] [--rows ...]`.
+
+DEPL's Tables 3, 5, 6, 7 and Figures 1, 3, 4. Every row learns from the labels of the train documents and is measured on
+dev; nothing is chosen there. Rows are written as they come, and what they were measured with stays in --work: a run
+that was interrupted goes on there. The rows of DEPL share the SVM and the classifier of theirs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks import corpora, rows
+
+from tagwright.data.bags import BagOfWords
+from tagwright.evaluation import bound
+from tagwright.evaluation.frequency import by_frequency
+from tagwright.evaluation.metrics import Contingency, f1
+from tagwright.evaluation.report import frequency_plot, write_page
+from tagwright.learning.linear import fit_trees
+from tagwright.methods import depl
+from tagwright.store import replace_file
+from tagwright.tagging.linear import Linear, Trees
+from tagwright.tagging.tagger import Tagger
+from tagwright.types import Document, Floats, Run
+
+K = 5
+MEASURES = (
+    *("P@1", "P@3", "P@5", "nDCG@5", "R@10", "R@100"),
+    *("PSP@1", "PSP@3", "PSP@5", "macro-F1@5", "macro-F1-tail@5"),
+)
+TESTED = ("P@1", "P@3", "P@5", "nDCG@5", "R@100", "PSP@1", "PSP@3", "PSP@5", "macro-F1@5", "macro-F1-tail@5")
+RESULT = Path(__file__).parent / "results" / "supervised.json"
+
+
+@dataclass(frozen=True)
+class Task(rows.Task):
+    """A corpus, an encoder, and how many of the train documents are learnt from; 0: all."""
+
+    encoder: str
+    documents: int
+
+    @cached_property
+    def material(self) -> list[Document]:
+        """The documents to learn from: those that have a label, a random part of them where not all are wanted."""
+        labelled = [document for document in self.train if document.labels]
+        if not self.documents or self.documents >= len(labelled):
+            return labelled
+        chosen = np.random.default_rng(0).permutation(len(labelled))[: self.documents]
+        return [labelled[i] for i in sorted(chosen.tolist())]
+
+    @cached_property
+    def known(self) -> Run:
+        """Their labels."""
+        return self.without_self(self.material, self.labels.gold(self.material, unknown="ignore"))
+
+    @property
+    def heading(self) -> str:
+        """What the result calls the table."""
+        return f"{self.name}, {self.encoder}" + (f", {self.documents} documents" if self.documents else "")
+
+    def folder(self, row: str) -> Path:
+        """Where the tagger, the run and the scores of a row lie; the linear ones are those of every encoder."""
+        encoder = "linear" if row in LINEAR else self.encoder
+        return self.work / f"{encoder} {self.documents or 'all'}" / self.name / row
+
+    def tagger(self, row: str) -> Tagger:
+        """The tagger of a row, made if need be."""
+        if not self.is_measured(row):
+            measure(self, row)
+        return Tagger.load(self.folder(row) / "tagger")
+
+
+Fit = Callable[[Task, Path], Tagger]
+
+
+def alone(task: Task, folder: Path, **options: Any) -> Tagger:
+    """A method that builds on no other."""
+    config = depl.Config(encoder=task.encoder, **options)
+    return depl.fit(task.material, task.labels, config, folder, resume=True, gold=task.known)
+
+
+def retrieval(task: Task, folder: Path, **options: Any) -> Tagger:
+    """DEPL or DE-ret, with the SVM and, unless it starts untrained, the classifier of this table."""
+    config = depl.Config(encoder=task.encoder, **options)
+    classifier = task.tagger(CLASSIFIER) if config.trained_start else None
+    parts: dict[str, Any] = {"gold": task.known, "svm": task.tagger(SVM), "classifier": classifier}
+    return depl.fit(task.material, task.labels, config, folder, resume=True, **parts)
+
+
+def trees(task: Task, folder: Path) -> Tagger:  # noqa: ARG001
+    """Parabel, by omikuji with its default settings."""
+    bag = BagOfWords.of(document.text for document in task.material)
+    model = fit_trees(bag.transform(document.text for document in task.material), task.known, len(task.labels))
+    return Tagger(task.labels, {"trees": Trees(task.labels, bag, model)})
+
+
+def both(task: Task, folder: Path) -> Tagger:  # noqa: ARG001
+    """The evidence of the SVM and of DEPL+cls, added up."""
+    stages = {**task.tagger(SVM).stages, **task.tagger(CLS).stages}
+    return Tagger(task.labels, stages)
+
+
+SVM, TREES, CLASSIFIER, DE_RET, DEPL, CLS = "SVM", "omikuji", "classifier", "DE-ret", "DEPL, 16 tokens", "DEPL+cls"
+LINEAR = (SVM, TREES)
+"Rows without an encoder."
+
+ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
+    SVM: (partial(alone, kind="svm"), ()),
+    TREES: (trees, (SVM,)),
+    CLASSIFIER: (partial(alone, kind="classifier"), (SVM, TREES)),
+    DE_RET: (partial(retrieval, kind="de-ret"), (SVM, CLASSIFIER)),
+    DEPL: (partial(retrieval, kind="depl", tokens=16), (SVM, TREES, CLASSIFIER, DE_RET)),
+    "DEPL, 8 tokens": (partial(retrieval, kind="depl", tokens=8), (SVM, DEPL)),
+    "DEPL, 32 tokens": (partial(retrieval, kind="depl", tokens=32), (SVM, DEPL)),
+    CLS: (partial(retrieval, kind="depl+cls"), (SVM, TREES, CLASSIFIER, DEPL)),
+    "DEPL, no hard negatives": (partial(retrieval, kind="depl", hard_negatives=0), (DEPL,)),
+    "DEPL, 5 hard negatives": (partial(retrieval, kind="depl", hard_negatives=5), (DEPL,)),
+    "DEPL, no trained start": (partial(retrieval, kind="depl", trained_start=False), (DEPL,)),
+    "DEPL, CLS of labels": (partial(retrieval, kind="depl", label_pooling="cls"), (DEPL,)),
+    "SVM and DEPL+cls, fused": (both, (SVM, CLS)),
+}
+"Name -> how to make its tagger, and the rows that it is tested against."
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks supervised")
+    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=["tib", "mdn"])
+    parser.add_argument("--rows", nargs="*", choices=tuple(ROWS), default=list(ROWS), metavar="ROW")
+    parser.add_argument("--encoder", default="static", help="what is trained")
+    parser.add_argument("--documents", type=int, default=0, help="learn from so many train documents; 0: all")
+    parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
+    parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
+    parser.add_argument("--curves", type=Path, help="an HTML page with macro-F1 by rank of label frequency (Fig. 1)")
+    parser.add_argument("--bound", action="store_true", help="what Theorem 3 says of each label")
+    options = parser.parse_args(arguments)
+    corpora.require(tuple(options.corpora))
+    for name in options.corpora:
+        task = Task(name, options.work, options.encoder, options.documents)
+        for row in options.rows:
+            if row == "DEPL, CLS of labels" and options.encoder == "static":
+                continue  # a static encoder has one way to make a vector of a text
+            if not task.is_measured(row):
+                measure(task, row)
+            about = {"documents": len(task.material)}
+            rows.add(options.output, task, row, task.heading, about, ROWS[row][1], TESTED, train=task.known)
+        if options.curves:
+            write_page(curves(task), options.curves)
+        if options.bound:
+            add_bound(task, options.output)
+
+
+def measure(task: Task, row: str) -> None:
+    """Make the tagger of a row, in its own folder; what its training leaves there is found again after a kill."""
+    folder = task.folder(row) / "training"
+    folder.mkdir(parents=True, exist_ok=True)
+    rows.measure(task, row, lambda: ROWS[row][0](task, folder), MEASURES, train=task.known)
+    shutil.rmtree(folder)
+
+
+def curves(task: Task) -> str:
+    """DEPL Fig. 1 over the rows that are there."""
+    there = [row for row in (SVM, CLASSIFIER, DE_RET, DEPL, CLS) if task.is_measured(row)]
+    return frequency_plot({row: by_frequency(task.run(row), task.gold, task.known, k=K) for row in there})
+
+
+def add_bound(task: Task, output: Path, documents: int = 4000, dim: int = 256) -> None:
+    """The share of labels that Theorem 3 says anything of, and how DEPL fares where margins are small and large."""
+    stage = task.tagger(SVM).stages["svm"]
+    assert isinstance(stage, Linear)
+    bounds = bounds_of(task, stage, documents, dim)
+    table = Contingency.of(task.run(DEPL), task.gold, len(task.labels), K)
+    measured = [each for each in bounds if table.tp[each.label] + table.fn[each.label]]
+    order = sorted(measured, key=lambda each: each.margin - each.loss)
+    quality = f1(table.tp, table.fp, table.fn)
+    fifths = [
+        {
+            "margin - loss, at most": round(part[-1].margin - part[-1].loss, 4),
+            "labels": len(part),
+            "macro-F1@5 of DEPL": round(float(np.mean([quality[each.label] for each in part])), 4),
+        }
+        for part in (order[len(order) * i // 5 : len(order) * (i + 1) // 5] for i in range(5))
+        if part
+    ]
+    result = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
+    hardest = [{"name": task.labels[each.label].name, **asdict_of(each)} for each in order[:10]]
+    result.setdefault(task.heading, {})["Theorem 3"] = {
+        "labels": len(bounds),
+        "share with a bound below 1": bound.share_bounded(bounds),
+        "fifths of the labels, by margin less loss": fifths,
+        "hardest": hardest,
+    }
+    with replace_file(output) as file:
+        file.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"{task.name}: the bound is below 1 for {bound.share_bounded(bounds):.1%} of the labels", file=sys.stderr)
+
+
+def asdict_of(each: bound.LabelBound) -> dict[str, float]:
+    return {name: round(float(value), 4) for name, value in each._asdict().items() if name != "label"}
+
+
+def bounds_of(task: Task, stage: Linear, documents: int, dim: int) -> list[bound.LabelBound]:
+    """Over a sample of the train documents; weights divided by their largest norm, as the theorem has them."""
+    from scipy.sparse import csr_matrix
+
+    weights = stage.model.weights
+    norms = np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1)).ravel())
+    scale, known = 1 / norms.max(), stage.model.known
+    kept = csr_matrix(weights.shape, dtype=np.float32).tolil()
+    for label in known.tolist():
+        words = stage.model.keywords(label, 20)
+        kept[label, words] = weights[[label], words]
+    kept = kept.tocsr()
+    sample = np.random.default_rng(0).permutation(len(task.material))[:documents]
+    parts: list[tuple[Any, ...]] = []
+    for start in range(0, len(sample), 256):
+        block = sample[start : start + 256]
+        features = stage.bag.transform(task.material[i].text for i in block)
+        gold = task.known.take(block)
+        scores: Floats = (features @ weights[known].T).toarray() + stage.model.bias[known]
+        places = np.searchsorted(known, gold.labels)
+        right = np.zeros(scores.shape, np.bool_)
+        right[gold.rows, places] = True
+        found = bound.margins(scores, right)
+        full, short = (features @ each[known].T for each in (weights, kept))
+        lost = np.asarray((full - short)[found.rows, found.labels]).ravel()
+        parts.append((known[found.labels], found.margin * scale, lost * scale, found.below))
+    labels, margin, lost, below = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return bound.by_label(labels, margin, lost, below, dim)

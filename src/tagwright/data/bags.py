@@ -1,0 +1,152 @@
+"""Texts in, bags of words out: which words count, and how much each weighs in a text. Linear models read these."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Self
+
+from tagwright.data.text import words
+from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
+from tagwright.types import ConfigError, InputError, Longs, ModelError
+
+Matrix: TypeAlias = Any
+"A scipy.sparse.csr_matrix; scipy has no types and is imported where it is needed."
+
+Weighting: TypeAlias = Literal["unit", "plain"]
+
+TEXTS = 1024
+"Texts that are counted at once: their words stand one by one in memory until then."
+
+
+@dataclass(frozen=True, kw_only=True)
+class BagOptions:
+    """Which words count, and how. The defaults are DEPL's (A.1.3). Raises ConfigError for what cannot work."""
+
+    min_documents: int = 2
+    "A word counts that so many documents hold; FuTex has 5."
+
+    max_share: float = 0.7
+    "A word that a larger share of the documents holds names no topic."
+
+    weighting: Weighting = "unit"
+    """unit: the count times the smooth idf, every text of norm 1, as scikit-learn has it (DEPL). plain: the count times
+    ln(|D| / documents with the word), FuTex Eq. 10."""
+
+    def __post_init__(self) -> None:
+        if self.min_documents < 1:
+            raise ConfigError(f"min_documents is {self.min_documents}, expected at least 1")
+        if not 0 < self.max_share <= 1:
+            raise ConfigError(f"max_share is {self.max_share}, expected more than 0 and at most 1")
+        if self.weighting not in get_args(Weighting):
+            raise ConfigError(f'weighting is {self.weighting!r}, expected "unit" or "plain"')
+
+
+class BagOfWords:
+    """The words that count, in alphabetical order, and in how many of the documents they were learnt from each stands.
+
+    >>> bag = BagOfWords.of(["Bees fly", "bees sting", "wasps sting"])
+    >>> bag.words, bag.transform(["Bees, bees; wasps!"]).toarray().tolist()
+    (['bees', 'sting'], [[1.0, 0.0]])
+    """
+
+    def __init__(self, words: Iterable[str], frequencies: Longs, documents: int, options: BagOptions) -> None:
+        self.words, self.frequencies, self.documents, self.options = list(words), frequencies, documents, options
+        self.index = {word: number for number, word in enumerate(self.words)}
+        idf = smooth_idf if options.weighting == "unit" else plain_idf
+        self._idf = idf(frequencies, documents).astype(np.float32)
+
+    @classmethod
+    def of(cls, texts: Iterable[str], options: BagOptions = BagOptions()) -> Self:
+        """Learn the words from texts, one at a time. Raises InputError when no word counts."""
+        frequencies, documents = Counter[str](), 0
+        for text in texts:
+            frequencies.update(set(words(text)))
+            documents += 1
+        most = options.max_share * documents
+        kept = sorted(word for word, count in frequencies.items() if options.min_documents <= count <= most)
+        if not kept:
+            raise InputError(
+                f"of {len(frequencies)} words in {documents} documents none stands in at least {options.min_documents} "
+                f"documents and at most {options.max_share:.0%} of them; give more documents, or other bounds"
+            )
+        return cls(kept, np.array([frequencies[word] for word in kept], np.int64), documents, options)
+
+    def transform(self, texts: Iterable[str]) -> Matrix:
+        """(texts, words) float32 CSR: what each word weighs in each text; a text without such words is a row of 0."""
+        from scipy.sparse import csr_matrix, vstack
+
+        rest, parts = iter(texts), [csr_matrix((0, len(self.words)), dtype=np.float32)]
+        while chunk := list(islice(rest, TEXTS)):
+            counts = count_words(chunk, lambda word: self.index.get(word, -1))
+            counts.resize(len(chunk), len(self.words))
+            parts.append(self._weighted(counts))
+        return vstack(parts, format="csr")
+
+    def save(self, folder: Path) -> None:
+        """Write into an existing folder."""
+        content = {"options": asdict(self.options), "documents": self.documents, "words": self.words}
+        write_manifest(folder, "bag of words", content)
+        write_arrays(folder, {"frequencies": self.frequencies})
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
+        manifest = read_manifest(folder, "bag of words")
+        frequencies = read_array(folder, "frequencies")
+        try:
+            if len(manifest["words"]) != len(frequencies):
+                raise ValueError(f"{len(manifest['words'])} words, {len(frequencies)} frequencies")
+            return cls(manifest["words"], frequencies, manifest["documents"], BagOptions(**manifest["options"]))
+        except (KeyError, TypeError, ValueError, ConfigError) as error:
+            raise ModelError(f"{folder}: cannot be read ({error}); save the model again") from None
+
+    def _weighted(self, counts: Matrix) -> Matrix:
+        counts.data *= self._idf[counts.indices]
+        if self.options.weighting == "unit":
+            norms = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
+            counts.data /= np.repeat(norms, np.diff(counts.indptr))
+        return counts
+
+
+def count_words(texts: Iterable[str], number: Callable[[str], int]) -> Matrix:
+    """How often each text holds each term, CSR (texts, highest term + 1); a word of number -1 is passed over."""
+    from scipy.sparse import csr_matrix
+
+    terms, ends = array("i"), array("q", [0])
+    for text in texts:
+        terms.extend(filter((-1).__ne__, map(number, words(text))))
+        ends.append(len(terms))
+    indices = np.array(terms, np.int32)
+    shape = (len(ends) - 1, int(indices.max(initial=-1)) + 1)
+    counts = csr_matrix((np.ones(len(terms), np.float32), indices, np.frombuffer(ends, np.int64)), shape)
+    counts.sum_duplicates()
+    return counts
+
+
+def smooth_idf(frequency: NDArray[Any], documents: int) -> NDArray[np.float64]:
+    """ln((1 + N) / (1 + n)) + 1, where n of N documents hold the word, as scikit-learn has it. Of all documents: 1.
+
+    >>> smooth_idf(np.array([3]), documents=3)
+    array([1.])
+    """
+    weights: NDArray[np.float64] = np.log((1 + documents) / (1 + frequency)) + 1
+    return weights
+
+
+def plain_idf(frequency: NDArray[Any], documents: int) -> NDArray[np.float64]:
+    """FuTex Eq. 10: ln(|D| / n), where n of |D| documents hold the word. Of all documents: 0.
+
+    >>> plain_idf(np.array([3]), documents=3)
+    array([0.])
+    """
+    weights: NDArray[np.float64] = np.log(documents / frequency)
+    return weights

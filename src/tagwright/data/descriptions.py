@@ -1,0 +1,70 @@
+"""Labels and keywords in, the texts that labels are retrieved by out (DEPL 3.2); keywords as a file to be edited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from tagwright.data.labels import Vocabulary
+from tagwright.data.lines import Place, id_field, json_lines, texts_field, write_json_lines
+from tagwright.types import Label
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+Keywords: TypeAlias = Mapping[str, Sequence[str]]
+"Label id -> its words, the most telling first. A label without words may be missing."
+
+
+def pseudo_description(label: Label, keywords: Sequence[str] = ()) -> str:
+    """DEPL 3.2, A.1.3: name, given description, keywords.
+
+    >>> pseudo_description(Label("1", ("Kakuro",), "A puzzle."), ["clues", "sums"])
+    'Kakuro. A puzzle. clues sums'
+    """
+    given = [part.rstrip(".") for part in (label.name, label.description) if part]
+    return ". ".join([*given, " ".join(keywords)]) if keywords else ". ".join(given)
+
+
+def cut(text: str, tokenizer: Tokenizer, tokens: int) -> str:
+    """The beginning of a text, up to the end of its last of so many tokens; special tokens are not counted."""
+    offsets = tokenizer.encode(text, add_special_tokens=False).offsets
+    return text if len(offsets) <= tokens else text[: offsets[tokens - 1][1]]
+
+
+def described(labels: Vocabulary, keywords: Keywords) -> Vocabulary:
+    """The same labels with their keywords at the end of their descriptions, for any method that reads these."""
+
+    def richer(label: Label) -> Label:
+        parts = [label.description, " ".join(keywords.get(label.id, ()))]
+        return replace(label, description=" ".join(part for part in parts if part))
+
+    return Vocabulary(map(richer, labels))
+
+
+def keyword_records(labels: Iterable[Label], keywords: Keywords) -> Iterable[dict[str, Any]]:
+    """What the file of keywords holds: for each label that has some, its id, its name for the reader, and they."""
+    return (
+        {"id": label.id, "name": label.name, "keywords": list(keywords[label.id])}
+        for label in labels
+        if keywords.get(label.id)
+    )
+
+
+def write_keywords(labels: Iterable[Label], keywords: Keywords, path: Path | str) -> None:
+    """Write JSON lines. Raises TagwrightError when the file cannot be written."""
+    write_json_lines(keyword_records(labels, keywords), path)
+
+
+def read_keywords(path: Path | str) -> dict[str, tuple[str, ...]]:
+    """Read JSON lines `{"id", "keywords": [...]}`, as written or edited. Raises InputError with file and line."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line, record in json_lines(path):
+        place = Place(path, line)
+        label = id_field(record, place)
+        if label in found:
+            raise place.error(f"the id {label} stands on an earlier line too; join their keywords")
+        found[label] = texts_field(record, "keywords", place)
+    return found

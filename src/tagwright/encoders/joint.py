@@ -1,0 +1,101 @@
+"""Two texts in, token ids of both as one out, as a cross-encoder reads them; no text is tokenised twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.encoders.bert import SECOND, tokenize
+from tagwright.types import Longs
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+class Joiner:
+    """Joins texts as a tokenizer joins two: BERT's makes [CLS] first [SEP] second [SEP].
+
+    max_length: tokens of a pair, marks included.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> None:
+        import tokenizers
+
+        self.tokenizer = tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+        self.tokenizer.no_padding()
+        self.tokenizer.no_truncation()
+        example = self.tokenizer.encode("a", "a")
+        ids = np.array(example.ids, np.int64) + SECOND * np.array(example.type_ids, np.int64)
+        first, second = ([i for i, text in enumerate(example.sequence_ids) if text == which] for which in (0, 1))
+        self.before, self.between, self.after = ids[: first[0]], ids[first[-1] + 1 : second[0]], ids[second[-1] + 1 :]
+        self.second_type = ids[second[0]] // SECOND * SECOND
+        self.marks = len(self.before) + len(self.between) + len(self.after)
+        self.room = max_length - self.marks
+        self.tokenizer.enable_truncation(self.room)
+
+    def __call__(
+        self,
+        firsts: Sequence[str],
+        seconds: Sequence[str],
+        rows: NDArray[np.integer],
+        columns: NDArray[np.integer],
+        first_tokens: int | None = None,
+    ) -> Joint:
+        """Pair i is firsts[rows[i]] with seconds[columns[i]]. first_tokens: of a first text no more is taken."""
+        first, rows = self._tokenize(firsts, rows)
+        second, columns = self._tokenize(seconds, columns)
+        first = [ids[:first_tokens] for ids in first]
+        lengths = [np.fromiter(map(len, ids), np.int64, len(ids)) for ids in (first, second)]
+        kept = longest_first(lengths[0][rows], lengths[1][columns], self.room)
+        return Joint(self, first, [ids + self.second_type for ids in second], rows, columns, *kept)
+
+    def _tokenize(self, texts: Sequence[str], places: NDArray[np.integer]) -> tuple[list[Longs], Longs]:
+        """The ids of the texts that are used, and where they now are."""
+        used, found = np.unique(places, return_inverse=True)
+        ids = tokenize(self.tokenizer, [texts[i] for i in used.tolist()], self.room, marks=False)
+        return [np.array(text, np.int64) for text in ids], found
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """Pairs of texts: pair i is the start of first[rows[i]] with that of second[columns[i]], so long as kept says.
+
+    first, second: token ids with types (see bert.SECOND).
+    """
+
+    joiner: Joiner
+    first: Sequence[Longs]
+    second: Sequence[Longs]
+    rows: Longs
+    columns: Longs
+    first_kept: Longs
+    second_kept: Longs
+
+    def __getitem__(self, i: int) -> Longs:
+        """(tokens,) the pair's ids with types, marks included."""
+        first = self.first[self.rows[i]][: self.first_kept[i]]
+        second = self.second[self.columns[i]][: self.second_kept[i]]
+        return np.concatenate([self.joiner.before, first, self.joiner.between, second, self.joiner.after])
+
+    @property
+    def lengths(self) -> Longs:
+        """(pairs,) tokens, marks included."""
+        return self.first_kept + self.second_kept + self.joiner.marks
+
+
+def longest_first(first: Longs, second: Longs, room: int) -> tuple[Longs, Longs]:
+    """How many tokens of each text stay when both have to share `room`: the longer is cut until both have half.
+
+    As the tokenizers library does it, to a token. A label stays whole beside a long document, and two long documents
+    have half of the room each.
+
+    >>> longest_first(np.array([9, 9, 2]), np.array([2, 9, 3]), room=6)
+    (array([4, 3, 2]), array([2, 3, 3]))
+    """
+    shorter = np.minimum(np.minimum(first, second), room // 2)
+    longer = np.minimum(np.maximum(first, second), room - shorter)
+    return np.where(first > second, longer, shorter), np.where(first > second, shorter, longer)

@@ -1,0 +1,164 @@
+"""Bags of words in, labels out: linear weights and label trees as they are after training.
+
+They stand here because both sides need them: `learning` makes them and asks them for hard negatives and keywords,
+`tagging` serves them. What trains them is in learning/linear.py.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from typing_extensions import Self
+
+from tagwright.data.bags import Matrix
+from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
+from tagwright.types import Floats, Longs, ModelError, Run
+
+CELLS = 1 << 23
+"The most scores that are held at once."
+
+
+class LinearModel:
+    """One weight for each pair of label and word, most of them 0: the score of a label is weights @ words + bias.
+
+    weights: (labels, words) float32 CSR. bias: (labels,) float32, -inf for a label that was never learnt.
+    """
+
+    def __init__(self, weights: Matrix, bias: Floats) -> None:
+        self.weights, self.bias = weights, bias
+
+    @property
+    def known(self) -> Longs:
+        """The labels that were learnt."""
+        return np.flatnonzero(np.isfinite(self.bias))
+
+    def scores(self, features: Matrix, k: int) -> Run:
+        """The k labels of largest score for each row of features (documents, words), of those that were learnt.
+
+        A score above 0 says yes, one below -1 no with certainty; labels are given whatever their score.
+        """
+        from scipy.sparse import csr_matrix, hstack
+        from sparse_dot_topn import sp_matmul_topn
+
+        known = self.known
+        ones = csr_matrix(np.ones((features.shape[0], 1), np.float32))
+        items = hstack([self.weights[known], csr_matrix(self.bias[known][:, None])], format="csr").T.tocsr()
+        queries, lowest = hstack([features, ones], format="csr"), float(np.finfo(np.float32).min)
+        best = sp_matmul_topn(queries, items, top_n=k, threshold=lowest, n_threads=os.cpu_count() or 1)
+        found = int(best.indptr[-1])
+        return Run.of(best.indptr, known[best.indices[:found]], best.data[:found])
+
+    def score(self, features: Matrix, candidates: Run) -> Floats:
+        """(suggestions,) the score of each candidate; -inf for a label that was never learnt."""
+        parts, step = [np.zeros(0, np.float32)], max(1, CELLS // max(1, len(self.bias)))
+        for start in range(0, len(candidates), step):
+            some = candidates.take(np.arange(start, min(start + step, len(candidates))))
+            products = (features[start : start + step] @ self._words).toarray()
+            parts.append(products[some.rows, some.labels] + self.bias[some.labels])
+        return np.concatenate(parts)
+
+    def keywords(self, label: int, k: int) -> list[int]:
+        """DEPL 3.2: the k words of largest weight above 0, the largest first; fewer where there are no more."""
+        start, end = self.weights.indptr[label], self.weights.indptr[label + 1]
+        words, weights = self.weights.indices[start:end], self.weights.data[start:end]
+        order = np.lexsort((words, -weights))[:k]
+        return [int(word) for word in words[order[weights[order] > 0]]]
+
+    def take(self, labels: Longs) -> LinearModel:
+        """The model of these labels, in this order; -1 stands for a label that was never learnt."""
+        chosen = self.weights[np.maximum(labels, 0)]
+        chosen.data[np.repeat(labels < 0, np.diff(chosen.indptr))] = 0
+        chosen.eliminate_zeros()
+        return LinearModel(chosen, np.where(labels < 0, np.float32(-np.inf), self.bias[labels]))
+
+    def save(self, folder: Path) -> None:
+        """Write into an existing folder."""
+        write_manifest(folder, "linear model", {"words": self.weights.shape[1]})
+        parts = {name: getattr(self.weights, name) for name in ("data", "indices", "indptr")}
+        write_arrays(folder, {**parts, "bias": self.bias})
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Memory-map what `save` wrote. Raises ModelError when it is missing or damaged."""
+        from scipy.sparse import csr_matrix
+
+        manifest = read_manifest(folder, "linear model")
+        parts, bias = [read_array(folder, name) for name in ("data", "indices", "indptr")], read_array(folder, "bias")
+        try:
+            weights = csr_matrix(tuple(parts), shape=(len(bias), manifest["words"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"{folder}: cannot be read ({error}); save the model again") from None
+        return cls(weights, bias)
+
+    @cached_property
+    def _words(self) -> Matrix:
+        return self.weights.T.tocsr()
+
+
+class LabelTrees:
+    """Parabel's or Bonsai's trees of labels, by omikuji. beam: how many branches are followed in each tree."""
+
+    def __init__(self, model: Any, beam: int = 10) -> None:
+        self.model, self.beam = model, beam
+
+    @property
+    def words(self) -> int:
+        """How many words a row of features has."""
+        return int(self.model.n_features)
+
+    def predict(self, features: Matrix, k: int) -> Run:
+        """The k most probable labels of each row of features (documents, words); fewer where the beam meets no more.
+
+        None for a row without words. Scores are probabilities, 0 to 1. Raises ValueError for features of another width.
+        """
+        if features.shape[1] != self.words:
+            raise ValueError(f"features of {features.shape[1]} words for trees over {self.words}")
+        found: list[dict[int, float]] = []
+        for start, end in zip(features.indptr[:-1].tolist(), features.indptr[1:].tolist(), strict=True):
+            words = zip(features.indices[start:end].tolist(), features.data[start:end].tolist(), strict=True)
+            found.append(dict(self.model.predict(words, self.beam, k)) if end > start else {})
+        return Run.from_rows(found)
+
+    def save(self, folder: Path) -> None:
+        """Write into an existing folder."""
+        with quiet():
+            self.model.save(str(folder))
+        write_manifest(folder, "label trees", {"beam": self.beam})
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
+        import omikuji
+
+        beam = read_manifest(folder, "label trees").get("beam")
+        if not isinstance(beam, int):
+            raise ModelError(f"{folder}: beam is {beam!r}, expected a number; save the model again")
+        try:
+            with quiet():
+                return cls(omikuji.Model.load(str(folder)), beam)
+        except RuntimeError as error:
+            raise ModelError(f"{folder}: the trees cannot be read ({error}); save the model again") from None
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Omikuji logs on stdout, where results go, and draws its own bars on stderr; it has no switch for either."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    kept, nowhere = [os.dup(1), os.dup(2)], os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        for number, copy in zip((1, 2), kept, strict=True):
+            os.dup2(copy, number)
+            os.close(copy)
+        os.close(nowhere)

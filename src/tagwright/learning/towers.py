@@ -1,0 +1,47 @@
+"""A shared encoder in, the encoders of documents and of labels out: each with its pooling and its pooler."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+
+def encoder(module: Any) -> SentenceTransformer:
+    """What is trained: a copy of a model's first module; a transformer gives [CLS, mean], both halves of one vector."""
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    module = copy.deepcopy(module)
+    if type(module).__name__ == "StaticEmbedding":
+        return SentenceTransformer(modules=[module])
+    return SentenceTransformer(modules=[module, Pooling(module.get_embedding_dimension(), ("cls", "mean"))])
+
+
+def width(model: SentenceTransformer) -> int:
+    """Length of one vector of the encoder."""
+    module: Any = model[0]
+    return int(module.get_embedding_dimension())
+
+
+def tower(model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal["cls", "mean"]) -> SentenceTransformer:
+    """One side of the dual encoder: the shared encoder, its pooling, length 1, and the linear pooler (3.3)."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling
+
+    shared: Any = model[0]
+    linear = Dense(pooler.in_features, pooler.out_features, activation_function=torch.nn.Identity())
+    linear.linear.load_state_dict(pooler.state_dict())
+    pool = [] if len(model) == 1 else [Pooling(pooler.in_features, pooling)]
+    return SentenceTransformer(modules=[shared, *pool, Normalize(), linear], device=str(model.device)).eval()
+
+
+def pooler_of(model: SentenceTransformer) -> torch.nn.Linear:
+    """The linear pooler of a tower."""
+    last: Any = model[len(model) - 1]
+    linear: torch.nn.Linear = last.linear
+    return linear

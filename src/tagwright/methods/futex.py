@@ -1,0 +1,317 @@
+"""FuTex: rank the labels of a paper by its abstract and by its full text, then learn from the first of them.
+
+"Weakly Supervised Multi-Label Classification of Full-Text Scientific Papers" (Zhang et al., 2023). No label of a
+document is read. The paper ranks the documents it learns from; here others can follow without training again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from tagwright.data.bags import BagOfWords, BagOptions, Matrix
+from tagwright.data.graph import Graph
+from tagwright.data.labels import Vocabulary
+from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.cache import EmbeddingCache
+from tagwright.encoders.cross import CrossEncoder
+from tagwright.encoders.kernels import best_device
+from tagwright.encoders.packaged import PACKAGED
+from tagwright.learning.checkpoints import Checkpoint
+from tagwright.learning.cross import learn_cross
+from tagwright.learning.fulltext import one_paragraph
+from tagwright.learning.learner import Learner, check_temperature, in_batch, learn, load
+from tagwright.learning.linear import TreeOptions, fit_trees
+from tagwright.learning.metadata import metadata_pairs, metadata_triples
+from tagwright.learning.trainer import FREE_TO_CHANGE
+from tagwright.learning.training import Training
+from tagwright.progress import bar
+from tagwright.tagging.cross import Cross, CrossOptions
+from tagwright.tagging.dense import Dense, DenseOptions, LabelText
+from tagwright.tagging.fulltext import FullText, FullTextOptions
+from tagwright.tagging.lexical import Lexical, LexicalOptions
+from tagwright.tagging.linear import Trees
+from tagwright.tagging.names import NameOptions, Names
+from tagwright.tagging.tagger import Fusion, Tagger
+from tagwright.types import ConfigError, Document, Run, Stage
+
+Finder: TypeAlias = Literal["names", "bm25", "dense"]
+Ranking: TypeAlias = Literal["abstract", "fulltext", "mentions", "all_mentions"]
+
+CROSS = Training(batch=8, epochs=1, learning_rate=5e-5, dropout="all")
+"4.1, but for the epochs: the paper has 20 and 5."
+
+TRANSFORMER = Training(batch=64, epochs=1, learning_rate=2e-5)
+"For a bi-encoder, which the paper does not train; the rate is the usual one."
+
+STATIC = Training(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0)
+"As the static encoder of MICoL."
+
+COUNT, COUNT_WITHOUT_GPU = 45_000, 4_000
+"Paragraphs p of an epoch: those of MAG-CS (4.1); the second number is ten minutes of two cores."
+
+BATCH = 256
+"Documents that are ranked between two looks at the clock."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(FullTextOptions, Learner):
+    """The choices of FuTex; those of the aggregation are in `FullTextOptions`, of the training in `Learner`."""
+
+    encoder: str = PACKAGED
+    """Reads paragraphs and labels, each alone (Eq. 5), and is what the cross-encoder starts from: "minilm", a folder or
+    a Hugging Face id; or "static", much faster, beside which the cross-encoder starts from minilm."""
+    network: Literal["auto", "cross", "bi", "both", "none"] = "auto"
+    """Which encoders learn from the network (3.1): the cross-encoder, which reads abstract and label together, the
+    bi-encoder, which reads each alone, or both. Without a cross-encoder, the bi-encoder reads the abstract too; "none"
+    is NoNetwork of Table 3. "auto" is cross, as in the paper, with a GPU, and bi without: there, 100,000 candidates
+    take a cross-encoder most of an hour."""
+    meta_path: str = "P->P<-P"
+    "Whose paragraphs are alike; the paper's (4.1)."
+    count: int | None = None
+    "Paragraphs p of an epoch, drawn anew for each; None: 45,000, or 4,000 on a machine without a GPU."
+    abstract_chance: float = 0.5
+    "How often p is title and abstract, and not any paragraph: 0 in the paper, 1/2 in its published code."
+    temperature: float = 0.05
+    "Of the bi-encoder's training, as in RTS; the cross-encoder's scores find their own scale."
+    rankings: tuple[Ranking, ...] = ("abstract", "fulltext")
+    """What ranks the candidates. abstract, fulltext: the encoders (Eq. 8, 7); the first alone is NoHierarchy of
+    Table 3. mentions, all_mentions: how often, how early and how specifically a label is named, in title and abstract
+    or everywhere; not in the paper."""
+    finders: tuple[Finder, ...] = ("names",)
+    "What finds the candidates C(d): names, bm25, or dense, the nearest labels to the full text."
+    scope: Literal["head", "text"] = "head"
+    "Where names and bm25 look: title and abstract, as in the paper, or everything."
+    found: int = 100
+    "The most labels that bm25 and dense find for a document."
+    budget: int | None = None
+    "The most candidates of a document that are ranked; None: all, as in the paper."
+    third: str = ""
+    "A cross-encoder by name, as trained by others for natural language inference, that ranks the candidates too."
+    self_training: bool = True
+    "Whether a classifier of the full text learns from the first labels (3.3; Table 3, NoSelfTrain)."
+    pseudo_labels: int = 5
+    "N: the first labels of a document that the classifier learns from, and that stay first (Eq. 11)."
+    order: Literal["example", "append"] = "example"
+    """What the classifier's labels follow: the first N (Example 3.1), or the whole ranking (published code)."""
+    trees: int = 3
+    "Trees of the classifier (4.1)."
+    leaf_labels: int = 100
+    "Labels in a leaf of a tree (4.1)."
+    beam: int = 10
+    "Nodes of a level of a tree that are looked into (4.1)."
+    min_papers: int = 5
+    "A word counts that so many documents hold (4.1)."
+    suggestions: int = 100
+    "Labels that the classifier suggests for a document."
+    label_text: LabelText = "both"
+    "What of a label the bi-encoder reads: see `DenseOptions`. The paper has name and description."
+    language: str = "english"
+    'The language whose word endings are cut off (snowball); "none" leaves words whole.'
+
+    def __post_init__(self) -> None:
+        FullTextOptions.__post_init__(self)
+        Learner.__post_init__(self)
+        check_temperature(self.temperature)
+        one_paragraph(abstract=self.abstract_chance)
+        _ = self.dense  # checks its options
+        for name, known in (("network", NETWORK), ("scope", ("head", "text")), ("order", ("example", "append"))):
+            if getattr(self, name) not in known:
+                raise ConfigError(f'{name} is "{getattr(self, name)}", expected {", ".join(known)}')
+        for name, known in (("finders", get_args(Finder)), ("rankings", get_args(Ranking))):
+            chosen = getattr(self, name)
+            if not chosen or not set(chosen) <= set(known) or len(set(chosen)) < len(chosen):
+                raise ConfigError(f"{name} are {list(chosen)}, expected some of {', '.join(known)}, each once")
+        for name in ("count", "budget", "pseudo_labels", "trees", "leaf_labels", "beam", "min_papers", "suggestions"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"{name} is {value}, expected at least 1")
+
+    @property
+    def dense(self) -> DenseOptions:
+        """How labels are embedded and found."""
+        return DenseOptions(k=self.found, label_text=self.label_text)
+
+    @property
+    def full_text(self) -> FullTextOptions:
+        """How paragraphs make up a document."""
+        return FullTextOptions(**{field.name: getattr(self, field.name) for field in fields(FullTextOptions)})
+
+    @property
+    def learning(self) -> str:
+        """What "auto" stands for on this machine, or else the network that is named; none where no encoder is asked."""
+        if not {"abstract", "fulltext", "dense"} & {*self.rankings, *self.finders}:
+            return "none"
+        if self.network != "auto":
+            return self.network
+        return "cross" if best_device().type == "cuda" else "bi"
+
+
+NETWORK = ("auto", "cross", "bi", "both", "none")
+
+
+def fit(
+    documents: Sequence[Document],
+    labels: Vocabulary,
+    config: Config = Config(),
+    output: Path | None = None,
+    *,
+    resume: bool = False,
+) -> Tagger:
+    """Algorithm 1. output: an existing folder for logs and checkpoints of every stage; resume from there.
+
+    Raises ConfigError or InputError when documents and config do not fit, before anything is loaded; ModelError
+    without encoder.
+    """
+    cross, bi = fine_tune(documents, config, output, resume=resume)  # line 3
+    ensemble = rank(labels, bi, cross, config)  # lines 4 to 17
+    if not config.self_training:
+        return ensemble
+    pseudo = pseudo_labels(ensemble, documents, config, _folder(output, "ranking"), resume=resume)
+    return self_train(ensemble, documents, pseudo, config)  # lines 18 to 23
+
+
+def fine_tune(
+    documents: Sequence[Document], config: Config, output: Path | None = None, *, resume: bool = False
+) -> tuple[CrossEncoder | None, BiEncoder]:
+    """Network-aware contrastive fine-tuning (3.1): what reads abstracts with labels, if any, and what reads paragraphs.
+
+    The triples of the cross-encoder have no neighbour as p-; the bi-encoder's negatives are the other p+ of a batch.
+    """
+    cross = None
+    if config.learning == "none":
+        return cross, _as_it_comes(config)
+    neighbours, view = Graph.of(documents).follow(config.meta_path), one_paragraph(abstract=config.abstract_chance)
+    count = config.count or (COUNT if best_device().type == "cuda" else COUNT_WITHOUT_GPU)
+    options: dict[str, Any] = {"held_out": config.held_out, "seed": config.seed, "view": view}
+    if config.learning in ("cross", "both"):
+        triples = metadata_triples(documents, neighbours, count, **options)  # Eq. 1
+        start = CrossEncoder.load(PACKAGED if config.is_static else config.encoder_name, max_length=config.max_length)
+        cross = learn_cross(start, triples, config.over(CROSS), _folder(output, "cross"), resume=resume)  # Eq. 3
+    if config.learning == "cross":
+        return cross, _as_it_comes(config)
+    pairs = metadata_pairs(documents, neighbours, count, **options)
+    training = config.training(STATIC, TRANSFORMER, pairs)
+    bi = learn(config, pairs, in_batch(config.temperature), training, _folder(output, "bi"), resume=resume)
+    if not config.is_static:
+        bi.cache = EmbeddingCache(bi.fingerprint, bi.dim)  # the paragraphs are read more than once
+    return cross, bi
+
+
+def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: Config) -> Tagger:
+    """The candidates C(d) in the order of the rankings together (Eq. 4 to 9)."""
+
+    @cache
+    def dense() -> Dense:
+        return Dense(labels, bi, config.dense)
+
+    def full() -> FullText:
+        return FullText(dense(), config.full_text)
+
+    makers: dict[Ranking, Callable[[], Stage]] = {
+        "abstract": lambda: Cross(labels, cross) if cross else FullText(dense(), ABSTRACT),  # Eq. 8
+        "fulltext": full,  # Eq. 6, 7
+        "mentions": lambda: Names(labels, NameOptions(scope="head", stem=config.language)),
+        "all_mentions": lambda: Names(labels, NameOptions(stem=config.language)),
+    }
+    rankers = {str(name): makers[name]() for name in config.rankings}
+    if config.third:
+        rankers["third"] = Cross(labels, CrossEncoder.load(config.third), CrossOptions(label_text="statement"))
+    found_by = finders(labels, config, full)
+    weights = dict.fromkeys(found_by, 0.0)
+    fusion = Fusion(by="ranks", weights=weights, rank_constant=0, rankers=tuple(rankers), budget=config.budget)  # Eq. 9
+    return Tagger(labels, {**found_by, **rankers}, fusion)
+
+
+ABSTRACT = FullTextOptions(aggregate="abstract")
+
+
+def finders(labels: Vocabulary, config: Config, full: Callable[[], Stage]) -> dict[str, Stage]:
+    """What finds the candidates C(d), by name. full: makes what "dense" stands for."""
+    makers: dict[Finder, Callable[[], Stage]] = {
+        "names": lambda: Names(labels, NameOptions(scope=config.scope, stem=config.language)),
+        "bm25": lambda: Lexical(labels, LexicalOptions(k=config.found, scope=config.scope, stem=config.language)),
+        "dense": full,
+    }
+    return {name: makers[name]() for name in config.finders}
+
+
+def pseudo_labels(
+    ensemble: Tagger, documents: Sequence[Document], config: Config, folder: Path | None = None, *, resume: bool = False
+) -> Run:
+    """The first N labels of every document, fewer where fewer are found (Eq. 11). folder: for the checkpoint."""
+    import torch
+
+    settings = json.loads(json.dumps({**asdict(config), "documents": len(documents)}))
+    settings = {name: value for name, value in settings.items() if name not in FREE_TO_CHANGE}
+    checkpoint = Checkpoint.load(folder, settings) if folder and resume else None
+    done = _run(checkpoint.tensors) if checkpoint else Run.from_rows([])
+
+    def save() -> None:
+        if folder:
+            arrays = {"indptr": done.indptr, "labels": done.labels, "scores": done.scores}
+            tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
+            Checkpoint({"documents": len(done)}, settings, tensors).save(folder)
+
+    saved = time.monotonic()
+    with bar("ranking", len(documents) - len(done)) as ranked:
+        for start in range(len(done), len(documents), BATCH):
+            batch = documents[start : start + BATCH]
+            done = Run.concat([done, ensemble.tag(batch, config.pseudo_labels)])
+            ranked(len(batch))
+            if time.monotonic() - saved >= config.checkpoint_seconds:
+                save()
+                saved = time.monotonic()
+    save()
+    return done
+
+
+def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, config: Config) -> Tagger:
+    """A classifier of the full text, learnt from pseudo labels; its labels follow those of the ensemble (3.3)."""
+    trees = classifier(ensemble.vocabulary, *bag_of_words(documents, config), pseudo, config)
+    keep = config.pseudo_labels if config.order == "example" else None  # Example 3.1
+    fusion = replace(ensemble.fusion, tail="classifier", keep=keep)
+    return replace(ensemble, stages={**ensemble.stages, "classifier": trees}, fusion=fusion)
+
+
+def bag_of_words(documents: Sequence[Document], config: Config) -> tuple[BagOfWords, Matrix]:
+    """The words that count, and (documents, words) their weights in the full text (Eq. 10)."""
+    options = BagOptions(min_documents=config.min_papers, max_share=1.0, weighting="plain")
+    with bar("words", 2 * len(documents)) as counted:
+        bag = BagOfWords.of(_texts(documents, counted), options)
+        return bag, bag.transform(_texts(documents, counted))
+
+
+def classifier(labels: Vocabulary, bag: BagOfWords, features: Matrix, pseudo: Run, config: Config) -> Stage:
+    """Parabel, learnt from pseudo labels of the documents that the features are of."""
+    options = TreeOptions(trees=config.trees, leaf=config.leaf_labels, beam=config.beam)
+    return Trees(labels, bag, fit_trees(features, pseudo, len(labels), options), config.suggestions)
+
+
+def _as_it_comes(config: Config) -> BiEncoder:
+    if config.is_static:
+        return BiEncoder.of(load(config))
+    return BiEncoder.load(config.encoder_name, max_length=config.max_length, pooling=config.pooling)
+
+
+def _texts(documents: Sequence[Document], done: Callable[[int], object]) -> Iterator[str]:
+    for document in documents:
+        yield document.text
+        done(1)
+
+
+def _run(tensors: Mapping[str, Any]) -> Run:
+    return Run(*(np.asarray(tensors[name].numpy()) for name in ("indptr", "labels", "scores")))
+
+
+def _folder(output: Path | None, name: str) -> Path | None:
+    if output:
+        (output / name).mkdir(parents=True, exist_ok=True)
+    return output and output / name

@@ -1,0 +1,224 @@
+"""MICoL: contrast documents that a meta-path joins, then re-rank labels found by name and word (Zhang et al., 2022).
+
+"Metadata-Induced Contrastive Learning for Zero-Shot Multi-Label Text Classification". No label of a document is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from tagwright.data.graph import Graph
+from tagwright.data.labels import Vocabulary
+from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.cross import CrossEncoder
+from tagwright.encoders.kernels import best_device
+from tagwright.encoders.packaged import PACKAGED
+from tagwright.encoders.static import distil
+from tagwright.learning.cross import CROSS, learn_cross, with_negatives
+from tagwright.learning.learner import STATIC as STATIC_ENCODER
+from tagwright.learning.learner import Learner, check_temperature, in_batch, learn
+from tagwright.learning.metadata import (
+    metadata_pairs,
+    metadata_triples,
+    mixed,
+    name_pairs,
+    value_pairs,
+)
+from tagwright.learning.noising import eda_pairs, near_words, uda_pairs
+from tagwright.learning.pairs import rts_pairs
+from tagwright.learning.paths import PathEstimate, rank_paths, split_paths
+from tagwright.learning.training import Training
+from tagwright.tagging.cross import Cross
+from tagwright.tagging.dense import Dense, DenseOptions, LabelText
+from tagwright.tagging.lexical import Lexical, LexicalOptions
+from tagwright.tagging.names import NameOptions, Names
+from tagwright.tagging.tagger import Fusion, Tagger, batches
+from tagwright.types import ConfigError, Document, PairSource, Run, Stage
+
+Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts", "eda", "uda"]
+
+AUTO = "auto"
+
+TRANSFORMER = Training(batch=8, epochs=3, learning_rate=2e-5)
+"A.3.2; the paper does not state the rate."
+
+STATIC = Training(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0)
+"As the static encoder of RTS, in batches as much smaller as there are fewer pairs."
+
+PAIRS, PAIRS_WITHOUT_GPU = 55_000, 2_200
+"Pairs of an epoch, one in eleven of them held out (A.3.2); the second number is some minutes of two cores."
+
+PER_DOCUMENT = 10
+"No more pairs of an epoch than this times the documents: the paper's corpora are far larger than its sample."
+
+CROSS_BUDGET = 50
+"Candidates that a cross-encoder reads with a document: some seconds a document with a hundred on two cores."
+
+CONFIDENT = 3
+"The first labels of a document that count as confident, as in MACLR's pseudo labels."
+
+CALIBRATED_ON = 500
+"Documents on which the threshold of BM25 is calibrated."
+
+WEIGHTS = {"names": 0.5, "lexical": 1.0, "encoder": 2.5}
+"Of the opinions when they are fused: those of the zero-shot method, chosen without gold labels."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Learner):
+    """The choices of MICoL; those of the encoder and its training are in `Learner`."""
+
+    architecture: Literal["bi", "cross"] = "bi"
+    "A cross-encoder reads document and label together: slower by the number of candidates, and never static."
+    meta_path: str = AUTO
+    """Which documents are similar, such as "P->P<-P", or several: "P->P<-P + P-A-P" (A.5). "auto" takes the one whose
+    neighbourhoods are nearest to the documents that share a confident label: see `learning.paths`."""
+    pairs: Pairs = "mixed"
+    """What is paired: documents that the meta-path joins ("metadata"); a document and each value of a field ("values")
+    or each label name in it ("names"); half "metadata" and half the latter two ("mixed"); the pairs of RTS; a document
+    and a noised copy ("eda", "uda")."""
+    field: str = "keyword"
+    "The metadata field of short texts whose values are paired; where documents lack it, label names take its place."
+    by_value: bool = False
+    "Whether d+ is drawn through a metadata value first, so that hubs weigh less, in place of Eq. 15."
+    count: int | None = None
+    "Pairs of an epoch, drawn anew for each; None: 55,000, or 2,200 for a transformer on a machine without a GPU."
+    held_out: float = 1 / 11
+    "5,000 of 55,000 pairs are for validation (A.3.2)."
+    temperature: float = 0.05
+    "tau of Eq. 9."
+    candidates: float = 100.0
+    "Labels that BM25 finds for a document on average; the paper's threshold of 400 is on a scale of its own."
+    budget: int | None = None
+    "The most candidates of a document that are ranked, the best of those who found them; None: all, or 50 for cross."
+    scope: Literal["head", "text"] = "head"
+    "What is read of a document that is tagged: title and abstract, as in the paper, or everything."
+    rank: Literal["encoder", "fused"] = "encoder"
+    "Whether the encoder alone ranks the candidates, as in the paper, or together with those who found them."
+    label_text: LabelText = "both"
+    "What of a label the bi-encoder embeds: see `DenseOptions`. The papers embed its text."
+    language: str = "english"
+    'The language whose word endings are cut off (snowball); "none" leaves words whole.'
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_temperature(self.temperature)
+        DenseOptions(label_text=self.label_text)
+        for name, known in (
+            ("architecture", ("bi", "cross")),
+            ("pairs", get_args(Pairs)),
+            ("rank", ("encoder", "fused")),
+        ):
+            if getattr(self, name) not in known:
+                raise ConfigError(f'{name} is "{getattr(self, name)}", expected {", ".join(known)}')
+        for name, value in (("count", self.count), ("candidates", self.candidates), ("budget", self.budget)):
+            if value is not None and value < 1:
+                raise ConfigError(f"{name} is {value}, expected at least 1")
+        if self.architecture == "cross" and self.encoder == STATIC_ENCODER:
+            raise ConfigError("a static encoder cannot read two texts together; with architecture cross take minilm")
+        if not self.meta_path.strip():
+            raise ConfigError('meta_path is empty, expected one such as "P->P<-P", or auto')
+
+    @property
+    def encoder_name(self) -> str:
+        """As for any learner, but a cross-encoder is never static."""
+        return PACKAGED if self.encoder == "auto" and self.architecture == "cross" else super().encoder_name
+
+
+def fit(
+    documents: Sequence[Document],
+    labels: Vocabulary,
+    config: Config = Config(),
+    output: Path | None = None,
+    *,
+    resume: bool = False,
+) -> Tagger:
+    """Train on text and metadata of the documents (Algorithm 1). output: an existing folder for log and checkpoint.
+
+    Raises ConfigError or InputError when documents and config do not fit, before anything is loaded; ModelError
+    without encoder.
+    """
+    found_by = finders(documents, labels, config)  # 3.2
+    pairs = pair_source(documents, labels, config, found_by)  # 3.3.2
+    encoder: BiEncoder | CrossEncoder
+    if config.architecture == "bi":
+        training = config.training(STATIC, TRANSFORMER, pairs)
+        encoder = learn(config, pairs, in_batch(config.temperature), training, output, resume=resume)  # Eq. 9
+    else:
+        encoder = CrossEncoder.load(config.encoder_name, max_length=config.max_length, seed=config.seed)
+        training = config.training(STATIC, CROSS, pairs)
+        encoder = learn_cross(encoder, pairs, training, output, resume=resume)  # Eq. 11
+    return rerank(labels, found_by, encoder, config)  # Algorithm 2
+
+
+def finders(documents: Sequence[Document], labels: Vocabulary, config: Config) -> dict[str, Stage]:
+    """What finds the candidates of a document (3.2): exact names, and BM25 above a calibrated threshold (Eq. 2)."""
+    names = Names(labels, NameOptions(scope=config.scope, stem=config.language))
+    lexical = Lexical(labels, LexicalOptions(k=None, scope=config.scope, stem=config.language))
+    return {"names": names, "lexical": lexical.calibrated(documents[:CALIBRATED_ON], config.candidates)}
+
+
+def rerank(
+    labels: Vocabulary, found_by: Mapping[str, Stage], encoder: BiEncoder | CrossEncoder, config: Config
+) -> Tagger:
+    """The finders' candidates ranked by the encoder (3.3.1), trained or not, or by all of them together."""
+    stage: Stage = Cross(labels, encoder) if isinstance(encoder, CrossEncoder) else _dense(labels, encoder, config)
+    budget = CROSS_BUDGET if config.budget is None and isinstance(encoder, CrossEncoder) else config.budget
+    weights = WEIGHTS if config.rank == "fused" else {**dict.fromkeys(found_by, 0.0), "encoder": 1.0}
+    fusion = Fusion(weights=weights, rankers=("encoder",), budget=budget)
+    return Tagger(labels, {**found_by, "encoder": stage}, fusion)
+
+
+def pair_source(
+    documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Stage]
+) -> PairSource:
+    """`count` pairs an epoch (A.3.1), each with a negative if they are for a cross-encoder."""
+    count = min(config.count or _usual_count(config), PER_DOCUMENT * len(documents))
+    cross, kind, parts = config.architecture == "cross", config.pairs, dict[PairSource, float]()
+    if kind in ("metadata", "mixed"):
+        graph = Graph.of(documents)  # Def. 2.1
+        paths = split_paths(config.meta_path)
+        if paths == [AUTO]:
+            paths = [choose_path(documents, labels, graph, found_by, config.seed)[0].expression]
+        source = partial(metadata_triples if cross else metadata_pairs, documents, count=count, seed=config.seed)
+        for path in paths:
+            drawn = source(graph.follow(path), by_value=config.by_value, held_out=config.held_out)  # Eq. 15
+            parts[drawn] = 1 / len(paths)
+        kind = "values" if config.field in graph.fields else "names"
+    if config.pairs != "metadata":
+        pairs = _text_pairs(kind, documents, labels, config, found_by["names"])
+        parts[with_negatives(pairs) if cross else pairs] = 1.0
+    return mixed(parts, count)
+
+
+def choose_path(
+    documents: Sequence[Document], labels: Vocabulary, graph: Graph, found_by: Mapping[str, Stage], seed: int = 0
+) -> list[PathEstimate]:
+    """What "auto" knows of the usual meta-paths, beginning with the one that it takes."""
+    confident = Tagger(labels, found_by).tag(documents, CONFIDENT)
+    return rank_paths(graph, confident, seed=seed)
+
+
+def _dense(labels: Vocabulary, encoder: BiEncoder, config: Config) -> Dense:
+    return Dense(labels, encoder, DenseOptions(label_text=config.label_text, scope=config.scope))
+
+
+def _text_pairs(
+    kind: Pairs, documents: Sequence[Document], labels: Vocabulary, config: Config, names: Stage
+) -> PairSource:
+    if kind == "values":
+        return value_pairs(documents, config.field, seed=config.seed)
+    if kind == "names":
+        named = Run.concat([names(batch).top(CONFIDENT) for batch in batches(documents)])
+        return name_pairs(documents, labels, named, seed=config.seed)
+    if kind == "eda":
+        return eda_pairs(documents, near_words(documents, BiEncoder.of(distil()).encode), seed=config.seed)
+    return uda_pairs(documents, seed=config.seed) if kind == "uda" else rts_pairs(documents, labels, seed=config.seed)
+
+
+def _usual_count(config: Config) -> int:
+    return PAIRS if config.is_static or best_device().type == "cuda" else PAIRS_WITHOUT_GPU

@@ -1,0 +1,235 @@
+"""Labels by the full text: every paragraph is encoded, and the paragraphs make up the document along its sections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents, tree_shares
+from tagwright.data.text import word_spans
+from tagwright.encoders.bi import BiEncoder, unit
+from tagwright.store import read_manifest, write_manifest
+from tagwright.tagging.dense import QUOTES, Dense, TextEncoder
+from tagwright.types import ConfigError, Distribution, Document, Floats, Label, Longs, ModelError, Quote, Run
+
+Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstract", "first"]
+
+BATCH = 64
+"Documents whose paragraphs are in memory at once."
+
+FIRST = 512
+"Words that `first` reads, at least as many as an encoder of 512 tokens can."
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullTextOptions:
+    """How paragraphs make up a document. Raises ConfigError for a value that cannot work."""
+
+    aggregate: Aggregate = "tree"
+    """The vector of a document is the mean along its section tree (FuTex Eq. 6); of its top sections, each the mean of
+    all its paragraphs ("sections"); of all paragraphs alike; or that of title and abstract alone, or of the first 512
+    words, as far as the encoder reads. "best" makes no vector: a label scores the mean of its nearest paragraphs."""
+
+    abstract: Literal["section", "half"] = "section"
+    "Title and abstract count as one section among the others (FuTex 3.2), or as much as all of them (published code)."
+
+    best: int = 3
+    "Paragraphs that count for a label, where aggregate is best."
+
+    shortest: int = SHORTEST
+    "Paragraphs of fewer words are left out (FuTex 4.1)."
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """A word in a top heading -> what such a section counts among the others, in place of 1; "abstract" is title and
+    abstract. For tree and sections."""
+
+    def __post_init__(self) -> None:
+        if self.aggregate not in (known := get_args(Aggregate)):
+            raise ConfigError(f'aggregate is "{self.aggregate}", expected one of {", ".join(known)}')
+        if self.abstract not in ("section", "half"):
+            raise ConfigError(f'abstract is "{self.abstract}", expected section or half')
+        if self.best < 1 or self.shortest < 0:
+            raise ConfigError(f"best is {self.best} and shortest {self.shortest}, expected at least 1 and at least 0")
+        if not all(weight > 0 for weight in self.weights.values()):
+            raise ConfigError(f"weights are {dict(self.weights)}, expected positive numbers")
+        if self.weights and self.aggregate not in ("tree", "sections"):
+            raise ConfigError(f"weights are for tree and sections; aggregate is {self.aggregate}")
+
+
+class FullText:
+    """Candidates and scores by the cosine of a label and the paragraphs of a document. A types.Stage.
+
+    dense: the labels, their vectors and the encoder, which reads the paragraphs too; its k limits the candidates.
+    """
+
+    distribution: Distribution = "normal"
+
+    def __init__(self, dense: Dense, options: FullTextOptions = FullTextOptions()) -> None:
+        self.dense, self.options = dense, options
+
+    def __call__(self, documents: Sequence[Document]) -> Run:
+        """The k labels of largest score of each document; none for a document without text.
+
+        Where aggregate is best, a label must be among the k nearest of one paragraph.
+        """
+        return Run.concat([self._find(self._read(batch)) for batch in _batches(documents)])
+
+    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+        """(suggestions,) FuTex Eq. 7, or the mean cosine of the best paragraphs; 0 where there is no text."""
+        parts = [np.zeros(0, np.float32)]
+        for start, batch in enumerate(_batches(documents)):
+            rows = np.arange(start * BATCH, start * BATCH + len(batch))
+            parts.append(self._score(self._read(batch), candidates.take(rows)))
+        return np.concatenate(parts)
+
+    def vectors(self, documents: Sequence[Document]) -> Floats:
+        """(documents, dim) the aggregated paragraphs (Eq. 6), of norm 1; zero for a document without text."""
+        parts = [self._read(batch).aggregated for batch in _batches(documents)]
+        return np.concatenate([np.zeros((0, self.dense.encoder.dim), np.float32), *parts])
+
+    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+        """The up to 3 paragraphs nearest to the label, weighted by their cosine to it.
+
+        `data.paragraphs.headings_at` says in which section they stand.
+        """
+        found, _ = self._leaves(document)
+        cosines = self.dense.encoder.encode([leaf.text for leaf in found]) @ self.dense.vectors[np.array([label])][0]
+        best = np.argsort(-cosines, kind="stable")[:QUOTES]
+        leaves = ((found[place], float(cosines[place])) for place in best.tolist())
+        return tuple(Quote(leaf.start, leaf.start + len(leaf.text), cosine) for leaf, cosine in leaves)
+
+    def with_labels(self, labels: Sequence[Label]) -> FullText:
+        """The same over other labels: encodes the label texts that are new."""
+        return FullText(self.dense.with_labels(labels), self.options)
+
+    def save(self, folder: Path) -> None:
+        """Write the options, the label vectors, and the encoder unless it is the packaged one."""
+        (folder / "dense").mkdir()
+        self.dense.save(folder / "dense")
+        write_manifest(folder, "fulltext", {"options": asdict(self.options)})
+
+    @classmethod
+    def load(
+        cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] = BiEncoder.load
+    ) -> FullText:
+        """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
+        try:
+            options = FullTextOptions(**read_manifest(folder, "fulltext")["options"])
+        except (AttributeError, KeyError, TypeError, ConfigError) as error:
+            raise ModelError(f"{folder}: options cannot be read ({error}); save the model again") from None
+        return cls(Dense.load(folder / "dense", labels, load_encoder), options)
+
+    def _find(self, read: _Read) -> Run:
+        k = self.dense.options.k
+        if self.options.aggregate != "best":
+            found = self.dense.nearest(read.aggregated)
+            return found.keep((np.diff(read.indptr) > 0)[found.rows])
+        near = self.dense.nearest(read.vectors)
+        owners = np.repeat(np.arange(len(read.indptr) - 1), np.diff(read.indptr))[near.rows]
+        cells = np.unique(owners * len(self.dense.labels) + near.labels)
+        rows, labels = np.divmod(cells, len(self.dense.labels))
+        pool = Run.of(np.searchsorted(rows, np.arange(len(read.indptr))), labels, np.zeros(len(labels)))
+        return pool.rescored(self._score(read, pool)).top(k)
+
+    def _score(self, read: _Read, candidates: Run) -> Floats:
+        if self.options.aggregate != "best":
+            return self.dense.vectors.cosines(read.aggregated, candidates.rows, candidates.labels)
+        spans = zip(read.indptr[:-1].tolist(), read.indptr[1:].tolist(), strict=True)
+        found = [
+            mean_of_best(read.vectors[start:end] @ self.dense.vectors[labels].T, self.options.best)
+            for (start, end), (labels, _) in zip(spans, candidates, strict=True)
+        ]
+        return np.concatenate([np.zeros(0, np.float32), *found])
+
+    def _read(self, documents: Sequence[Document]) -> _Read:
+        leaves, shares = zip(*map(self._leaves, documents), strict=True)
+        texts = [leaf.text for each in leaves for leaf in each]
+        indptr = np.cumsum([0, *map(len, leaves)])
+        return _Read(self.dense.encoder.encode(texts), np.concatenate(shares), indptr)
+
+    def _leaves(self, document: Document) -> tuple[list[Paragraph], Floats]:
+        """What is encoded of a document, and the share of each in its vector."""
+        aggregate = self.options.aggregate
+        if aggregate == "first":
+            spans = word_spans(document.text)[:FIRST]
+            found = [Paragraph(document.text[: spans[-1][1]], 0, HEAD)] if spans else []
+        else:
+            found = paragraphs(document, self.options.shortest)
+        if aggregate == "abstract":
+            found = found[:1]
+        if aggregate in ("tree", "sections") and found:
+            return _along_tree(found, document, self.options)
+        return found, np.full(len(found), 1 / max(1, len(found)), np.float32)
+
+
+def mean_of_best(cosines: Floats, m: int) -> Floats:
+    """(labels,) the mean of the m largest of each column of cosines (paragraphs, labels); of all, if they are fewer.
+
+    The best two of 0.1, 0.5, 0.3 have the mean 0.4:
+
+    >>> mean_of_best(np.array([[0.1], [0.5], [0.3]], np.float32), 2).round(3).tolist()
+    [0.4000000059604645]
+    """
+    if len(cosines) > m:
+        cosines = np.partition(cosines, len(cosines) - m, axis=0)[-m:]
+    means: Floats = cosines.mean(axis=0) if len(cosines) else np.zeros(cosines.shape[1], np.float32)
+    return means
+
+
+class _Read(NamedTuple):
+    """Some documents. vectors: (leaves, dim) of norm 1; shares: (leaves,); indptr: (documents + 1,) whose they are."""
+
+    vectors: Floats
+    shares: Floats
+    indptr: Longs
+
+    @property
+    def aggregated(self) -> Floats:
+        """(documents, dim) sums of share * vector, of norm 1 or zero."""
+        from scipy.sparse import csr_array
+
+        places = np.arange(len(self.shares))
+        shape = len(self.indptr) - 1, len(self.shares)
+        sums: Floats = csr_array((self.shares, places, self.indptr), shape) @ self.vectors
+        return unit(sums)
+
+
+def _batches(documents: Sequence[Document]) -> Iterator[Sequence[Document]]:
+    for start in range(0, len(documents), BATCH):
+        yield documents[start : start + BATCH]
+
+
+def _along_tree(found: list[Paragraph], document: Document, options: FullTextOptions) -> tuple[list[Paragraph], Floats]:
+    """The paragraphs with their shares. Title and abstract are a section of their own, before the others."""
+    levels, owners = [section.level for section in document.sections], np.array([leaf.section for leaf in found])
+    tops = _tops(levels)
+    headings = [section.heading if tops[place] == place else "" for place, section in enumerate(document.sections)]
+    weights = [_weight(heading, options) for heading in ("abstract", *headings)]
+    if options.aggregate == "sections":
+        owners, levels = np.array(tops)[owners], [1] * len(levels)
+    sizes = np.bincount(owners + 1, minlength=len(levels) + 1).tolist()
+    if options.abstract == "half":  # all sections become parts of one, which has no paragraphs of its own
+        inner = [level + 1 for level in levels]
+        shares = tree_shares([1, 1, *inner], [sizes[0], 0, *sizes[1:]], [weights[0], 1.0, *weights[1:]])
+    else:
+        shares = tree_shares([1, *levels], sizes, weights)
+    order = np.argsort(owners, kind="stable")
+    return [found[place] for place in order.tolist()], shares
+
+
+def _tops(levels: Sequence[int]) -> list[int]:
+    """The top section that each section is in, and HEAD in HEAD, which is the last place."""
+    tops = list(range(len(levels)))
+    for section, parent in enumerate(parents(levels)):
+        if parent != HEAD:
+            tops[section] = tops[parent]
+    return [*tops, HEAD]
+
+
+def _weight(heading: str, options: FullTextOptions) -> float:
+    folded = heading.casefold()
+    return next((weight for word, weight in options.weights.items() if word.casefold() in folded), 1.0)

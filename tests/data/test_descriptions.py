@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.tiny import _tokenizer
+
+from tagwright.data.descriptions import cut, described, pseudo_description, read_keywords, write_keywords
+from tagwright.data.labels import Vocabulary
+from tagwright.types import InputError, Label
+
+BEES, OAK = Label("1", ("Bees", "Apoidea"), "Flying insects."), Label("2", ("Oak",))
+LABELS = Vocabulary([BEES, OAK])
+
+
+@pytest.mark.parametrize(
+    ("label", "keywords", "expected"),
+    [
+        (BEES, ("honey", "wing"), "Bees. Flying insects. honey wing"),
+        (BEES, (), "Bees. Flying insects"),
+        (OAK, ("acorn",), "Oak. acorn"),
+        (OAK, (), "Oak"),
+    ],
+)
+def test_a_label_s_text_is_name_description_and_keywords(
+    label: Label, keywords: tuple[str, ...], expected: str
+) -> None:
+    assert pseudo_description(label, keywords) == expected
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"), [(1, "honey"), (2, "honey b"), (3, "honey bx"), (4, "honey bx!"), (9, "honey bx!")]
+)
+def test_a_text_is_cut_after_its_last_token(tokens: int, expected: str) -> None:
+    tokenizer = _tokenizer()
+    assert cut("honey bx!", tokenizer, tokens) == expected  # honey, b, ##x, !
+    assert len(tokenizer.encode(expected, add_special_tokens=False)) == min(tokens, 4)
+
+
+def test_an_empty_text_stays_empty() -> None:
+    assert cut("", _tokenizer(), 4) == ""
+
+
+def test_keywords_can_be_written_edited_and_read(tmp_path: Path) -> None:
+    path = tmp_path / "keywords.jsonl"
+    write_keywords(LABELS, {"1": ("honey", "wing"), "2": ()}, path)
+    assert json.loads(path.read_text()) == {"id": "1", "name": "Bees", "keywords": ["honey", "wing"]}
+    path.write_text('{"id": "2", "keywords": ["acorn", " "]}\n\n{"id": 1, "keywords": null}\n')
+    assert read_keywords(path) == {"2": ("acorn",), "1": ()}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"id": "1", "keywords": "honey, wing"}', r"keywords.jsonl:1: keywords is .*expected a list"),
+        ('{"keywords": []}', "id is missing"),
+        ('{"id": "1", "keywords": []}\n{"id": "1", "keywords": []}', r":2: the id 1 stands on an earlier line"),
+    ],
+)
+def test_a_file_of_keywords_that_cannot_be_read_is_refused(text: str, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "keywords.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError, match=problem):
+        read_keywords(path)
+
+
+def test_a_vocabulary_can_carry_the_keywords_in_its_descriptions() -> None:
+    richer = described(LABELS, {"1": ("honey",), "2": ("acorn", "leaf")})
+    assert [label.text for label in richer] == ["Bees; Apoidea. Flying insects. honey", "Oak. acorn leaf"]
+    assert described(LABELS, {})[0] == BEES

@@ -1,0 +1,222 @@
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
+
+from tagwright.data.descriptions import described
+from tagwright.data.labels import Vocabulary
+from tagwright.learning.checkpoints import NAME
+from tagwright.learning.dual import DualEncoder
+from tagwright.methods import depl, zeroshot
+from tagwright.tagging.dual import Dual
+from tagwright.tagging.tagger import Tagger
+from tagwright.types import ConfigError, Document, Label, Run
+
+TRAIN = [replace(document, title="") for document in DOCUMENTS]
+"Their text has the name of the topic too; that of UNSEEN has not."
+
+QUICK = depl.Config(batch=15, epochs=30, learning_rate=0.02)
+KINDS: tuple[depl.Kind, ...] = ("depl", "depl+cls", "de-ret", "classifier", "svm")
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return encoders(tmp_path_factory.mktemp("encoders"))
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def svm() -> Tagger:
+    return depl.fit(TRAIN, LABELS, depl.Config(kind="svm"))
+
+
+def right(tagger: Tagger, documents: Sequence[Document] = UNSEEN) -> int:
+    """Of the 30 documents, how many have the right label first."""
+    return sum(a == b for a, b in zip(first_labels(tagger.tag(documents)), GOLD.labels.tolist(), strict=True))
+
+
+def dual(tagger: Tagger) -> Dual:
+    (stage,) = tagger.stages.values()
+    assert isinstance(stage, Dual)
+    return stage
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_method_learns_what_the_labels_are_about(kind: depl.Kind, encoder: dict[str, str], svm: Tagger) -> None:
+    config = replace(QUICK, kind=kind, encoder=encoder["static"])
+    assert right(depl.fit(TRAIN, LABELS, config, svm=svm)) == 30
+
+
+def test_a_transformer_learns_it_too(encoder: dict[str, str], svm: Tagger) -> None:
+    config = replace(QUICK, encoder=encoder["transformer"], learning_rate=0.005)
+    assert right(depl.fit(TRAIN, LABELS, config, svm=svm)) >= 27
+    by_cls = depl.fit(TRAIN, LABELS, replace(config, steps=1, label_pooling="cls"), svm=svm)
+    by_mean = depl.fit(TRAIN, LABELS, replace(config, steps=1), svm=svm)
+    assert np.abs(dual(by_cls).vectors.codes - dual(by_mean).vectors.codes).max() > 1e-2  # type: ignore[union-attr]
+
+
+def test_keywords_are_the_words_of_the_topic(svm: Tagger) -> None:
+    words = depl.keywords_of(svm, 3)
+    assert {"market", "stock", "money", "bank"} >= set(words["bank"]) > set()
+    assert {"river", "water", "rain", "stone"} >= set(words["stone"]) > set()
+    assert words["10"] == ()
+    with pytest.raises(ConfigError, match="expected one called svm"):
+        depl.keywords_of(zeroshot.fit(LABELS, zeroshot.Config(stages=("names",), weights=(1.0,))), 3)
+
+
+def test_a_tagger_that_is_saved_says_the_same_and_shows_its_keywords(
+    encoder: dict[str, str], svm: Tagger, tmp_path: Path
+) -> None:
+    for tagger in (depl.fit(TRAIN, LABELS, replace(QUICK, kind="depl+cls", encoder=encoder["static"]), svm=svm), svm):
+        tagger.save(tmp_path / "tagger")
+        loaded = Tagger.load(tmp_path / "tagger")
+        before, after = tagger.tag(UNSEEN), loaded.tag(UNSEEN)
+        assert (before.labels == after.labels).all()
+        np.testing.assert_allclose(before.scores, after.scores, atol=1e-5)
+    assert dual(depl.fit(TRAIN, LABELS, replace(QUICK, steps=1, encoder=encoder["static"]), svm=svm)).keywords["bank"]
+
+
+def test_a_label_that_comes_after_training_is_found_by_its_name(encoder: dict[str, str], svm: Tagger) -> None:
+    tagger = depl.fit(TRAIN, LABELS, replace(QUICK, encoder=encoder["static"]), svm=svm)
+    more = Vocabulary([*LABELS, Label("new", ("bees honey",))])
+    bees = [document for document, label in zip(UNSEEN, GOLD.labels.tolist(), strict=True) if label == 0]
+    run = tagger.with_labels(more).tag(bees, k=2)
+    assert {tuple(sorted(labels.tolist())) for labels, _ in run} == {(0, len(LABELS))}
+
+
+def test_what_stands_in_edited_keywords_is_what_is_learnt_from(encoder: dict[str, str], svm: Tagger) -> None:
+    swapped = {"wasp": ["river", "rain"], "bank": ["bee", "honey"], "stone": ["market", "money"]}
+    config = replace(QUICK, encoder=encoder["static"], steps=1, hard_negatives=0)
+    tagger = depl.fit(TRAIN, LABELS, config, keywords=swapped)
+    assert dual(tagger).label_texts(LABELS[:3]) == ["wasp. river rain", "bank. bee honey", "stone. market money"]
+
+
+class Stop(Exception):  # noqa: N818
+    pass
+
+
+def test_a_run_that_was_killed_in_either_stage_and_resumed_ends_with_the_same_vectors(
+    encoder: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = replace(QUICK, kind="depl+cls", encoder=encoder["static"], epochs=None, steps=8, checkpoint_seconds=0)
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "stopped").mkdir()
+    whole = dual(depl.fit(TRAIN, LABELS, config, tmp_path / "whole"))
+    assert {path.name for path in (tmp_path / "whole").iterdir()} >= {"classifier", "dual"}
+    original, steps = DualEncoder.loss, 0
+
+    def stopping(objective: DualEncoder, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
+        nonlocal steps
+        steps += 1
+        if steps in (4, 14):  # in the fourth step of the classifier, then in the sixth of the dual encoder
+            raise Stop
+        return original(objective, views, groups)
+
+    monkeypatch.setattr(DualEncoder, "loss", stopping)
+    for _ in range(2):
+        with pytest.raises(Stop):
+            depl.fit(TRAIN, LABELS, config, tmp_path / "stopped", resume=True)
+    assert (tmp_path / "stopped" / "dual" / NAME).is_file()
+    resumed = dual(depl.fit(TRAIN, LABELS, config, tmp_path / "stopped", resume=True))
+    for one, other in ((whole.vectors, resumed.vectors), (whole.free.vectors, resumed.free.vectors)):  # type: ignore[union-attr]
+        assert (one.codes == other.codes).all()  # type: ignore[union-attr]
+
+
+def test_a_trained_classifier_can_be_given_and_is_what_is_gone_on_from(encoder: dict[str, str], svm: Tagger) -> None:
+    classifier = depl.fit(TRAIN, LABELS, replace(QUICK, kind="classifier", encoder=encoder["static"]))
+    # Nothing is trained, but for one step at a rate of next to nothing.
+    config = replace(QUICK, kind="depl+cls", encoder=encoder["static"], steps=1, learning_rate=1e-9)
+    given, alone = dual(depl.fit(TRAIN, LABELS, config, svm=svm, classifier=classifier)), dual(classifier)
+    documents = [document.text for document in UNSEEN]
+    np.testing.assert_allclose(given.documents.encode_raw(documents), alone.documents.encode_raw(documents), atol=1e-5)
+    everything = Run.from_rows([range(3)] * 30)
+    assert given.free is not None
+    assert alone.free is not None
+    assert given.free.labels.tolist() == alone.free.labels.tolist() == [0, 1, 2]
+    np.testing.assert_allclose(given.free.vectors.codes, alone.free.vectors.codes, atol=1e-3)
+    by_text = replace(config, kind="depl")
+    fresh = depl.fit(TRAIN, LABELS, replace(by_text, trained_start=False), svm=svm)
+    assert not np.allclose(dual(fresh).score(UNSEEN, everything), given.score(UNSEEN, everything), atol=0.1)
+    with pytest.raises(ConfigError, match="expected one called classifier"):
+        depl.fit(TRAIN, LABELS, config, svm=svm, classifier=svm)
+
+
+def test_documents_without_labels_and_labels_without_documents_are_said_and_done_without(
+    encoder: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    some = [replace(document, labels=()) if i % 5 == 0 else document for i, document in enumerate(TRAIN)]
+    with caplog.at_level(logging.WARNING):
+        tagger = depl.fit(some, LABELS, replace(QUICK, encoder=encoder["static"]))
+    assert "6 of 30 documents have no label" in caplog.text
+    assert "27 of 30 labels never occur" in caplog.text
+    assert right(tagger) == 30
+
+
+def test_a_label_on_every_document_is_learnt_as_what_it_is(encoder: dict[str, str]) -> None:
+    everywhere = [replace(document, labels=(*document.labels, "10")) for document in TRAIN]
+    for kind in KINDS:
+        tagger = depl.fit(everywhere, LABELS, replace(QUICK, kind=kind, encoder=encoder["static"]))
+        run = tagger.tag(UNSEEN, k=2)
+        found = [set(labels.tolist()) for labels, _ in run]
+        right_ones = [{label, LABELS.index["10"]} for label in GOLD.labels.tolist()]
+        assert sum(a == b for a, b in zip(found, right_ones, strict=True)) >= 27, kind
+
+
+def test_held_out_documents_teach_nothing(encoder: dict[str, str]) -> None:
+    config = replace(QUICK, encoder=encoder["static"], held_out=0.3, steps=2)
+    seen = depl._without_held_out(GOLD, config)
+    assert 0 < len(seen.labels) < len(GOLD.labels)
+    assert np.diff(depl._without_held_out(GOLD, QUICK).indptr).all()
+    depl.fit(TRAIN, LABELS, config)
+
+
+def test_without_any_label_there_is_nothing_to_learn() -> None:
+    with pytest.raises(ConfigError, match="none of 30 documents has a label of the vocabulary"):
+        depl.fit(UNSEEN, LABELS, QUICK)
+
+
+def test_pseudo_labels_of_another_tagger_give_keywords_to_labels_that_have_no_description() -> None:
+    names = zeroshot.fit(LABELS, zeroshot.Config(stages=("names",), weights=(1.0,)))
+    found = depl.confident(names.tag(TRAIN), share=0.5)
+    svm = depl.fit(TRAIN, LABELS, depl.Config(kind="svm"), gold=found)
+    richer = described(LABELS, depl.keywords_of(svm, 5))
+    lexical = zeroshot.Config(stages=("tfidf",), weights=(1.0,))
+    assert not len(zeroshot.fit(LABELS, lexical).tag(UNSEEN).labels)
+    assert right(zeroshot.fit(richer, lexical)) == 30
+
+
+def test_confident_are_those_of_the_largest_scores() -> None:
+    run = Run.from_rows([{0: 9.0, 1: 8.0}, {2: 1.0}, {3: 5.0, 4: 4.0}])
+    assert [labels.tolist() for labels, _ in depl.confident(run, most=2, share=0.6)] == [[0, 1], [], [3]]
+    assert set(depl.confident(run).scores.tolist()) == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "bert"}, 'kind is "bert", expected one of depl, depl'),
+        ({"tokens": 0}, "tokens is 0, expected at least 1"),
+        ({"keywords": -1}, "keywords is -1, expected at least 0"),
+        ({"sampled_labels": 1}, "sampled_labels is 1, expected at least 2"),
+        ({"label_pooling": "max"}, 'label_pooling is "max", expected cls or mean'),
+        ({"pooling": "cls"}, "pooling and projection are given by DEPL"),
+        ({"epochs": 0.0}, "epochs is 0.0, expected a positive number"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        depl.Config(**options)  # type: ignore[arg-type]

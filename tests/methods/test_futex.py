@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.methods.topics import LABELS, TOPICS, encoders, first_labels
+
+from tagwright.data.labels import Vocabulary
+from tagwright.learning.checkpoints import NAME
+from tagwright.methods import futex
+from tagwright.tagging.combine import look_up
+from tagwright.tagging.cross import Cross
+from tagwright.tagging.fulltext import FullText
+from tagwright.tagging.tagger import Fusion, Tagger
+from tagwright.types import ConfigError, Distribution, Document, Floats, Label, Quote, Run, Section, TagwrightError
+
+QUICK = futex.Config(
+    network="cross", count=24, batch=4, steps=6, held_out=0.0, min_papers=2, checkpoint_seconds=0, shortest=2
+)
+
+
+def paper(i: int, name: str) -> Document:
+    """The title names the topic, the rest is made of its words; papers of a topic cite the same work."""
+    words = np.random.default_rng(i).choice(TOPICS[name], 12).tolist()
+    sections = (Section("Body", 1, (" ".join(words[:6]), " ".join(words[6:]))),)
+    return Document(f"d{i}", f"about {name}", f"the {words[0]}", sections, {"reference": (name,)}, (name,))
+
+
+NAMES = [list(TOPICS)[i % 3] for i in range(24)]
+PAPERS = [paper(i, name) for i, name in enumerate(NAMES)]
+UNSEEN = [replace(paper(100 + i, name), id=f"u{i}", title="", metadata={}) for i, name in enumerate(NAMES)]
+"Nothing names their topic; only their words are of it."
+
+TOPIC = [LABELS.index[name] for name in NAMES]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return encoders(tmp_path_factory.mktemp("encoders"))
+
+
+class Says:
+    """A stage that says the same of every document."""
+
+    distribution: Distribution = "normal"
+
+    def __init__(self, scores: Mapping[int, float]) -> None:
+        self.scores = dict(scores)
+
+    def __call__(self, documents: Sequence[Document]) -> Run:
+        return Run.from_rows([self.scores] * len(documents))
+
+    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+        return look_up(self(documents), candidates)
+
+    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:  # noqa: ARG002
+        return ()
+
+    def with_labels(self, labels: Sequence[Label]) -> Says:  # noqa: ARG002
+        return self
+
+    def save(self, folder: Path) -> None:
+        raise NotImplementedError
+
+
+@pytest.mark.parametrize(("order", "expected"), [("example", "ABEDC"), ("append", "ABCED")])
+def test_example_3_1(order: Any, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = Vocabulary([Label(name, (name,)) for name in "ABCDE"])
+    found, both = Says({0: 1.0, 1: 1.0, 2: 1.0}), Says({0: 3.0, 1: 2.0, 2: 1.0})
+    fusion = Fusion(by="ranks", rank_constant=0, weights={"names": 0.0}, rankers=("abstract", "fulltext"))
+    ensemble = Tagger(labels, {"names": found, "abstract": both, "fulltext": both}, fusion)
+    assert ensemble.tag([PAPERS[0]]).scores.tolist() == pytest.approx([2.0, 1.0, 0.67], abs=0.005)
+    # Parabel's order in the example is E, B, A, D, C
+    probable = Says(dict(zip([4, 1, 0, 3, 2], [0.9, 0.8, 0.7, 0.6, 0.5], strict=True)))
+    monkeypatch.setattr(futex, "classifier", lambda *_: probable)
+    pseudo = futex.pseudo_labels(ensemble, PAPERS[:1], replace(QUICK, pseudo_labels=2))
+    assert pseudo.labels.tolist() == [0, 1]
+    tagger = futex.self_train(ensemble, PAPERS[:1], pseudo, replace(QUICK, pseudo_labels=2, order=order, min_papers=1))
+    assert "".join(labels[label].name for label in tagger.tag(PAPERS[:1], 5).labels.tolist()) == expected
+
+
+def test_the_full_text_tells_what_no_name_does(encoder: dict[str, str], tmp_path: Path) -> None:
+    tagger = futex.fit(PAPERS, LABELS, replace(QUICK, encoder=encoder["transformer"]))
+    assert first_labels(tagger.tag(PAPERS)) == TOPIC
+    assert first_labels(tagger.tag(UNSEEN)) == TOPIC
+    without = futex.fit(PAPERS, LABELS, replace(QUICK, encoder=encoder["transformer"], self_training=False))
+    assert len(without.tag(UNSEEN).labels) == 0
+    tagger.save(tmp_path / "tagger")
+    loaded = Tagger.load(tmp_path / "tagger")
+    assert loaded.tag(UNSEEN).labels.tolist() == tagger.tag(UNSEEN).labels.tolist()
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds"),
+    [
+        ({}, {"names": "Names", "abstract": "Cross", "fulltext": "FullText", "classifier": "Trees"}),
+        (
+            {"network": "none"},
+            {"names": "Names", "abstract": "FullText", "fulltext": "FullText", "classifier": "Trees"},
+        ),
+        ({"rankings": ("abstract",)}, {"names": "Names", "abstract": "Cross", "classifier": "Trees"}),
+        ({"self_training": False}, {"names": "Names", "abstract": "Cross", "fulltext": "FullText"}),
+        (
+            {"rankings": ("mentions", "all_mentions"), "network": "none", "self_training": False},
+            {"names": "Names", "mentions": "Names", "all_mentions": "Names"},
+        ),
+        (
+            {"network": "bi", "finders": ("names", "bm25", "dense"), "self_training": False},
+            {"names": "Names", "bm25": "Lexical", "dense": "FullText", "abstract": "FullText", "fulltext": "FullText"},
+        ),
+    ],
+)
+def test_each_part_can_be_switched_off(options: dict[str, Any], kinds: dict[str, str], encoder: dict[str, str]) -> None:
+    tagger = futex.fit(PAPERS, LABELS, replace(QUICK, encoder=encoder["transformer"], **options))
+    assert {name: type(stage).__name__ for name, stage in tagger.stages.items()} == kinds
+    assert len(tagger.tag(PAPERS)) == len(PAPERS)
+
+
+def test_a_candidate_gets_the_reciprocal_ranks_of_both_rankings(encoder: dict[str, str]) -> None:
+    config = replace(
+        QUICK, encoder=encoder["transformer"], scope="text", finders=("names", "bm25"), self_training=False
+    )
+    documents = [Document("m", "wasp and bank", "near the stone"), PAPERS[1]]
+    tagger = futex.fit(PAPERS, LABELS, config)
+    pool, run = tagger.stages["names"](documents), tagger.tag(documents)
+    ranks: list[dict[int, int]] = [{}, {}]
+    for stage, rank in zip(("abstract", "fulltext"), ranks, strict=True):
+        order = pool.rescored(tagger.stages[stage].score(documents, pool))
+        rank.update({label: place + 1 for place, label in enumerate(order[0][0].tolist())})
+    assert len(ranks[0]) == 3
+    expected = {label: 1 / ranks[0][label] + 1 / ranks[1][label] for label in ranks[0]}
+    assert dict(zip(*(part.tolist() for part in run[0]), strict=True)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", ["static", "transformer"])
+def test_the_bi_encoder_can_learn_from_the_network(kind: str, encoder: dict[str, str]) -> None:
+    config = replace(QUICK, encoder=encoder[kind], network="bi", learning_rate=0.01)
+    _, before = futex.fine_tune(PAPERS, replace(config, network="none"))
+    _, after = futex.fine_tune(PAPERS, config)
+    texts = [paper.sections[0].paragraphs[0] for paper in PAPERS]
+    apart = [[np.abs(i - j) % 3 > 0 for i in range(24)] for j in range(24)]
+
+    def margin(encode: Callable[[Sequence[str]], Floats]) -> float:
+        cosines = encode(texts) @ encode(texts).T
+        return float(cosines[~np.array(apart)].mean() - cosines[np.array(apart)].mean())
+
+    assert margin(after.encode) > margin(before.encode)
+
+
+def test_a_run_that_was_killed_while_ranking_goes_on(
+    encoder: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(futex, "BATCH", 8)
+    config = replace(QUICK, encoder=encoder["transformer"])
+    asked: list[str] = []
+    original = FullText.score
+
+    class Stop(Exception):  # noqa: N818
+        pass
+
+    def score(stage: FullText, documents: Sequence[Document], candidates: Run) -> Floats:
+        if len(asked) == 16:
+            raise Stop
+        asked.extend(document.id for document in documents)
+        return original(stage, documents, candidates)
+
+    monkeypatch.setattr(FullText, "score", score)
+    with pytest.raises(Stop):
+        futex.fit(PAPERS, LABELS, config, tmp_path)
+    assert (tmp_path / "ranking" / NAME).is_file()
+    assert (tmp_path / "cross" / NAME).is_file()
+    asked.append("resumed")
+    tagger = futex.fit(PAPERS, LABELS, config, tmp_path, resume=True)
+    assert asked == [*(document.id for document in PAPERS[:16]), "resumed", *(d.id for d in PAPERS[16:])]
+    monkeypatch.setattr(FullText, "score", original)
+    whole = futex.fit(PAPERS, LABELS, config)
+    cross, again = tagger.stages["abstract"], whole.stages["abstract"]
+    pool = whole.stages["names"](PAPERS)
+    assert isinstance(cross, Cross)
+    assert cross.score(PAPERS, pool).tolist() == again.score(PAPERS, pool).tolist()
+    with pytest.raises(ConfigError, match="the run was started with pseudo_labels 5, not 3"):
+        futex.fit(PAPERS, LABELS, replace(config, pseudo_labels=3), tmp_path, resume=True)
+
+
+def test_what_cannot_be_learnt_from_is_said_before_anything_is_loaded() -> None:
+    alone = [replace(document, metadata={"reference": (document.id,)}) for document in PAPERS]
+    with pytest.raises(TagwrightError, match='meta-path "P->P<-P" joins no two of the 24 documents'):
+        futex.fit(alone, LABELS, replace(QUICK, encoder="nowhere/no-such"))
+    with pytest.raises(ConfigError, match="no reference or citation field"):
+        futex.fit([replace(document, metadata={}) for document in PAPERS], LABELS, QUICK)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"network": "all"}, 'network is "all", expected auto, cross, bi, both, none'),
+        ({"order": "last"}, 'order is "last", expected example, append'),
+        ({"finders": ()}, "finders are "),
+        ({"finders": ("tfidf",)}, "expected some of names, bm25, dense"),
+        ({"rankings": ("abstract", "abstract")}, "rankings are .*, each once"),
+        ({"pseudo_labels": 0}, "pseudo_labels is 0, expected at least 1"),
+        ({"abstract_chance": 2.0}, r"abstract is 2.0, expected a chance"),
+        ({"temperature": -1.0}, r"temperature is -1.0, expected a positive number"),
+        ({"aggregate": "all"}, 'aggregate is "all"'),
+        ({"found": 0}, "k is 0"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        futex.Config(**options)

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+from tests.methods.topics import TOPICS, encoders
+
+from tagwright.data.graph import Graph
+from tagwright.data.labels import Vocabulary
+from tagwright.encoders.bi import BiEncoder
+from tagwright.methods import micol
+from tagwright.tagging.cross import Cross
+from tagwright.tagging.tagger import Tagger
+from tagwright.types import ConfigError, Document, InputError, Label, Pair, Triple
+
+# Half of the documents of a topic name it, the others use its words; those of one topic share an author, and so learn
+# that the words go with the name. Only the description makes a label a candidate of those that do not name it.
+LABELS = Vocabulary([Label(name, (name,), "described somehow") for name in TOPICS])
+
+
+def _document(i: int) -> Document:
+    name = list(TOPICS)[i % 3]
+    words = (name,) if i % 2 else TOPICS[name]
+    text = " ".join(np.random.default_rng(i).choice(words, 12))
+    metadata = {"author": (name, "everybody" if i % 2 else "anybody"), "venue": ("one",)}
+    return Document(f"d{i}", abstract=f"{text} described", metadata=metadata, labels=(name,))
+
+
+DOCUMENTS = [_document(i) for i in range(36)]
+UNNAMED = DOCUMENTS[::2]
+GOLD = [LABELS.index[document.labels[0]] for document in UNNAMED]
+QUICK = micol.Config(
+    meta_path='P-"author"-P', pairs="metadata", count=360, batch=36, epochs=6, learning_rate=0.02, held_out=0.0
+)
+KEYWORDS = [replace(document, metadata={**document.metadata, "keyword": document.labels}) for document in DOCUMENTS]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return encoders(tmp_path_factory.mktemp("encoders"))
+
+
+def first_labels(tagger: Tagger, documents: Sequence[Document] = UNNAMED) -> list[int]:
+    return [int(labels[0]) for labels, _ in tagger.tag(documents)]
+
+
+def right(tagger: Tagger) -> float:
+    return float(np.mean(np.array(first_labels(tagger)) == GOLD))
+
+
+def untrained(config: micol.Config) -> Tagger:
+    finders = micol.finders(DOCUMENTS, LABELS, config)
+    return micol.rerank(LABELS, finders, BiEncoder.load(config.encoder, cached=False), config)
+
+
+@pytest.mark.parametrize(("kind", "rate"), [("static", 0.02), ("transformer", 0.003)])
+def test_a_label_is_found_by_words_that_only_metadata_connect_with_it(
+    kind: str, rate: float, encoder: dict[str, str]
+) -> None:
+    config = replace(QUICK, encoder=encoder[kind], learning_rate=rate)
+    assert right(untrained(config)) < 0.8
+    assert right(micol.fit(DOCUMENTS, LABELS, config)) == 1
+
+
+@pytest.mark.parametrize("documents", [DOCUMENTS, KEYWORDS], ids=["names", "keywords"])
+def test_by_default_short_texts_are_learnt_from_too(documents: list[Document], encoder: dict[str, str]) -> None:
+    config = replace(QUICK, encoder=encoder["static"], pairs="mixed")
+    assert right(micol.fit(documents, LABELS, config)) == 1
+    short = [pair for pair in source(documents, config) if "described" not in pair.positive]
+    assert len(short) == 180
+    assert {pair.positive for pair in short} == set(TOPICS)
+
+
+def source(documents: Sequence[Document], config: micol.Config) -> list[Pair]:
+    return list(micol.pair_source(documents, LABELS, config, micol.finders(documents, LABELS, config))(0))
+
+
+@pytest.mark.parametrize("kind", ["metadata", "mixed", "values", "names", "rts", "eda", "uda"])
+@pytest.mark.parametrize("architecture", ["bi", "cross"])
+def test_every_kind_of_pairs_gives_as_many_as_asked_for(
+    kind: micol.Pairs,
+    architecture: Literal["bi", "cross"],
+    encoder: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(micol, "distil", lambda: BiEncoder.load(encoder["static"]).model)
+    config = replace(QUICK, pairs=kind, encoder="minilm", architecture=architecture, count=30)
+    titled = [replace(document, title=f"title {i}") for i, document in enumerate(KEYWORDS)]
+    pairs = source(titled, config)
+    assert len(pairs) == 30
+    assert all(isinstance(pair, Triple) for pair in pairs) == (architecture == "cross")
+
+
+def test_auto_takes_the_path_that_joins_documents_of_one_label() -> None:
+    # By name, which is all that is known of the labels here. Of the named documents of a topic each has all others as
+    # neighbours by two authors, and no other document; by one author also those without a name; by venue every one.
+    config, labels = replace(QUICK, meta_path="auto", encoder="static"), Vocabulary([Label(n, (n,)) for n in TOPICS])
+    finders = micol.finders(DOCUMENTS, labels, config)
+    named = [estimate.expression for estimate in micol.choose_path(DOCUMENTS, labels, Graph.of(DOCUMENTS), finders)]
+    assert (named[0], named[-1]) == ("P-(A,A)-P", "P-V-P")
+    topic = {document.head: document.labels for document in DOCUMENTS}
+    pairs = micol.pair_source(DOCUMENTS, labels, config, finders)(0)
+    assert all(topic[pair.anchor] == topic[pair.positive] for pair in pairs)
+
+
+def test_several_paths_are_drawn_from_alike() -> None:
+    documents = [
+        Document(str(i), abstract=f"described {i}", metadata={"author": (f"{i % 2}",), "venue": (f"{i // 2}",)})
+        for i in range(4)
+    ]
+    config = replace(QUICK, meta_path="P-A-P + P-V-P", encoder="static", count=40)
+    pairs = [(int(pair.anchor[-1]), int(pair.positive[-1])) for pair in source(documents, config)]
+    assert sum(a % 2 == b % 2 for a, b in pairs) == sum(a // 2 == b // 2 for a, b in pairs) == 20
+
+
+def test_a_saved_tagger_suggests_the_same(encoder: dict[str, str], tmp_path: Path) -> None:
+    tagger = micol.fit(DOCUMENTS, LABELS, replace(QUICK, encoder=encoder["static"], epochs=1))
+    tagger.save(tmp_path / "model")
+    loaded, ours = Tagger.load(tmp_path / "model").tag(UNNAMED), tagger.tag(UNNAMED)
+    assert (loaded.labels == ours.labels).all()
+    assert np.allclose(loaded.scores, ours.scores, atol=1e-2)
+
+
+def test_a_cross_encoder_takes_the_place_of_the_bi_encoder(encoder: dict[str, str], tmp_path: Path) -> None:
+    config = replace(QUICK, encoder=encoder["transformer"], architecture="cross", count=36, epochs=1, budget=2)
+    tagger = micol.fit(DOCUMENTS, LABELS, config)
+    assert isinstance(tagger.stages["encoder"], Cross)
+    assert {len(labels) for labels, _ in tagger.tag(UNNAMED)} == {2}
+    tagger.save(tmp_path / "model")
+    assert first_labels(Tagger.load(tmp_path / "model")) == first_labels(tagger)
+
+
+def test_fused_ranking_hears_those_who_found_the_candidates(encoder: dict[str, str]) -> None:
+    config = replace(QUICK, encoder=encoder["static"], rank="fused")
+    named = DOCUMENTS[1::2]
+    gold = [LABELS.index[document.labels[0]] for document in named]
+    assert first_labels(untrained(config), named) == gold
+
+
+def test_gold_labels_are_not_read(encoder: dict[str, str]) -> None:
+    config = replace(QUICK, encoder=encoder["static"], pairs="mixed", meta_path="auto", epochs=1)
+    unlabelled = [replace(document, labels=()) for document in DOCUMENTS]
+    first, second = (micol.fit(documents, LABELS, config).tag(UNNAMED) for documents in (DOCUMENTS, unlabelled))
+    assert (first.scores == second.scores).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"architecture": "tri"}, 'architecture is "tri", expected bi, cross'),
+        ({"pairs": "ict"}, 'pairs is "ict", expected mixed, metadata, values, names, rts, eda, uda'),
+        ({"rank": "none"}, 'rank is "none", expected encoder, fused'),
+        ({"count": 0}, "count is 0, expected at least 1"),
+        ({"budget": 0}, "budget is 0, expected at least 1"),
+        ({"candidates": 0.5}, "candidates is 0.5, expected at least 1"),
+        ({"temperature": -1.0}, "temperature is -1.0, expected a positive number"),
+        ({"meta_path": " "}, "meta_path is empty"),
+        ({"architecture": "cross", "encoder": "static"}, "a static encoder cannot read two texts together"),
+        ({"label_text": "all"}, "label_text is 'all', expected one of"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        micol.Config(**options)  # type: ignore[arg-type]
+
+
+def test_what_does_not_fit_is_refused_before_the_encoder_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwright.learning.learner.load", lambda _: pytest.fail("loaded"))
+    config = replace(QUICK, encoder="static")
+    bare = [replace(document, metadata={}) for document in DOCUMENTS]
+    with pytest.raises(ConfigError, match="no metadata, so no meta-path is possible"):
+        micol.fit(bare, LABELS, config)
+    with pytest.raises(InputError, match="no usual meta-path joins two of the 36 documents, which have no metadata"):
+        micol.fit(bare, LABELS, replace(config, meta_path="auto"))
+    with pytest.raises(ConfigError, match=r'no field starts with "B"; the documents have author, venue, which allow'):
+        micol.fit(DOCUMENTS, LABELS, replace(config, meta_path="P-A-P + P-B-P"))
+    lonely = [replace(d, metadata={"author": (d.id,), "venue": ("one",)}) for d in DOCUMENTS]
+    with pytest.raises(InputError, match=r'"P-A-P" joins no two of the 36 documents; these do join some: P-V-P'):
+        micol.fit(lonely, LABELS, replace(config, meta_path="P-A-P"))
+    with pytest.raises(ConfigError, match='none of 36 documents has both text and metadata "keyword"'):
+        micol.fit(DOCUMENTS, LABELS, replace(config, pairs="values"))
+
+
+def test_auto_reads_with_a_transformer_where_it_is_a_cross_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert micol.Config().encoder_name == "static"
+    assert micol.Config(architecture="cross").encoder_name == "minilm"
