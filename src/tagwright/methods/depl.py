@@ -41,8 +41,8 @@ log = logging.getLogger(__name__)
 
 
 LEAST_STEPS = 400
-"""Batches of a classifier, where its epochs are fewer: it learns label vectors from nothing. A dual encoder, which knows
-the labels' texts, is past its best by then (1,200 documents of tib: after 40)."""
+"""Batches of a classifier, where its epochs are fewer: it learns label vectors from nothing. A dual encoder knows the
+labels' texts, and is past its best by then (1,200 documents of tib: after 40)."""
 
 
 @dataclass(frozen=True)
