@@ -81,6 +81,14 @@ def test_suggest_says_when_there_is_nothing_to_suggest(run: Command) -> None:
     assert answer(run, "suggest", "empty.jsonl", "--labels", "labels.jsonl", *WORDS) == "e\n  (no suggestion)\n"
 
 
+def test_an_explanation_names_the_section(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "bees.md").write_text("# Bees\n\n## Places\n\n### Gardens\n\nThey like orchards.\n", encoding="utf-8")
+    (tmp_path / "labels.csv").write_text("id,name\n3,Orchards\n", encoding="utf-8")
+    files = str(tmp_path / "bees.md"), "--labels", str(tmp_path / "labels.csv")
+    text = answer(run, "suggest", *files, "--set", "stages=['names']", "--set", "weights=[1.0]", "--explain")
+    assert '"orchards" 30-38 in Places > Gardens' in text  # after "Bees", "Places", "Gardens", each with its line end
+
+
 def test_suggest_explains_with_pieces_of_the_text(run: Command, tiny: str) -> None:
     text = answer(run, "suggest", *ON, "--set", tiny, "--explain")
     assert re.search(r'^ +names #1 \(\S+\): "bees" 13-17, "bee" 20-23$', text, re.MULTILINE)

@@ -145,6 +145,11 @@ def test_a_negative_is_the_positive_of_another_group(groups: list[int], epoch: i
     assert {(t.anchor, t.positive, t.group) for t in drawn} <= {(p.anchor, p.positive, p.group) for p in pairs}
 
 
+def test_another_positive_of_the_anchor_is_no_negative() -> None:
+    pairs = [Pair("bees", "insects", 1), Pair("bees", "honey", 2), Pair("banks", "money", 3)]
+    assert {t.negative for t in with_negatives(lambda _: pairs)(0) if t.anchor == "bees"} == {"money"}
+
+
 def test_negatives_are_drawn_anew_each_epoch_and_every_pair_gets_one() -> None:
     pairs = [Pair(f"anchor {i}", str(i), i) for i in range(50)]
     first, second = (list(with_negatives(lambda _: pairs)(epoch)) for epoch in (0, 1))

@@ -14,12 +14,13 @@ from tagwright.app.description import Description, many
 from tagwright.app.jobs import Ceiling, Ceilings, Shared, Suggestion
 from tagwright.data.graph import Coverage
 from tagwright.data.labels import Vocabulary
+from tagwright.data.paragraphs import headings_at
 from tagwright.data.records import to_record
 from tagwright.evaluation import report
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
 from tagwright.tagging.tagger import Evidence
-from tagwright.types import Document
+from tagwright.types import Document, Quote
 
 Suggestions = Iterable[tuple[Document, list[Suggestion]]]
 
@@ -40,7 +41,7 @@ def as_text(document: Document, suggested: list[Suggestion], vocabulary: Vocabul
     for each in suggested:
         label = vocabulary[each.label]
         yield f"  {each.score:6.3f}  {label.name}  [{label.id}]"
-        yield from (f"          {evidence_line(evidence, document.text)}" for evidence in each.evidence)
+        yield from (f"          {evidence_line(evidence, document)}" for evidence in each.evidence)
         yield from (f"          {neighbours_line(one)}" for one in each.neighbours)
     if not suggested:
         yield "  (no suggestion)"
@@ -149,12 +150,16 @@ def show_table(rows: report.Rows, title: str = "") -> None:
     Console(width=None if sys.stdout.isatty() else 200).print(report.table(rows, title))
 
 
-def evidence_line(evidence: Evidence, text: str) -> str:
-    """One stage's reasons in one line: its rank and score, and the pieces of text that count most."""
-    quotes = ", ".join(
-        f'"{_short(text[quote.start : quote.end])}" {quote.start}-{quote.end}' for quote in evidence.quotes[:QUOTES]
-    )
+def evidence_line(evidence: Evidence, document: Document) -> str:
+    """One stage's reasons in one line: its rank and score, and the pieces of text that count most, with section."""
+    quotes = ", ".join(_quote(quote, document) for quote in evidence.quotes[:QUOTES])
     return f"{evidence.stage} #{evidence.rank} ({evidence.score:.3g}){': ' if quotes else ''}{quotes}"
+
+
+def _quote(quote: Quote, document: Document) -> str:
+    section = " > ".join(headings_at(document, quote.start)) if document.sections else ""
+    shown = f'"{_short(document.text[quote.start : quote.end])}" {quote.start}-{quote.end}'
+    return f"{shown} in {section}" if section else shown
 
 
 def _tree(sections: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -71,7 +71,7 @@ def learn_cross(
 
 
 def with_negatives(pairs: PairSource, *, seed: int = 0) -> Callable[[int], Iterator[Triple]]:
-    """The pairs as `Triple`s: the negative of each is the positive of another pair of the epoch, of another group.
+    """The pairs as `Triple`s: the negative of each is the positive of a pair of another anchor and group in the epoch.
 
     So negatives are of the kind of the positives: a short one is not known by its length. Neighbours of the anchor
     can be among them: a source that knows the neighbours gives better triples. The pairs of an epoch are held at once.
@@ -82,7 +82,7 @@ def with_negatives(pairs: PairSource, *, seed: int = 0) -> Callable[[int], Itera
         chance = np.random.default_rng((seed, epoch))
         for pair in drawn:
             others = (drawn[i] for i in chance.integers(len(drawn), size=TRIES).tolist())
-            negative = next((o.positive for o in others if o.group != pair.group), None)
+            negative = next((o.positive for o in others if o.group != pair.group and o.anchor != pair.anchor), None)
             if negative is not None:
                 yield Triple(pair.anchor, pair.positive, pair.group, negative)
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -40,6 +41,8 @@ from tagwright.tagging.tagger import Fusion, Tagger, batches
 from tagwright.types import ConfigError, Document, PairSource, Run, Stage
 
 Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts", "eda", "uda"]
+
+log = logging.getLogger(__name__)
 
 AUTO = "auto"
 
@@ -199,8 +202,10 @@ def choose_path(
     documents: Sequence[Document], labels: Vocabulary, graph: Graph, found_by: Mapping[str, Stage], seed: int = 0
 ) -> list[PathEstimate]:
     """What "auto" knows of the usual meta-paths, beginning with the one that it takes."""
-    confident = Tagger(labels, found_by).tag(documents, CONFIDENT)
-    return rank_paths(graph, confident, seed=seed)
+    found = rank_paths(graph, Tagger(labels, found_by).tag(documents, CONFIDENT), seed=seed)
+    best, *others = (f"{each.expression} ({each.divergence:.3f})" for each in found)
+    log.warning("meta_path auto: %s, by the divergence of Eq. 17; then %s", best, ", ".join(others) or "none")
+    return found
 
 
 def _dense(labels: Vocabulary, encoder: BiEncoder, config: Config) -> Dense:
