@@ -1,9 +1,9 @@
 """The linear SVM against scikit-learn's, and against omikuji's trees: `python -m benchmarks linear [--output FILE]`.
 
-`some documents`, `some labels`: what both SVMs can do, drawn at random with seed 0; both with the same C, in one
-process, so that times compare; measured on the dev documents of tib that have one of these labels. `all`: every train
-document and label, on all cores. Each row is measured in a process of its own: seconds of the clock and of the
-processors (which other work on the machine lengthens less), the most memory of a process. Writes JSON.
+`some documents`, `some labels`: what both SVMs can do, drawn at random with seed 0; both with C = 1 and in one
+process, so that times compare; measured on the dev documents of tib that have one of these labels.
+`all`: every train document and label, on all cores. Each row is measured in a process of its own: seconds of the clock
+and of the processors (which other work on the machine lengthens less), the most memory of a process. Writes JSON.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tagwright.learning.linear import SvmOptions, TreeOptions, fit_svm, fit_tree
 from tagwright.store import replace_file
 from tagwright.types import Run
 
-SUBSETS = {"some documents": (10_000, 2_000), "some labels": (None, 500)}
+SUBSETS = {"some documents": (10_000, 2_000), "some labels": (None, 1_000)}
 "Train documents and labels that occur in them; None for all."
 
 DEPTH = 100

@@ -59,10 +59,12 @@ def solve(
     features: (documents, words) float32 CSR. tolerance, prune: as in `SvmOptions`. A label that all documents have is
     told by no word: weights 0, bias 1.
     """
+    from scipy.sparse import csr_matrix
     from sklearn.svm import LinearSVC
 
     documents, words = features.shape
-    svm = LinearSVC(loss=loss, C=cost, tol=tolerance / 3, dual=True, max_iter=STEPS, random_state=seed)
+    precise = csr_matrix((features.data.astype(np.float64), features.indices, features.indptr), shape=features.shape)
+    svm = LinearSVC(loss=loss, C=cost, tol=tolerance / 2, dual=True, max_iter=STEPS, random_state=seed)
     sets, bias = _first_sets(features, positives, seed), np.zeros(len(positives), np.float32)
     weights = [_NOTHING] * len(positives)
     active, together = list(range(len(positives))), max(1, min(TOGETHER, CELLS // max(documents, words)))
@@ -71,7 +73,7 @@ def solve(
         for batch in (active[start : start + together] for start in range(0, len(active), together)):
             columns = np.zeros((words, len(batch)), np.float32)
             for row, label in enumerate(batch):
-                weights[label], bias[label] = _fit(svm, features[sets[label]], len(positives[label]))
+                weights[label], bias[label] = _fit(svm, precise[sets[label]], len(positives[label]))
                 columns[weights[label][0], row] = weights[label][1]
             scores = features @ columns
             for row, joining in _joining(scores, [sets[label] for label in batch], tolerance - 1 - bias[batch]):
@@ -107,9 +109,12 @@ def _first_sets(features: Matrix, positives: Sequence[Ints], seed: int) -> list[
 
 def _fit(svm: Any, features: Matrix, positives: int) -> tuple[Weights, float]:
     """Weights and bias, where the first documents have the label; without any other, no weights and bias 1."""
+    from sklearn import config_context
+
     if positives == features.shape[0]:
         return _NOTHING, 1.0
-    svm.fit(features, np.arange(features.shape[0]) < positives)
+    with config_context(assume_finite=True, skip_parameter_validation=True):  # a fit takes less long than its checks
+        svm.fit(features, np.arange(features.shape[0]) < positives)
     found = np.flatnonzero(svm.coef_[0])
     return (found.astype(np.int32), svm.coef_[0][found].astype(np.float32)), float(svm.intercept_[0])
 
