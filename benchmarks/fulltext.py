@@ -35,7 +35,6 @@ from tagwright.data.paragraphs import paragraphs
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.static import distil
 from tagwright.evaluation.metrics import labelled
-from tagwright.evaluation.scores import evaluate
 from tagwright.methods import futex
 from tagwright.store import replace_file
 from tagwright.tagging.combine import followed
@@ -43,11 +42,10 @@ from tagwright.tagging.dense import Dense
 from tagwright.tagging.fulltext import FullText
 from tagwright.tagging.lexical import Lexical, LexicalOptions
 from tagwright.tagging.names import NameOptions, Names
-from tagwright.types import Document, Run, Stage
+from tagwright.types import Run, Stage
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "nDCG@10", "PSP@5", "R@20", "R@100")
 TESTED = ("P@1", "P@5", "nDCG@10", "R@20", "R@100")
-AGREEMENT = ("nDCG@10", "R@20", "R@100")
 RESULT = Path(__file__).parent / "results" / "fulltext.json"
 
 
@@ -192,9 +190,7 @@ def measure(task: Task, row: str) -> None:
         run = ranked(task, ROWS[row])
     run = task.without_self(task.dev, run).top(rows.DEPTH)
     rows.store(task, row, run, time.perf_counter() - start, MEASURES, task.gold_everywhere)
-    path = task.folder(row) / "row.json"
-    agreement = {"agreement with keywords": agree(task, run)} if task.name == "epmc" else {}
-    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **agreement}), encoding="utf-8")
+    rows.add_agreement(task, row)
 
 
 def ranked(task: Task, row: Row) -> Run:
@@ -224,15 +220,6 @@ def supervised(task: Task, papers: int) -> Run:
         trees = futex.classifier(task.labels, bag, features, task.gold_everywhere.take(chosen), config)
         parts.append(trees([task.dev[place] for place in np.flatnonzero(fold == number).tolist()]))
     return Run.concat(parts).take(np.argsort(np.argsort(fold, kind="stable")))
-
-
-def agree(task: Task, run: Run) -> dict[str, Any]:
-    """How well a run finds the labels that the authors' keywords name, over the documents that have such."""
-    keywords = [Document(d.id, abstract="\n".join(d.metadata.get("keyword", ()))) for d in task.dev]
-    named = Names(task.labels, NameOptions(scope="head", longest=True))(keywords)
-    there = np.flatnonzero(labelled(named))
-    found: dict[str, Any] = evaluate(run.take(there), named.take(there), measures=AGREEMENT).to_json()
-    return {"documents": len(there), **found["measures"]}
 
 
 def speed(options: argparse.Namespace) -> None:

@@ -3,8 +3,10 @@
 The candidates are always those of names and BM25; the rows differ in what ranks them. A row is named by the encoder it
 starts from and by what it learns from: "static", freshly distilled; "minilm"; "blank", MiniLM with its last layers
 re-initialised; "cross", a cross-encoder that starts as MiniLM with a fresh head. Text and metadata of train and dev are
-learnt from, labels are read for the scores alone. A transformer sees --pairs pairs once, a static encoder what
-`micol.Config` says. A row whose meta-path the data do not have is left out, saying so.
+learnt from, labels are read for the scores alone. With --without-dev nothing is learnt from dev: then the agreement
+with the keywords of its authors is evidence for what to choose, and no gold label has a part in it. A transformer sees
+--pairs pairs once, a static encoder what `micol.Config` says. A row whose meta-path the data do not have is left out,
+saying so.
 """
 
 from __future__ import annotations
@@ -66,11 +68,18 @@ class Task(rows.Task):
     """A corpus, the folder of its rows, and how many pairs a transformer sees."""
 
     pairs: int
+    without_dev: bool
 
     @cached_property
     def documents(self) -> Corpus:
-        """What is learnt from: text and metadata of train and dev."""
-        return Corpus.read(*(corpora.FOLDER / self.name / f"{part}.jsonl.gz" for part in ("train", "dev")))
+        """What is learnt from: text and metadata of train and, unless it is to be without, dev."""
+        parts = ("train",) if self.without_dev else ("train", "dev")
+        return Corpus.read(*(corpora.FOLDER / self.name / f"{part}.jsonl.gz" for part in parts))
+
+    @property
+    def heading(self) -> str:
+        """What the result calls the table."""
+        return f"{self.name}, learnt from train alone" if self.without_dev else self.name
 
     @cached_property
     def train_gold(self) -> Run:
@@ -133,15 +142,18 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=["epmc", "mdn", "arxiv"])
     parser.add_argument("--rows", nargs="+", choices=(*ROWS, SUM), default=[*ROWS, SUM], metavar="ROW")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="pairs that a transformer is trained on")
+    parser.add_argument("--without-dev", action="store_true", help="learn from train alone, so that keywords are new")
     parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
     parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
     for name in options.corpora:
-        task = Task(name, options.work / str(options.pairs), options.pairs)
+        work = options.work / (f"{options.pairs} train" if options.without_dev else str(options.pairs))
+        task = Task(name, work, options.pairs, options.without_dev)
         for row in options.rows:
             add(options.output, task, row)
-        add_paths(options.output, task)
+        if not options.without_dev:
+            add_paths(options.output, task)
 
 
 def add(output: Path, task: Task, row: str) -> None:
@@ -149,12 +161,13 @@ def add(output: Path, task: Task, row: str) -> None:
     try:
         if not task.is_measured(row):
             measure(task, row)
+            rows.add_agreement(task, row)
     except (ConfigError, InputError) as error:
         print(f"{task.name:5} {row:34} left out: {error}", file=sys.stderr, flush=True)
         return
     others = ROWS[row][1] if row in ROWS else (f"minilm: {UNTRAINED}", "cross: auto")
     about = {"documents": len(task.dev), "transformers' pairs": task.pairs}
-    rows.add(output, task, row, task.name, about, others, TESTED)
+    rows.add(output, task, row, task.heading, about, others, TESTED)
 
 
 def measure(task: Task, row: str) -> None:
@@ -185,7 +198,7 @@ def add_paths(output: Path, task: Task) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(found), encoding="utf-8")
     result = json.loads(output.read_text(encoding="utf-8"))
-    result[task.name]["meta-paths"] = json.loads(path.read_text(encoding="utf-8"))
+    result[task.heading]["meta-paths"] = json.loads(path.read_text(encoding="utf-8"))
     with replace_file(output) as file:
         file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 

@@ -33,6 +33,9 @@ from tagwright.tagging.tagger import Tagger
 from tagwright.types import Document, Floats, Run
 
 K = 5
+
+KEYWORDS = 20
+"Of a label, which the bound compares with all its words."
 MEASURES = (
     *("P@1", "P@3", "P@5", "nDCG@5", "R@10", "R@100"),
     *("PSP@1", "PSP@3", "PSP@5", "macro-F1@5", "macro-F1-tail@5"),
@@ -214,24 +217,21 @@ def bounds_of(task: Task, stage: Linear, documents: int, dim: int) -> list[bound
     weights = stage.model.weights
     norms = np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1)).ravel())
     scale, known = 1 / norms.max(), stage.model.known
-    kept = csr_matrix(weights.shape, dtype=np.float32).tolil()
-    for label in known.tolist():
-        words = stage.model.keywords(label, 20)
-        kept[label, words] = weights[[label], words]
-    kept = kept.tocsr()
+    words = [stage.model.keywords(label, KEYWORDS) for label in known.tolist()]
+    places = np.repeat(known, [len(each) for each in words]), np.concatenate(words)
+    kept = csr_matrix((np.asarray(weights[places]).ravel(), places), weights.shape)
+    full, short = (each[known].T.tocsr() for each in (weights, kept))
     sample = np.random.default_rng(0).permutation(len(task.material))[:documents]
     parts: list[tuple[Any, ...]] = []
     for start in range(0, len(sample), 256):
         block = sample[start : start + 256]
         features = stage.bag.transform(task.material[i].text for i in block)
         gold = task.known.take(block)
-        scores: Floats = (features @ weights[known].T).toarray() + stage.model.bias[known]
-        places = np.searchsorted(known, gold.labels)
+        scores: Floats = (features @ full).toarray()
         right = np.zeros(scores.shape, np.bool_)
-        right[gold.rows, places] = True
-        found = bound.margins(scores, right)
-        full, short = (features @ each[known].T for each in (weights, kept))
-        lost = np.asarray((full - short)[found.rows, found.labels]).ravel()
-        parts.append((known[found.labels], found.margin * scale, lost * scale, found.below))
+        right[gold.rows, np.searchsorted(known, gold.labels)] = True
+        found = bound.margins(scores + stage.model.bias[known], right)
+        lost = scores - (features @ short).toarray()
+        parts.append((known[found.labels], found.margin * scale, lost[found.rows, found.labels] * scale, found.below))
     labels, margin, lost, below = (np.concatenate(each) for each in zip(*parts, strict=True))
     return bound.by_label(labels, margin, lost, below, dim)

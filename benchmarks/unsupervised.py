@@ -27,6 +27,9 @@ from tagwright.tagging.tagger import Tagger
 STEPS = 400
 "Batches that a row is trained on; a method of two stages has half of them for each."
 
+TRAINED_LENGTH = 128
+"Tokens of a text that a transformer is trained on; it tags with as many as it could read before."
+
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "R@10", "R@100")
 TESTED = ("P@1", "P@5", "nDCG@5", "R@100")
 RESULT = Path(__file__).parent / "results" / "unsupervised.json"
@@ -55,9 +58,17 @@ def plain(task: Task, encoder: Callable[[], BiEncoder]) -> Tagger:
 
 def learnt(task: Task, module: Any, share: float = 1.0, **options: Any) -> Tagger:
     steps = max(1, round(task.steps * share))
+    if task.encoder != "static":
+        options["max_length"] = TRAINED_LENGTH
     config = module.Config(encoder=task.encoder, steps=steps, label_text="text", **options)
     tagger: Tagger = module.fit(task.train, task.labels, config)
-    return tagger
+    dense = tagger.stages["dense"]
+    assert isinstance(dense, Dense)
+    encoder = dense.encoder
+    assert isinstance(encoder, BiEncoder)
+    if task.encoder != "static":
+        encoder.model.max_seq_length = BiEncoder.load(task.encoder).model.max_seq_length
+    return plain(task, partial(BiEncoder.of, encoder.model))
 
 
 def table_4(task: Task, parts: Sequence[str]) -> Tagger:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, count, repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -69,25 +69,41 @@ def treats_words_alone(tokenizer: Tokenizer) -> bool:
     )
 
 
-class WordTokenizer(dict[str, list[int]]):
-    """Tokenises each different word once: 6 times as fast as the tokenizer itself, as most words of a text are repeats.
+class WordTokenizer:
+    """Tokenises each different word once: most words of a text are repeats, and looking them up is all that is left.
 
-    For a tokenizer that `treats_words_alone`. The items are words and their tokens.
+    For a tokenizer that `treats_words_alone`.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        super().__init__()
         self.tokenizer = tokenizer
+        self._places: dict[str, int] = {}
+        self._tokens = Tokens.of([])
+
+    def __len__(self) -> int:
+        """The number of words that are known."""
+        return len(self._places)
 
     def __call__(self, texts: Sequence[str]) -> Tokens:
         """The token ids of each text."""
         if len(self) > REMEMBERED:
-            self.clear()
-        return Tokens.of([list(chain.from_iterable(map(self.__getitem__, text.split()))) for text in texts])
+            self._places, self._tokens = {}, Tokens.of([])
+        split = [text.split() for text in texts]
+        words = list(chain.from_iterable(split))
+        places = np.fromiter(map(self._places.get, words, repeat(-1)), np.int64, len(words))
+        missing = np.flatnonzero(places < 0).tolist()
+        self._learn(list(dict.fromkeys(words[i] for i in missing)))
+        places[missing] = [self._places[words[i]] for i in missing]
+        found = self._tokens.take(places)
+        ends = np.concatenate([[0], np.cumsum(found.lengths)])[np.cumsum([0, *map(len, split)])]
+        return Tokens(found.ids, ends[:-1], np.diff(ends))
 
-    def __missing__(self, word: str) -> list[int]:
-        self[word] = found = self.tokenizer.encode(word, add_special_tokens=False).ids
-        return found
+    def _learn(self, words: Sequence[str]) -> None:
+        new = Tokens.of([e.ids for e in self.tokenizer.encode_batch_fast(words, add_special_tokens=False)])
+        self._places.update(zip(words, count(len(self)), strict=False))
+        known = self._tokens
+        lengths = np.concatenate([known.lengths, new.lengths])
+        self._tokens = Tokens(np.concatenate([known.ids, new.ids]), _starts(lengths), lengths)
 
 
 def _starts(lengths: Longs) -> Longs:
