@@ -30,9 +30,11 @@ from tagwright.methods import depl
 from tagwright.store import replace_file
 from tagwright.tagging.linear import Linear, Trees
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import Document, Floats, Run
+from tagwright.types import Document, Run
 
 K = 5
+
+BLOCK = 256
 
 KEYWORDS = 20
 "Of a label, which the bound compares with all its words."
@@ -211,27 +213,31 @@ def asdict_of(each: bound.LabelBound) -> dict[str, float]:
 
 
 def bounds_of(task: Task, stage: Linear, documents: int, dim: int) -> list[bound.LabelBound]:
-    """Over a sample of the train documents; weights divided by their largest norm, as the theorem has them."""
+    """Over a sample of the train documents, with the bias as a word that every document and every label has.
+
+    Keywords have no negative weights, so that wrong labels gain by them too. Hence the loss here is what the margin
+    loses, over all wrong labels that it is about: the proof (Lemma 5) uses just the margin that is left.
+    """
     from scipy.sparse import csr_matrix
 
-    weights = stage.model.weights
-    norms = np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1)).ravel())
-    scale, known = 1 / norms.max(), stage.model.known
+    weights, bias, known = stage.model.weights, stage.model.bias, stage.model.known
+    squares = np.asarray(weights.multiply(weights).sum(axis=1)).ravel()[known] + bias[known] ** 2
+    scale = 1 / np.sqrt(2 * squares.max())  # of documents, the bias's word included, and of the longest label: norm 1
     words = [stage.model.keywords(label, KEYWORDS) for label in known.tolist()]
     places = np.repeat(known, [len(each) for each in words]), np.concatenate(words)
     kept = csr_matrix((np.asarray(weights[places]).ravel(), places), weights.shape)
     full, short = (each[known].T.tocsr() for each in (weights, kept))
     sample = np.random.default_rng(0).permutation(len(task.material))[:documents]
     parts: list[tuple[Any, ...]] = []
-    for start in range(0, len(sample), 256):
-        block = sample[start : start + 256]
+    for start in range(0, len(sample), BLOCK):
+        block = sample[start : start + BLOCK]
         features = stage.bag.transform(task.material[i].text for i in block)
         gold = task.known.take(block)
-        scores: Floats = (features @ full).toarray()
+        scores, by_keywords = ((features @ each).toarray() + bias[known] for each in (full, short))
         right = np.zeros(scores.shape, np.bool_)
         right[gold.rows, np.searchsorted(known, gold.labels)] = True
-        found = bound.margins(scores + stage.model.bias[known], right)
-        lost = scores - (features @ short).toarray()
-        parts.append((known[found.labels], found.margin * scale, lost[found.rows, found.labels] * scale, found.below))
+        found = bound.margins(scores, right)
+        left = bound.margins_left(scores, by_keywords, right)
+        parts.append((known[found.labels], found.margin * scale, (found.margin - left) * scale, found.below))
     labels, margin, lost, below = (np.concatenate(each) for each in zip(*parts, strict=True))
     return bound.by_label(labels, margin, lost, below, dim)

@@ -107,11 +107,15 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two texts that should be near. Pairs of one group are never each other's negatives."""
+    """Two texts that should be near. Pairs that share a group are never each other's negatives.
+
+    other: the second group of a pair that is about two things, such as two documents, or a document and a keyword.
+    """
 
     anchor: str
     positive: str
     group: int
+    other: int | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ LABELS = Vocabulary([BEES, OAK])
 @pytest.mark.parametrize(
     ("label", "keywords", "expected"),
     [
-        (BEES, ("honey", "wing"), "Bees. Flying insects. honey wing"),
+        (BEES, ("honey", "wing"), "Bees. honey wing. Flying insects"),
         (BEES, (), "Bees. Flying insects"),
         (OAK, ("acorn",), "Oak. acorn"),
         (OAK, (), "Oak"),

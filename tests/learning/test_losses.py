@@ -46,6 +46,18 @@ def test_info_nce_is_the_equation_without_the_negatives_of_the_own_group(
     assert loss.item() == pytest.approx(info_nce_in_loops(anchors, positives, temperature, groups, offset), abs=1e-9)
 
 
+def test_pairs_that_share_one_of_two_groups_are_not_each_other_s_negatives() -> None:
+    """Pair 1 ends in the document that pair 0 begins with; pair 2 is about others."""
+    anchors, positives = drawn(3, 4), drawn(3, 4, seed=1)
+    cosines = torch.nn.functional.normalize(anchors, dim=1) @ torch.nn.functional.normalize(positives, dim=1).T
+    left = [(0, [2]), (1, [2]), (2, [0, 1])]
+    expected = sum(torch.cat([cosines[i, [i]], cosines[i, others]]).logsumexp(0) - cosines[i, i] for i, others in left)
+
+    loss = info_nce(anchors, positives, 1.0, groups=torch.tensor([[5, 6], [7, 5], [8, 9]]))
+
+    assert loss.item() == pytest.approx(float(expected) / 3, abs=1e-9)
+
+
 @pytest.mark.parametrize("loss", [info_nce, cluster_loss])
 def test_processes_with_gathered_positives_give_the_loss_and_gradients_of_one(loss: Callable[..., Tensor]) -> None:
     anchors, positives = drawn(6, 4).requires_grad_(), drawn(6, 4, seed=1).requires_grad_()

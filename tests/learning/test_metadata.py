@@ -62,6 +62,18 @@ def test_pairs_of_one_document_share_a_group() -> None:
     assert groups == {i: group_of_document(DOCUMENTS[i]) for i in range(5)}
 
 
+def test_a_pair_has_the_groups_of_both_its_documents() -> None:
+    for pair in metadata_pairs(DOCUMENTS, follow(), 50)(0):
+        assert pair.other == group_of_document(DOCUMENTS[number(pair.positive)])
+
+
+def test_the_keywords_of_a_document_share_its_group() -> None:
+    bees = Document("1", "Bees", "They fly.", metadata={"keyword": ("insect", "wing")})
+    groups = {pair.positive: (pair.group, pair.other) for pair in value_pairs([bees], "keyword")(0)}
+    own = group_of_document(bees)
+    assert groups == {"insect": (group_of("insect"), own), "wing": (group_of("wing"), own)}
+
+
 def test_a_held_out_document_is_in_no_training_pair_at_either_end() -> None:
     documents = [
         Document(f"d{i}", title=f"title {i}", abstract=f"text {i}", metadata={"tag": ("x",)}) for i in range(60)

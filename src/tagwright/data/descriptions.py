@@ -19,13 +19,13 @@ Keywords: TypeAlias = Mapping[str, Sequence[str]]
 
 
 def pseudo_description(label: Label, keywords: Sequence[str] = ()) -> str:
-    """DEPL 3.2, A.1.3: name, given description, keywords.
+    """DEPL 3.2: name and keywords. A given description comes last, since no more than some 16 tokens are read.
 
     >>> pseudo_description(Label("1", ("Kakuro",), "A puzzle."), ["clues", "sums"])
-    'Kakuro. A puzzle. clues sums'
+    'Kakuro. clues sums. A puzzle'
     """
-    given = [part.rstrip(".") for part in (label.name, label.description) if part]
-    return ". ".join([*given, " ".join(keywords)]) if keywords else ". ".join(given)
+    parts = (label.name, " ".join(keywords), label.description)
+    return ". ".join(part.rstrip(".") for part in parts if part)
 
 
 def cut(text: str, tokenizer: Tokenizer, tokens: int) -> str:

@@ -33,8 +33,9 @@ def info_nce(
     """RTS Eq. 1, MICoL Eq. 9, MACLR Eq. 1: cross-entropy of each anchor's own positive among all positives.
 
     anchors: (batch, dim). positives: (candidates, dim); row offset + i belongs to anchor i, the others are its
-    negatives, but for those of its own group. groups: (candidates,) integers. symmetric: the mean of both directions,
-    which needs as many positives as anchors. Returns a scalar, natural log, mean over the batch.
+    negatives, but for those of its own group. groups: (candidates,) integers, or (candidates, n) for pairs of n groups,
+    of which one is enough to share. symmetric: the mean of both directions, which needs as many positives as anchors.
+    Returns a scalar, natural log, mean over the batch.
 
     Two orthogonal pairs at temperature 1: each row is log(1 + e^-1).
 
@@ -45,6 +46,8 @@ def info_nce(
     In one group they are no negatives of each other, so nothing is left to confuse them with.
 
     >>> info_nce(eye, eye, groups=torch.tensor([7, 7])).item()
+    0.0
+    >>> info_nce(eye, eye, groups=torch.tensor([[7, 8], [9, 7]])).item()
     0.0
     """
     if symmetric:
@@ -193,5 +196,7 @@ def _own_rows(anchors: Tensor, offset: int) -> Tensor:
 
 
 def _same_group(groups: Tensor, own: Tensor) -> Tensor:
-    """(anchors, positives), true where a positive is of the anchor's group; its own positive is."""
-    return groups[own, None] == groups
+    """(anchors, positives), true where a positive is of a group of the anchor; its own positive is."""
+    if groups.ndim == 1:
+        return groups[own, None] == groups
+    return (groups[own, None, :, None] == groups[:, None, :]).flatten(2).any(2)

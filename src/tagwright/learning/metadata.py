@@ -1,7 +1,8 @@
 """Documents and their metadata in, sources of training pairs and triples out (MICoL 3.3.2), and mixtures of sources.
 
-The group of a pair of documents is that of the first, as in `pairs`; the group of a pair of a document and a short
-text, such as a keyword, is that of the text.
+A pair of documents has the groups of both, so that neither meets itself as a negative; it is held out by that of the
+first. A pair of a document and a short text, such as a keyword, has the groups of both too, and is held out by that of
+the text.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def metadata_pairs(
             anchor, positive = read(int(here)), read(int(there))
             d, d_plus = _texts(view, (anchor, positive), (*key, item))
             if d and d_plus and _is_apart(anchor, positive, held_out, seed):
-                yield Pair(d, d_plus, group_of_document(anchor))
+                yield Pair(d, d_plus, group_of_document(anchor), other=group_of_document(positive))
 
     return Source(count, draw, seed).checked(_no_text(neighbours))
 
@@ -214,7 +215,8 @@ def _is_apart(anchor: Document, positive: Document, held_out: float, seed: int) 
 def _short_pairs(document: Document, values: Iterable[str]) -> Iterator[Pair]:
     text = text_of(document)
     if text:
-        yield from (Pair(text, value, group_of(value)) for value in values if value.strip())
+        own = group_of_document(document)
+        yield from (Pair(text, value, group_of(value), other=own) for value in values if value.strip())
 
 
 def _no_text(neighbours: Neighbours) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import torch
 
 Loss: TypeAlias = "Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]"
-"Anchors (batch, dim), positives (batch, dim) and groups (batch,) int64 in, a scalar out."
+"Anchors (batch, dim), positives (batch, dim) and int64 groups in, (batch,) or (batch, 2); a scalar out."
 
 Text: TypeAlias = str | tuple[str, str]
 "What the model takes: a text, or two that a cross-encoder reads together."

@@ -220,6 +220,9 @@ class _Run:
             dropout[: 2 * len(pairs)] = [pair.anchor == pair.positive for pair in pairs] * 2
         tokens = self.encoder.tokenize([text for view in views for text in view])
         groups = np.array([pair.group for pair in pairs], np.int64)
+        if any(pair.other is not None for pair in pairs):
+            others = [pair.group if pair.other is None else pair.other for pair in pairs]
+            groups = np.stack([groups, np.array(others, np.int64)], axis=1)
         return _Step(place, groups, [len(view) for view in views], Texts(tokens, dropout & self.encoder.has_dropout))
 
     def _take(self, step: _Step) -> None:
@@ -265,7 +268,10 @@ class _Run:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A batch, ready to be encoded. place: after it. groups: (pairs,). views: the number of texts of each view."""
+    """A batch, ready to be encoded. place: after it. groups: (pairs,), or (pairs, 2) where pairs have two.
+
+    views: the number of texts of each view.
+    """
 
     place: Place
     groups: Longs

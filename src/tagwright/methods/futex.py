@@ -46,7 +46,7 @@ Finder: TypeAlias = Literal["names", "bm25", "dense"]
 Ranking: TypeAlias = Literal["abstract", "fulltext", "mentions", "all_mentions"]
 
 CROSS = Training(batch=8, epochs=1, learning_rate=5e-5, dropout="all")
-"4.1, but for the epochs: the paper has 20 and 5."
+"4.1, but for the epochs, of which the paper has 20 and 5, and the warm-up, there 100 steps and here a tenth of all."
 
 TRANSFORMER = Training(batch=64, epochs=1, learning_rate=2e-5)
 "For a bi-encoder, which the paper does not train; the rate is the usual one."
@@ -183,7 +183,8 @@ def fine_tune(
 ) -> tuple[CrossEncoder | None, BiEncoder]:
     """Network-aware contrastive fine-tuning (3.1): what reads abstracts with labels, if any, and what reads paragraphs.
 
-    The triples of the cross-encoder have no neighbour as p-; the bi-encoder's negatives are the other p+ of a batch.
+    The triples of the cross-encoder have no neighbour as p- (Eq. 3). The bi-encoder's negatives are the other p+ of a
+    batch but for those of its own two documents; a neighbour can be among them.
     """
     cross = None
     if config.learning == "none":
@@ -193,7 +194,8 @@ def fine_tune(
     options: dict[str, Any] = {"held_out": config.held_out, "seed": config.seed, "view": view}
     if config.learning in ("cross", "both"):
         triples = metadata_triples(documents, neighbours, count, **options)  # Eq. 1
-        start = CrossEncoder.load(PACKAGED if config.is_static else config.encoder_name, max_length=config.max_length)
+        name = PACKAGED if config.is_static else config.encoder_name
+        start = CrossEncoder.load(name, max_length=config.max_length, seed=config.seed)
         cross = learn_cross(start, triples, config.over(CROSS), _folder(output, "cross"), resume=resume)  # Eq. 3
     if config.learning == "cross":
         return cross, _as_it_comes(config)

@@ -89,9 +89,10 @@ class Config(Learner):
     by_value: bool = False
     "Whether d+ is drawn through a metadata value first, so that hubs weigh less, in place of Eq. 15."
     count: int | None = None
-    "Pairs of an epoch, drawn anew for each; None: 55,000, or 2,200 for a transformer on a machine without a GPU."
+    """Pairs of an epoch, drawn anew for each; None: 55,000, or 2,200 for a transformer on a machine without a GPU, and
+    no more than ten a document."""
     held_out: float = 1 / 11
-    "5,000 of 55,000 pairs are for validation (A.3.2)."
+    "5,000 of 55,000 pairs are for validation (A.3.2); here that share is held out, and 1,024 of it are measured."
     temperature: float = 0.05
     "tau of Eq. 9."
     candidates: float = 100.0
@@ -180,7 +181,7 @@ def pair_source(
     documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Stage]
 ) -> PairSource:
     """`count` pairs an epoch (A.3.1), each with a negative if they are for a cross-encoder."""
-    count = min(config.count or _usual_count(config), PER_DOCUMENT * len(documents))
+    count = config.count or min(_usual_count(config), PER_DOCUMENT * len(documents))
     cross, kind, parts = config.architecture == "cross", config.pairs, dict[PairSource, float]()
     if kind in ("metadata", "mixed"):
         graph = Graph.of(documents)  # Def. 2.1

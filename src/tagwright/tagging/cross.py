@@ -46,8 +46,8 @@ class CrossOptions:
     """What of a label and a document is read. Raises ConfigError for a value that cannot work."""
 
     label_text: LabelText = "text"
-    """The preferred name, all names, or names and description, as in MICoL 3.2; or a "statement" with the name, for
-    models of natural language inference (FuTex 4.1)."""
+    """"name", the preferred one; "names", all; "text", all and the description, of which MICoL 3.2 has the preferred
+    name only; or a "statement" with the name, for models of natural language inference (FuTex 4.1)."""
 
     document_tokens: int | None = 256
     "The most that are read of a document (MICoL A.3.2); None: as many as the encoder takes beside the label."
