@@ -82,10 +82,10 @@ class Config(Learner):
     neighbourhoods are nearest to the documents that share a confident label: see `learning.paths`."""
     pairs: Pairs = "mixed"
     """What is paired: documents that the meta-path joins ("metadata"); a document and each value of a field ("values")
-    or each label name in it ("names"); half "metadata" and half the latter two ("mixed"); the pairs of RTS; a document
+    or each of the first label names in it ("names"); these three in equal parts ("mixed"); the pairs of RTS; a document
     and a noised copy ("eda", "uda")."""
     field: str = "keyword"
-    "The metadata field of short texts whose values are paired; where documents lack it, label names take its place."
+    "The metadata field of short texts whose values are paired; mixed pairs do without where no document has it."
     by_value: bool = False
     "Whether d+ is drawn through a metadata value first, so that hubs weigh less, in place of Eq. 15."
     count: int | None = None
@@ -101,8 +101,9 @@ class Config(Learner):
     "The most candidates of a document that are ranked, the best of those who found them; None: all, or 50 for cross."
     scope: Literal["head", "text"] = "head"
     "What is read of a document that is tagged: title and abstract, as in the paper, or everything."
-    rank: Literal["encoder", "fused"] = "encoder"
-    "Whether the encoder alone ranks the candidates, as in the paper, or together with those who found them."
+    rank: Literal["encoder", "fused"] = "fused"
+    """Whether the encoder alone ranks the candidates, as in the paper ("encoder"), or together with those who found
+    them: that agrees better with the keywords of authors (benchmarks/results/metadata.json, "train alone")."""
     label_text: LabelText = "both"
     "What of a label the bi-encoder embeds: see `DenseOptions`. The papers embed its text."
     language: str = "english"
@@ -183,6 +184,7 @@ def pair_source(
     """`count` pairs an epoch (A.3.1), each with a negative if they are for a cross-encoder."""
     count = config.count or min(_usual_count(config), PER_DOCUMENT * len(documents))
     cross, kind, parts = config.architecture == "cross", config.pairs, dict[PairSource, float]()
+    has_values = False
     if kind in ("metadata", "mixed"):
         graph = Graph.of(documents)  # Def. 2.1
         paths = split_paths(config.meta_path)
@@ -192,9 +194,10 @@ def pair_source(
         for path in paths:
             drawn = source(graph.follow(path), by_value=config.by_value, held_out=config.held_out)  # Eq. 15
             parts[drawn] = 1 / len(paths)
-        kind = "values" if config.field in graph.fields else "names"
-    if config.pairs != "metadata":
-        pairs = _text_pairs(kind, documents, labels, config, found_by["names"])
+        has_values = config.field in graph.fields
+    kinds: dict[Pairs, tuple[Pairs, ...]] = {"metadata": (), "mixed": ("values", "names") if has_values else ("names",)}
+    for short in kinds.get(kind, (kind,)):
+        pairs = _text_pairs(short, documents, labels, config, found_by["names"])
         parts[with_negatives(pairs) if cross else pairs] = 1.0
     return mixed(parts, count)
 
