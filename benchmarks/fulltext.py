@@ -198,7 +198,7 @@ def ranked(task: Task, row: Row) -> Run:
     found = task.ranking(row.pool, row.opinions, "dev")
     if row.learn is None:
         return found
-    config = futex.Config(**{"suggestions": rows.DEPTH + 20, **row.learn})
+    config = futex.Config(**{"suggestions": rows.DEPTH + 20, "order": "example", **row.learn})
     pseudo = Run.concat([task.ranking(row.pool, row.opinions, "train"), found]).top(config.pseudo_labels)
     trees = futex.classifier(task.labels, *task.words, pseudo, config)
     head = found.top(config.pseudo_labels) if config.order == "example" else found
