@@ -100,8 +100,8 @@ class Config(FullTextOptions, Learner):
     pseudo_labels: int = 5
     "N: the first labels of a document that the classifier learns from, and that stay first (Eq. 11)."
     order: Literal["example", "append"] = "append"
-    """What the classifier's labels follow: the first N (Example 3.1), or the whole ranking (published code): that agrees
-    better with the keywords of authors (benchmarks/results/fulltext.json)."""
+    """What the classifier's labels follow: the first N (Example 3.1), or the whole ranking (published code). The latter
+    agrees better with the keywords of authors (benchmarks/results/fulltext.json)."""
     trees: int = 3
     "Trees of the classifier (4.1)."
     leaf_labels: int = 100
