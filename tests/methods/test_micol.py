@@ -77,6 +77,15 @@ def test_by_default_short_texts_are_learnt_from_too(
     assert {pair.positive for pair in short} == set(TOPICS)
 
 
+def test_mixed_pairs_do_without_short_texts_that_are_not_there(caplog: pytest.LogCaptureFixture) -> None:
+    nameless = [replace(document, title="", abstract=f"described {i}") for i, document in enumerate(DOCUMENTS)]
+    pairs = source(nameless, replace(QUICK, encoder="static", pairs="mixed"))
+    assert pairs
+    assert all("described" in pair.positive for pair in pairs)
+    assert "without values" in caplog.text
+    assert "without names" in caplog.text
+
+
 def source(documents: Sequence[Document], config: micol.Config) -> list[Pair]:
     return list(micol.pair_source(documents, LABELS, config, micol.finders(documents, LABELS, config))(0))
 

@@ -181,11 +181,13 @@ def rerank(
 def pair_source(
     documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Stage]
 ) -> PairSource:
-    """`count` pairs an epoch (A.3.1), each with a negative if they are for a cross-encoder."""
+    """`count` pairs an epoch (A.3.1), each with a negative if they are for a cross-encoder.
+
+    Mixed pairs do without the short texts that the documents do not have, saying so.
+    """
     count = config.count or min(_usual_count(config), PER_DOCUMENT * len(documents))
-    cross, kind, parts = config.architecture == "cross", config.pairs, dict[PairSource, float]()
-    has_values = False
-    if kind in ("metadata", "mixed"):
+    cross, parts = config.architecture == "cross", dict[PairSource, float]()
+    if config.pairs in ("metadata", "mixed"):
         graph = Graph.of(documents)  # Def. 2.1
         paths = split_paths(config.meta_path)
         if paths == [AUTO]:
@@ -194,11 +196,16 @@ def pair_source(
         for path in paths:
             drawn = source(graph.follow(path), by_value=config.by_value, held_out=config.held_out)  # Eq. 15
             parts[drawn] = 1 / len(paths)
-        has_values = config.field in graph.fields
-    kinds: dict[Pairs, tuple[Pairs, ...]] = {"metadata": (), "mixed": ("values", "names") if has_values else ("names",)}
-    for short in kinds.get(kind, (kind,)):
-        pairs = _text_pairs(short, documents, labels, config, found_by["names"])
-        parts[with_negatives(pairs) if cross else pairs] = 1.0
+    others: dict[Pairs, tuple[Pairs, ...]] = {"metadata": (), "mixed": ("values", "names")}
+    for kind in others.get(config.pairs, (config.pairs,)):
+        try:
+            pairs = _text_pairs(kind, documents, labels, config, found_by["names"])
+        except ConfigError as error:  # noqa: PERF203
+            if config.pairs != "mixed":
+                raise
+            log.warning("pairs mixed, without %s: %s", kind, error)
+        else:
+            parts[with_negatives(pairs) if cross else pairs] = 1.0
     return mixed(parts, count)
 
 
