@@ -16,7 +16,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ TESTED = ("P@1", "P@3", "P@5", "nDCG@5")
 RESULT = Path(__file__).parent / "results" / "metadata.json"
 
 STARTS = ("static", "blank", "minilm", "cross")
-UNTRAINED = "untrained"
+UNTRAINED, MIXED = "untrained", "mixed"
 BLANK_LAYERS = 2
 PAIRS = 2000
 "Pairs of a transformer's row; a tenth more are drawn and held out."
@@ -55,8 +55,7 @@ SOURCES: Mapping[str, Mapping[str, Any]] = {
     "keywords": {"pairs": "values"},
     "names": {"pairs": "names"},
     "RTS": {"pairs": "rts"},
-    "mixed": {"pairs": "mixed"},
-    "mixed, fused": {"pairs": "mixed", "rank": "fused"},
+    MIXED: {"pairs": "mixed"},
 }
 "What is learnt from -> options of MICoL."
 
@@ -121,6 +120,15 @@ def learnt(task: Task, start: str, options: Mapping[str, Any]) -> Tagger:
     return micol.fit(task.documents, task.labels, task.config(start, **options))
 
 
+def fused(task: Task, start: str) -> Tagger:
+    """The encoder of the mixed row, with a say for those who found the candidates: what `train micol` makes."""
+    row = f"{start}: {MIXED}"
+    if not task.is_measured(row):
+        measure(task, row)
+    tagger = Tagger.load(task.folder(row) / "tagger")
+    return replace(tagger, fusion=replace(tagger.fusion, weights=micol.WEIGHTS))
+
+
 SUM = "minilm: untrained + cross: auto"
 "Both rankings, their reciprocal ranks added."
 
@@ -133,6 +141,10 @@ ROWS: Mapping[str, tuple[Callable[[Task], Tagger], tuple[str, ...]]] = {
         )
         for start in STARTS
         for what, options in SOURCES.items()
+    },
+    **{
+        f"{start}: {MIXED}, fused": (partial(fused, start=start), (f"{start}: {UNTRAINED}", f"{start}: {MIXED}"))
+        for start in ("static", "minilm")
     },
 }
 "Name -> how to make its tagger, and the rows that it is tested against."

@@ -199,5 +199,6 @@ def test_what_does_not_fit_is_refused_before_the_encoder_is_loaded(monkeypatch: 
 
 def test_auto_reads_with_a_transformer_where_it_is_a_cross_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert micol.Config().encoder_name == "static"
-    assert micol.Config(architecture="cross").encoder_name == "minilm"
+    assert micol.Config().encoder_name == "minilm"
+    assert micol.Config(encoder="auto").encoder_name == "static"
+    assert micol.Config(encoder="auto", architecture="cross").encoder_name == "minilm"
