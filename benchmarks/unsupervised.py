@@ -17,12 +17,20 @@ from typing import Any
 
 from benchmarks import corpora, rows
 
+from tagwright.data.bags import BagOfWords
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.static import distil
+from tagwright.learning.linear import fit_trees
 from tagwright.learning.pairs import sample_labels, sample_pairs
 from tagwright.methods import contrastive, maclr, rts, zeroshot
 from tagwright.tagging.dense import Dense, DenseOptions
-from tagwright.tagging.tagger import Tagger
+from tagwright.tagging.lexical import Lexical, LexicalOptions
+from tagwright.tagging.linear import Trees
+from tagwright.tagging.tagger import Tagger, batches
+from tagwright.types import Run
+
+PSEUDO = 3
+"The first labels of TF-IDF that XR-Linear learns from, as many as MACLR does."
 
 STEPS = 400
 "Batches that a row is trained on; a method of two stages has half of them for each."
@@ -78,6 +86,20 @@ def table_4(task: Task, parts: Sequence[str]) -> Tagger:
     return learnt(task, maclr, 0.5 if two_stages else 1.0, exclude_self=task.exclude_self, **switches)
 
 
+def tfidf(task: Task, k: int) -> Lexical:
+    return Lexical(task.labels, LexicalOptions(weighting="tfidf", k=k))
+
+
+def xr_linear(task: Task) -> Tagger:
+    """Trees of linear classifiers, by omikuji, that take the first labels of TF-IDF for right (MACLR, Table 2)."""
+    stage = tfidf(task, PSEUDO + 1)
+    found = Run.concat([stage(batch) for batch in batches(task.train)])
+    bag = BagOfWords.of(document.text for document in task.train)
+    features = bag.transform(document.text for document in task.train)
+    model = fit_trees(features, task.without_self(task.train, found).top(PSEUDO), len(task.labels))
+    return Tagger(task.labels, {"trees": Trees(task.labels, bag, model, rows.DEPTH + 1)})
+
+
 def few_shot(task: Task, start: str, kind: str, share: float) -> Tagger:
     gold = task.without_self(task.train, task.labels.gold(task.train, unknown="ignore"))
     few = sample_labels(gold, len(task.labels), share) if kind == "labels" else sample_pairs(gold, share)
@@ -105,6 +127,8 @@ ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
     "RTS, no title pairs": (partial(learnt, module=rts, title_pairs=False), (RTS,)),
     "RTS, no segment pairs": (partial(learnt, module=rts, segment_pairs=False), (RTS,)),
     "RTS, no groups": (partial(learnt, module=rts, groups=False), (RTS,)),
+    "TF-IDF": (lambda task: Tagger(task.labels, {"tfidf": tfidf(task, rows.DEPTH + 1)}), ()),
+    "XR-Linear on TF-IDF's labels": (xr_linear, ("TF-IDF",)),
     "SimCSE": (partial(learnt, module=contrastive, pairs="simcse"), ("plain static",)),
     ICT: (partial(learnt, module=contrastive, pairs="ict"), ("plain static", "SimCSE")),
     "MACLR 2: clusters": (partial(table_4, parts=STAGE_1[:1]), (ICT,)),
