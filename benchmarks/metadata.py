@@ -42,7 +42,7 @@ RESULT = Path(__file__).parent / "results" / "metadata.json"
 STARTS = ("static", "blank", "minilm", "cross")
 UNTRAINED, MIXED = "untrained", "mixed"
 BLANK_LAYERS = 2
-PAIRS = 2000
+PAIRS = 1000
 "Pairs of a transformer's row; a tenth more are drawn and held out."
 
 PATHS = ("P->P<-P", "P->P", "P-A-P", "P-(A,A)-P", "P-V-P", "auto")
@@ -152,7 +152,7 @@ ROWS: Mapping[str, tuple[Callable[[Task], Tagger], tuple[str, ...]]] = {
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks metadata")
-    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=["epmc", "mdn", "arxiv"])
+    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=["epmc", "mdn", "arxiv", "tib"])
     parser.add_argument("--rows", nargs="+", choices=(*ROWS, SUM), default=[*ROWS, SUM], metavar="ROW")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="pairs that a transformer is trained on")
     parser.add_argument("--without-dev", action="store_true", help="learn from train alone, so that keywords are new")

@@ -17,12 +17,15 @@ from typing import Any
 import numpy as np
 from benchmarks import corpora, machine
 
+from tagwright.data.bags import BagOfWords
 from tagwright.data.documents import Corpus
 from tagwright.data.labels import Vocabulary
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
+from tagwright.learning.linear import fit_trees
 from tagwright.store import replace_file
+from tagwright.tagging.linear import Trees
 from tagwright.tagging.names import NameOptions, Names
 from tagwright.tagging.tagger import Tagger
 from tagwright.types import Document, Run
@@ -87,6 +90,13 @@ class Task:
 
     def _gold(self, documents: Sequence[Document]) -> Run:
         return self.without_self(documents, self.labels.gold(documents))
+
+
+def parabel(task: Task, documents: Sequence[Document], known: Run) -> Tagger:
+    """Trees of linear classifiers, by omikuji with its default settings, that take these labels for right."""
+    bag = BagOfWords.of(document.text for document in documents)
+    model = fit_trees(bag.transform(document.text for document in documents), known, len(task.labels))
+    return Tagger(task.labels, {"trees": Trees(task.labels, bag, model, DEPTH + 1)})
 
 
 def measure(task: Task, row: str, fit: Callable[[], Tagger], measures: Sequence[str], train: Run | None = None) -> None:

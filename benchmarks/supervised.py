@@ -20,30 +20,26 @@ from typing import Any
 import numpy as np
 from benchmarks import corpora, rows
 
-from tagwright.data.bags import BagOfWords
 from tagwright.evaluation import bound
 from tagwright.evaluation.frequency import by_frequency
 from tagwright.evaluation.metrics import Contingency, f1
 from tagwright.evaluation.report import frequency_plot, write_page
-from tagwright.learning.linear import fit_trees
 from tagwright.methods import depl
 from tagwright.store import replace_file
-from tagwright.tagging.linear import Linear, Trees
+from tagwright.tagging.linear import Linear
 from tagwright.tagging.tagger import Tagger
 from tagwright.types import Document, Run
 
 K = 5
-
-BLOCK = 256
-
-KEYWORDS = 20
-"Of a label, which the bound compares with all its words."
 MEASURES = (
     *("P@1", "P@3", "P@5", "nDCG@5", "R@10", "R@100"),
     *("PSP@1", "PSP@3", "PSP@5", "macro-F1@5", "macro-F1-tail@5"),
 )
 TESTED = ("P@1", "P@3", "P@5", "nDCG@5", "R@100", "PSP@1", "PSP@3", "PSP@5", "macro-F1@5", "macro-F1-tail@5")
 RESULT = Path(__file__).parent / "results" / "supervised.json"
+
+BLOCK, KEYWORDS = 256, 20
+"Documents that the bound is computed for together, and keywords of a label that it compares with all its words."
 
 
 @dataclass(frozen=True)
@@ -102,10 +98,7 @@ def retrieval(task: Task, folder: Path, **options: Any) -> Tagger:
 
 
 def trees(task: Task, folder: Path) -> Tagger:  # noqa: ARG001
-    """Parabel, by omikuji with its default settings."""
-    bag = BagOfWords.of(document.text for document in task.material)
-    model = fit_trees(bag.transform(document.text for document in task.material), task.known, len(task.labels))
-    return Tagger(task.labels, {"trees": Trees(task.labels, bag, model)})
+    return rows.parabel(task, task.material, task.known)
 
 
 def both(task: Task, folder: Path) -> Tagger:  # noqa: ARG001

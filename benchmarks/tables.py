@@ -76,6 +76,5 @@ def differences(name: str, row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def change(test: Mapping[str, Any]) -> str:
-    found, chance = test["difference"], test["adjusted"]["randomisation"]
-    value = found["value"] if isinstance(found, dict) else found
-    return f"{100 * value:+.1f}{'*' if chance < LEVEL else ''}"
+    star = "*" if test["adjusted"]["randomisation"] < LEVEL else ""
+    return f"{100 * test['difference']['value']:+.1f}{star}"

@@ -17,15 +17,12 @@ from typing import Any
 
 from benchmarks import corpora, rows
 
-from tagwright.data.bags import BagOfWords
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.static import distil
-from tagwright.learning.linear import fit_trees
 from tagwright.learning.pairs import sample_labels, sample_pairs
 from tagwright.methods import contrastive, maclr, rts, zeroshot
 from tagwright.tagging.dense import Dense, DenseOptions
 from tagwright.tagging.lexical import Lexical, LexicalOptions
-from tagwright.tagging.linear import Trees
 from tagwright.tagging.tagger import Tagger, batches
 from tagwright.types import Run
 
@@ -91,13 +88,10 @@ def tfidf(task: Task, k: int) -> Lexical:
 
 
 def xr_linear(task: Task) -> Tagger:
-    """Trees of linear classifiers, by omikuji, that take the first labels of TF-IDF for right (MACLR, Table 2)."""
+    """Parabel, with the first labels of TF-IDF for right ones (MACLR, Table 2)."""
     stage = tfidf(task, PSEUDO + 1)
     found = Run.concat([stage(batch) for batch in batches(task.train)])
-    bag = BagOfWords.of(document.text for document in task.train)
-    features = bag.transform(document.text for document in task.train)
-    model = fit_trees(features, task.without_self(task.train, found).top(PSEUDO), len(task.labels))
-    return Tagger(task.labels, {"trees": Trees(task.labels, bag, model, rows.DEPTH + 1)})
+    return rows.parabel(task, task.train, task.without_self(task.train, found).top(PSEUDO))
 
 
 def few_shot(task: Task, start: str, kind: str, share: float) -> Tagger:
