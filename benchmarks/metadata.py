@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchmarks import corpora, rows
 
@@ -33,6 +33,9 @@ from tagwright.store import replace_file
 from tagwright.tagging.combine import reciprocal_ranks
 from tagwright.tagging.tagger import Tagger
 from tagwright.types import ConfigError, InputError, Run
+
+if TYPE_CHECKING:
+    import torch
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "nDCG@10")
 PROPENSITY = ("PSP@1", "PSP@3", "PSP@5", "PSnDCG@3", "PSnDCG@5")
@@ -99,15 +102,24 @@ class Task(rows.Task):
         """MiniLM with its last layers as they are before any training."""
         folder = self.work / "blank"
         if not folder.is_dir():
-            import torch
-
             model = BiEncoder.load().model
             inner: Any = model.transformers_model
-            with torch.random.fork_rng():
-                torch.manual_seed(0)
-                inner.encoder.layer[-BLANK_LAYERS:].apply(inner._init_weights)
+            start_anew(inner.encoder.layer[-BLANK_LAYERS:], inner.config.initializer_range)
             model.save(str(folder), create_model_card=False)
         return folder
+
+
+def start_anew(layers: torch.nn.Module, deviation: float) -> None:
+    """Give linear layers and norms the weights that a BERT has before any training (the library spares loaded ones)."""
+    import torch
+
+    chance = torch.Generator().manual_seed(0)
+    for module in layers.modules():
+        if isinstance(module, torch.nn.Linear):
+            torch.nn.init.normal_(module.weight, std=deviation, generator=chance)
+            torch.nn.init.zeros_(module.bias)
+        elif isinstance(module, torch.nn.LayerNorm):
+            module.reset_parameters()
 
 
 def untrained(task: Task, start: str) -> Tagger:

@@ -8,6 +8,7 @@ from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, firs
 from typer.testing import CliRunner, Result
 
 from tagwright.app.cli import app
+from tagwright.data.labels import Vocabulary
 from tagwright.learning import trainer
 from tagwright.learning.checkpoints import NAME
 from tagwright.tagging.tagger import Tagger
@@ -148,6 +149,24 @@ def test_depl_takes_edited_keywords_of_the_svm(data: list[str], static: str, tmp
     options = ["--output", str(tmp_path / "D"), "--keywords", str(tmp_path / "edited.jsonl")]
     run("train", "depl", *data, *options, settings=[f"encoder={static}", "epochs=2", "batch=8"])
     assert len(Tagger.load(tmp_path / "D").tag(UNSEEN)) == len(UNSEEN)
+
+
+def test_guesses_of_another_tagger_give_labels_their_descriptions(data: list[str], tmp_path: Path) -> None:
+    rows = ({"id": d.id, "title": d.title, "abstract": d.abstract} for d in DOCUMENTS)
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    guesses, richer = tmp_path / "guesses.jsonl", tmp_path / "richer.jsonl"
+    names = ["stages=['names']", "weights=[1.0]"]
+    guesses.write_text(run("suggest", *data, "--format", "jsonl", settings=names).stdout, encoding="utf-8")
+    run("train", "svm", *data, "--output", str(tmp_path / "S"), "--guesses", str(guesses))
+    printed = ["labels", "--model", str(tmp_path / "S"), "--keywords", "3", "--described"]
+    richer.write_text(run(*printed).stdout, encoding="utf-8")
+    before, after = Vocabulary.read(tmp_path / "labels.jsonl"), Vocabulary.read(richer)
+    assert before.index == after.index
+    assert any(len(new.description) > len(old.description) for old, new in zip(before, after, strict=True))
+    with pytest.raises(ConfigError, match="say how many: --keywords 20"):
+        run(*printed[:-3], "--described")
+    with pytest.raises(ConfigError, match="which rts does not read"):
+        run("train", "rts", *data, "--output", str(tmp_path / "M"), "--guesses", str(guesses))
 
 
 def test_neighbours_that_share_a_label_explain_it(tmp_path: Path) -> None:

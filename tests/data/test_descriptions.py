@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.tiny import _tokenizer
 
-from tagwright.data.descriptions import cut, described, pseudo_description, read_keywords, write_keywords
+from tagwright.data.descriptions import cut, pseudo_description, read_keywords, with_keywords, write_keywords
 from tagwright.data.labels import Vocabulary
 from tagwright.types import InputError, Label
 
@@ -66,6 +66,6 @@ def test_a_file_of_keywords_that_cannot_be_read_is_refused(text: str, problem: s
 
 
 def test_a_vocabulary_can_carry_the_keywords_in_its_descriptions() -> None:
-    richer = described(LABELS, {"1": ("honey",), "2": ("acorn", "leaf")})
+    richer = with_keywords(LABELS, {"1": ("honey",), "2": ("acorn", "leaf")})
     assert [label.text for label in richer] == ["Bees; Apoidea. Flying insects. honey", "Oak. acorn leaf"]
-    assert described(LABELS, {})[0] == BEES
+    assert with_keywords(LABELS, {})[0] == BEES

@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
 
-from tagwright.data.descriptions import described
+from tagwright.data.descriptions import with_keywords
 from tagwright.data.labels import Vocabulary
 from tagwright.learning.checkpoints import NAME
 from tagwright.learning.dual import DualEncoder
@@ -193,7 +193,7 @@ def test_pseudo_labels_of_another_tagger_give_keywords_to_labels_that_have_no_de
     names = zeroshot.fit(LABELS, zeroshot.Config(stages=("names",), weights=(1.0,)))
     found = depl.confident(names.tag(TRAIN), share=0.5)
     svm = depl.fit(TRAIN, LABELS, depl.Config(kind="svm"), gold=found)
-    richer = described(LABELS, depl.keywords_of(svm, 5))
+    richer = with_keywords(LABELS, depl.keywords_of(svm, 5))
     lexical = zeroshot.Config(stages=("tfidf",), weights=(1.0,))
     assert not len(zeroshot.fit(LABELS, lexical).tag(UNSEEN).labels)
     assert right(zeroshot.fit(richer, lexical)) == 30

@@ -205,6 +205,14 @@ def train(
         Optional[Path],  # noqa: UP045
         typer.Option(help="depl: keywords of the labels, as `tagwright labels` prints them.", show_default=False),
     ] = None,
+    guesses: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="RUN",
+            help="svm to depl+cls: learn from a run file's surest suggestions, not from the documents' labels.",
+            show_default=False,
+        ),
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Learn from documents.
@@ -214,7 +222,7 @@ def train(
     """
     from tagwright.app import training
 
-    job = training.Job(docs, labels, language, output, config, settings, resume, quiet, keywords)
+    job = training.Job(docs, labels, language, output, config, settings, resume, quiet, keywords, guesses)
     if method is Method.finetune:
         training.finetune(job, training.Few(model, share_of_labels, share_of_pairs), fuse=fuse)
     else:
@@ -283,11 +291,17 @@ def labels_(
             min=1, help="Print so many keywords of each label, of a tagger of `train svm`.", show_default=False
         ),
     ] = None,
+    described: Annotated[
+        bool, typer.Option("--described", help="Print the labels with these keywords in their descriptions.")
+    ] = False,
 ) -> None:
-    """Print the labels of a saved tagger as JSON lines, or their keywords, to be edited for `train depl`."""
+    """Print the labels of a saved tagger as JSON lines, or their keywords, to be edited for `train depl`.
+
+    With --described, a vocabulary for any method whose labels have little text.
+    """
     from tagwright.app import jobs, show
 
-    show.records(jobs.labels(model, keywords))
+    show.records(jobs.labels(model, keywords, described=described))
 
 
 @app.command()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tagwright.app.options import configure
-from tagwright.data.descriptions import keyword_records
+from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.graph import Coverage, Graph
 from tagwright.data.labels import Vocabulary
@@ -230,12 +230,15 @@ def ceilings(tagger: Tagger, task: Task) -> Ceilings:
     )
 
 
-def labels(model: Path, keywords: int | None) -> Iterable[Mapping[str, Any]]:
-    """The labels of a saved tagger as records, or the keywords by which its linear classifier knows them."""
+def labels(model: Path, keywords: int | None, *, described: bool = False) -> Iterable[Mapping[str, Any]]:
+    """The labels of a saved tagger as records, or the keywords by which its linear classifier knows them, or both."""
+    if described and keywords is None:
+        raise ConfigError("--described puts keywords into the descriptions; say how many: --keywords 20")
     tagger = Tagger.load(model)
-    if keywords is None:
-        return map(asdict, tagger.vocabulary)
-    return keyword_records(tagger.vocabulary, depl.keywords_of(tagger, keywords))
+    words = {} if keywords is None else depl.keywords_of(tagger, keywords)
+    if described or keywords is None:
+        return map(asdict, with_keywords(tagger.vocabulary, words))
+    return keyword_records(tagger.vocabulary, words)
 
 
 def coverages(docs: Sequence[str], paths: Sequence[str]) -> list[Coverage]:

@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from tagwright.app.options import configure
 from tagwright.data.descriptions import read_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.labels import Vocabulary
+from tagwright.data.runs import read_run
 from tagwright.learning.pairs import sample_labels, sample_pairs
 from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
 from tagwright.progress import silence
@@ -49,6 +51,7 @@ class Job:
     resume: bool
     quiet: bool
     keywords: Path | None = None
+    guesses: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ def train(method: str, job: Job, few: Few, *, fuse: bool) -> None:
         raise ConfigError(f"--fuse belongs to {', '.join(FUSED)}; the tagger of {method} has other stages already")
     if job.keywords and not method.startswith("depl"):
         raise ConfigError(f"--keywords belongs to depl and depl+cls, which retrieve labels by them, not to {method}")
+    if job.guesses and module is not depl:
+        raise ConfigError(f"--guesses takes the place of the documents' labels, which {method} does not read")
     for name, value in asdict(few).items():
         if value is not None:
             raise ConfigError(f"--{name.replace('_', '-')} belongs to finetune, which goes on with a saved tagger")
@@ -78,7 +83,9 @@ def train(method: str, job: Job, few: Few, *, fuse: bool) -> None:
         vocabulary = Vocabulary.read(job.labels, language=job.language or None)
         documents = Corpus.read(*job.docs)
         with _folder(job) as folder:
-            more = {"keywords": read_keywords(job.keywords)} if job.keywords else {}
+            more: dict[str, Any] = {"keywords": read_keywords(job.keywords)} if job.keywords else {}
+            if job.guesses:
+                more["gold"] = depl.confident(read_run(job.guesses, documents.ids, vocabulary.index))
             tagger = module.fit(documents, vocabulary, config, folder, resume=job.resume, **more)
             if fuse:
                 tagger = zeroshot.joined(zeroshot.fit(vocabulary), tagger.stages["dense"])

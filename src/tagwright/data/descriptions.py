@@ -34,7 +34,7 @@ def cut(text: str, tokenizer: Tokenizer, tokens: int) -> str:
     return text if len(offsets) <= tokens else text[: offsets[tokens - 1][1]]
 
 
-def described(labels: Vocabulary, keywords: Keywords) -> Vocabulary:
+def with_keywords(labels: Vocabulary, keywords: Keywords) -> Vocabulary:
     """The same labels with their keywords at the end of their descriptions, for any method that reads these."""
 
     def richer(label: Label) -> Label:
