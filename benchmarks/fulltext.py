@@ -68,8 +68,8 @@ FUTEX = "FuTex"
 BOTH = ("cross", "tree")
 "What the paper adds up."
 MENTIONED = ("mentions in the abstract", "mentions")
-DEFAULT = (*MENTIONED, "tuned abstract")
-"What `train futex` adds up without a GPU."
+DEFAULT, TUNED_DEFAULT = (*MENTIONED, "abstract"), (*MENTIONED, TUNED + "abstract")
+"What `train futex` adds up, before and after fine-tuning."
 
 ROWS: Mapping[str, Row] = {
     BASE: Row("names", ("abstract",)),
@@ -84,19 +84,16 @@ ROWS: Mapping[str, Row] = {
             ("mentions", "tree"),
             ("mentions", "best 3"),
             MENTIONED,
-            (*MENTIONED, "abstract"),
-            (*MENTIONED, "abstract", "tree"),
-            (*MENTIONED, "abstract", "best 3"),
             DEFAULT,
+            (*DEFAULT, "tree"),
+            (*DEFAULT, "best 3"),
+            TUNED_DEFAULT,
             (*MENTIONED, CROSS),
             ("mentions", "abstract", "tree"),
             ("mentions", "abstract", "best 3"),
         )
     },
     "names in the full text: mentions": Row("names in the full text", ("mentions",)),
-    "names in the full text: mentions in the abstract and mentions and abstract": Row(
-        "names in the full text", (*MENTIONED, "abstract")
-    ),
     "re-ranked on: cross": Row("names", (CROSS,)),
     "re-ranked on: tuned abstract": Row("names", (TUNED + "abstract",)),
     "re-ranked on: tuned tree": Row("names", (TUNED + "tree",)),
@@ -114,26 +111,31 @@ ROWS: Mapping[str, Row] = {
         for order in ("example", "append")
         if n != usual
     },
-    "FuTex, best 3 for the tree": Row("names", (CROSS, "best 3"), {}, (FUTEX,)),
     "FuTex, best 3 for the tree, append": Row("names", (CROSS, "best 3"), {"order": "append"}, (FUTEX,)),
-    "FuTex, tuned both": Row("names", (CROSS, TUNED + "tree"), {}, (FUTEX,)),
-    "FuTex, three rankings, append": Row("names", ("abstract", CROSS, "tree"), {"order": "append"}, (FUTEX,)),
+    "FuTex, tuned both": Row("names", (TUNED + "abstract", TUNED + "tree"), {}, (FUTEX,)),
+    "FuTex, tuned both, append": Row("names", (TUNED + "abstract", TUNED + "tree"), {"order": "append"}, (FUTEX,)),
+    "FuTex, with mentions, append": Row("names", (*MENTIONED, *BOTH), {"order": "append"}, (FUTEX,)),
     **{
-        f"FuTex on {' and '.join(opinions)}, {pool}, {order}, N = {n}": Row(
-            pool, opinions, {"order": order, "pseudo_labels": n}, (FUTEX, f"re-ranked on: {opinions[0]}")
+        f"with mentions, {order}, {'N' if name == 'pseudo_labels' else name} = {n}": Row(
+            "names", DEFAULT, {name: n, "order": order}, (" and ".join(DEFAULT),)
         )
-        for opinions in (("mentions in the abstract",), ("mentions in the abstract", "mentions"))
-        for pool in ("names", "names in the full text")
+        for name in ("pseudo_labels", "trees")
+        for n in (1, 3, 5, 10)
         for order in ("example", "append")
-        for n in (3, 5, 10)
+    },
+    "with mentions, tuned, append": Row("names", TUNED_DEFAULT, {"order": "append"}, (" and ".join(TUNED_DEFAULT),)),
+    **{
+        f"with mentions, {pool}, append": Row(pool, DEFAULT, {"order": "append"}, (" and ".join(DEFAULT),))
+        for pool in POOLS
+        if pool != "names"
     },
     "FuTex-NoNetwork, append": Row("names", ("abstract", "tree"), {"order": "append"}, (FUTEX,)),
     "FuTex-NoNetwork, best 3, append": Row("names", ("abstract", "best 3"), {"order": "append"}, (FUTEX,)),
     **{
-        f"{pool}: abstract and {other}": Row(pool, ("abstract", other))
+        f"{pool}: {' and '.join(opinions)}": Row(pool, opinions)
         for pool in POOLS
         if pool != "names"
-        for other in ("tree", "best 3")
+        for opinions in (("abstract",), ("abstract", "tree"), ("abstract", "best 3"), DEFAULT)
     },
     **{
         f"FuTex-NoNetwork, {pool}, append": Row(pool, ("abstract", "best 3"), {"order": "append"}, (FUTEX,))
@@ -185,7 +187,8 @@ def quality(options: argparse.Namespace) -> None:
                 measure(task, row)
             others = [BASE, *(ROWS[row].against if row in ROWS else ())]
             about = {"documents": len(task.dev), "learnt from": len(task.train) + len(task.dev)}
-            rows.add(options.output, task, row, f"{name}, {options.encoder}", about, others, TESTED)
+            size = f", {options.most} train papers" if options.most else ""
+            rows.add(options.output, task, row, f"{name}, {options.encoder}{size}", about, others, TESTED)
 
 
 def measure(task: Task, row: str) -> None:
@@ -312,7 +315,7 @@ def main(arguments: list[str]) -> None:
     table.add_argument("--rows", nargs="+", choices=ALL, default=ALL, metavar="ROW")
     table.add_argument("--encoder", default="minilm", help="static, or the name of a transformer")
     table.add_argument("--work", type=Path, required=True, help="a folder for what is kept of each row")
-    table.add_argument("--most", type=int, help="so many documents of train and of dev: for a first look")
+    table.add_argument("--most", type=int, help="so many documents of train and of dev")
     table.add_argument("--count", type=int, help="paragraphs of an epoch of the fine-tuning")
     table.add_argument("--epochs", type=float, help="epochs of the fine-tuning")
     table.add_argument("--steps", type=int, help="batches of the fine-tuning")

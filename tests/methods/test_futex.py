@@ -19,8 +19,17 @@ from tagwright.tagging.tagger import Fusion, Tagger
 from tagwright.types import ConfigError, Distribution, Document, Floats, Label, Quote, Run, Section, TagwrightError
 
 QUICK = futex.Config(
-    network="cross", count=24, batch=4, steps=6, held_out=0.0, min_papers=2, checkpoint_seconds=0, shortest=2
+    network="cross",
+    rankings=("abstract", "fulltext"),
+    count=24,
+    batch=4,
+    steps=6,
+    held_out=0.0,
+    min_papers=2,
+    checkpoint_seconds=0,
+    shortest=2,
 )
+"The paper's rankings."
 
 
 def paper(i: int, name: str) -> Document:
@@ -101,6 +110,16 @@ def test_the_full_text_tells_what_no_name_does(encoder: dict[str, str], tmp_path
         (
             {"network": "none"},
             {"names": "Names", "abstract": "FullText", "fulltext": "FullText", "classifier": "Trees"},
+        ),
+        (
+            {"rankings": futex.Config().rankings},
+            {
+                "names": "Names",
+                "mentions": "Names",
+                "all_mentions": "Names",
+                "abstract": "Cross",
+                "classifier": "Trees",
+            },
         ),
         ({"rankings": ("abstract",)}, {"names": "Names", "abstract": "Cross", "classifier": "Trees"}),
         ({"self_training": False}, {"names": "Names", "abstract": "Cross", "fulltext": "FullText"}),

@@ -81,10 +81,11 @@ class Config(FullTextOptions, Learner):
     "How often p is title and abstract, and not any paragraph: 0 in the paper, 1/2 in its published code."
     temperature: float = 0.05
     "Of the bi-encoder's training, as in RTS; the cross-encoder's scores find their own scale."
-    rankings: tuple[Ranking, ...] = ("abstract", "fulltext")
-    """What ranks the candidates. abstract, fulltext: the encoders (Eq. 8, 7); the first alone is NoHierarchy of
-    Table 3. mentions, all_mentions: how often, how early and how specifically a label is named, in title and abstract
-    or everywhere; not in the paper."""
+    rankings: tuple[Ranking, ...] = ("mentions", "all_mentions", "abstract")
+    """What ranks the candidates. abstract, fulltext: the encoders (Eq. 8, 7), together the paper's; the first alone is
+    NoHierarchy of Table 3. mentions, all_mentions: how often, how early and how specifically a label is named, in title
+    and abstract or everywhere; not in the paper. These three agree best with the keywords of authors, and adding the
+    section tree costs agreement (benchmarks/results/fulltext.json)."""
     finders: tuple[Finder, ...] = ("names",)
     "What finds the candidates C(d): names, bm25, or dense, the nearest labels to the full text."
     scope: Literal["head", "text"] = "head"
