@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,16 @@ def test_a_candidate_gets_the_reciprocal_ranks_of_both_rankings(encoder: dict[st
     assert len(ranks[0]) == 3
     expected = {label: 1 / ranks[0][label] + 1 / ranks[1][label] for label in ranks[0]}
     assert dict(zip(*(part.tolist() for part in run[0]), strict=True)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("device", "learning"), [("cuda", "cross"), ("cpu", "none")])
+def test_without_a_gpu_nothing_learns_from_the_network_unless_asked(
+    device: str, learning: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(futex, "best_device", lambda: SimpleNamespace(type=device))
+    assert futex.Config().learning == learning
+    assert futex.Config(network="bi").learning == "bi"
+    assert futex.Config(rankings=("mentions",)).learning == "none"
 
 
 @pytest.mark.parametrize("kind", ["static", "transformer"])

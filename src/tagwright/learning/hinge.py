@@ -28,7 +28,7 @@ Weights: TypeAlias = tuple[Ints, Floats]
 
 _NOTHING: Weights = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
-NEAR, FAR = 64, 128
+NEAR, FAR = 192, 128
 "Documents without the label that a working set starts with: alike, and at random."
 
 JOIN = 256

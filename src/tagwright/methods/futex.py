@@ -71,8 +71,9 @@ class Config(FullTextOptions, Learner):
     network: Literal["auto", "cross", "bi", "both", "none"] = "auto"
     """Which encoders learn from the network (3.1): the cross-encoder, which reads abstract and label together, the
     bi-encoder, which reads each alone, or both. Without a cross-encoder, the bi-encoder reads the abstract too; "none"
-    is NoNetwork of Table 3. "auto" is cross, as in the paper, with a GPU, and bi without: there, 100,000 candidates
-    take a cross-encoder most of an hour."""
+    is NoNetwork of Table 3. "auto" is cross, as in the paper, with a GPU, and none without: there 100,000 candidates
+    take a cross-encoder most of an hour, and a bi-encoder learns nothing from the pairs of some minutes (epmc in
+    benchmarks/results/fulltext.json)."""
     meta_path: str = "P->P<-P"
     "Whose paragraphs are alike; the paper's (4.1)."
     count: int | None = None
@@ -153,7 +154,7 @@ class Config(FullTextOptions, Learner):
             return "none"
         if self.network != "auto":
             return self.network
-        return "cross" if best_device().type == "cuda" else "bi"
+        return "cross" if best_device().type == "cuda" else "none"
 
 
 NETWORK = ("auto", "cross", "bi", "both", "none")
