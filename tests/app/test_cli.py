@@ -24,6 +24,7 @@ WORDS = ("--set", 'stages=["names", "tfidf"]', "--set", "weights=[0.5, 1.0]")
 "Settings that need no encoder."
 
 ON = ("docs.jsonl", "--labels", "labels.jsonl")
+RIGHT = (*ON, "--run", "right.jsonl")
 
 
 def answer(run: Command, *arguments: str) -> str:
@@ -170,6 +171,15 @@ def test_evaluate_writes_a_page_and_a_table_of_labels(run: Command, desk: Path) 
     assert "docs.jsonl" in page
     rows = [line.split("\t") for line in (desk / "labels.tsv").read_text().splitlines()]
     assert ["bee", "Bees"] in [row[:2] for row in rows]
+
+
+@pytest.mark.parametrize("command", [("evaluate", *RIGHT), ("compare", *RIGHT, "--run", "wrong.jsonl")])
+def test_a_report_draws_quality_by_frequency_where_there_are_training_documents(
+    command: tuple[str, ...], run: Command, desk: Path
+) -> None:
+    for train, drawn in (((), False), (("--train", "docs.jsonl"), True)):
+        answer(run, *command, *train, "--report", "page.html")
+        assert ("by rank of label frequency" in (desk / "page.html").read_text()) == drawn
 
 
 def test_documents_without_gold_labels_can_be_left_out(run: Command) -> None:

@@ -128,7 +128,8 @@ def evaluate(
         found = jobs.read_run(run, task) if run else jobs.tag(jobs.tagger(model, labels, language, settings), task)
     scores = jobs.evaluate(found, task, per_label)
     if report:
-        show.save_scores(scores, report, {"documents": ", ".join(docs), "labels": str(labels or model)})
+        notes = {"documents": ", ".join(docs), "labels": str(labels or model)}
+        show.save_scores(scores, report, notes, jobs.curves({str(run or model or "zeroshot"): found}, task))
     show.scores(scores, as_json=as_json)
 
 
@@ -150,9 +151,11 @@ def compare(
     if len(run) != 2:
         raise TagwrightError(f"compare needs two runs, got {len(run)}: --run A.jsonl --run B.jsonl")
     task = jobs.task(docs, labels, language, None, train, exclude_self, skip_unlabelled)
-    comparison = jobs.compare(run, task)
+    a, b = (jobs.read_run(each, task) for each in run)
+    comparison = jobs.compare(a, b, task)
     if report:
-        show.save_comparison(comparison, report, {"A": str(run[0]), "B": str(run[1]), "documents": ", ".join(docs)})
+        notes = {"A": str(run[0]), "B": str(run[1]), "documents": ", ".join(docs)}
+        show.save_comparison(comparison, report, notes, jobs.curves({"A": a, "B": b}, task))
     show.comparison(comparison, as_json=as_json)
 
 

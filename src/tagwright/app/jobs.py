@@ -17,6 +17,7 @@ from tagwright.data.graph import Coverage, Graph
 from tagwright.data.labels import Vocabulary
 from tagwright.data.metapath import possible
 from tagwright.data.neighbours import Neighbours
+from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.metrics import is_gold, label_counts, labelled
 from tagwright.evaluation.report import write_per_label
 from tagwright.evaluation.scores import Scores, per_label
@@ -205,10 +206,14 @@ def evaluate(run: Run, task: Task, per_label_file: Path | None = None) -> Scores
     return score(run, task.gold, train=task.train, labels=len(task.vocabulary), lengths=task.lengths)
 
 
-def compare(files: Sequence[Path], task: Task) -> Comparison:
-    """Compare two run files over the documents of the task."""
-    a, b = (read_run(file, task) for file in files)
+def compare(a: Run, b: Run, task: Task) -> Comparison:
+    """Compare two runs over the documents of the task."""
     return test(a, b, task.gold, train=task.train)
+
+
+def curves(runs: Mapping[str, Run], task: Task) -> dict[str, list[Bin]]:
+    """Quality by how frequent labels are in the training documents (DEPL Fig. 1); nothing without such documents."""
+    return {name: by_frequency(run, task.gold, task.train) for name, run in runs.items()} if task.train else {}
 
 
 def ceilings(tagger: Tagger, task: Task) -> Ceilings:

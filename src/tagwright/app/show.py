@@ -17,6 +17,7 @@ from tagwright.data.labels import Vocabulary
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.records import to_record
 from tagwright.evaluation import report
+from tagwright.evaluation.frequency import Bin
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
 from tagwright.tagging.tagger import Evidence
@@ -68,9 +69,9 @@ def scores(found: Scores, *, as_json: bool) -> None:
         show_table(report.slice_rows(found))
 
 
-def save_scores(found: Scores, path: Path, notes: Mapping[str, str]) -> None:
+def save_scores(found: Scores, path: Path, notes: Mapping[str, str], curves: Mapping[str, Sequence[Bin]]) -> None:
     """Write the HTML page of an evaluation."""
-    report.write_page(report.scores_page("Tagwright: evaluation", found, notes), path)
+    report.write_page(report.scores_page("Tagwright: evaluation", found, notes, curves), path)
 
 
 def comparison(found: Comparison, *, as_json: bool) -> None:
@@ -81,9 +82,11 @@ def comparison(found: Comparison, *, as_json: bool) -> None:
         show_table(report.comparison_rows(found), many(found.documents, "document"))
 
 
-def save_comparison(found: Comparison, path: Path, notes: Mapping[str, str]) -> None:
+def save_comparison(
+    found: Comparison, path: Path, notes: Mapping[str, str], curves: Mapping[str, Sequence[Bin]]
+) -> None:
     """Write the HTML page of a comparison."""
-    report.write_page(report.comparison_page("Tagwright: comparison", found, notes), path)
+    report.write_page(report.comparison_page("Tagwright: comparison", found, notes, curves), path)
 
 
 def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:

@@ -115,7 +115,12 @@ def scores_page(
     )
 
 
-def comparison_page(title: str, comparison: Comparison, notes: Mapping[str, str] | None = None) -> str:
+def comparison_page(
+    title: str,
+    comparison: Comparison,
+    notes: Mapping[str, str] | None = None,
+    curves: Mapping[str, Sequence[Bin]] | None = None,
+) -> str:
     """Like `scores_page`, for two runs: the differences are drawn, and the line is where there is none."""
     differences = {name: row.difference for name, row in comparison.measures.items()}
     return _page(
@@ -124,6 +129,7 @@ def comparison_page(title: str, comparison: Comparison, notes: Mapping[str, str]
         _html_table(comparison_rows(comparison)),
         "<p>p: randomisation test. All p are corrected over the measures (Holm); * marks p of 0.05 or less.</p>",
         _plot("A - B, in points", differences),
+        frequency_plot(curves) if curves else "",
     )
 
 
