@@ -139,8 +139,17 @@ def test_a_copy_hangs_on_seed_and_epoch_alone() -> None:
 
 
 def test_a_translation_is_a_copy() -> None:
-    (pair,) = translated_pairs([BEES], str.upper)(0)
-    assert (pair.anchor, pair.positive) == ("Bees\nBees fly far", "BEES\nBEES FLY FAR")
+    documents = [BEES, Document("3"), WASPS]
+    pairs = {
+        pair.anchor: pair for pair in translated_pairs(documents, lambda found: [each.upper() for each in found])(0)
+    }
+    assert {anchor: pair.positive for anchor, pair in pairs.items()} == {
+        "Bees\nBees fly far": "BEES BEES FLY FAR",
+        "Wasps\nwasps fly": "WASPS WASPS FLY",
+    }
+    assert pairs["Wasps\nwasps fly"].group == group_of_document(WASPS)
+    with pytest.raises(ConfigError, match="none of 1 documents has any text"):
+        translated_pairs([Document("3")], list)
 
 
 def test_near_words_are_near_in_the_embedding() -> None:

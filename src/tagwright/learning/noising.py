@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from tagwright.data.text import words
+from tagwright.data.text import sentence_spans, words
 from tagwright.learning.metadata import text_of
 from tagwright.learning.objectives import Encode
 from tagwright.learning.pairs import Key, Source, group_of_document
@@ -24,6 +25,12 @@ from tagwright.types import Document, Pair
 
 Synonyms: TypeAlias = Callable[[str], Sequence[str]]
 "Word in, words of about the same meaning out, none for a word that is to be left as it is."
+
+Translate: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
+"Sentences in, each said otherwise out."
+
+TOGETHER = 16
+"Documents that are translated together."
 
 STOP = 0.1
 "A word in more than this share of the documents is a stop word."
@@ -71,9 +78,20 @@ def uda_pairs(documents: Sequence[Document], *, share: float = 0.3, seed: int = 
     return _noised_pairs(documents, noised, seed)
 
 
-def translated_pairs(documents: Sequence[Document], translate: Callable[[str], str], *, seed: int = 0) -> Source:
-    """(document, translated there and back), by whatever `translate` is: UDA's other noise. Raises as `uda_pairs`."""
-    return _pairs(documents, lambda text, _: translate(text), seed)
+def translated_pairs(documents: Sequence[Document], translate: Translate, *, seed: int = 0) -> Source:
+    """(document, translated there and back, sentence by sentence): UDA's other noise. Raises as `uda_pairs`."""
+
+    def draw(block: range, _: Key) -> Iterator[Pair]:
+        for start in range(block.start, block.stop, TOGETHER):
+            some = [each for each in documents[start : min(start + TOGETHER, block.stop)] if text_of(each)]
+            spans = [sentence_spans(text_of(each)) for each in some]
+            cut = (text_of(each)[first:last] for each, found in zip(some, spans, strict=True) for first, last in found)
+            translated = iter(translate(list(cut)))
+            for each, found in zip(some, spans, strict=True):
+                copy = " ".join(islice(translated, len(found)))
+                yield Pair(text_of(each), copy, group_of_document(each))
+
+    return Source(len(documents), draw, seed).checked(_no_text(documents))
 
 
 def replace_words(text: Sequence[str], count: int, synonyms: Synonyms, chance: Generator) -> list[str]:
@@ -213,7 +231,11 @@ def _pairs(documents: Sequence[Document], copy: Callable[[str, Generator], str],
             if text := text_of(document):
                 yield Pair(text, copy(text, np.random.default_rng((*key, item))), group_of_document(document))
 
-    return Source(len(documents), draw, seed).checked(f"none of {len(documents)} documents has any text")
+    return Source(len(documents), draw, seed).checked(_no_text(documents))
+
+
+def _no_text(documents: Sequence[Document]) -> str:
+    return f"none of {len(documents)} documents has any text"
 
 
 def _one(values: Sequence[str], chance: Generator) -> str:

@@ -19,6 +19,7 @@ from tagwright.encoders.cross import CrossEncoder
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.packaged import PACKAGED
 from tagwright.encoders.static import distil
+from tagwright.encoders.translation import Translator
 from tagwright.learning.cross import CROSS, learn_cross, with_negatives
 from tagwright.learning.learner import STATIC as STATIC_ENCODER
 from tagwright.learning.learner import Learner, check_temperature, in_batch, learn
@@ -29,7 +30,7 @@ from tagwright.learning.metadata import (
     name_pairs,
     value_pairs,
 )
-from tagwright.learning.noising import eda_pairs, near_words, uda_pairs
+from tagwright.learning.noising import eda_pairs, near_words, translated_pairs, uda_pairs
 from tagwright.learning.pairs import rts_pairs
 from tagwright.learning.paths import PathEstimate, rank_paths, split_paths
 from tagwright.learning.training import Training
@@ -40,7 +41,7 @@ from tagwright.tagging.names import NameOptions, Names
 from tagwright.tagging.tagger import Fusion, Tagger, batches
 from tagwright.types import ConfigError, Document, PairSource, Run, Stage
 
-Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts", "eda", "uda"]
+Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts", "eda", "uda", "translated"]
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +87,9 @@ class Config(Learner):
     pairs: Pairs = "mixed"
     """What is paired: documents that the meta-path joins ("metadata"); a document and each value of a field ("values")
     or each of the first label names in it ("names"); these three in equal parts ("mixed"); the pairs of RTS; a document
-    and a noised copy ("eda", "uda")."""
+    and a noised copy ("eda", "uda") or its translation there and back ("translated", UDA's other noise)."""
+    translators: tuple[str, ...] = ()
+    "For translated pairs: two models, there and back; folders or Hugging Face ids that are on this machine."
     field: str = "keyword"
     "The metadata field of short texts whose values are paired; mixed pairs do without where no document has it."
     by_value: bool = False
@@ -128,6 +131,11 @@ class Config(Learner):
                 raise ConfigError(f"{name} is {value}, expected at least 1")
         if self.architecture == "cross" and self.encoder == STATIC_ENCODER:
             raise ConfigError("a static encoder cannot read two texts together; with architecture cross take minilm")
+        if (self.pairs == "translated") != (len(self.translators) == 2):
+            raise ConfigError(
+                f"pairs are {self.pairs}, translators {list(self.translators)}; "
+                "translated pairs need two, there and back, others none"
+            )
         if not self.meta_path.strip():
             raise ConfigError('meta_path is empty, expected one such as "P->P<-P", or auto')
 
@@ -236,6 +244,9 @@ def _text_pairs(
         return name_pairs(documents, labels, named, seed=config.seed)
     if kind == "eda":
         return eda_pairs(documents, near_words(documents, BiEncoder.of(distil()).encode), seed=config.seed)
+    if kind == "translated":
+        there, back = map(Translator, config.translators)
+        return translated_pairs(documents, lambda sentences: back(there(sentences)), seed=config.seed)
     return uda_pairs(documents, seed=config.seed) if kind == "uda" else rts_pairs(documents, labels, seed=config.seed)
 
 
