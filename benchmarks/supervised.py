@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ import numpy as np
 from benchmarks import corpora, rows
 
 from tagwright.evaluation import bound
-from tagwright.evaluation.frequency import by_frequency
+from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.metrics import Contingency, f1
-from tagwright.evaluation.report import frequency_plot, write_page
+from tagwright.evaluation.report import FREQUENCY, rank_plot, write_page
 from tagwright.methods import depl
 from tagwright.store import replace_file
 from tagwright.tagging.linear import Linear
@@ -137,10 +138,11 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--documents", type=int, default=0, help="learn from so many train documents; 0: all")
     parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
     parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
-    parser.add_argument("--curves", type=Path, help="an HTML page with macro-F1 by rank of label frequency (Fig. 1)")
+    parser.add_argument("--curves", type=Path, help="an HTML page: macro-F1 by label frequency (Fig. 1), and by bound")
     parser.add_argument("--bound", action="store_true", help="what Theorem 3 says of each label")
     options = parser.parse_args(arguments)
     corpora.require(tuple(options.corpora))
+    figures: list[str] = []
     for name in options.corpora:
         task = Task(name, options.work, options.encoder, options.documents)
         for row in options.rows:
@@ -151,9 +153,11 @@ def main(arguments: list[str]) -> None:
             about = {"documents": len(task.material)}
             rows.add(options.output, task, row, task.heading, about, ROWS[row][1], TESTED, train=task.known)
         if options.curves:
-            write_page(curves(task), options.curves)
+            figures.append(curves(task))
         if options.bound:
-            add_bound(task, options.output)
+            figures.append(add_bound(task, options.output))
+    if options.curves:
+        write_page("\n".join(figures), options.curves)
 
 
 def measure(task: Task, row: str) -> None:
@@ -167,38 +171,51 @@ def measure(task: Task, row: str) -> None:
 def curves(task: Task) -> str:
     """DEPL Fig. 1 over the rows that are there."""
     there = [row for row in (SVM, CLASSIFIER, DE_RET, DEPL, CLS) if task.is_measured(row)]
-    return frequency_plot({row: by_frequency(task.run(row), task.gold, task.known, k=K) for row in there})
+    lines = {row: by_frequency(task.run(row), task.gold, task.known, k=K) for row in there}
+    return rank_plot(lines, f"{task.heading}: {FREQUENCY}")
 
 
-def add_bound(task: Task, output: Path, documents: int = 4000, dim: int = 256) -> None:
-    """The share of labels that Theorem 3 says anything of, and how DEPL fares where margins are small and large."""
+def add_bound(task: Task, output: Path, documents: int = 4000, dim: int = 256) -> str:
+    """The share of labels that Theorem 3 says anything of, and how the SVM and DEPL fare from small to large margins.
+
+    Returns a plot of the latter.
+    """
     stage = task.tagger(SVM).stages["svm"]
     assert isinstance(stage, Linear)
     bounds = bounds_of(task, stage, documents, dim)
-    table = Contingency.of(task.run(DEPL), task.gold, len(task.labels), K)
-    measured = [each for each in bounds if table.tp[each.label] + table.fn[each.label]]
-    order = sorted(measured, key=lambda each: each.margin - each.loss)
-    quality = f1(table.tp, table.fp, table.fn)
-    fifths = [
-        {
-            "margin - loss, at most": round(part[-1].margin - part[-1].loss, 4),
-            "labels": len(part),
-            "macro-F1@5 of DEPL": round(float(np.mean([quality[each.label] for each in part])), 4),
-        }
-        for part in (order[len(order) * i // 5 : len(order) * (i + 1) // 5] for i in range(5))
-        if part
-    ]
+    asked = np.bincount(task.gold.labels, minlength=len(task.labels)) > 0
+    order = sorted((each for each in bounds if asked[each.label]), key=lambda each: each.margin - each.loss)
+    values = {}
+    for row in (SVM, DEPL):
+        table = Contingency.of(task.run(row), task.gold, len(task.labels), K)
+        values[row] = f1(table.tp, table.fp, table.fn)[[each.label for each in order]]
+
+    def parts(count: int) -> list[tuple[int, int]]:
+        ends = [len(order) * i // count for i in range(count + 1)]
+        return list(pairwise(ends))
+
     result = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
-    hardest = [{"name": task.labels[each.label].name, **asdict_of(each)} for each in order[:10]]
     result.setdefault(task.heading, {})["Theorem 3"] = {
         "labels": len(bounds),
         "share with a bound below 1": bound.share_bounded(bounds),
-        "fifths of the labels, by margin less loss": fifths,
-        "hardest": hardest,
+        "fifths of the labels, by margin less loss": [
+            {
+                "margin - loss, at most": round(order[end - 1].margin - order[end - 1].loss, 4),
+                "labels": end - start,
+                **{f"macro-F1@{K} of {row}": round(float(each[start:end].mean()), 4) for row, each in values.items()},
+            }
+            for start, end in parts(5)
+        ],
+        "hardest": [{"name": task.labels[each.label].name, **asdict_of(each)} for each in order[:10]],
     }
     with replace_file(output) as file:
         file.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(f"{task.name}: the bound is below 1 for {bound.share_bounded(bounds):.1%} of the labels", file=sys.stderr)
+    lines = {
+        row: [Bin(start, end, 0, float(each[start:end].mean())) for start, end in parts(50)]
+        for row, each in values.items()
+    }
+    return rank_plot(lines, f"{task.heading}: macro-F1@{K} by margin less loss (Theorem 3), hard labels to the left")
 
 
 def asdict_of(each: bound.LabelBound) -> dict[str, float]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.metrics import Contingency, macro_f1
-from tagwright.evaluation.report import frequency_plot, scores_page
+from tagwright.evaluation.report import rank_plot, scores_page
 from tagwright.evaluation.resampling import Estimate
 from tagwright.evaluation.scores import Scores
 from tagwright.types import Run
@@ -45,7 +45,7 @@ def test_the_bins_together_are_macro_f1(
 
 
 def test_a_curve_is_drawn_from_left_to_right_and_its_best_bin_touches_the_top() -> None:
-    plot = frequency_plot({"<svm>": [Bin(0, 100, 1, 0.1), Bin(100, 200, 9, 0.4)], "depl": [Bin(0, 200, 9, 0.2)]})
+    plot = rank_plot({"<svm>": [Bin(0, 100, 1, 0.1), Bin(100, 200, 9, 0.4)], "depl": [Bin(0, 200, 9, 0.2)]})
     lines = ElementTree.fromstring(re.findall(r"<svg.*</svg>", plot, re.DOTALL)[0]).findall("g/polyline")
     first, second = ([tuple(map(float, point.split(","))) for point in line.attrib["points"].split()] for line in lines)
     assert [x for x, _ in first] == pytest.approx([130 + 520 / 4, 130 + 520 * 3 / 4])

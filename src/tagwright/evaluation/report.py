@@ -111,7 +111,7 @@ def scores_page(
         "<h2>Slices</h2>" if scores.slices else "",
         _html_table(slice_rows(scores)),
         *(_plot(caption, measures) for caption, measures in plots),
-        frequency_plot(curves) if curves else "",
+        rank_plot(curves) if curves else "",
     )
 
 
@@ -129,12 +129,15 @@ def comparison_page(
         _html_table(comparison_rows(comparison)),
         "<p>p: randomisation test. All p are corrected over the measures (Holm); * marks p of 0.05 or less.</p>",
         _plot("A - B, in points", differences),
-        frequency_plot(curves) if curves else "",
+        rank_plot(curves) if curves else "",
     )
 
 
-def frequency_plot(curves: Mapping[str, Sequence[Bin]]) -> str:
-    """DEPL Fig. 1: macro-F1 of labels from rare to frequent, a line for each run over the same labels."""
+FREQUENCY = "macro-F1 by rank of label frequency, rare labels to the left"
+
+
+def rank_plot(curves: Mapping[str, Sequence[Bin]], caption: str = FREQUENCY) -> str:
+    """DEPL Fig. 1: macro-F1 of labels from rare to frequent, or in another order; a line for each run."""
     top = max((each.macro_f1 for curve in curves.values() for each in curve), default=0.0) or 1.0
     last = max((curve[-1].last for curve in curves.values() if curve), default=1) or 1
     lines = []
@@ -148,7 +151,7 @@ def frequency_plot(curves: Mapping[str, Sequence[Bin]]) -> str:
             f'<g><title>{escape(name)}</title><polyline points="{points}" fill="none" stroke="{colour}" '
             f'stroke-width="2"/><text x="{_LEFT + 8}" y="{y}" fill="{colour}">{escape(name)}</text></g>'
         )
-    caption = f"macro-F1 by rank of label frequency, rare labels to the left, {last:,} labels"
+    caption = f"{caption}, {last:,} labels"
     return (
         f"<figure><figcaption>{escape(caption)}</figcaption>\n"
         f'<svg viewBox="0 0 {_LEFT + _WIDTH + 60} {_HEIGHT + 20}" role="img" aria-label="{escape(caption)}" '
