@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -13,9 +13,10 @@ from tests.methods.topics import LABELS, TOPICS, encoders, first_labels
 from tagwright.data.labels import Vocabulary
 from tagwright.learning.checkpoints import NAME
 from tagwright.methods import futex
-from tagwright.tagging.combine import look_up
+from tagwright.tagging.combine import look_up, reciprocal_ranks
 from tagwright.tagging.cross import Cross
 from tagwright.tagging.fulltext import FullText
+from tagwright.tagging.names import NameOptions, Names
 from tagwright.tagging.tagger import Fusion, Tagger
 from tagwright.types import ConfigError, Distribution, Document, Floats, Label, Quote, Run, Section, TagwrightError
 
@@ -114,19 +115,13 @@ def test_the_full_text_tells_what_no_name_does(encoder: dict[str, str], tmp_path
         ),
         (
             {"rankings": futex.Config().rankings},
-            {
-                "names": "Names",
-                "mentions": "Names",
-                "all_mentions": "Names",
-                "abstract": "Cross",
-                "classifier": "Trees",
-            },
+            {"names": "Names", "all_mentions": "Names", "abstract": "Cross", "classifier": "Trees"},
         ),
         ({"rankings": ("abstract",)}, {"names": "Names", "abstract": "Cross", "classifier": "Trees"}),
         ({"self_training": False}, {"names": "Names", "abstract": "Cross", "fulltext": "FullText"}),
         (
             {"rankings": ("mentions", "all_mentions"), "network": "none", "self_training": False},
-            {"names": "Names", "mentions": "Names", "all_mentions": "Names"},
+            {"names": "Names", "all_mentions": "Names"},
         ),
         (
             {"network": "bi", "finders": ("names", "bm25", "dense"), "self_training": False},
@@ -154,6 +149,26 @@ def test_a_candidate_gets_the_reciprocal_ranks_of_both_rankings(encoder: dict[st
     assert len(ranks[0]) == 3
     expected = {label: 1 / ranks[0][label] + 1 / ranks[1][label] for label in ranks[0]}
     assert dict(zip(*(part.tolist() for part in run[0]), strict=True)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("scope", ["head", "text"])
+def test_mentions_rank_alike_whether_they_find_the_candidates_or_not(
+    scope: Literal["head", "text"], encoder: dict[str, str]
+) -> None:
+    documents = [Document("m", "wasp and bank", "near the stone, a wasp"), *PAPERS]
+    options: dict[str, Any] = {
+        "network": "none",
+        "scope": scope,
+        "self_training": False,
+        "rankings": futex.Config().rankings,
+    }
+    tagger = futex.fit(PAPERS, LABELS, replace(QUICK, encoder=encoder["transformer"], **options))
+    pool = tagger.stages["names"](documents)
+    heads, everywhere = (Names(LABELS, NameOptions(scope=scope)) for scope in ("head", "text"))
+    abstract = tagger.stages["abstract"]
+    opinions = [pool.rescored(stage.score(documents, pool)) for stage in (heads, everywhere, abstract)]
+    expected = reciprocal_ranks(opinions, k=0, candidates=pool)
+    assert tagger.tag(documents).scores.tolist() == pytest.approx(expected.top(10).scores.tolist())
 
 
 @pytest.mark.parametrize(("device", "learning"), [("cuda", "cross"), ("cpu", "none")])

@@ -119,8 +119,12 @@ def test_the_nearest_paragraphs_are_quoted_with_their_section() -> None:
     assert [quote.weight for quote in quotes[:2]] == pytest.approx([1.0, cosine(MIXED, "stone")], abs=1e-5)
     assert headings_at(PAPER, quotes[0].start) == ("Body", "Details")
     assert stage().quotes(EMPTY, 3) == ()
-    first = stage(aggregate="first").quotes(PAPER, 3)
-    assert [(quote.start, quote.end) for quote in first] == [(0, len(PAPER.text))]
+
+
+def test_where_one_text_is_read_its_sentences_are_quoted() -> None:
+    for aggregate, best in (("first", "stone"), ("abstract", "bees")):
+        quote = stage(aggregate=aggregate).quotes(PAPER, 3)[0]
+        assert PAPER.text[quote.start : quote.end] == best
 
 
 def test_only_new_labels_are_encoded() -> None:

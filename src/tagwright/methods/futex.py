@@ -226,11 +226,13 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
         "mentions": lambda: Names(labels, NameOptions(scope="head", stem=config.language)),
         "all_mentions": lambda: Names(labels, NameOptions(stem=config.language)),
     }
-    rankers = {str(name): makers[name]() for name in config.rankings}
+    own: Ranking = "mentions" if config.scope == "head" else "all_mentions"  # what the finder says of its candidates
+    heard = "names" in config.finders and own in config.rankings
+    rankers = {str(name): makers[name]() for name in config.rankings if not (heard and name == own)}
     if config.third:
         rankers["third"] = Cross(labels, CrossEncoder.load(config.third), CrossOptions(label_text="statement"))
     found_by = finders(labels, config, full)
-    weights = dict.fromkeys(found_by, 0.0)
+    weights = {name: float(heard and name == "names") for name in found_by}
     fusion = Fusion(by="ranks", weights=weights, rank_constant=0, rankers=tuple(rankers), budget=config.budget)  # Eq. 9
     return Tagger(labels, {**found_by, **rankers}, fusion)
 

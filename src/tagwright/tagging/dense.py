@@ -121,8 +121,10 @@ class Dense:
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
         """The up to 3 sentences nearest to the label, of the first 100, weighted by their cosine to it."""
-        text = document.text
-        spans = sentence_spans(text)[:SENTENCES]
+        return self.nearest_pieces(document.text, sentence_spans(document.text)[:SENTENCES], label)
+
+    def nearest_pieces(self, text: str, spans: Sequence[tuple[int, int]], label: int) -> tuple[Quote, ...]:
+        """The up to 3 pieces of a text that are nearest to the label, weighted by their cosine to it."""
         if not spans:
             return ()
         cosines = self.encoder.encode([text[start:end] for start, end in spans]) @ self.vectors[np.array([label])][0]

@@ -10,10 +10,10 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents, tree_shares
-from tagwright.data.text import word_spans
+from tagwright.data.text import sentence_spans, word_spans
 from tagwright.encoders.bi import BiEncoder, unit
 from tagwright.store import read_manifest, write_manifest
-from tagwright.tagging.dense import QUOTES, Dense, TextEncoder
+from tagwright.tagging.dense import Dense, TextEncoder
 from tagwright.types import ConfigError, Distribution, Document, Floats, Label, Longs, ModelError, Quote, Run
 
 Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstract", "first"]
@@ -92,15 +92,15 @@ class FullText:
         return np.concatenate([np.zeros((0, self.dense.encoder.dim), np.float32), *parts])
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
-        """The up to 3 paragraphs nearest to the label, weighted by their cosine to it.
+        """The up to 3 paragraphs nearest to the label, weighted by their cosine to it; sentences where one is read.
 
         `data.paragraphs.headings_at` says in which section they stand.
         """
-        found, _ = self._leaves(document)
-        cosines = self.dense.encoder.encode([leaf.text for leaf in found]) @ self.dense.vectors[np.array([label])][0]
-        best = np.argsort(-cosines, kind="stable")[:QUOTES]
-        leaves = ((found[place], float(cosines[place])) for place in best.tolist())
-        return tuple(Quote(leaf.start, leaf.start + len(leaf.text), cosine) for leaf, cosine in leaves)
+        spans = [(leaf.start, leaf.start + len(leaf.text)) for leaf in self._leaves(document)[0]]
+        if len(spans) == 1:
+            start, end = spans[0]
+            spans = [(start + first, start + last) for first, last in sentence_spans(document.text[start:end])]
+        return self.dense.nearest_pieces(document.text, spans, label)
 
     def with_labels(self, labels: Sequence[Label]) -> FullText:
         """The same over other labels: encodes the label texts that are new."""
