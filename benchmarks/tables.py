@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent
-NAMES = ("unsupervised", "metadata", "fulltext", "supervised")
+NAMES = ("unsupervised", "metadata", "fulltext", "supervised", "descriptions")
 LEVEL = 0.05
 
 INTRODUCTION = """# Tables of quality

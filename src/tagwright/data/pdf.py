@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import re
@@ -15,6 +14,7 @@ from tagwright.data.layout import Entry, Line, to_blocks
 from tagwright.data.lines import open_bytes
 from tagwright.data.records import Located
 from tagwright.data.sections import one_line, present, to_document
+from tagwright.progress import unlogged
 from tagwright.types import InputError
 
 _log = logging.getLogger(__name__)
@@ -35,7 +35,7 @@ def read_pdf(path: Path) -> Iterator[Located]:
     with open_bytes(path) as file:
         content = BytesIO(file.read())
     try:
-        with _quiet():
+        with unlogged("pypdf"):  # it warns about files that it reads all the same
             reader = pypdf.PdfReader(content)
             lines = [line for number, page in enumerate(reader.pages) for line in _lines(page, number, path)]
             outline = _outline(reader)
@@ -115,18 +115,6 @@ def _information(reader: Any) -> dict[str, str]:
     except Exception:
         return {}
     return {key: value for key, value in said.items() if key != "/Title" or not _FILE_NAME.fullmatch(value)}
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Without pypdf's warnings about files that it reads all the same."""
-    logger = logging.getLogger("pypdf")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _reason(error: Exception) -> str:

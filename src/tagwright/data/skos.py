@@ -14,6 +14,7 @@ from xml.parsers import expat
 
 from tagwright.data.lines import open_lines, shown
 from tagwright.data.text import clean
+from tagwright.progress import unlogged
 from tagwright.types import ConfigError, InputError, Label, TagwrightError
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
     if file_format == "rdfxml":
         _check_document_type(text, path)
     try:
-        with _quiet():
+        with unlogged("rdflib"):  # it warns, with tracebacks, about dates and URIs that nobody here reads
             return rdflib.Graph().parse(data=text, format=_PARSERS[file_format], publicID=_BASE)
     except Exception as error:  # for broken input the parsers raise IndexError, RecursionError and many more
         raise InputError(f"is not {file_format} ({_reason(error)})", path, _line(error)) from None
@@ -118,18 +119,6 @@ def _check_document_type(text: str, path: Path | str) -> None:
 
 class _RootReachedError(Exception):
     """The document type lies behind; only elements follow."""
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Without rdflib's warnings, with tracebacks, about dates and URIs that nobody here reads."""
-    logger = logging.getLogger("rdflib")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
 
 
 def _reason(error: Exception) -> str:
