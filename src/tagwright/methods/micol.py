@@ -131,7 +131,7 @@ class Config(Learner):
                 raise ConfigError(f"{name} is {value}, expected at least 1")
         if self.architecture == "cross" and self.encoder == STATIC_ENCODER:
             raise ConfigError("a static encoder cannot read two texts together; with architecture cross take minilm")
-        if (self.pairs == "translated") != (len(self.translators) == 2):
+        if len(self.translators) != (2 if self.pairs == "translated" else 0):
             raise ConfigError(
                 f"pairs are {self.pairs}, translators {list(self.translators)}; "
                 "translated pairs need two, there and back, others none"
