@@ -45,10 +45,14 @@ BLOCK, KEYWORDS = 256, 20
 
 @dataclass(frozen=True)
 class Task(rows.Task):
-    """A corpus, an encoder, and how many of the train documents are learnt from; 0: all."""
+    """A corpus, an encoder with what it reads of a document, and how many of the train documents are learnt from.
+
+    documents: 0 for all. max_length: tokens; None for as many as the encoder can read.
+    """
 
     encoder: str
     documents: int
+    max_length: int | None
 
     @cached_property
     def material(self) -> list[Document]:
@@ -67,12 +71,17 @@ class Task(rows.Task):
     @property
     def heading(self) -> str:
         """What the result calls the table."""
-        return f"{self.name}, {self.encoder}" + (f", {self.documents} documents" if self.documents else "")
+        cut = f", {self.max_length} tokens" if self.max_length else ""
+        return f"{self.name}, {self.encoder}{cut}" + (f", {self.documents} documents" if self.documents else "")
 
     def folder(self, row: str) -> Path:
         """Where the tagger, the run and the scores of a row lie; the linear ones are those of every encoder."""
-        encoder = "linear" if row in LINEAR else self.encoder
+        encoder = "linear" if row in LINEAR else self.encoder + (f" {self.max_length}" if self.max_length else "")
         return self.work / f"{encoder} {self.documents or 'all'}" / self.name / row
+
+    def config(self, **options: Any) -> depl.Config:
+        """The configuration of a row."""
+        return depl.Config(encoder=self.encoder, max_length=self.max_length, **options)
 
     def tagger(self, row: str) -> Tagger:
         """The tagger of a row, made if need be."""
@@ -86,13 +95,12 @@ Fit = Callable[[Task, Path], Tagger]
 
 def alone(task: Task, folder: Path, **options: Any) -> Tagger:
     """A method that builds on no other."""
-    config = depl.Config(encoder=task.encoder, **options)
-    return depl.fit(task.material, task.labels, config, folder, resume=True, gold=task.known)
+    return depl.fit(task.material, task.labels, task.config(**options), folder, resume=True, gold=task.known)
 
 
 def retrieval(task: Task, folder: Path, **options: Any) -> Tagger:
     """DEPL or DE-ret, with the SVM and, unless it starts untrained, the classifier of this table."""
-    config = depl.Config(encoder=task.encoder, **options)
+    config = task.config(**options)
     classifier = task.tagger(CLASSIFIER) if config.trained_start else None
     parts: dict[str, Any] = {"gold": task.known, "svm": task.tagger(SVM), "classifier": classifier}
     return depl.fit(task.material, task.labels, config, folder, resume=True, **parts)
@@ -135,6 +143,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=["tib", "mdn"])
     parser.add_argument("--rows", nargs="*", choices=tuple(ROWS), default=list(ROWS), metavar="ROW")
     parser.add_argument("--encoder", default="static", help="what is trained")
+    parser.add_argument("--max-length", type=int, help="tokens that a transformer reads of a document")
     parser.add_argument("--documents", type=int, default=0, help="learn from so many train documents; 0: all")
     parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
     parser.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")
@@ -144,7 +153,7 @@ def main(arguments: list[str]) -> None:
     corpora.require(tuple(options.corpora))
     figures: list[str] = []
     for name in options.corpora:
-        task = Task(name, options.work, options.encoder, options.documents)
+        task = Task(name, options.work, options.encoder, options.documents, options.max_length)
         for row in options.rows:
             if row == "DEPL, CLS of labels" and options.encoder == "static":
                 continue  # a static encoder has one way to make a vector of a text
