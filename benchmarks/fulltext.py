@@ -163,7 +163,7 @@ SINGLE: Mapping[str, Callable[[Task], Stage]] = {
 }
 "Stages alone, over all labels: the baselines of Table 2 for whatever encoder is named."
 
-SUPERVISED = {f"supervised, {n} labelled papers": n for n in (30, 100, 300, 1000, 3000)}
+SUPERVISED = {f"supervised, {n} labelled papers": n for n in (30, 100, 250, 1000, 3000)}
 "Parabel on the gold labels of so many papers (Fig. 5)."
 
 FOLDS = 5
