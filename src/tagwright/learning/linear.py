@@ -47,8 +47,8 @@ class SvmOptions:
 
     tolerance: float = 0.02
     """How far below 1 the margin of a document may be that is left out. With 0.02, P@k on tib is scikit-learn's within
-    0.4 points (benchmarks/results/linear.json); 0.05 takes three quarters of the time and costs up to 0.4 points more of
-    P@1, and more of R@100."""
+    0.4 points (benchmarks/results/linear.json); 0.05 takes three quarters of the time, and costs up to 0.4 points more
+    of P@1 and more of R@100."""
 
     prune: float = 0.01
     """Weights nearer to 0 are dropped at the end, as in DiSMEC; 0 keeps all. On tib an eighth of the weights stays, and
