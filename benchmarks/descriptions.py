@@ -49,8 +49,7 @@ class Task(rows.Task):
     @cached_property
     def material(self) -> list[Document]:
         """A random part of the train documents."""
-        chosen = np.random.default_rng(0).permutation(len(self.train))[: self.documents]
-        return [self.train[i] for i in sorted(chosen.tolist())]
+        return rows.sample(self.train, self.documents)
 
     @cached_property
     def guesses(self) -> Run:

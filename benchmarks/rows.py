@@ -92,6 +92,12 @@ class Task:
         return self.without_self(documents, self.labels.gold(documents))
 
 
+def sample(documents: Sequence[Document], count: int) -> list[Document]:
+    """So many of the documents, drawn at random, in their order; all where there are no more."""
+    chosen = np.random.default_rng(0).permutation(len(documents))[:count]
+    return [documents[i] for i in sorted(chosen.tolist())]
+
+
 def parabel(task: Task, documents: Sequence[Document], known: Run) -> Tagger:
     """Trees of linear classifiers, by omikuji with its default settings, that take these labels for right."""
     bag = BagOfWords.of(document.text for document in documents)

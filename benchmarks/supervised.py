@@ -58,10 +58,7 @@ class Task(rows.Task):
     def material(self) -> list[Document]:
         """The documents to learn from: those that have a label, a random part of them where not all are wanted."""
         labelled = [document for document in self.train if document.labels]
-        if not self.documents or self.documents >= len(labelled):
-            return labelled
-        chosen = np.random.default_rng(0).permutation(len(labelled))[: self.documents]
-        return [labelled[i] for i in sorted(chosen.tolist())]
+        return rows.sample(labelled, self.documents or len(labelled))
 
     @cached_property
     def known(self) -> Run:

@@ -83,13 +83,11 @@ def translated_pairs(documents: Sequence[Document], translate: Translate, *, see
 
     def draw(block: range, _: Key) -> Iterator[Pair]:
         for start in range(block.start, block.stop, TOGETHER):
-            some = [each for each in documents[start : min(start + TOGETHER, block.stop)] if text_of(each)]
-            spans = [sentence_spans(text_of(each)) for each in some]
-            cut = (text_of(each)[first:last] for each, found in zip(some, spans, strict=True) for first, last in found)
-            translated = iter(translate(list(cut)))
-            for each, found in zip(some, spans, strict=True):
-                copy = " ".join(islice(translated, len(found)))
-                yield Pair(text_of(each), copy, group_of_document(each))
+            some = documents[start : min(start + TOGETHER, block.stop)]
+            texts = [(each, text, sentence_spans(text)) for each in some if (text := text_of(each))]
+            translated = iter(translate([text[first:last] for _, text, spans in texts for first, last in spans]))
+            for each, text, spans in texts:
+                yield Pair(text, " ".join(islice(translated, len(spans))), group_of_document(each))
 
     return Source(len(documents), draw, seed).checked(_no_text(documents))
 
