@@ -45,7 +45,7 @@ from tagwright.tagging.names import NameOptions, Names
 from tagwright.types import Run, Stage
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "nDCG@10", "PSP@5", "R@20", "R@100")
-TESTED = ("P@1", "P@5", "nDCG@10", "R@20", "R@100")
+TESTED = ("P@1", "P@3", "P@5", "nDCG@10", "PSP@5", "R@20", "R@100")
 RESULT = Path(__file__).parent / "results" / "fulltext.json"
 
 
@@ -189,7 +189,8 @@ def quality(options: argparse.Namespace) -> None:
             others = [BASE, *(ROWS[row].against if row in ROWS else ())]
             about = {"documents": len(task.dev), "learnt from": len(task.train) + len(task.dev)}
             size = f", {options.most} train papers" if options.most else ""
-            rows.add(options.output, task, row, f"{name}, {options.encoder}{size}", about, others, TESTED)
+            heading = f"{name}, {options.encoder}{size}"
+            rows.add(options.output, task, row, heading, about, others, TESTED, task.gold_everywhere)
 
 
 def measure(task: Task, row: str) -> None:
