@@ -37,6 +37,15 @@ def test_a_terminal_sees_what_is_done_and_how_much(monkeypatch: pytest.MonkeyPat
     assert "4/4" in terminal.getvalue()
 
 
+def test_where_nobody_knows_how_much_the_time_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = look(monkeypatch)
+    with bar("growing apples", None):
+        pass
+    assert "growing apples" in terminal.getvalue()
+    assert "0:00:00" in terminal.getvalue()
+    assert "0/" not in terminal.getvalue()
+
+
 def test_a_bar_inside_a_bar_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = look(monkeypatch)
     with bar("outer", 1):

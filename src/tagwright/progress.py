@@ -34,26 +34,27 @@ def unlogged(library: str) -> Iterator[None]:
 
 
 @contextmanager
-def bar(title: str, total: int) -> Iterator[Callable[[int], object]]:
-    """Yield a function that is told how many more are done.
+def bar(title: str, total: int | None) -> Iterator[Callable[[int], object]]:
+    """Yield a function that is told how many more are done. total None: nobody knows; the time so far is shown.
 
     Nothing is shown when there is no title or nothing to do, when stderr is not a terminal, under `silence`, and
     inside another bar, since one bar at a time can be read.
     """
-    if not title or not total or _silent.get() or not sys.stderr.isatty():
+    if not title or total == 0 or _silent.get() or not sys.stderr.isatty():
         yield lambda _: None
         return
+    from rich import progress
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Task as RichTask
     from rich.text import Text
 
-    class Rate(ProgressColumn):
-        def render(self, task: RichTask) -> Text:
+    class Rate(progress.ProgressColumn):
+        def render(self, task: progress.Task) -> Text:
             speed = task.finished_speed or task.speed
             return Text(f"{speed:,.0f}/s" if speed else "")
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
-    with silence(), Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    known = (progress.MofNCompleteColumn(), Rate(), progress.TimeRemainingColumn())
+    pace = known if total is not None else (progress.TimeElapsedColumn(),)
+    columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), *pace)
+    with silence(), progress.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
         task = shown.add_task(title, total=total)
         yield lambda more: shown.advance(task, more)

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -165,6 +168,19 @@ def test_trees_that_cannot_be_grown_are_an_error_and_not_the_end(monkeypatch: py
     monkeypatch.setattr(linear, "_GROW", "import os; os.abort()")
     with pytest.raises(TagwrightError, match="could not grow parabel trees"):
         fit_trees(csr_matrix(np.eye(2, dtype=np.float32)), Run.from_rows([[0], [1]]), 2)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="named pipes are for POSIX")
+def test_trees_are_given_up_when_nobody_waits_for_them(tmp_path: Path) -> None:
+    data = tmp_path / "documents.txt"
+    os.mkfifo(data)  # who opens it to read waits for a writer: growing takes for ever
+    command = [sys.executable, "-c", linear._GROW, str(data), str(tmp_path), "{}", "1"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as grower:
+        with pytest.raises(subprocess.TimeoutExpired):
+            grower.wait(timeout=2)
+        assert grower.stdin
+        grower.stdin.close()
+        assert grower.wait(timeout=60) == 1
 
 
 def test_trees_learn_from_documents_with_words_and_labels_only() -> None:

@@ -234,15 +234,20 @@ def _grow(data: Path, model: Path, options: TreeOptions) -> None:
     if options.kind == "bonsai":  # a branch that is parted must have as many labels as it gets parts
         settings |= {"cluster_balanced": False, "cluster_k": min(100, options.leaf), "max_depth": 3}
     arguments = [str(data), str(model), json.dumps(settings), str(options.workers)]
-    done = subprocess.run(
-        [sys.executable, "-c", _GROW, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
-    )
-    if done.returncode:
-        raise TagwrightError(f"omikuji could not grow {options.kind} trees (exit status {done.returncode})")
+    command, unheard = [sys.executable, "-c", _GROW, *arguments], subprocess.DEVNULL
+    with (
+        bar(f"{options.kind} trees", None),
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=unheard, stderr=unheard) as grower,
+    ):
+        status = grower.wait()
+    if status:
+        raise TagwrightError(f"omikuji could not grow {options.kind} trees (exit status {status})")
 
 
+# standard input ends when the process that waits for the trees does: then nobody needs them
 _GROW = """
-import json, sys, omikuji
+import json, os, sys, threading, omikuji
+threading.Thread(target=lambda: os.read(0, 1) or os._exit(1), daemon=True).start()
 data, model, given, workers = sys.argv[1:]
 settings = omikuji.Model.default_hyper_param()
 for name, value in json.loads(given).items():
