@@ -63,7 +63,10 @@ class Row:
     against: tuple[str, ...] = ()
 
 
-BASE = "names in the abstract, re-ranked on the abstract"
+BASE, ENCODER = "names in the abstract, re-ranked on the abstract", "all labels: encoder on abstract"
+AGAINST = {"epmc": (BASE,), "mdn": (BASE, ENCODER)}
+"What every row is tested against: the line to start from, and mdn's best single stage."
+
 FUTEX = "FuTex"
 BOTH = ("cross", "tree")
 "What the paper adds up."
@@ -133,7 +136,7 @@ ROWS: Mapping[str, Row] = {
     "FuTex-NoNetwork, append": Row("names", ("abstract", "tree"), {"order": "append"}, (FUTEX,)),
     "FuTex-NoNetwork, best 3, append": Row("names", ("abstract", "best 3"), {"order": "append"}, (FUTEX,)),
     **{
-        f"{pool}: {' and '.join(opinions)}": Row(pool, opinions)
+        f"{pool}: {' and '.join(opinions)}": Row(pool, opinions, against=(f"{pool}: abstract",))
         for pool in POOLS
         if pool != "names"
         for opinions in (("abstract",), ("abstract", "tree"), ("abstract", "best 3"), DEFAULT)
@@ -186,7 +189,7 @@ def quality(options: argparse.Namespace) -> None:
                 continue
             if not task.is_measured(row):
                 measure(task, row)
-            others = [BASE, *(ROWS[row].against if row in ROWS else ())]
+            others = [*AGAINST[name], *(ROWS[row].against if row in ROWS else ())]
             about = {"documents": len(task.dev), "learnt from": len(task.train) + len(task.dev)}
             size = f", {options.most} train papers" if options.most else ""
             heading = f"{name}, {options.encoder}{size}"
