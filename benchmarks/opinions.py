@@ -139,9 +139,15 @@ class Task(rows.Task):
         return self._kept(f"{pool}, {name}", part, judge)
 
     def ranking(self, pool: str, opinions: Sequence[str], part: Part) -> Run:
-        """The candidates by the reciprocal ranks of all opinions (Eq. 9); one alone keeps its scores."""
-        found = [self.opinion(name, pool, part) for name in opinions]
-        return found[0] if len(found) == 1 else reciprocal_ranks(found, k=0)
+        """The candidates by the reciprocal ranks of all opinions (Eq. 9); one alone keeps its scores.
+
+        A label that is not mentioned gets nothing for that, as in a tagger.
+        """
+        found = {name: self.opinion(name, pool, part) for name in opinions}
+        if len(found) == 1:
+            return found[opinions[0]]
+        ranked = [run.keep(run.scores > 0) if name in MENTIONS else run for name, run in found.items()]
+        return reciprocal_ranks(ranked, k=0, candidates=self.pool(pool, part))
 
     def _stage(self, name: str) -> Stage:
         if name in MENTIONS:

@@ -38,6 +38,13 @@ def test_a_text_is_cut_after_its_last_token(tokens: int, expected: str) -> None:
     assert len(tokenizer.encode(expected, add_special_tokens=False)) == min(tokens, 4)
 
 
+def test_padding_is_no_token_of_the_text() -> None:
+    tokenizer = _tokenizer()
+    tokenizer.enable_padding(length=20)  # so does the tokenizer of MiniLM, before its first use
+    assert cut("honey bx!", tokenizer, 8) == "honey bx!"
+    assert cut("honey bx!", tokenizer, 2) == "honey b"
+
+
 def test_an_empty_text_stays_empty() -> None:
     assert cut("", _tokenizer(), 4) == ""
 

@@ -142,6 +142,20 @@ def test_fusion_by_ranks_adds_reciprocal_ranks() -> None:
     assert as_lists(run) == ([0, 2], [1, 0], [1.5, 1.0])
 
 
+def test_a_ranker_with_nothing_to_say_of_a_label_gives_it_no_rank() -> None:
+    """The finder ranks labels 0, 1, 2; the ranker knows label 1 alone: 1/1, 1/2 + 1/1, 1/3."""
+    stages: dict[str, Stage] = {"finder": Fixed({0: 3.0, 1: 2.0, 2: 1.0}), "ranker": Fixed({1: 5.0})}
+    fusion = Fusion(by="ranks", rank_constant=0.0, rankers=("ranker",), weights={"finder": 1.0})
+    tagger = Tagger(LABELS, stages, fusion)
+    run = tagger.tag(DOCUMENTS[:1])
+    assert run.labels.tolist() == [1, 0, 2]
+    assert run.scores.tolist() == pytest.approx([1.5, 1.0, 1 / 3])
+    assert [[each.stage for each in found] for found in tagger.explain(DOCUMENTS[0], [1, 0])] == [
+        ["finder", "ranker"],
+        ["finder"],
+    ]
+
+
 def test_a_tagger_without_stages_is_refused() -> None:
     with pytest.raises(ConfigError, match="at least one"):
         Tagger(LABELS, {})

@@ -235,7 +235,7 @@ class Dual:
 
 
 def label_texts(labels: Sequence[Label], keywords: Keywords, options: DualOptions, tokenizer: Tokenizer) -> list[str]:
-    """What each label is retrieved by: name, description and keywords, cut to so many tokens; for DE-ret the name."""
+    """What each label is retrieved by: name, keywords and description, cut to so many tokens; for DE-ret the name."""
 
     def text(label: Label) -> str:
         return label.name if options.names_only else pseudo_description(label, keywords.get(label.id, ()))

@@ -193,7 +193,10 @@ class Tagger:
         return summed_evidence(pool, scores, [stage.distribution for stage in voters.values()], weights)
 
     def _rescored(self, name: str, documents: Sequence[Document], pool: Run) -> Run:
-        return pool.rescored(self.stages[name].score(documents, pool))
+        """The pool in the order of a stage, but for what it has nothing to say of: equal zeros are no ranks."""
+        stage = self.stages[name]
+        run = pool.rescored(stage.score(documents, pool))
+        return run if stage.distribution == "normal" else run.keep(run.scores > 0)
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:
