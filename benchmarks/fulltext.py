@@ -219,7 +219,7 @@ def ranked(task: Task, row: Row) -> Run:
     pseudo = Run.concat([task.ranking(row.pool, row.opinions, "train"), found]).top(config.pseudo_labels)
     trees = futex.classifier(task.labels, *task.words, pseudo, config)
     head = found.top(config.pseudo_labels) if config.order == "example" else found
-    return followed(head, trees(task.dev))
+    return followed(followed(head, trees(task.dev)), found)
 
 
 def supervised(task: Task, papers: int) -> Run:

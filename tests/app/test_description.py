@@ -105,6 +105,11 @@ def test_methods_need_what_they_learn_from() -> None:
     )
 
 
+def test_an_empty_list_of_metadata_links_nothing() -> None:
+    methods = describe([Document("1", title="a b", metadata={"author": ()})], None, None).methods
+    assert "metadata (MICoL): no, no metadata value is shared by two documents" in methods
+
+
 def test_references_link_documents_even_if_each_is_cited_once() -> None:
     cited = Document("1", "Bees", metadata={"reference": ("2",)})
     assert "metadata (MICoL): yes, by reference" in describe([cited], None, None).methods

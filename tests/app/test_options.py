@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -21,6 +22,7 @@ class Options:
     mode: Literal["cross", "bi"] = "cross"
     layers: tuple[int, ...] = (1, 2)
     limit: int | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
 
 
 def test_without_settings_the_defaults_hold() -> None:
@@ -41,6 +43,7 @@ def test_without_settings_the_defaults_hold() -> None:
         ("layers=[]", Options(layers=())),
         ("limit=3", Options(limit=3)),
         ("name=a=b", Options(name="a=b")),
+        ("weights={abstract = 4.0, body = 1}", Options(weights={"abstract": 4.0, "body": 1})),
         ("name=x\ny = 1", Options(name="x\ny = 1")),
     ],
 )
@@ -56,13 +59,17 @@ def test_a_value_is_read_as_toml_or_else_as_text(setting: str, expected: Options
         ("steps=1.5", "steps is 1.5, expected a whole number"),
         ("steps=true", "steps is true, expected a whole number"),
         ("rate=true", "rate is true, expected a number"),
+        ("rate=nan", "rate is NaN, expected a number"),
+        ("rate=inf", "rate is Infinity, expected a number"),
+        ("weights={abstract = true}", 'weights is {"abstract": true}, expected a table, each value a number'),
+        ("weights=4.0", "weights is 4.0, expected a table, each value a number"),
         ("fast=1", "fast is 1, expected true or false, such as false"),
         ("mode=both", 'mode is "both", expected one of cross, bi, such as "cross"'),
         ("layers=1", "layers is 1, expected a list, each a whole number, such as [1, 2]"),
         ('layers=[1, "a"]', 'layers is [1, "a"], expected a list'),
         ("limit=all", 'limit is "all", expected a whole number'),
         ("mdoe=bi", 'unknown option "mdoe"; did you mean "mode"?'),
-        ("zzz=bi", 'unknown option "zzz"; known are name, steps, rate, fast, mode, layers, limit'),
+        ("zzz=bi", 'unknown option "zzz"; known are name, steps, rate, fast, mode, layers, limit, weights'),
         ("mode", '--set "mode": expected KEY=VALUE'),
         ("=bi", '--set "=bi": expected KEY=VALUE'),
     ],

@@ -71,6 +71,13 @@ def test_texts_without_a_known_word_are_rows_of_zeros() -> None:
     assert BagOfWords.of(TEXTS).transform([]).shape == (0, len(BagOfWords.of(TEXTS).words))
 
 
+def test_a_text_of_words_that_all_have_is_a_row_of_zeros() -> None:
+    bag = BagOfWords.of(
+        ["the bees", "the wasps", "the bees"], BagOptions(min_documents=1, max_share=1.0, weighting="plain")
+    )
+    assert bag.transform(["the", "the bees"]).getnnz(axis=1).tolist() == [0, 1]
+
+
 def test_a_saved_bag_gives_the_same_weights(tmp_path: Path) -> None:
     bag = BagOfWords.of(TEXTS, BagOptions(weighting="plain"))
     bag.save(tmp_path)

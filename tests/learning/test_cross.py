@@ -150,6 +150,12 @@ def test_another_positive_of_the_anchor_is_no_negative() -> None:
     assert {t.negative for t in with_negatives(lambda _: pairs)(0) if t.anchor == "bees"} == {"money"}
 
 
+def test_a_positive_of_the_anchor_that_another_pair_brings_is_no_negative() -> None:
+    pairs = [Pair("bees", "insects", 1), Pair("bees", "honey", 2), Pair("wasps", "insects", 1)]
+    drawn = list(with_negatives(lambda _: pairs)(0))
+    assert [(t.anchor, t.negative) for t in drawn] == [("wasps", "honey")]
+
+
 def test_negatives_are_drawn_anew_each_epoch_and_every_pair_gets_one() -> None:
     pairs = [Pair(f"anchor {i}", str(i), i) for i in range(50)]
     first, second = (list(with_negatives(lambda _: pairs)(epoch)) for epoch in (0, 1))

@@ -86,6 +86,17 @@ def test_a_held_out_document_is_in_no_training_pair_at_either_end() -> None:
     assert {pair.anchor for pair in batches.held_out_pairs()} == held_out
 
 
+def test_a_held_out_document_is_no_negative_of_a_training_triple() -> None:
+    documents = [
+        Document(f"d{i}", title=f"title {i}", abstract=f"text {i}", metadata={"tag": (str(i % 3),)}) for i in range(60)
+    ]
+    held_out = {d.head for d in documents if is_held_out(group_of_document(d), 0.3, seed=4)}
+    source = metadata_triples(documents, follow(documents, "P-tag-P"), 600, held_out=0.3, seed=4)
+    trained = [triple for triple in triples(source, 0) if triple.anchor not in held_out]
+    assert len(trained) > 100
+    assert not held_out & {text for triple in trained for text in (triple.positive, triple.negative)}
+
+
 def test_by_value_draws_through_a_value() -> None:
     # Document 0 has Ann with 1 and Bo with 2, 3 and 4: by value 1 comes in half of the draws, else in a quarter.
     shared = {0: ("Ann", "Bo"), 1: ("Ann",), 2: ("Bo",), 3: ("Bo",), 4: ("Bo",)}

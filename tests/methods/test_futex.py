@@ -94,6 +94,17 @@ def test_example_3_1(order: Any, expected: str, monkeypatch: pytest.MonkeyPatch)
     assert "".join(labels[label].name for label in tagger.tag(PAPERS[:1], 5).labels.tolist()) == expected
 
 
+def test_a_candidate_that_the_classifier_does_not_reach_comes_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Example 3.1 with a classifier that knows E and B alone."""
+    labels = Vocabulary([Label(name, (name,)) for name in "ABCDE"])
+    found = Says({0: 3.0, 1: 2.0, 2: 1.0})
+    ensemble = Tagger(labels, {"names": found})
+    monkeypatch.setattr(futex, "classifier", lambda *_: Says({4: 0.9, 1: 0.8}))
+    config = replace(QUICK, pseudo_labels=1, order="example", min_papers=1)
+    tagger = futex.self_train(ensemble, PAPERS[:1], Run.from_rows([[0]]), config)
+    assert "".join(labels[label].name for label in tagger.tag(PAPERS[:1], 5).labels.tolist()) == "AEBC"
+
+
 def test_the_full_text_tells_what_no_name_does(encoder: dict[str, str], tmp_path: Path) -> None:
     tagger = futex.fit(PAPERS, LABELS, replace(QUICK, encoder=encoder["transformer"]))
     assert first_labels(tagger.tag(PAPERS)) == TOPIC
@@ -181,9 +192,16 @@ def test_without_a_gpu_nothing_learns_from_the_network_unless_asked(
     assert futex.Config(rankings=("mentions",)).learning == "none"
 
 
+@pytest.mark.parametrize(("shortest", "expected"), [(2, {"bees fly", "wasps sting now"}), (3, {"wasps sting now"})])
+def test_the_fine_tuning_reads_no_shorter_paragraphs_than_the_ranking(shortest: int, expected: set[str]) -> None:
+    document = Document("d", sections=(Section("Body", 1, ("bees fly", "wasps sting now")),))
+    view = futex.Config(shortest=shortest, abstract_chance=0.0).view
+    assert {view(document, (0, epoch)) for epoch in range(40)} == expected
+
+
 @pytest.mark.parametrize("kind", ["static", "transformer"])
 def test_the_bi_encoder_can_learn_from_the_network(kind: str, encoder: dict[str, str]) -> None:
-    config = replace(QUICK, encoder=encoder[kind], network="bi", learning_rate=0.01)
+    config = replace(QUICK, encoder=encoder[kind], network="bi", learning_rate=0.01, shortest=10)  # reads the heads
     _, before = futex.fine_tune(PAPERS, replace(config, network="none"))
     _, after = futex.fine_tune(PAPERS, config)
     texts = [paper.sections[0].paragraphs[0] for paper in PAPERS]
@@ -248,10 +266,12 @@ def test_what_cannot_be_learnt_from_is_said_before_anything_is_loaded() -> None:
         ({"finders": ("tfidf",)}, "expected some of names, bm25, dense"),
         ({"rankings": ("abstract", "abstract")}, "rankings are .*, each once"),
         ({"pseudo_labels": 0}, "pseudo_labels is 0, expected at least 1"),
-        ({"abstract_chance": 2.0}, r"abstract is 2.0, expected a chance"),
+        ({"abstract_chance": 2.0}, r"abstract_chance is 2.0, expected a chance"),
         ({"temperature": -1.0}, r"temperature is -1.0, expected a positive number"),
         ({"aggregate": "all"}, 'aggregate is "all"'),
-        ({"found": 0}, "k is 0"),
+        ({"network": "cross", "rankings": ("mentions",)}, 'which only the ranking "abstract" reads'),
+        ({"language": "klingon"}, "klingon"),
+        ({"found": 0}, "found is 0"),
     ],
 )
 def test_options_that_cannot_work_are_refused(options: dict[str, Any], message: str) -> None:

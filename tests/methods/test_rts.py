@@ -77,7 +77,7 @@ def test_the_stage_embeds_name_and_text_of_labels_by_default(encoder: dict[str, 
         ({"pooling": "max"}, 'pooling is "max", expected cls or mean'),
         ({"projection": 0}, "projection is 0, expected at least 3"),
         ({"encoder": "static", "max_length": 64}, "are of transformers; the encoder is static"),
-        ({"candidates": 0}, "k is 0, expected at least 1"),
+        ({"candidates": 0}, "candidates is 0, expected at least 1"),
         ({"label_text": "all"}, "label_text is 'all', expected one of"),
     ],
 )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -193,11 +194,12 @@ def test_k_keeps_the_best() -> None:
     assert stage(documents).labels.tolist() == [1, 2]
 
 
-def test_scope_head_ignores_the_sections() -> None:
-    document = Document("d", title="Bees", sections=(Section("Ants", 1, ("Wasps",)),))
+def test_scope_head_ignores_the_sections_where_there_is_an_abstract() -> None:
+    document = Document("d", "Bees", "They fly.", sections=(Section("Ants", 1, ("Wasps",)),))
     head = Names(vocabulary("Wasp", "Bee", "Ant"), NameOptions(scope="head"))
     assert head([document]).labels.tolist() == [1]
     assert head.with_labels(vocabulary("Ant", "Bee"))([document]).labels.tolist() == [1]
+    assert sorted(head([replace(document, abstract="")]).labels.tolist()) == [0, 1, 2]
 
 
 # Quotes

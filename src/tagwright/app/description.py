@@ -144,7 +144,7 @@ def _methods(survey: Survey, labels: Vocabulary | None) -> Iterator[str]:
     documents = len(survey.words)
     yield "zeroshot: yes, nothing is trained" if labels else "zeroshot: needs a vocabulary (--labels)"
     yield f"text pairs (RTS, MACLR): {_yes(survey.titled_texts, documents, 'a title and a text')}"
-    linked = [name for name in survey.values if name in LINKS or survey.values[name].most_common(1)[0][1] > 1]
+    linked = [name for name in survey.values if name in LINKS or max(survey.values[name].values(), default=0) > 1]
     names = ", ".join(sorted(linked))
     yield f"metadata (MICoL): {f'yes, by {names}' if linked else 'no, no metadata value is shared by two documents'}"
     yield f"full text (FuTex): {_yes(survey.with_['sections'], documents, 'sections')}"

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
+from math import isfinite
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -64,15 +65,17 @@ def _setting(text: str) -> tuple[str, Any]:
 
 
 def _fits(value: object, kind: Any) -> bool:
-    """Whether a value read from TOML fits a field: Literal, tuple[X, ...], X | None, float, int, str, bool."""
+    """Whether a value read from TOML fits a field: Literal, tuple, Mapping[str, X], X | None, a number, str, bool."""
     if get_origin(kind) in (Union, UnionType):
         return any(_fits(value, part) for part in get_args(kind))
     if get_origin(kind) is Literal:
         return isinstance(value, str) and value in get_args(kind)
     if get_origin(kind) is tuple:
         return isinstance(value, list) and all(_fits(part, get_args(kind)[0]) for part in value)
+    if get_origin(kind) is Mapping:
+        return isinstance(value, dict) and all(_fits(part, get_args(kind)[1]) for part in value.values())
     if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
     return type(value) is kind
 
 
@@ -83,4 +86,6 @@ def _in_words(kind: Any) -> str:
         return f"one of {', '.join(get_args(kind))}"
     if get_origin(kind) is tuple:
         return f"a list, each {_in_words(get_args(kind)[0])}"
+    if get_origin(kind) is Mapping:
+        return f"a table, each value {_in_words(get_args(kind)[1])}"
     return {float: "a number", int: "a whole number", bool: "true or false"}.get(kind, "a text")

@@ -111,6 +111,7 @@ class BagOfWords:
 
     def _weighted(self, counts: Matrix) -> Matrix:
         counts.data *= self._idf[counts.indices]
+        counts.eliminate_zeros()  # a word of every document says nothing, and a row of such words is empty
         if self.options.weighting == "unit":
             norms = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
             counts.data /= np.repeat(norms, np.diff(counts.indptr))

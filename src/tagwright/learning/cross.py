@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -71,18 +72,21 @@ def learn_cross(
 
 
 def with_negatives(pairs: PairSource, *, seed: int = 0) -> Callable[[int], Iterator[Triple]]:
-    """The pairs as `Triple`s: the negative of each is the positive of a pair of another anchor and group in the epoch.
+    """The pairs as `Triple`s: the negative of each is the positive of a pair of another group, never one of its anchor.
 
     So negatives are of the kind of the positives: a short one is not known by its length. Neighbours of the anchor
     can be among them: a source that knows the neighbours gives better triples. The pairs of an epoch are held at once.
     """
 
     def triples(epoch: int) -> Iterator[Triple]:
-        drawn = list(pairs(epoch))
+        drawn, own = list(pairs(epoch)), defaultdict[str, set[str]](set)
+        for pair in drawn:
+            own[pair.anchor].add(pair.positive)
         chance = np.random.default_rng((seed, epoch))
         for pair in drawn:
             others = (drawn[i] for i in chance.integers(len(drawn), size=TRIES).tolist())
-            negative = next((o.positive for o in others if o.group != pair.group and o.anchor != pair.anchor), None)
+            strange = (o.positive for o in others if o.group != pair.group and o.positive not in own[pair.anchor])
+            negative = next(strange, None)
             if negative is not None:
                 yield Triple(pair.anchor, pair.positive, pair.group, negative)
 

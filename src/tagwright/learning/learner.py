@@ -27,6 +27,14 @@ STATIC = "static"
 "The name of the static encoder distilled from the packaged one."
 
 
+def check_least(config: object, **least: int) -> None:
+    """Raise ConfigError for an option that is set and below its least value."""
+    for name, bound in least.items():
+        value = getattr(config, name)
+        if value is not None and value < bound:
+            raise ConfigError(f"{name} is {value}, expected at least {bound}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Trained:
     """How to train; None: what the method does with this kind of encoder. Raises ConfigError as `Training` does."""
@@ -75,12 +83,10 @@ class Learner(Trained):
         super().__post_init__()
         if self.pooling not in (None, "cls", "mean"):
             raise ConfigError(f'pooling is "{self.pooling}", expected cls or mean')
-        for name in ("max_length", "projection"):
-            value = getattr(self, name)
-            if value is not None and value < 3:
-                raise ConfigError(f"{name} is {value}, expected at least 3")
-        if self.encoder == STATIC and (self.pooling or self.max_length or self.projection):
-            raise ConfigError("pooling, max_length and projection are of transformers; the encoder is static")
+        check_least(self, max_length=3, projection=3)
+        if self.encoder_name == STATIC and (self.pooling or self.max_length or self.projection):
+            why = "the encoder is static" + (", as auto is without a GPU" if self.encoder == "auto" else "")
+            raise ConfigError(f"pooling, max_length and projection are of transformers; {why}")
 
     @property
     def encoder_name(self) -> str:

@@ -93,7 +93,8 @@ def metadata_triples(
         for item, places in enumerate(zip(*(drawn.tolist() for drawn in sampled(epoch)), strict=True)):
             anchor, positive, negative = map(read, places)
             d, d_plus, d_minus = _texts(view, (anchor, positive, negative), (seed, epoch, item))
-            if d and d_plus and d_minus and places[-1] >= 0 and _is_apart(anchor, positive, held_out, seed):
+            apart = all(_is_apart(anchor, other, held_out, seed) for other in (positive, negative))
+            if d and d_plus and d_minus and places[-1] >= 0 and apart:
                 yield Triple(d, d_plus, group_of_document(anchor), negative=d_minus)
 
     if next(draw(0), None) is None:
@@ -104,7 +105,8 @@ def metadata_triples(
 def value_pairs(documents: Sequence[Document], field: str, *, seed: int = 0) -> Source:
     """(document, value) for every value of a metadata field of texts, such as keywords; the group is the value's.
 
-    Pairs a long text with a short one, as a document and a label are. Raises ConfigError when there is no such pair.
+    Pairs a long text with a short one, as a document and a label are. In a batch, another value of the document can be
+    a negative of it, which a pair of another document brings along. Raises ConfigError when there is no such pair.
 
     >>> bees = Document("1", "Bees", "They fly.", metadata={"keyword": ("insect", "wing")})
     >>> sorted(pair.positive for pair in value_pairs([bees], "keyword")(epoch=0))
@@ -206,9 +208,9 @@ def _strangers(neighbours: Neighbours, documents: Longs, chance: Generator) -> L
     return drawn
 
 
-def _is_apart(anchor: Document, positive: Document, held_out: float, seed: int) -> bool:
-    """Whether the pair does not bring a held-out document into the training by the back door."""
-    here, there = (is_held_out(group_of_document(end), held_out, seed) for end in (anchor, positive))
+def _is_apart(anchor: Document, other: Document, held_out: float, seed: int) -> bool:
+    """Whether the two do not bring a held-out document into the training by the back door."""
+    here, there = (is_held_out(group_of_document(end), held_out, seed) for end in (anchor, other))
     return here or not there
 
 

@@ -185,6 +185,7 @@ class _Run:
                 self.optimiser.state[self.weights[name]][key] = value.to(self.weights[name].device)
         self.objective.restore({name: tensor.numpy() for name, tensor in checkpoint.part("objective").items()})
         self.journal.go_back(self.step)
+        self.started -= self.journal.rows[-1]["seconds"] if self.journal.rows else 0.0
 
     def take_best(self) -> None:
         """Give the model the weights with the lowest held-out loss, if that was measured."""

@@ -49,7 +49,7 @@ class Training:
     def __post_init__(self) -> None:
         expected = {
             "a positive number": ("batch", "epochs", "learning_rate", "clip", "window", "evaluations", "log_every"),
-            "at least 0": ("weight_decay", "graph_tokens", "checkpoint_seconds", "warmup", "held_out"),
+            "at least 0": ("weight_decay", "graph_tokens", "checkpoint_seconds", "warmup", "held_out", "seed"),
         }
         for what, names in expected.items():
             for name in names:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from tagwright.data.labels import Vocabulary
-from tagwright.learning.learner import Learner, check_temperature, in_batch, learn
+from tagwright.learning.learner import Learner, check_least, check_temperature, in_batch, learn
 from tagwright.learning.pairs import ict_pairs, simcse_pairs
 from tagwright.learning.training import Training
 from tagwright.tagging.dense import Dense, DenseOptions, LabelText
@@ -45,6 +45,7 @@ class Config(Learner):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_temperature(self.temperature)
+        check_least(self, candidates=1)
         DenseOptions(k=self.candidates, label_text=self.label_text)
         if self.pairs not in ("ict", "simcse"):
             raise ConfigError(f'pairs is "{self.pairs}", expected ict or simcse')

@@ -21,7 +21,7 @@ from tagwright.data.labels import Vocabulary
 from tagwright.encoders.bi import BiEncoder
 from tagwright.learning.batching import is_held_out
 from tagwright.learning.dual import DualEncoder, Heads, LabelSampler, Rates, hard_negatives, labelled_documents
-from tagwright.learning.learner import Learner, count_steps, load
+from tagwright.learning.learner import Learner, check_least, count_steps, load
 from tagwright.learning.linear import fit_svm
 from tagwright.learning.towers import encoder, pooler_of, tower, width
 from tagwright.learning.training import Training
@@ -91,7 +91,7 @@ class Config(Learner):
     hard_negatives: int = 10
     "The SVM's first wrong labels of each document that are in its batch (A.1.3); 0 for none."
     sampled_labels: int | None = None
-    "|S_b|, labels of a batch; None: 500, as in the paper, for a transformer, 3072 for a static encoder."
+    "|S_b|, labels of a batch; None: 500 for a transformer, the paper's for many labels, or 3072 for a static one."
     trained_start: bool = True
     "Whether the encoder is first trained as a classifier (A.1.5)."
     apart: bool = True
@@ -106,17 +106,14 @@ class Config(Learner):
     "Labels that are found for a document."
 
     def __post_init__(self) -> None:
+        if self.pooling or self.projection:
+            raise ConfigError("pooling and projection are given by DEPL; label_pooling is what can be chosen")
         super().__post_init__()
         if self.kind not in get_args(Kind):
             raise ConfigError(f'kind is "{self.kind}", expected one of {", ".join(get_args(Kind))}')
-        if self.pooling or self.projection:
-            raise ConfigError("pooling and projection are given by DEPL; label_pooling is what can be chosen")
         if self.label_pooling not in ("cls", "mean"):
             raise ConfigError(f'label_pooling is "{self.label_pooling}", expected cls or mean')
-        for name, least in (("keywords", 0), ("hard_negatives", 0), ("sampled_labels", 2)):
-            value = getattr(self, name)
-            if value is not None and value < least:
-                raise ConfigError(f"{name} is {value}, expected at least {least}")
+        check_least(self, keywords=0, hard_negatives=0, sampled_labels=2, candidates=1)
         _ = self.stage  # checks its options
 
     @property
@@ -149,6 +146,8 @@ def fit(
     SVM's, such as edited ones. Raises ConfigError when there is nothing to learn from, ModelError without encoder.
     """
     known = known_labels(documents, labels) if gold is None else gold
+    readable = np.array([bool(document.text.strip()) for document in documents], np.bool_)
+    known = known.keep(readable[known.rows])  # what has no text teaches nothing, and its labels are unseen
     seen = _without_held_out(known, config)
     with_keywords = config.kind in ("depl", "depl+cls") and config.keywords > 0 and keywords is None
     asked = config.kind == "svm" or with_keywords or (config.kind != "classifier" and config.hard_negatives > 0)
@@ -241,9 +240,8 @@ class _Material:
         recipe, first = config.recipe, config.kind == "classifier"
         model = encoder(start.documents.model[0] if start else load(config)[0])
         texts = [] if first else label_texts(self.labels, self.keywords, config.stage, tokenizer_of(model))
-        sampler = LabelSampler(
-            self.gold, self.hard, len(self.labels), config.sampled_labels or recipe.sampled, config.seed
-        )
+        hard = self.gold.top(0) if first else self.hard
+        sampler = LabelSampler(self.gold, hard, len(self.labels), config.sampled_labels or recipe.sampled, config.seed)
         heads = Heads.start(
             width(model),
             len(self.labels),

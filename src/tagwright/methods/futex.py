@@ -27,9 +27,9 @@ from tagwright.encoders.packaged import PACKAGED
 from tagwright.learning.checkpoints import Checkpoint
 from tagwright.learning.cross import learn_cross
 from tagwright.learning.fulltext import one_paragraph
-from tagwright.learning.learner import Learner, check_temperature, in_batch, learn, load
+from tagwright.learning.learner import Learner, check_least, check_temperature, in_batch, learn, load
 from tagwright.learning.linear import TreeOptions, fit_trees
-from tagwright.learning.metadata import metadata_pairs, metadata_triples
+from tagwright.learning.metadata import View, metadata_pairs, metadata_triples
 from tagwright.learning.trainer import FREE_TO_CHANGE
 from tagwright.learning.training import Training
 from tagwright.progress import bar
@@ -43,6 +43,7 @@ from tagwright.tagging.tagger import Fusion, Tagger
 from tagwright.types import ConfigError, Document, Run, Stage
 
 Finder: TypeAlias = Literal["names", "bm25", "dense"]
+Network: TypeAlias = Literal["auto", "cross", "bi", "both", "none"]
 Ranking: TypeAlias = Literal["abstract", "fulltext", "mentions", "all_mentions"]
 
 CROSS = Training(batch=8, epochs=1, learning_rate=5e-5, dropout="all")
@@ -60,6 +61,9 @@ COUNT, COUNT_WITHOUT_GPU = 45_000, 4_000
 BATCH = 256
 "Documents that are ranked between two looks at the clock."
 
+COUNTS = ("count", "budget", "found", "pseudo_labels", "trees", "leaf_labels", "beam", "min_papers", "suggestions")
+"Options that are at least 1."
+
 
 @dataclass(frozen=True, kw_only=True)
 class Config(FullTextOptions, Learner):
@@ -68,7 +72,7 @@ class Config(FullTextOptions, Learner):
     encoder: str = PACKAGED
     """Reads paragraphs and labels, each alone (Eq. 5), and is what the cross-encoder starts from: "minilm", a folder or
     a Hugging Face id; or "static", much faster, beside which the cross-encoder starts from minilm."""
-    network: Literal["auto", "cross", "bi", "both", "none"] = "auto"
+    network: Network = "auto"
     """Which encoders learn from the network (3.1): the cross-encoder, which reads abstract and label together, the
     bi-encoder, which reads each alone, or both. Without a cross-encoder, the bi-encoder reads the abstract too; "none"
     is NoNetwork of Table 3. "auto" is cross, as in the paper, with a GPU, and none without: there 100,000 candidates
@@ -90,7 +94,7 @@ class Config(FullTextOptions, Learner):
     finders: tuple[Finder, ...] = ("names",)
     "What finds the candidates C(d): names, bm25, or dense, the nearest labels to the full text."
     scope: Literal["head", "text"] = "head"
-    "Where names and bm25 look: title and abstract, as in the paper, or everything."
+    "Where names and bm25 look: title and abstract, as in the paper, or everything, as where there is no abstract."
     found: int = 100
     "The most labels that bm25 and dense find for a document."
     budget: int | None = None
@@ -123,19 +127,24 @@ class Config(FullTextOptions, Learner):
         FullTextOptions.__post_init__(self)
         Learner.__post_init__(self)
         check_temperature(self.temperature)
-        one_paragraph(abstract=self.abstract_chance)
-        _ = self.dense  # checks its options
-        for name, known in (("network", NETWORK), ("scope", ("head", "text")), ("order", ("example", "append"))):
+        if not 0 <= self.abstract_chance <= 1:
+            raise ConfigError(f"abstract_chance is {self.abstract_chance}, expected a chance from 0 to 1")
+        NameOptions(stem=self.language)  # checks it
+        for name, known in (
+            ("network", get_args(Network)),
+            ("scope", ("head", "text")),
+            ("order", ("example", "append")),
+        ):
             if getattr(self, name) not in known:
                 raise ConfigError(f'{name} is "{getattr(self, name)}", expected {", ".join(known)}')
         for name, known in (("finders", get_args(Finder)), ("rankings", get_args(Ranking))):
             chosen = getattr(self, name)
             if not chosen or not set(chosen) <= set(known) or len(set(chosen)) < len(chosen):
                 raise ConfigError(f"{name} are {list(chosen)}, expected some of {', '.join(known)}, each once")
-        for name in ("count", "budget", "pseudo_labels", "trees", "leaf_labels", "beam", "min_papers", "suggestions"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name} is {value}, expected at least 1")
+        if self.network in ("cross", "both") and "abstract" not in self.rankings:
+            raise ConfigError(f'network is "{self.network}", which only the ranking "abstract" reads; add that ranking')
+        check_least(self, **dict.fromkeys(COUNTS, 1))
+        _ = self.dense  # checks its options
 
     @property
     def dense(self) -> DenseOptions:
@@ -148,16 +157,18 @@ class Config(FullTextOptions, Learner):
         return FullTextOptions(**{field.name: getattr(self, field.name) for field in fields(FullTextOptions)})
 
     @property
+    def view(self) -> View:
+        """What the fine-tuning reads of a document."""
+        return one_paragraph(abstract=self.abstract_chance, shortest=self.shortest)
+
+    @property
     def learning(self) -> str:
         """What "auto" stands for on this machine, or else the network that is named; none where no encoder is asked."""
         if not {"abstract", "fulltext", "dense"} & {*self.rankings, *self.finders}:
             return "none"
         if self.network != "auto":
             return self.network
-        return "cross" if best_device().type == "cuda" else "none"
-
-
-NETWORK = ("auto", "cross", "bi", "both", "none")
+        return "cross" if best_device().type == "cuda" and "abstract" in self.rankings else "none"
 
 
 def fit(
@@ -173,6 +184,8 @@ def fit(
     Raises ConfigError or InputError when documents and config do not fit, before anything is loaded; ModelError
     without encoder.
     """
+    if config.third:
+        CrossEncoder.load(config.third)  # raises now, not after the training
     cross, bi = fine_tune(documents, config, output, resume=resume)  # line 3
     ensemble = rank(labels, bi, cross, config)  # lines 4 to 17
     if not config.self_training:
@@ -192,7 +205,7 @@ def fine_tune(
     cross = None
     if config.learning == "none":
         return cross, _as_it_comes(config)
-    neighbours, view = Graph.of(documents).follow(config.meta_path), one_paragraph(abstract=config.abstract_chance)
+    neighbours, view = Graph.of(documents).follow(config.meta_path), config.view
     count = config.count or (COUNT if best_device().type == "cuda" else COUNT_WITHOUT_GPU)
     options: dict[str, Any] = {"held_out": config.held_out, "seed": config.seed, "view": view}
     if config.learning in ("cross", "both"):

@@ -21,6 +21,7 @@ from tagwright.learning.learner import (
     Learner,
     Trained,
     check_batch,
+    check_least,
     check_temperature,
     count_steps,
     in_batch,
@@ -74,9 +75,8 @@ class Config(Learner):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_temperature(self.temperature)
+        check_least(self, candidates=1, pseudo_labels=1)
         _ = self.dense  # checks its options
-        if self.pseudo_labels < 1:
-            raise ConfigError(f"pseudo_labels is {self.pseudo_labels}, expected at least 1")
 
     @property
     def dense(self) -> DenseOptions:

@@ -22,7 +22,7 @@ from tagwright.encoders.static import distil
 from tagwright.encoders.translation import Translator
 from tagwright.learning.cross import CROSS, learn_cross, with_negatives
 from tagwright.learning.learner import STATIC as STATIC_ENCODER
-from tagwright.learning.learner import Learner, check_temperature, in_batch, learn
+from tagwright.learning.learner import Learner, check_least, check_temperature, in_batch, learn
 from tagwright.learning.metadata import (
     metadata_pairs,
     metadata_triples,
@@ -126,9 +126,7 @@ class Config(Learner):
         ):
             if getattr(self, name) not in known:
                 raise ConfigError(f'{name} is "{getattr(self, name)}", expected {", ".join(known)}')
-        for name, value in (("count", self.count), ("candidates", self.candidates), ("budget", self.budget)):
-            if value is not None and value < 1:
-                raise ConfigError(f"{name} is {value}, expected at least 1")
+        check_least(self, count=1, candidates=1, budget=1)
         if self.architecture == "cross" and self.encoder == STATIC_ENCODER:
             raise ConfigError("a static encoder cannot read two texts together; with architecture cross take minilm")
         if len(self.translators) != (2 if self.pairs == "translated" else 0):
@@ -216,7 +214,7 @@ def pair_source(
                 raise
             log.warning("pairs mixed, without %s: %s", kind, error)
         else:
-            parts[with_negatives(pairs) if cross else pairs] = 1.0
+            parts[with_negatives(pairs, seed=config.seed) if cross else pairs] = 1.0
     return mixed(parts, count)
 
 
@@ -246,7 +244,14 @@ def _text_pairs(
         return eda_pairs(documents, near_words(documents, BiEncoder.of(distil()).encode), seed=config.seed)
     if kind == "translated":
         there, back = map(Translator, config.translators)
-        return translated_pairs(documents, lambda sentences: back(there(sentences)), seed=config.seed)
+        said: dict[str, str] = {}  # every epoch asks for the same sentences
+
+        def again(sentences: Sequence[str]) -> list[str]:
+            new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in said]
+            said.update(zip(new, back(there(new)), strict=True))
+            return [said[sentence] for sentence in sentences]
+
+        return translated_pairs(documents, again, seed=config.seed)
     return uda_pairs(documents, seed=config.seed) if kind == "uda" else rts_pairs(documents, labels, seed=config.seed)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tagwright.data.labels import Vocabulary
-from tagwright.learning.learner import Learner, check_temperature, in_batch, learn
+from tagwright.learning.learner import Learner, check_least, check_temperature, in_batch, learn
 from tagwright.learning.pairs import RtsOptions, rts_pairs
 from tagwright.learning.training import Training
 from tagwright.tagging.dense import Dense, DenseOptions, LabelText
@@ -46,6 +46,7 @@ class Config(RtsOptions, Learner):
         RtsOptions.__post_init__(self)
         Learner.__post_init__(self)
         check_temperature(self.temperature)
+        check_least(self, candidates=1)
         DenseOptions(k=self.candidates, label_text=self.label_text)
 
 

@@ -49,7 +49,7 @@ class NameOptions:
     """What counts as an occurrence of a name. The defaults find much: a later stage can drop but not bring back."""
 
     scope: Literal["text", "head"] = "text"
-    "Where to look: everywhere, as MICoL does, or in title and abstract only."
+    "Where to look: everywhere, as MICoL does, or in title and abstract only, if there is an abstract."
     stem: str = "english"
     'The snowball language whose endings are cut off, so that "neural networks" finds "Neural Network"; or "none".'
     longest: bool = False
@@ -179,7 +179,7 @@ class Names:
         return mentions.where(_outside_longer(mentions)) if self.options.longest else mentions
 
     def _text(self, document: Document) -> str:
-        return document.head if self.options.scope == "head" else document.text
+        return document.head if self.options.scope == "head" and document.abstract else document.text
 
     def _in_own_case(self, raw: Sequence[str], mentions: _Mentions) -> Mask:
         kept = np.ones(len(mentions.form), np.bool_)

@@ -114,9 +114,10 @@ class Tagger:
         fused = self._ranked(documents, candidates)
         if not self.fusion.tail:
             return fused
-        return followed(
-            fused if self.fusion.keep is None else fused.top(self.fusion.keep), candidates[self.fusion.tail]
-        )
+        if self.fusion.keep is None:
+            return followed(fused, candidates[self.fusion.tail])
+        first = followed(fused.top(self.fusion.keep), candidates[self.fusion.tail])
+        return followed(first, fused)  # what the tail does not know of comes last
 
     def tag(self, documents: Iterable[Document], k: int = 10) -> Run:
         """The k best labels of every document (fewer where the stages find fewer), in batches of bounded memory."""
