@@ -89,6 +89,11 @@ def recover(folder: Path) -> None:
         _previous(folder).replace(folder)
 
 
+def is_first() -> bool:
+    """Whether this is the only process, or the first of those that `accelerate launch` started: the one that writes."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def write_manifest(folder: Path, kind: str, content: Mapping[str, Any]) -> None:
     """Write `manifest.json`: the kind of thing that is saved here and its configuration, plain JSON."""
     text = json.dumps({"tagwright": FORMAT, "kind": kind, **content}, ensure_ascii=False, indent=1)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
@@ -11,8 +13,10 @@ from tagwright.app.cli import app
 from tagwright.data.labels import Vocabulary
 from tagwright.learning import trainer
 from tagwright.learning.checkpoints import NAME
+from tagwright.tagging.dual import Dual
+from tagwright.tagging.names import Names
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, TagwrightError
+from tagwright.types import ConfigError, InputError, TagwrightError
 
 QUICK = ["min_words=4", "max_words=8", "batch=16", "epochs=12", "learning_rate=0.01", "held_out=0"]
 
@@ -81,13 +85,17 @@ def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: s
     assert sum(right) > 0.8 * len(right)  # the plain encoder is random, and has a say
 
 
-@pytest.mark.parametrize("share", [[], ["--share-of-labels", "0.5"], ["--share-of-pairs", "0.5"]])
-def test_a_saved_tagger_is_fine_tuned(share: list[str], data: list[str], static: str, tmp_path: Path) -> None:
+def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
+    data: list[str], static: str, tmp_path: Path
+) -> None:
     run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=["steps=1", *QUICK, f"encoder={static}"])
-    few = [data[0], "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F"), *share]
-    run("train", "finetune", *few, settings=["held_out=0", "seed=5"])
-    before, after = (Tagger.load(tmp_path / name).tag(UNSEEN) for name in ("M", "F"))
-    assert list(before.scores) != list(after.scores)
+    found = [Tagger.load(tmp_path / "M").tag(UNSEEN).scores.tolist()]
+    for number, share in enumerate(([], ["--share-of-labels", "0.5"], ["--share-of-pairs", "0.5"])):
+        output = tmp_path / f"F{number}"
+        few = [data[0], "--model", str(tmp_path / "M"), "--output", str(output), *share]
+        run("train", "finetune", *few, settings=["held_out=0", "seed=5"])
+        found.append(Tagger.load(output).tag(UNSEEN).scores.tolist())
+    assert all(one != other for one, other in combinations(found, 2))
 
 
 @pytest.mark.parametrize(
@@ -103,7 +111,12 @@ def test_a_saved_tagger_is_fine_tuned(share: list[str], data: list[str], static:
         ),
         (["rts", "--set", "min_word=3"], 'unknown option "min_word"; did you mean "min_words"'),
         (["rts", "--set", "epochs=many"], "epochs is"),
-        (["finetune", "--model", "M", "--fuse"], "--fuse belongs to the methods"),
+        (["finetune", "--model", "M", "--fuse"], "--fuse belongs to rts, maclr, ict, simcse, not to finetune"),
+        (["finetune", "--model", "M", "--keywords", "K"], r"--keywords belongs to depl, depl\+cls, not to finetune"),
+        (["finetune", "--model", "M", "--guesses", "G"], "--guesses belongs to svm, .* not to finetune"),
+        (["ict", "--set", "pairs=simcse"], "--set pairs: is what the method ict stands for"),
+        (["rts", "--set", "seed=-1"], "seed is -1, expected at least 0"),
+        (["rts", "--output", "."], r"--output \.: give a folder by its name"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -122,6 +135,95 @@ def test_a_training_that_cannot_begin_leaves_nothing_behind(data: list[str], sta
             "train", "rts", *data, "--output", str(tmp_path / "M"), settings=[*QUICK, "batch=9999", f"encoder={static}"]
         )
     assert not list(tmp_path.glob("M*"))
+
+
+def killed(*arguments: str, settings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training that stops in its second step, with a checkpoint."""
+    original = trainer._Run._evaluate
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="died"):
+        patch.setattr(trainer._Run, "_evaluate", lambda run: _die(run) if run.step > 1 else original(run))
+        run("train", *arguments, settings=[*settings, "checkpoint_seconds=0"])
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "message"),
+    [
+        ("simcse", [], "was started as ict, not simcse"),
+        ("ict", ["temperature=0.5"], "was started with temperature 0.05, not 0.5"),
+        ("ict", ["documents"], "was started with other documents"),
+        ("ict", ["labels"], "was started with other labels"),
+    ],
+)
+def test_a_training_is_resumed_as_it_was_started(
+    method: str,
+    settings: list[str],
+    message: str,
+    data: list[str],
+    static: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    output, options = ["--output", str(tmp_path / "M")], [*QUICK[2:], f"encoder={static}"]
+    killed("ict", *data, *output, settings=options, monkeypatch=monkeypatch)
+    if settings == ["documents"]:
+        Path(data[0]).write_text("\n".join(Path(data[0]).read_text().splitlines()[1:]))
+    elif settings == ["labels"]:
+        Vocabulary(reversed(LABELS)).write(data[2])
+    more = [setting for setting in settings if "=" in setting]
+    with pytest.raises(ConfigError, match=message):
+        run("train", method, *data, *output, "--resume", settings=[*options, *more])
+    assert (tmp_path / "M.training" / NAME).is_file()
+
+
+def test_a_training_that_waits_to_be_resumed_is_not_begun_anew(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments, options = ["ict", *data, "--output", str(tmp_path / "M")], [*QUICK[2:], f"encoder={static}"]
+    killed(*arguments, settings=options, monkeypatch=monkeypatch)
+    with pytest.raises(ConfigError, match=r"M\.training: a training is not finished; go on with --resume"):
+        run("train", *arguments, settings=options)
+    run("train", *arguments, "--resume", settings=[*options, "checkpoint_seconds=9"])  # has no part in the weights
+    assert not (tmp_path / "M.training").exists()
+
+
+def test_a_folder_that_no_training_made_is_left_alone(data: list[str], static: str, tmp_path: Path) -> None:
+    mine = tmp_path / "M.training" / "thesis.txt"
+    mine.parent.mkdir()
+    mine.write_text("years of work")
+    with pytest.raises(TagwrightError, match=r"M\.training: exists and is not a training"):
+        run("train", "ict", *data, "--output", str(tmp_path / "M"), settings=[*QUICK[2:], f"encoder={static}"])
+    assert mine.read_text() == "years of work"
+
+
+def test_ctrl_c_says_how_to_go_on(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = trainer._Run._evaluate
+
+    def interrupt(run: Any) -> None:
+        if run.step > 1:
+            raise KeyboardInterrupt
+        original(run)
+
+    monkeypatch.setattr(trainer._Run, "_evaluate", interrupt)
+    settings = [*QUICK[2:], f"encoder={static}", "checkpoint_seconds=0"]
+    result = run("train", "ict", *data, "--output", str(tmp_path / "M"), settings=settings)
+    assert result.exit_code == 130
+    assert "M.training: --resume goes on from here" in result.stderr
+
+
+def test_events_for_tensorboard_are_kept(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit(documents: object, labels: Vocabulary, config: object, folder: Path, **_: object) -> Tagger:
+        (folder / "dual").mkdir()
+        (folder / "dual" / "events.out.tfevents.1").write_text("drawn")
+        return Tagger(labels, {"names": Names(labels)})
+
+    monkeypatch.setattr("tagwright.methods.rts.fit", fit)
+    run("train", "rts", *data, "--output", str(tmp_path / "M"))
+    assert (tmp_path / "M" / "tensorboard" / "dual" / "events.out.tfevents.1").read_text() == "drawn"
+    assert not (tmp_path / "M.training").exists()
 
 
 def test_resuming_nothing_is_said(data: list[str], static: str, tmp_path: Path) -> None:
@@ -145,10 +247,17 @@ def test_depl_takes_edited_keywords_of_the_svm(data: list[str], static: str, tmp
     records = [json.loads(line) for line in printed.splitlines()]
     assert all(len(record["keywords"]) <= 3 for record in records)
     assert {record["id"] for record in records} <= set(LABELS.index)
-    (tmp_path / "edited.jsonl").write_text(printed, encoding="utf-8")
-    options = ["--output", str(tmp_path / "D"), "--keywords", str(tmp_path / "edited.jsonl")]
+    edited = {record["id"]: tuple(record["keywords"]) for record in records} | {records[0]["id"]: ("zebra",)}
+    path = tmp_path / "edited.jsonl"
+    path.write_text("\n".join(json.dumps({"id": label, "keywords": words}) for label, words in edited.items()))
+    options = ["--output", str(tmp_path / "D"), "--keywords", str(path)]
     run("train", "depl", *data, *options, settings=[f"encoder={static}", "epochs=2", "batch=8"])
-    assert len(Tagger.load(tmp_path / "D").tag(UNSEEN)) == len(UNSEEN)
+    stage = Tagger.load(tmp_path / "D").stages["dual"]
+    assert isinstance(stage, Dual)
+    assert {label: tuple(words) for label, words in stage.keywords.items() if words} == edited
+    path.write_text('{"id": "nobody", "keywords": ["zebra"]}\n')
+    with pytest.raises(InputError, match=r"edited.jsonl:1: no label has the id \"?nobody"):
+        run("train", "depl", *data, *options)
 
 
 def test_guesses_of_another_tagger_give_labels_their_descriptions(data: list[str], tmp_path: Path) -> None:
@@ -165,7 +274,7 @@ def test_guesses_of_another_tagger_give_labels_their_descriptions(data: list[str
     assert any(len(new.description) > len(old.description) for old, new in zip(before, after, strict=True))
     with pytest.raises(ConfigError, match="say how many: --keywords 20"):
         run(*printed[:-3], "--described")
-    with pytest.raises(ConfigError, match="which rts does not read"):
+    with pytest.raises(ConfigError, match=r"--guesses belongs to svm, classifier, de-ret, depl, depl\+cls, not to rts"):
         run("train", "rts", *data, "--output", str(tmp_path / "M"), "--guesses", str(guesses))
 
 

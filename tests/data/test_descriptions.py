@@ -62,6 +62,11 @@ def test_keywords_can_be_written_edited_and_read(tmp_path: Path) -> None:
     [
         ('{"id": "1", "keywords": "honey, wing"}', r"keywords.jsonl:1: keywords is .*expected a list"),
         ('{"keywords": []}', "id is missing"),
+        (
+            '{"id": "1", "keyword": ["honey"]}',
+            "keywords is missing, expected a list of words; there are id, keyword",
+        ),
+        ('{"id": "3", "keywords": ["honey"]}', ":1: no label has the id"),
         ('{"id": "1", "keywords": []}\n{"id": "1", "keywords": []}', r":2: the id 1 stands on an earlier line"),
     ],
 )
@@ -69,7 +74,7 @@ def test_a_file_of_keywords_that_cannot_be_read_is_refused(text: str, problem: s
     path = tmp_path / "keywords.jsonl"
     path.write_text(text)
     with pytest.raises(InputError, match=problem):
-        read_keywords(path)
+        read_keywords(path, LABELS.index)
 
 
 def test_a_vocabulary_can_carry_the_keywords_in_its_descriptions() -> None:

@@ -164,9 +164,18 @@ def test_trees_find_the_label_of_a_word_and_say_nothing_on_the_way(
     assert capfd.readouterr() == ("", "")
 
 
-def test_trees_that_cannot_be_grown_are_an_error_and_not_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linear, "_GROW", "import os; os.abort()")
-    with pytest.raises(TagwrightError, match="could not grow parabel trees"):
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("import os; os.abort()", "killed by signal 6"),
+        ("no_such_name", "NameError: name 'no_such_name' is not defined"),
+    ],
+)
+def test_trees_that_cannot_be_grown_are_an_error_and_not_the_end(
+    program: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(linear, "_GROW", program)
+    with pytest.raises(TagwrightError, match=f"could not grow parabel trees .{why}"):
         fit_trees(csr_matrix(np.eye(2, dtype=np.float32)), Run.from_rows([[0], [1]]), 2)
 
 

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,12 +13,13 @@ from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, firs
 
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.labels import Vocabulary
+from tagwright.learning.batching import is_held_out
 from tagwright.learning.checkpoints import NAME
 from tagwright.learning.dual import DualEncoder
 from tagwright.methods import depl, zeroshot
 from tagwright.tagging.dual import Dual
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, Document, Label, Run
+from tagwright.types import ConfigError, Document, Label, Pair, Run
 
 TRAIN = [replace(document, title="") for document in DOCUMENTS]
 "Their text has the name of the topic too; that of UNSEEN has not."
@@ -176,12 +178,33 @@ def test_a_label_on_every_document_is_learnt_as_what_it_is(encoder: dict[str, st
         assert sum(a == b for a, b in zip(found, right_ones, strict=True)) >= 27, kind
 
 
-def test_held_out_documents_teach_nothing(encoder: dict[str, str]) -> None:
-    config = replace(QUICK, encoder=encoder["static"], held_out=0.3, steps=2)
-    seen = depl._without_held_out(GOLD, config)
-    assert 0 < len(seen.labels) < len(GOLD.labels)
-    assert np.diff(depl._without_held_out(GOLD, QUICK).indptr).all()
+def test_held_out_documents_teach_nothing(encoder: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    config = replace(QUICK, encoder=encoder["static"], held_out=0.3, steps=4)
+    hidden = {i for i in range(len(TRAIN)) if is_held_out(i, 0.3, config.seed)}
+    assert 0 < len(hidden) < len(TRAIN)
+    linear, trained = list[Run](), set[int]()
+    sparse, views = depl.sparse, DualEncoder.views
+
+    def learn(documents: Sequence[Document], labels: Vocabulary, gold: Run, *rest: Any, **more: Any) -> Tagger:
+        linear.append(gold)
+        return sparse(documents, labels, gold, *rest, **more)
+
+    def look(self: DualEncoder, batch: Sequence[Pair], step: int) -> Any:
+        trained.update(pair.group for pair in batch)
+        return views(self, batch, step)
+
+    monkeypatch.setattr(depl, "sparse", learn)
+    monkeypatch.setattr(DualEncoder, "views", look)
     depl.fit(TRAIN, LABELS, config)
+    assert set(linear[0].rows.tolist()) == trained == set(range(len(TRAIN))) - hidden
+
+
+def test_a_label_whose_documents_have_no_text_is_unseen(encoder: dict[str, str]) -> None:
+    blank = [replace(document, title="", abstract="") if i < 10 else document for i, document in enumerate(TRAIN)]
+    tagger = depl.fit(blank, LABELS, replace(QUICK, kind="classifier", encoder=encoder["static"], steps=2))
+    free = dual(tagger).free
+    assert free is not None
+    assert set(free.labels.tolist()) == set(GOLD.labels[10:].tolist())
 
 
 def test_without_any_label_there_is_nothing_to_learn() -> None:

@@ -194,7 +194,7 @@ def train(
         list[str], typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.", show_default=False)
     ] = [],  # noqa: B006
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")] = False,
-    fuse: Annotated[bool, typer.Option("--fuse", help="Add the names and words of the zero-shot method.")] = False,
+    fuse: Annotated[bool, typer.Option("--fuse", help="Add the zero-shot method: names, words, meaning.")] = False,
     model: Model = None,
     share_of_labels: Annotated[
         Optional[float],  # noqa: UP045
@@ -225,11 +225,12 @@ def train(
     """
     from tagwright.app import training
 
-    job = training.Job(docs, labels, language, output, config, settings, resume, quiet, keywords, guesses)
+    job = training.Job(docs, labels, language, output, config, settings, resume, quiet, keywords, guesses, fuse)
+    few = training.Few(model, share_of_labels, share_of_pairs)
     if method is Method.finetune:
-        training.finetune(job, training.Few(model, share_of_labels, share_of_pairs), fuse=fuse)
+        training.finetune(job, few)
     else:
-        training.train(method.value, job, training.Few(model, share_of_labels, share_of_pairs), fuse=fuse)
+        training.train(method.value, job, few)
     print(f"saved {output}")
 
 

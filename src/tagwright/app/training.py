@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from tagwright.app.options import configure
+from tagwright.app.unfinished import Start, digest, unfinished
 from tagwright.data.descriptions import read_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.labels import Vocabulary
 from tagwright.data.runs import read_run
 from tagwright.learning.pairs import sample_labels, sample_pairs
+from tagwright.learning.trainer import FREE_TO_CHANGE
 from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
 from tagwright.progress import silence
-from tagwright.store import check_replaceable
+from tagwright.store import check_replaceable, is_first
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, Run, TagwrightError
+from tagwright.types import ConfigError, Run
 
 METHODS: dict[str, tuple[ModuleType, str]] = {
     "rts": (rts, ""),
@@ -36,6 +35,16 @@ METHODS: dict[str, tuple[ModuleType, str]] = {
 
 FUSED = ("rts", "maclr", "ict", "simcse")
 "Methods whose tagger is an encoder and nothing else."
+
+SUPERVISED = tuple(name for name, (module, _) in METHODS.items() if module is depl)
+
+BELONGS = {
+    "fuse": FUSED,
+    "keywords": ("depl", "depl+cls"),
+    "guesses": SUPERVISED,
+    **dict.fromkeys(("model", "share_of_labels", "share_of_pairs"), ("finetune",)),
+}
+"Option -> the methods that heed it."
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,7 @@ class Job:
     quiet: bool
     keywords: Path | None = None
     guesses: Path | None = None
+    fuse: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,45 +73,39 @@ class Few:
     share_of_pairs: float | None
 
 
-def train(method: str, job: Job, few: Few, *, fuse: bool) -> None:
-    """Train a method from scratch and save its tagger. fuse: with the other stages of the zero-shot method."""
+def train(method: str, job: Job, few: Few) -> None:
+    """Train a method from scratch and save its tagger; to fuse is to add the other stages of the zero-shot method."""
+    _check_options(method, job, few)
     module, setting = METHODS[method]
     config = configure(module.Config, job.config, [*job.settings, *filter(None, [setting])])
-    if fuse and method not in FUSED:
-        raise ConfigError(f"--fuse belongs to {', '.join(FUSED)}; the tagger of {method} has other stages already")
-    if job.keywords and not method.startswith("depl"):
-        raise ConfigError(f"--keywords belongs to depl and depl+cls, which retrieve labels by them, not to {method}")
-    if job.guesses and module is not depl:
-        raise ConfigError(f"--guesses takes the place of the documents' labels, which {method} does not read")
-    for name, value in asdict(few).items():
-        if value is not None:
-            raise ConfigError(f"--{name.replace('_', '-')} belongs to finetune, which goes on with a saved tagger")
     if job.labels is None:
         raise ConfigError("which labels? give a vocabulary: --labels FILE")
-    check_replaceable(job.output, "saved tagger")
     with silence(job.quiet):
         vocabulary = Vocabulary.read(job.labels, language=job.language or None)
         documents = Corpus.read(*job.docs)
-        with _folder(job) as folder:
-            more: dict[str, Any] = {"keywords": read_keywords(job.keywords)} if job.keywords else {}
-            if job.guesses:
-                more["gold"] = depl.confident(read_run(job.guesses, documents.ids, vocabulary.index))
+        more: dict[str, Any] = {}
+        data = {"documents": digest(documents), "labels": digest(vocabulary)}
+        if job.keywords:
+            more["keywords"] = read_keywords(job.keywords, vocabulary.index)
+            data["keywords"] = digest(more["keywords"].items())
+        if job.guesses:
+            more["gold"] = depl.confident(read_run(job.guesses, documents.ids, vocabulary.index))
+            data["guesses"] = digest(more["gold"])
+        with unfinished(job.output, _start(method, config, data), resume=job.resume) as folder:
             tagger = module.fit(documents, vocabulary, config, folder, resume=job.resume, **more)
-            if fuse:
+            if job.fuse:
                 tagger = zeroshot.joined(zeroshot.fit(vocabulary), tagger.stages["dense"])
             _save(tagger, job.output, folder)
 
 
-def finetune(job: Job, few: Few, *, fuse: bool) -> None:
+def finetune(job: Job, few: Few) -> None:
     """Go on training a saved tagger with the gold labels of the documents, or a share of them, and save it."""
+    _check_options("finetune", job, few)
     config = configure(maclr.FewShot, job.config, job.settings)
     if few.model is None:
         raise ConfigError("which tagger is to be fine-tuned? give a saved one: --model DIR")
     if few.share_of_labels is not None and few.share_of_pairs is not None:
         raise ConfigError("a share of the labels, or of the pairs? give --share-of-labels or --share-of-pairs")
-    if fuse:
-        raise ConfigError("--fuse belongs to the methods that train from scratch; a saved tagger keeps its stages")
-    check_replaceable(job.output, "saved tagger")
     with silence(job.quiet):
         tagger = Tagger.load(few.model)
         if job.labels:
@@ -110,8 +114,28 @@ def finetune(job: Job, few: Few, *, fuse: bool) -> None:
         gold = _sample(tagger.vocabulary, documents, few, config.seed)
         if not len(gold.labels):
             raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
-        with _folder(job) as folder:
+        data = {"documents": digest(documents), "labels": digest(tagger.vocabulary), "share": digest(gold)}
+        with unfinished(job.output, _start("finetune", config, data), resume=job.resume) as folder:
             _save(maclr.fine_tune(tagger, documents, gold, config, folder, resume=job.resume), job.output, folder)
+
+
+def _check_options(method: str, job: Job, few: Few) -> None:
+    """Raise ConfigError for an option that the method would not heed, TagwrightError for a place not to save at."""
+    for name, methods in BELONGS.items():
+        given = getattr(few, name) is not None if hasattr(few, name) else bool(getattr(job, name))
+        if given and method not in methods:
+            raise ConfigError(f"--{name.replace('_', '-')} belongs to {', '.join(methods)}, not to {method}")
+    fixed = METHODS[method][1].partition("=")[0] if method in METHODS else ""
+    if fixed in (setting.partition("=")[0].strip() for setting in job.settings):
+        raise ConfigError(f"--set {fixed}: is what the method {method} stands for; name another method")
+    if job.output.name in ("", ".."):
+        raise ConfigError(f"--output {job.output}: give a folder by its name")
+    check_replaceable(job.output, "saved tagger")
+
+
+def _start(method: str, config: Any, data: Mapping[str, str]) -> Start:
+    free = {*FREE_TO_CHANGE, "workers"}
+    return Start(method, {name: value for name, value in asdict(config).items() if name not in free}, data)
 
 
 def _sample(vocabulary: Vocabulary, documents: Corpus, few: Few, seed: int) -> Run:
@@ -121,37 +145,16 @@ def _sample(vocabulary: Vocabulary, documents: Corpus, few: Few, seed: int) -> R
     return gold if few.share_of_pairs is None else sample_pairs(gold, few.share_of_pairs, seed=seed)
 
 
-@contextmanager
-def _folder(job: Job) -> Iterator[Path]:
-    """Where checkpoints and logs are while the training runs: DIR.training, beside what it will save.
-
-    It stays when the training stops for whatever reason, unless there is nothing to resume.
-    """
-    folder = job.output.with_name(f"{job.output.name}.training")
-    if not job.resume and _is_first():
-        shutil.rmtree(folder, ignore_errors=True)
-    elif _is_first() and not folder.exists():
-        print(f"tagwright: {folder}: no training to resume; starting anew", file=sys.stderr)
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        yield folder
-    except TagwrightError:
-        if not any(file.is_file() for file in folder.rglob("*")):
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
 def _save(tagger: Tagger, output: Path, folder: Path) -> None:
-    """Save the tagger with the log of its training; only then is the checkpoint no longer needed."""
-    if not _is_first():
+    """Save the tagger with the logs of its training; only then are the checkpoints no longer needed."""
+    if not is_first():
         return
     tagger.save(output)
     for log in sorted(folder.rglob("log.jsonl")):
         name = "-".join(("training", *log.relative_to(folder).parent.parts))
         shutil.copyfile(log, output / f"{name}.jsonl")
+    for events in folder.rglob("events.out.tfevents.*"):
+        kept = output / "tensorboard" / events.relative_to(folder)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(events, kept)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_first() -> bool:
-    """Whether this is the only process, or the first of those that `accelerate launch` started."""
-    return os.environ.get("RANK", "0") == "0"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tagwright.data.labels import Vocabulary
-from tagwright.data.lines import Place, id_field, json_lines, texts_field, write_json_lines
+from tagwright.data.lines import Place, id_field, json_lines, shown, texts_field, write_json_lines
 from tagwright.types import Label
 
 if TYPE_CHECKING:
@@ -59,12 +59,19 @@ def write_keywords(labels: Iterable[Label], keywords: Keywords, path: Path | str
     write_json_lines(keyword_records(labels, keywords), path)
 
 
-def read_keywords(path: Path | str) -> dict[str, tuple[str, ...]]:
-    """Read JSON lines `{"id", "keywords": [...]}`, as written or edited. Raises InputError with file and line."""
+def read_keywords(path: Path | str, labels: Container[str] | None = None) -> dict[str, tuple[str, ...]]:
+    """Read JSON lines `{"id", "keywords": [...]}`, as written or edited. labels: the ids that there are.
+
+    Raises InputError with file and line.
+    """
     found: dict[str, tuple[str, ...]] = {}
     for line, record in json_lines(path):
         place = Place(path, line)
         label = id_field(record, place)
+        if labels is not None and label not in labels:
+            raise place.error(f"no label has the id {shown(label)}; give the vocabulary that the keywords are for")
+        if "keywords" not in record:
+            raise place.error(f"keywords is missing, expected a list of words; there are {', '.join(record)}")
         if label in found:
             raise place.error(f"the id {label} stands on an earlier line too; join their keywords")
         found[label] = texts_field(record, "keywords", place)

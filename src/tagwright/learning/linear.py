@@ -20,7 +20,7 @@ from tagwright.data.bags import Matrix
 from tagwright.encoders.linear import LabelTrees, LinearModel
 from tagwright.learning.hinge import TOGETHER, Loss, solve
 from tagwright.progress import bar
-from tagwright.store import read_manifest, replace_file, replace_folder, write_manifest
+from tagwright.store import is_first, read_manifest, replace_file, replace_folder, write_manifest
 from tagwright.types import ConfigError, Floats, Ints, ModelError, Run, TagwrightError
 
 Kind: TypeAlias = Literal["parabel", "bonsai"]
@@ -121,7 +121,7 @@ def fit_svm(
     order = sorted(positives, key=lambda label: (-len(positives[label]), label))  # alike in size; the slowest first
     size = min(BLOCK, max(4 * TOGETHER, len(order) // PARTS))
     blocks = [order[start : start + size] for start in range(0, len(order), size)]
-    stored = None if folder is None else _stored(folder / "svm", features, gold, options, resume=resume)
+    stored = _stored(folder / "svm", features, gold, options, resume=resume) if folder and is_first() else None
     bias, parts = np.full(labels, -np.inf, np.float32), []
     with bar("SVM", len(order)) as advance:
         solved = _solved(features, [[positives[label] for label in block] for block in blocks], options, stored)
@@ -234,14 +234,18 @@ def _grow(data: Path, model: Path, options: TreeOptions) -> None:
     if options.kind == "bonsai":  # a branch that is parted must have as many labels as it gets parts
         settings |= {"cluster_balanced": False, "cluster_k": min(100, options.leaf), "max_depth": 3}
     arguments = [str(data), str(model), json.dumps(settings), str(options.workers)]
-    command, unheard = [sys.executable, "-c", _GROW, *arguments], subprocess.DEVNULL
+    command = [sys.executable, "-c", _GROW, *arguments]
     with (
         bar(f"{options.kind} trees", None),
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=unheard, stderr=unheard) as grower,
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said) as grower,
     ):
         status = grower.wait()
+        said.seek(0)
+        last = said.read().strip().rpartition("\n")[2]
     if status:
-        raise TagwrightError(f"omikuji could not grow {options.kind} trees (exit status {status})")
+        why = f"killed by signal {-status}; is there enough memory?" if status < 0 else last or f"exit status {status}"
+        raise TagwrightError(f"omikuji could not grow {options.kind} trees ({why})")
 
 
 # standard input ends when the process that waits for the trees does: then nobody needs them

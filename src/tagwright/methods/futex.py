@@ -33,6 +33,7 @@ from tagwright.learning.metadata import View, metadata_pairs, metadata_triples
 from tagwright.learning.trainer import FREE_TO_CHANGE
 from tagwright.learning.training import Training
 from tagwright.progress import bar
+from tagwright.store import is_first
 from tagwright.tagging.cross import Cross, CrossOptions
 from tagwright.tagging.dense import Dense, DenseOptions, LabelText
 from tagwright.tagging.fulltext import FullText, FullTextOptions
@@ -275,7 +276,7 @@ def pseudo_labels(
     done = _run(checkpoint.tensors) if checkpoint else Run.from_rows([])
 
     def save() -> None:
-        if folder:
+        if folder and is_first():
             arrays = {"indptr": done.indptr, "labels": done.labels, "scores": done.scores}
             tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
             Checkpoint({"documents": len(done)}, settings, tensors).save(folder)

@@ -1,0 +1,94 @@
+"""A training that is not finished: what it needs to go on after a kill lies in a folder beside what it will save."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tagwright.store import check_replaceable, is_first, read_manifest, write_manifest
+from tagwright.types import ConfigError, TagwrightError
+
+KIND = "unfinished training"
+
+NOT_NEEDED = ("manifest.json", "log.jsonl", "events.out.tfevents.*")
+"Files without which a training goes on as well."
+
+
+@dataclass(frozen=True)
+class Start:
+    """What makes a training what it is. options: plain values. data: what is learnt from, by name, as `digest`s."""
+
+    method: str
+    options: Mapping[str, Any]
+    data: Mapping[str, str]
+
+    def check(self, before: Mapping[str, Any]) -> None:
+        """Raise ConfigError when the manifest `before` is of another start."""
+        if before.get("method") != self.method:
+            raise ConfigError(f"started as {before.get('method')}, not {self.method}")
+        options, data = before.get("options", {}), before.get("data", {})
+        for name, value in json.loads(json.dumps(dict(self.options))).items():
+            if options.get(name) != value:
+                raise ConfigError(f"started with {name} {json.dumps(options.get(name))}, not {json.dumps(value)}")
+        for name in sorted({*data, *self.data}):
+            if data.get(name) != self.data.get(name):
+                raise ConfigError(f"started with other {name}")
+
+
+@contextmanager
+def unfinished(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
+    """Yield the folder OUTPUT.training, for checkpoints and logs; who is done with it removes it.
+
+    It stays when the training stops for whatever reason, unless there is nothing to resume. Raises ConfigError when a
+    training waits there that was started otherwise, or that nobody wants to resume; TagwrightError when the folder is
+    something else.
+    """
+    folder = output.with_name(f"{output.name}.training")
+    if is_first():
+        _prepare(folder, start, resume=resume)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield folder
+    except (TagwrightError, KeyboardInterrupt) as stop:
+        if not _waits(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        elif isinstance(stop, KeyboardInterrupt):
+            print(f"tagwright: {folder}: --resume goes on from here", file=sys.stderr)
+        raise
+
+
+def digest(*parts: Iterable[object]) -> str:
+    """What tells data apart: a hash of how each item prints."""
+    found = hashlib.sha256()
+    for part in parts:
+        for item in part:
+            found.update(repr(item).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
+
+
+def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
+    check_replaceable(folder, "training that Tagwright began")
+    if _waits(folder):
+        if not resume:
+            raise ConfigError(f"{folder}: a training is not finished; go on with --resume, or remove this folder")
+        try:
+            start.check(read_manifest(folder, KIND))
+        except ConfigError as error:
+            raise ConfigError(f"{folder}: was {error}; resume it as it was started, or remove this folder") from None
+    elif resume:
+        print(f"tagwright: {folder}: no training to resume; starting anew", file=sys.stderr)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_manifest(folder, KIND, {"method": start.method, "options": dict(start.options), "data": dict(start.data)})
+
+
+def _waits(folder: Path) -> bool:
+    """Whether something lies there that a training could go on with."""
+    files = (file for file in folder.rglob("*") if file.is_file())
+    return any(not any(map(file.match, NOT_NEEDED)) for file in files)
