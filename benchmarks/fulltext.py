@@ -207,7 +207,6 @@ def measure(task: Task, row: str) -> None:
         run = ranked(task, ROWS[row])
     run = task.without_self(task.dev, run).top(rows.DEPTH)
     rows.store(task, row, run, time.perf_counter() - start, MEASURES, task.gold_everywhere)
-    rows.add_agreement(task, row)
 
 
 def ranked(task: Task, row: Row) -> Run:
@@ -321,7 +320,9 @@ def main(arguments: list[str]) -> None:
     table.add_argument("--encoder", default="minilm", help="static, or the name of a transformer")
     table.add_argument("--work", type=Path, required=True, help="a folder for what is kept of each row")
     table.add_argument("--most", type=int, help="so many documents of train and of dev")
-    table.add_argument("--count", type=int, help="paragraphs of an epoch of the fine-tuning")
+    table.add_argument(
+        "--count", type=int, help="paragraphs of an epoch of the fine-tuning; another number needs another --work"
+    )
     table.add_argument("--epochs", type=float, help="epochs of the fine-tuning")
     table.add_argument("--steps", type=int, help="batches of the fine-tuning")
     table.add_argument("--output", type=Path, default=RESULT, help="a JSON file, added to where it exists")

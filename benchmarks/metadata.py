@@ -186,7 +186,6 @@ def add(output: Path, task: Task, row: str) -> None:
     try:
         if not task.is_measured(row):
             measure(task, row)
-            rows.add_agreement(task, row)
     except (ConfigError, InputError) as error:
         print(f"{task.name:5} {row:34} left out: {error}", file=sys.stderr, flush=True)
         return

@@ -125,26 +125,25 @@ def store(task: Task, row: str, run: Run, seconds: float, measures: Sequence[str
     scores = evaluate(run, task.gold, train=train, measures=measures)
     as_json = scores.to_json()
     found = {"seconds": round(seconds, 1), **as_json["measures"], **({"slices": as_json["slices"]} if train else {})}
+    if agreement := agreement_with_keywords(task, run):
+        found["agreement with keywords"] = agreement
     (folder / "row.json").write_text(json.dumps(found), encoding="utf-8")
     shown = " ".join(f"{name} {100 * scores.measures[name].value:5.1f}" for name in measures)
     print(f"{task.name:5} {row:34} {shown} {seconds:6.0f} s", file=sys.stderr, flush=True)
 
 
-def add_agreement(task: Task, row: str) -> None:
-    """Store how well a row finds the labels that the authors' keywords name, over the documents that have such.
+def agreement_with_keywords(task: Task, run: Run) -> dict[str, Any]:
+    """How well a row finds the labels that the authors' keywords name, over the documents that have such.
 
     Evidence for choices in which no gold label has a part. Only epmc has keywords.
     """
     if task.name != "epmc":
-        return
+        return {}
     keywords = [Document(d.id, abstract="\n".join(d.metadata.get("keyword", ()))) for d in task.dev]
     named = Names(task.labels, NameOptions(scope="head", longest=True))(keywords)
     there = np.flatnonzero(labelled(named))
-    found = evaluate(task.run(row).take(there), named.take(there), measures=AGREEMENT).to_json()["measures"]
-    path = task.folder(row) / "row.json"
-    stored = json.loads(path.read_text(encoding="utf-8"))
-    stored["agreement with keywords"] = {"documents": len(there), **found}
-    path.write_text(json.dumps(stored), encoding="utf-8")
+    found = evaluate(run.take(there), named.take(there), measures=AGREEMENT).to_json()["measures"]
+    return {"documents": len(there), **found}
 
 
 def add(
