@@ -29,7 +29,10 @@ TEXTS = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class BagOptions:
-    """Which words count, and how. The defaults are DEPL's (A.1.3). Raises ConfigError for what cannot work."""
+    """Which words count, and how. The defaults are DEPL's (A.1.3), but for its lemmas: words stand as they are.
+
+    Raises ConfigError for what cannot work.
+    """
 
     min_documents: int = 2
     "A word counts that so many documents hold; FuTex has 5."

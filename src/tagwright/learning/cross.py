@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     import torch
 
 CROSS = Training(batch=4, epochs=3, learning_rate=5e-5, dropout="all")
-"As MICoL trains (A.3.2); it does not state the learning rate, which is the usual one of BERT's fine-tuning."
+"""As MICoL trains (A.3.2), but for AdamW in place of Adam. The paper does not state the learning rate; this is the
+usual one of BERT's fine-tuning. Both texts of a pair are cut together, where the paper cuts each at 256 tokens."""
 
 
 TRIES = 10

@@ -126,8 +126,9 @@ def score_contrast(positive: Tensor, negatives: Tensor) -> Tensor:
 def dual_encoder_bce(documents: Tensor, labels: Tensor, relevant: Tensor) -> Tensor:
     """DEPL 3.3: binary cross-entropy of the inner products of documents and sampled labels.
 
-    documents: (batch, dim). labels: (sampled, dim). relevant: (batch, sampled), 1 where the label is one of the
-    document's, else 0. Returns a scalar, mean over the matrix.
+    A wrong label has log sigma(-f), where the paper prints log sigma(1 - f). documents: (batch, dim). labels: (sampled,
+    dim). relevant: (batch, sampled), 1 where the label is one of the document's, else 0. Returns a scalar, mean over
+    the matrix.
 
     Inner products 1 and 0, the first label is the right one: (log(1 + e^-1) + log 2) / 2.
 

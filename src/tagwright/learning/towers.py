@@ -28,7 +28,11 @@ def width(model: SentenceTransformer) -> int:
 
 
 def tower(model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal["cls", "mean"]) -> SentenceTransformer:
-    """One side of the dual encoder: the shared encoder, its pooling, length 1, and the linear pooler (3.3)."""
+    """One side of the dual encoder: the shared encoder, its pooling, and the linear pooler (3.3).
+
+    Before the pooler, vectors get length 1, which the paper does not say: the encoders are made for cosines. The mean
+    of a label's text (Eq. 2) counts the special tokens, as the encoders' own pooling does.
+    """
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling

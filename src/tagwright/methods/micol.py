@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 AUTO = "auto"
 
 TRANSFORMER = Training(batch=8, epochs=3, learning_rate=2e-5)
-"A.3.2; the paper does not state the rate. Without a GPU, one epoch."
+"A.3.2, but for AdamW in place of Adam; the paper does not state the rate. Without a GPU, one epoch."
 
 STATIC = Training(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0)
 "As the static encoder of RTS, in batches as much smaller as there are fewer pairs."
