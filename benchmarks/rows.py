@@ -85,8 +85,7 @@ class Task:
         """Without the label that is the document itself, where documents are labels."""
         if not self.exclude_self:
             return run
-        own = np.array([self.labels.index.get(document.id, -1) for document in documents])
-        return run.keep(run.labels != own[run.rows])
+        return run.keep(run.labels != self.labels.own(documents)[run.rows])
 
     def _gold(self, documents: Sequence[Document]) -> Run:
         return self.without_self(documents, self.labels.gold(documents))

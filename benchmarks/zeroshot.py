@@ -203,8 +203,7 @@ def tag_with(stage: Stage, documents: Sequence[Document]) -> Run:
 
 def own_labels(documents: Sequence[Document], vocabulary: Vocabulary, exclude: bool) -> Longs:
     """The label that is the document itself, -1 where there is none: on mdn a page is a label too."""
-    found = (vocabulary.index.get(document.id, -1) if exclude else -1 for document in documents)
-    return np.fromiter(found, np.int64, len(documents))
+    return vocabulary.own(documents) if exclude else np.full(len(documents), -1)
 
 
 def without(run: Run, own: Longs) -> Run:

@@ -281,10 +281,7 @@ def _vocabulary(labels: Path | None, language: str) -> Vocabulary:
 
 
 def _own(documents: Sequence[Document], vocabulary: Vocabulary, exclude_self: bool) -> Longs:
-    if not exclude_self:
-        return np.full(len(documents), -1, np.int64)
-    ids = (document.id for document in documents)
-    return np.fromiter((vocabulary.index.get(each, -1) for each in ids), np.int64, len(documents))
+    return vocabulary.own(documents) if exclude_self else np.full(len(documents), -1, np.int64)
 
 
 def _without(run: Run, own: Longs) -> Run:

@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeAlias, overload
 
+import numpy as np
+
 from tagwright.data import skos
 from tagwright.data.lines import (
     Place,
@@ -23,7 +25,7 @@ from tagwright.data.lines import (
     write_json_lines,
 )
 from tagwright.data.text import clean
-from tagwright.types import ConfigError, Document, InputError, Label, Run
+from tagwright.types import ConfigError, Document, InputError, Label, Longs, Run
 
 Format: TypeAlias = Literal["jsonl", "tsv", "csv"] | skos.Format
 
@@ -131,6 +133,16 @@ class Vocabulary(Sequence[Label]):
         Raises InputError naming document and label where a label is not in the vocabulary, or leaves such labels out.
         """
         return Run.from_rows(set(self._gold(document, unknown == "ignore")) for document in documents)
+
+    def own(self, documents: Sequence[Document]) -> Longs:
+        """(documents,) the label that has the id of the document, such as a page that is a label too; -1 for none.
+
+        >>> birds = Vocabulary([Label("1", ("Birds",)), Label("2", ("Owls",))])
+        >>> birds.own([Document("2"), Document("3")]).tolist()
+        [1, -1]
+        """
+        found = (self.index.get(document.id, -1) for document in documents)
+        return np.fromiter(found, np.int64, len(documents))
 
     def broader(self, position: int) -> list[int]:
         """The positions of the labels right above this one; ids that are not in the vocabulary are passed over."""

@@ -27,6 +27,13 @@ STATIC = "static"
 "The name of the static encoder distilled from the packaged one."
 
 
+def stage_folder(output: Path | None, name: str) -> Path | None:
+    """A folder in output for one stage of a training, made if need be; None where nothing is kept."""
+    if output:
+        (output / name).mkdir(parents=True, exist_ok=True)
+    return output and output / name
+
+
 def check_least(config: object, **least: int) -> None:
     """Raise ConfigError for an option that is set and below its least value."""
     for name, bound in least.items():

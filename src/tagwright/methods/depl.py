@@ -21,7 +21,7 @@ from tagwright.data.labels import Vocabulary
 from tagwright.encoders.bi import BiEncoder
 from tagwright.learning.batching import is_held_out
 from tagwright.learning.dual import DualEncoder, Heads, LabelSampler, Rates, hard_negatives, labelled_documents
-from tagwright.learning.learner import Learner, check_least, count_steps, load
+from tagwright.learning.learner import Learner, check_least, count_steps, load, stage_folder
 from tagwright.learning.linear import fit_svm
 from tagwright.learning.towers import encoder, pooler_of, tower, width
 from tagwright.learning.training import Training
@@ -162,10 +162,10 @@ def fit(
     start = _stage_of(classifier).with_labels(labels) if classifier else None
     if start is None and (config.trained_start or config.kind == "classifier"):
         first = replace(config, kind="classifier")
-        start = material.learn(first, None, _folder(output, "classifier"), resume=resume)
+        start = material.learn(first, None, stage_folder(output, "classifier"), resume=resume)
     if config.kind == "classifier" and start:
         return Tagger(labels, {"classifier": start})
-    return Tagger(labels, {"dual": material.learn(config, start, _folder(output, "dual"), resume=resume)})  # 3.3
+    return Tagger(labels, {"dual": material.learn(config, start, stage_folder(output, "dual"), resume=resume)})  # 3.3
 
 
 def known_labels(documents: Sequence[Document], labels: Vocabulary) -> Run:
@@ -309,10 +309,3 @@ def _svm_of(tagger: Tagger) -> Linear:
     if not isinstance(stage, Linear):
         raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; expected one called svm")
     return stage
-
-
-def _folder(output: Path | None, name: str) -> Path | None:
-    if output is None:
-        return None
-    (output / name).mkdir(exist_ok=True)
-    return output / name

@@ -27,7 +27,7 @@ from tagwright.encoders.packaged import PACKAGED
 from tagwright.learning.checkpoints import Checkpoint
 from tagwright.learning.cross import learn_cross
 from tagwright.learning.fulltext import one_paragraph
-from tagwright.learning.learner import Learner, check_least, check_temperature, in_batch, learn, load
+from tagwright.learning.learner import Learner, check_least, check_temperature, in_batch, learn, load, stage_folder
 from tagwright.learning.linear import TreeOptions, fit_trees
 from tagwright.learning.metadata import View, metadata_pairs, metadata_triples
 from tagwright.learning.trainer import FREE_TO_CHANGE
@@ -191,7 +191,7 @@ def fit(
     ensemble = rank(labels, bi, cross, config)  # lines 4 to 17
     if not config.self_training:
         return ensemble
-    pseudo = pseudo_labels(ensemble, documents, config, _folder(output, "ranking"), resume=resume)
+    pseudo = pseudo_labels(ensemble, documents, config, stage_folder(output, "ranking"), resume=resume)
     return self_train(ensemble, documents, pseudo, config)  # lines 18 to 23
 
 
@@ -213,12 +213,12 @@ def fine_tune(
         triples = metadata_triples(documents, neighbours, count, **options)  # Eq. 1
         name = PACKAGED if config.is_static else config.encoder_name
         start = CrossEncoder.load(name, max_length=config.max_length, seed=config.seed)
-        cross = learn_cross(start, triples, config.over(CROSS), _folder(output, "cross"), resume=resume)  # Eq. 3
+        cross = learn_cross(start, triples, config.over(CROSS), stage_folder(output, "cross"), resume=resume)  # Eq. 3
     if config.learning == "cross":
         return cross, _as_it_comes(config)
     pairs = metadata_pairs(documents, neighbours, count, **options)
     training = config.training(STATIC, TRANSFORMER, pairs)
-    bi = learn(config, pairs, in_batch(config.temperature), training, _folder(output, "bi"), resume=resume)
+    bi = learn(config, pairs, in_batch(config.temperature), training, stage_folder(output, "bi"), resume=resume)
     if not config.is_static:
         bi.cache = EmbeddingCache(bi.fingerprint, bi.dim)  # the paragraphs are read more than once
     return cross, bi
@@ -330,9 +330,3 @@ def _texts(documents: Sequence[Document], done: Callable[[int], object]) -> Iter
 
 def _run(tensors: Mapping[str, Any]) -> Run:
     return Run(*(np.asarray(tensors[name].numpy()) for name in ("indptr", "labels", "scores")))
-
-
-def _folder(output: Path | None, name: str) -> Path | None:
-    if output:
-        (output / name).mkdir(parents=True, exist_ok=True)
-    return output and output / name

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from tagwright.data.labels import Vocabulary
 from tagwright.encoders.bi import BiEncoder
 from tagwright.learning.clusters import ClusterSchedule
@@ -28,6 +26,7 @@ from tagwright.learning.learner import (
     is_static,
     learn,
     learn_on,
+    stage_folder,
 )
 from tagwright.learning.pairs import Source, ict_pairs, labelled_pairs
 from tagwright.learning.training import Training
@@ -99,12 +98,12 @@ def fit(
     pairs = ict_pairs(documents, delete_title=config.delete_title, seed=config.seed)  # Algorithm 1, line 1
     training = count_steps(pairs, config.training(STATIC, TRANSFORMER, pairs))
     objective = _eq_4(pairs, len(documents), labels, config, training)
-    encoder = learn(config, pairs, objective, training, _folder(output, "stage-1"), resume=resume)  # lines 2 to 16
+    encoder = learn(config, pairs, objective, training, stage_folder(output, "stage-1"), resume=resume)  # lines 2 to 16
     guesses = list(_guesses(documents, labels, encoder, config))
     if guesses:
         pseudo = sum(guesses[1:], guesses[0])  # line 17; grouped by label, not by document
         second = replace(config.training(STATIC, TRANSFORMER, pseudo), steps=training.steps)
-        loss, folder = eq_2(config.temperature), _folder(output, "stage-2")
+        loss, folder = eq_2(config.temperature), stage_folder(output, "stage-2")
         encoder = learn_on(encoder.model, pseudo, loss, second, folder, resume=resume)  # line 18
     return Tagger(labels, {"dense": Dense(labels, encoder, config.dense)})
 
@@ -184,12 +183,5 @@ def _guesses(documents: Sequence[Document], labels: Vocabulary, encoder: BiEncod
 def _pseudo_pairs(view: Stage, documents: Sequence[Document], labels: Vocabulary, config: Config) -> Source:
     run = Run.concat([view(batch) for batch in batches(documents)])
     if config.exclude_self:
-        own = np.array([labels.index.get(document.id, -1) for document in documents])
-        run = run.keep(run.labels != own[run.rows])
+        run = run.keep(run.labels != labels.own(documents)[run.rows])
     return labelled_pairs(documents, labels, run.top(config.pseudo_labels), seed=config.seed)
-
-
-def _folder(output: Path | None, name: str) -> Path | None:
-    if output:
-        (output / name).mkdir(parents=True, exist_ok=True)
-    return output and output / name
