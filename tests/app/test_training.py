@@ -175,6 +175,19 @@ def test_a_training_is_resumed_as_it_was_started(
     assert (tmp_path / "M.training" / NAME).is_file()
 
 
+def test_a_fine_tuning_is_resumed_with_the_tagger_it_was_started_with(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seed in (("M", 0), ("N", 1)):
+        settings = ["steps=1", f"seed={seed}", *QUICK, f"encoder={static}"]
+        run("train", "rts", *data, "--output", str(tmp_path / name), settings=settings)
+    few = ["finetune", data[0], "--output", str(tmp_path / "F"), "--model"]
+    killed(*few, str(tmp_path / "M"), settings=["held_out=0", "batch=4"], monkeypatch=monkeypatch)
+    with pytest.raises(ConfigError, match="was started with other model"):
+        run("train", *few, str(tmp_path / "N"), "--resume", settings=["held_out=0", "batch=4"])
+    run("train", *few, str(tmp_path / "M"), "--resume", settings=["held_out=0", "batch=4"])
+
+
 def test_a_training_that_waits_to_be_resumed_is_not_begun_anew(
     data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -114,7 +114,9 @@ def finetune(job: Job, few: Few) -> None:
         gold = _sample(tagger.vocabulary, documents, few, config.seed)
         if not len(gold.labels):
             raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
-        data = {"documents": digest(documents), "labels": digest(tagger.vocabulary), "share": digest(gold)}
+        data = {"documents": digest(documents), "labels": digest(tagger.vocabulary), "shares": digest(gold)}
+        stats = ((file.name, file.stat()) for file in sorted(few.model.rglob("*")) if file.is_file())
+        data["model"] = digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
         with unfinished(job.output, _start("finetune", config, data), resume=job.resume) as folder:
             _save(maclr.fine_tune(tagger, documents, gold, config, folder, resume=job.resume), job.output, folder)
 
@@ -126,7 +128,7 @@ def _check_options(method: str, job: Job, few: Few) -> None:
         if given and method not in methods:
             raise ConfigError(f"--{name.replace('_', '-')} belongs to {', '.join(methods)}, not to {method}")
     fixed = METHODS[method][1].partition("=")[0] if method in METHODS else ""
-    if fixed in (setting.partition("=")[0].strip() for setting in job.settings):
+    if fixed and fixed in (setting.partition("=")[0].strip() for setting in job.settings):
         raise ConfigError(f"--set {fixed}: is what the method {method} stands for; name another method")
     if job.output.name in ("", ".."):
         raise ConfigError(f"--output {job.output}: give a folder by its name")

@@ -64,12 +64,11 @@ def unfinished(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
         raise
 
 
-def digest(*parts: Iterable[object]) -> str:
+def digest(items: Iterable[object]) -> str:
     """What tells data apart: a hash of how each item prints."""
     found = hashlib.sha256()
-    for part in parts:
-        for item in part:
-            found.update(repr(item).encode("utf-8", "surrogatepass"))
+    for item in items:
+        found.update(repr(item).encode("utf-8", "surrogatepass"))
     return found.hexdigest()
 
 
