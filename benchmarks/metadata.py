@@ -141,7 +141,7 @@ def fused(task: Task, start: str) -> Tagger:
     return replace(tagger, fusion=replace(tagger.fusion, weights=micol.WEIGHTS))
 
 
-SUM = "minilm: untrained + cross: auto"
+SUMS = tuple(f"minilm: {UNTRAINED} + cross: {path}" for path in ("auto", "P->P"))
 "Both rankings, their reciprocal ranks added."
 
 ROWS: Mapping[str, tuple[Callable[[Task], Tagger], tuple[str, ...]]] = {
@@ -165,7 +165,7 @@ ROWS: Mapping[str, tuple[Callable[[Task], Tagger], tuple[str, ...]]] = {
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks metadata")
     parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=["epmc", "mdn", "arxiv", "tib"])
-    parser.add_argument("--rows", nargs="+", choices=(*ROWS, SUM), default=[*ROWS, SUM], metavar="ROW")
+    parser.add_argument("--rows", nargs="+", choices=(*ROWS, *SUMS), default=[*ROWS, *SUMS], metavar="ROW")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="pairs that a transformer is trained on")
     parser.add_argument("--without-dev", action="store_true", help="learn from train alone, so that keywords are new")
     parser.add_argument("--work", type=Path, required=True, help="a folder for taggers and runs")
@@ -189,7 +189,7 @@ def add(output: Path, task: Task, row: str) -> None:
     except (ConfigError, InputError) as error:
         print(f"{task.name:5} {row:34} left out: {error}", file=sys.stderr, flush=True)
         return
-    others = ROWS[row][1] if row in ROWS else (f"minilm: {UNTRAINED}", "cross: auto")
+    others = ROWS[row][1] if row in ROWS else tuple(row.split(" + "))
     about = {"documents": len(task.dev), "transformers' pairs": task.pairs}
     rows.add(output, task, row, task.heading, about, others, TESTED)
 
