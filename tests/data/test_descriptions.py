@@ -64,7 +64,7 @@ def test_keywords_can_be_written_edited_and_read(tmp_path: Path) -> None:
         ('{"keywords": []}', "id is missing"),
         (
             '{"id": "1", "keyword": ["honey"]}',
-            "keywords is missing, expected a list of words; there are id, keyword",
+            ":1: keywords is missing, expected a list of words; there are id, keyword",
         ),
         ('{"id": "3", "keywords": ["honey"]}', ":1: no label has the id"),
         ('{"id": "1", "keywords": []}\n{"id": "1", "keywords": []}', r":2: the id 1 stands on an earlier line"),

@@ -136,8 +136,7 @@ def _check_options(method: str, job: Job, few: Few) -> None:
 
 
 def _start(method: str, config: Any, data: Mapping[str, str]) -> Start:
-    free = {*FREE_TO_CHANGE, "workers"}
-    return Start(method, {name: value for name, value in asdict(config).items() if name not in free}, data)
+    return Start(method, {name: value for name, value in asdict(config).items() if name not in FREE_TO_CHANGE}, data)
 
 
 def _sample(vocabulary: Vocabulary, documents: Corpus, few: Few, seed: int) -> Run:

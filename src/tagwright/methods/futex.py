@@ -62,9 +62,6 @@ COUNT, COUNT_WITHOUT_GPU = 45_000, 4_000
 BATCH = 256
 "Documents that are ranked between two looks at the clock."
 
-COUNTS = ("count", "budget", "found", "pseudo_labels", "trees", "leaf_labels", "beam", "min_papers", "suggestions")
-"Options that are at least 1."
-
 
 @dataclass(frozen=True, kw_only=True)
 class Config(FullTextOptions, Learner):
@@ -144,7 +141,8 @@ class Config(FullTextOptions, Learner):
                 raise ConfigError(f"{name} are {list(chosen)}, expected some of {', '.join(known)}, each once")
         if self.network in ("cross", "both") and "abstract" not in self.rankings:
             raise ConfigError(f'network is "{self.network}", which only the ranking "abstract" reads; add that ranking')
-        check_least(self, **dict.fromkeys(COUNTS, 1))
+        check_least(self, count=1, budget=1, found=1, pseudo_labels=1, min_papers=1, suggestions=1)
+        check_least(self, trees=1, leaf_labels=1, beam=1)
         _ = self.dense  # checks its options
 
     @property
