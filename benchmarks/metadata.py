@@ -81,7 +81,8 @@ class Task(rows.Task):
     @property
     def heading(self) -> str:
         """What the result calls the table."""
-        return f"{self.name}, train alone" if self.without_dev else self.name
+        size = "" if self.pairs == PAIRS else f", {self.pairs:,} pairs"
+        return f"{self.name}{size}{', train alone' if self.without_dev else ''}"
 
     @cached_property
     def train_gold(self) -> Run:
