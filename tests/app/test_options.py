@@ -86,6 +86,14 @@ def test_settings_go_before_the_file(tmp_path: Path) -> None:
     assert configure(Options, file, ["steps=4"]) == Options(steps=4, fast=True)
 
 
+def test_what_is_fixed_can_be_said_again_but_not_changed(tmp_path: Path) -> None:
+    file = tmp_path / "options.toml"
+    file.write_text('mode = "bi"\n')
+    assert configure(Options, file, mode="bi") == configure(Options, mode="bi") == Options(mode="bi")
+    with pytest.raises(ConfigError, match='mode is "bi", but the method'):
+        configure(Options, file, mode="cross")
+
+
 @pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), ("steps =", "not a TOML file")])
 def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: str | None, message: str) -> None:
     file = tmp_path / "options.toml"

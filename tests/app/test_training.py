@@ -114,7 +114,7 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         (["finetune", "--model", "M", "--fuse"], "--fuse belongs to rts, maclr, ict, simcse, not to finetune"),
         (["finetune", "--model", "M", "--keywords", "K"], r"--keywords belongs to depl, depl\+cls, not to finetune"),
         (["finetune", "--model", "M", "--guesses", "G"], "--guesses belongs to svm, .* not to finetune"),
-        (["ict", "--set", "pairs=simcse"], "--set pairs: is what the method ict stands for"),
+        (["ict", "--set", "pairs=simcse"], 'pairs is "simcse", but the method.s name stands for "ict"'),
         (["rts", "--set", "seed=-1"], "seed is -1, expected at least 0"),
         (["rts", "--output", "."], r"--output \.: give a folder by its name"),
     ],

@@ -22,12 +22,16 @@ else:
 C = TypeVar("C")
 
 
-def configure(kind: type[C], file: Path | None = None, settings: Sequence[str] = ()) -> C:
+def configure(kind: type[C], /, file: Path | None = None, settings: Sequence[str] = (), **fixed: str) -> C:
     """The configuration of a method: its defaults, then the file's values, then the settings.
 
-    kind: a dataclass. Raises ConfigError for an unknown key, with the nearest known one, and for a bad value.
+    kind: a dataclass. fixed: what the method's name stands for. Raises ConfigError for an unknown key, with the nearest
+    known one, for a bad value, and for one other than is fixed.
     """
     values = {**(_read(file) if file else {}), **dict(map(_setting, settings))}
+    for key, value in fixed.items():
+        if values.setdefault(key, value) != value:
+            raise ConfigError(f"{key} is {shown(values[key])}, but the method's name stands for {shown(value)}")
     known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     for key in values:
         if key not in known:

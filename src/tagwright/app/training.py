@@ -23,15 +23,15 @@ from tagwright.store import check_replaceable, is_first
 from tagwright.tagging.tagger import Tagger
 from tagwright.types import ConfigError, Run
 
-METHODS: dict[str, tuple[ModuleType, str]] = {
-    "rts": (rts, ""),
-    "maclr": (maclr, ""),
-    "micol": (micol, ""),
-    "futex": (futex, ""),
-    **{name: (contrastive, f'pairs="{name}"') for name in ("ict", "simcse")},
-    **{name: (depl, f'kind="{name}"') for name in ("svm", "classifier", "de-ret", "depl", "depl+cls")},
+METHODS: dict[str, tuple[ModuleType, Mapping[str, str]]] = {
+    "rts": (rts, {}),
+    "maclr": (maclr, {}),
+    "micol": (micol, {}),
+    "futex": (futex, {}),
+    **{name: (contrastive, {"pairs": name}) for name in ("ict", "simcse")},
+    **{name: (depl, {"kind": name}) for name in ("svm", "classifier", "de-ret", "depl", "depl+cls")},
 }
-"Name -> the module, and the setting that tells the methods of one module apart."
+"Name -> the module, and the option that tells the methods of one module apart."
 
 FUSED = ("rts", "maclr", "ict", "simcse")
 "Methods whose tagger is an encoder and nothing else."
@@ -76,8 +76,8 @@ class Few:
 def train(method: str, job: Job, few: Few) -> None:
     """Train a method from scratch and save its tagger; to fuse is to add the other stages of the zero-shot method."""
     _check_options(method, job, few)
-    module, setting = METHODS[method]
-    config = configure(module.Config, job.config, [*job.settings, *filter(None, [setting])])
+    module, fixed = METHODS[method]
+    config = configure(module.Config, job.config, job.settings, **fixed)
     if job.labels is None:
         raise ConfigError("which labels? give a vocabulary: --labels FILE")
     with silence(job.quiet):
@@ -127,9 +127,6 @@ def _check_options(method: str, job: Job, few: Few) -> None:
         given = getattr(few, name) is not None if hasattr(few, name) else bool(getattr(job, name))
         if given and method not in methods:
             raise ConfigError(f"--{name.replace('_', '-')} belongs to {', '.join(methods)}, not to {method}")
-    fixed = METHODS[method][1].partition("=")[0] if method in METHODS else ""
-    if fixed and fixed in (setting.partition("=")[0].strip() for setting in job.settings):
-        raise ConfigError(f"--set {fixed}: is what the method {method} stands for; name another method")
     if job.output.name in ("", ".."):
         raise ConfigError(f"--output {job.output}: give a folder by its name")
     check_replaceable(job.output, "saved tagger")
