@@ -27,12 +27,13 @@ from tagwright.data.documents import Corpus
 from tagwright.data.graph import Graph
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.static import distil
+from tagwright.errors import ConfigError, InputError
 from tagwright.learning.paths import rank_paths
 from tagwright.methods import micol
 from tagwright.store import replace_file
 from tagwright.tagging.combine import reciprocal_ranks
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, InputError, Run
+from tagwright.types import Run
 
 if TYPE_CHECKING:
     import torch

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tagwright.errors import ModelError, TagwrightError
 from tagwright.store import (
     read_array,
     read_manifest,
@@ -21,7 +22,6 @@ from tagwright.store import (
     write_arrays,
     write_manifest,
 )
-from tagwright.types import ModelError, TagwrightError
 
 
 def save(folder: Path, number: int) -> None:

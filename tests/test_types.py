@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.types import InputError, Run
+from tagwright.errors import InputError
+from tagwright.types import Run
 
 SCORES = st.floats(width=32, allow_nan=False)
 ROWS = st.lists(st.dictionaries(st.integers(0, 40), SCORES, max_size=8), max_size=6)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.types import ModelError, TagwrightError
+from tagwright.errors import ModelError, TagwrightError
 
 FORMAT = 1
 "Rises when a saved folder of an older Tagwright can no longer be read."

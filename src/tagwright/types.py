@@ -1,4 +1,4 @@
-"""The nouns that flow through Tagwright: documents and labels, pairs, runs; the stage callables; the error family.
+"""The nouns that flow through Tagwright: documents and labels, pairs, runs; the stage callables.
 
 Nothing here reads a file or loads a model. Every other module takes and returns these values.
 """
@@ -18,27 +18,6 @@ Ints: TypeAlias = NDArray[np.int32]
 Longs: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float32]
 Mask: TypeAlias = NDArray[np.bool_]
-
-
-class TagwrightError(Exception):
-    """Something the user can mend. The message says what, got, expected, remedy; the command line exits 2 with it."""
-
-
-class InputError(TagwrightError):
-    """A file or a value in it is not what was expected. The message starts with the file and line where known."""
-
-    def __init__(self, problem: str, path: Path | str | None = None, line: int | None = None) -> None:
-        place = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
-        super().__init__(place + problem)
-        self.problem, self.path, self.line = problem, path, line
-
-
-class ConfigError(TagwrightError):
-    """An option has a value that cannot work, or does not exist."""
-
-
-class ModelError(TagwrightError):
-    """An encoder or a saved tagger is missing, damaged or not the one it should be."""
 
 
 @dataclass(frozen=True, slots=True)

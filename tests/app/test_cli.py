@@ -43,30 +43,27 @@ def assert_scores(found: dict[str, Any], documents: int) -> None:
 
 
 def test_help_takes_little_time() -> None:
-    """Under 0.4 s of CPU in one of ten tries: a machine has slow minutes, but what has grown is too slow in all.
-
-    It is the only thing here that is measured, as start-up is what grows unnoticed.
-    """
+    """Under 0.4 s of CPU at best: the only thing here that is measured, as start-up is what grows unnoticed."""
 
     def seconds() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
 
-    def took() -> float:
+    times = []
+    for _ in range(3):
         before = seconds()
         shown = subprocess.run([*TAGWRIGHT, "--help"], capture_output=True, text=True, check=True)
-        assert "suggest" in shown.stdout
-        return seconds() - before
-
-    assert any(took() < 0.4 for _ in range(10))
+        times.append(seconds() - before)
+    assert "suggest" in shown.stdout
+    assert min(times) < 0.4
 
 
 def test_the_command_line_imports_nothing_heavy() -> None:
-    heavy = {"torch", "transformers", "sentence_transformers", "faiss", "scipy", "sklearn", "pyarrow", "rdflib"}
+    slow = {"numpy", "torch", "transformers", "sentence_transformers", "faiss", "scipy", "sklearn", "pyarrow", "rdflib"}
     code = "import sys, tagwright.app.cli; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "tagwright.app.cli" in loaded
-    assert heavy.isdisjoint(loaded)
+    assert slow.isdisjoint(loaded)
 
 
 def test_without_arguments_the_help_is_printed(run: Command) -> None:

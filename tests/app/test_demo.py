@@ -12,9 +12,9 @@ import pytest
 
 from tagwright.app import demo
 from tagwright.data.labels import Vocabulary
+from tagwright.errors import TagwrightError
 from tagwright.methods import zeroshot
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import TagwrightError
 
 DESCRIPTION = """# Hive
 [![Build](https://ci.example/badge.svg)](https://ci.example) <br/>

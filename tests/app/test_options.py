@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from tagwright.app.options import configure
-from tagwright.types import ConfigError
+from tagwright.errors import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,12 +11,12 @@ from typer.testing import CliRunner, Result
 
 from tagwright.app.cli import app
 from tagwright.data.labels import Vocabulary
+from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.learning import trainer
 from tagwright.learning.checkpoints import NAME
 from tagwright.tagging.dual import Dual
 from tagwright.tagging.names import Names
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, InputError, TagwrightError
 
 QUICK = ["min_words=4", "max_words=8", "batch=16", "epochs=12", "learning_rate=0.01", "held_out=0"]
 

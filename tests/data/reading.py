@@ -8,7 +8,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tagwright.data.readers import Format, open_sources
-from tagwright.types import Document, InputError
+from tagwright.errors import InputError
+from tagwright.types import Document
 
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 

@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from tagwright.data import bags
 from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.data.text import words
-from tagwright.types import ConfigError, InputError, ModelError
+from tagwright.errors import ConfigError, InputError, ModelError
 
 TEXTS = [
     "Bees make honey, bees and wasps sting.",

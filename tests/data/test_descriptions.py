@@ -8,7 +8,8 @@ from tests.tiny import _tokenizer
 
 from tagwright.data.descriptions import cut, pseudo_description, read_keywords, with_keywords, write_keywords
 from tagwright.data.labels import Vocabulary
-from tagwright.types import InputError, Label
+from tagwright.errors import InputError
+from tagwright.types import Label
 
 BEES, OAK = Label("1", ("Bees", "Apoidea"), "Flying insects."), Label("2", ("Oak",))
 LABELS = Vocabulary([BEES, OAK])

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from tagwright.data import arrow, documents
 from tagwright.data.documents import Corpus
-from tagwright.types import Document, InputError, Section, TagwrightError
+from tagwright.errors import InputError, TagwrightError
+from tagwright.types import Document, Section
 
 CORPORA = Path(__file__).resolve().parents[2] / "../shared/data"
 

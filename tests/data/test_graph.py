@@ -3,7 +3,8 @@ from collections.abc import Mapping
 import pytest
 
 from tagwright.data.graph import Coverage, Graph, Hub
-from tagwright.types import ConfigError, Document, InputError
+from tagwright.errors import ConfigError, InputError
+from tagwright.types import Document
 
 
 def graph_of(*metadata: Mapping[str, tuple[str, ...]]) -> Graph:

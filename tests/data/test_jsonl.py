@@ -11,7 +11,8 @@ from tests.data.reading import outcome, read, refusal, same_folder, written
 
 from tagwright.data.jsonl import read_jsonl, write_jsonl
 from tagwright.data.text import clean
-from tagwright.types import Document, Section, TagwrightError
+from tagwright.errors import TagwrightError
+from tagwright.types import Document, Section
 
 
 def test_json_lines_in_the_own_shape_give_every_part_of_a_document(tmp_path: Path) -> None:

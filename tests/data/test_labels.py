@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tagwright.data.labels import Format, Vocabulary
-from tagwright.types import ConfigError, Document, InputError, Label, TagwrightError
+from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.types import Document, Label
 
 CORPORA = Path(__file__).resolve().parents[2] / "../shared/data"
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

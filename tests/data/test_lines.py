@@ -21,7 +21,7 @@ from tagwright.data.lines import (
     tsv_rows,
     write_json_lines,
 )
-from tagwright.types import InputError
+from tagwright.errors import InputError
 
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 place = Place("labels.jsonl", 7)

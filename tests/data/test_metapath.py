@@ -1,7 +1,7 @@
 import pytest
 
 from tagwright.data.metapath import parse, possible
-from tagwright.types import ConfigError
+from tagwright.errors import ConfigError
 
 FIELDS = ["author", "citation", "customer", "mesh-id", "reference", "tag", "venue"]
 

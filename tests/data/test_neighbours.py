@@ -18,7 +18,8 @@ from tagwright.data import neighbours as module
 from tagwright.data.graph import Graph
 from tagwright.data.metapath import DOCUMENT, parse
 from tagwright.data.neighbours import Neighbours
-from tagwright.types import ConfigError, Document
+from tagwright.errors import ConfigError
+from tagwright.types import Document
 
 Node: TypeAlias = tuple[str, str]
 Edges: TypeAlias = defaultdict[tuple[Node, str], set[Node]]

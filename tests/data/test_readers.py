@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.data.reading import outcome, read, refusal, same_folder, written
 
 from tagwright.data.readers import READERS, Format, guess_format, read_filter
-from tagwright.types import ConfigError, Document, InputError
+from tagwright.errors import ConfigError, InputError
+from tagwright.types import Document
 
 
 def test_globs_are_sorted_and_sources_follow_each_other(tmp_path: Path) -> None:

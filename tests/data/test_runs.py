@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagwright.data.runs import read_run, write_run
-from tagwright.types import InputError, Run
+from tagwright.errors import InputError
+from tagwright.types import Run
 
 DOCUMENTS = ["d1", "d2"]
 LABELS = {"bees": 0, "wasps": 1, "ants": 2}

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from tagwright.data import skos
 from tagwright.data.labels import Vocabulary
-from tagwright.types import ConfigError, InputError, Label, TagwrightError
+from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.types import Label
 
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 

@@ -12,7 +12,8 @@ from safetensors.numpy import load_file, save_file
 from tests.tiny import DIM, POSITIONS, tiny_encoder
 
 from tagwright.encoders.bi import BiEncoder
-from tagwright.types import ConfigError, Floats, ModelError
+from tagwright.errors import ConfigError, ModelError
+from tagwright.types import Floats
 
 TEXTS = ["a bee", "a wasp and honey, a flower", "", "The stock market: " + "money " * 300, "river water", "a bee"]
 

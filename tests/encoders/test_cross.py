@@ -18,7 +18,8 @@ from tagwright.encoders.cross import CrossEncoder
 from tagwright.encoders.joint import longest_first
 from tagwright.encoders.scoring import BertScores
 from tagwright.encoders.static import distil
-from tagwright.types import ConfigError, Floats, ModelError
+from tagwright.errors import ConfigError, ModelError
+from tagwright.types import Floats
 
 DOCUMENTS = ["bee", "a wasp and honey, a flower", "", "The stock market: " + "money " * 300, "[SEP] river"]
 LABELS = ["bees", "river water and stone", "", "bank " * 60]

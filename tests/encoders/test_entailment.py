@@ -10,7 +10,7 @@ from tests.tiny import tiny_encoder
 
 from tagwright.encoders import kernels
 from tagwright.encoders.cross import CrossEncoder
-from tagwright.types import ModelError
+from tagwright.errors import ModelError
 
 PREMISES, STATEMENT = ["bees and honey", "the stock market"], "this document is about money."
 

@@ -8,7 +8,8 @@ from scipy.sparse import csr_matrix, random
 
 from tagwright.encoders import linear
 from tagwright.encoders.linear import LabelTrees, LinearModel
-from tagwright.types import ModelError, Run
+from tagwright.errors import ModelError
+from tagwright.types import Run
 
 FEATURES = csr_matrix(np.array([[1, 0, 0, 2], [0, 0, 0, 0], [0, 1, 3, 0]], np.float32))
 MODEL = LinearModel(

@@ -12,7 +12,7 @@ from tests.tiny import tiny_encoder
 from tagwright.encoders import packaged
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.packaged import digest, find
-from tagwright.types import ModelError
+from tagwright.errors import ModelError
 
 
 def test_digest_is_sha256(tmp_path: Path) -> None:

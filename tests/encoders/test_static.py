@@ -11,7 +11,8 @@ from tests.tiny import DIM, VOCABULARY, tiny_encoder
 
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.static import distil, main_directions
-from tagwright.types import Floats, ModelError
+from tagwright.errors import ModelError
+from tagwright.types import Floats
 
 
 def test_the_same_encoder_gives_the_same_static_one(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.tiny import VOCABULARY, tiny_encoder
 
 from tagwright.encoders.translation import Translator
-from tagwright.types import ModelError
+from tagwright.errors import ModelError
 
 SENTENCES = ["bees", "honey bees fly over a river of money", "rain", "", "a wasp in the bank"]
 

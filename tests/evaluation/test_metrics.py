@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tagwright.errors import InputError
 from tagwright.evaluation.metrics import (
     Contingency,
     Doubles,
@@ -25,7 +26,7 @@ from tagwright.evaluation.metrics import (
     recall,
     success,
 )
-from tagwright.types import InputError, Run
+from tagwright.types import Run
 
 sklearn_metrics = pytest.importorskip("sklearn.metrics")
 

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tagwright.errors import TagwrightError
 from tagwright.evaluation.report import (
     Rows,
     comparison_page,
@@ -22,7 +23,6 @@ from tagwright.evaluation.report import (
 from tagwright.evaluation.resampling import Estimate
 from tagwright.evaluation.scores import LabelScore, Scores
 from tagwright.evaluation.significance import Comparison, Difference
-from tagwright.types import TagwrightError
 
 HALF = Estimate(0.5, 0.25, 0.75)
 SCORES = Scores(1234, {"P@1": HALF, "nDCG@3": HALF}, {"tail": Scores(56, {"P@1": HALF})})

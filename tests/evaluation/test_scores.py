@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.metrics import inverse_propensity
 from tagwright.evaluation.resampling import Estimate
 from tagwright.evaluation.scores import Scores, evaluate, per_label
-from tagwright.types import ConfigError, InputError, Run
+from tagwright.types import Run
 
 GOLD = Run.from_rows([[0, 1], [2], [1, 3]])
 RUN = Run.from_rows([{0: 3.0, 2: 2.0, 1: 1.0}, {0: 2.0, 2: 1.0}, {}])

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tagwright.errors import ConfigError
 from tagwright.learning.batching import HELD_OUT, Batches, Place, ahead
-from tagwright.types import ConfigError, Pair
+from tagwright.types import Pair
 
 
 def numbered(count: int, pairs_in_group: int = 1) -> Batches:

@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tagwright.errors import ConfigError
 from tagwright.learning.clusters import Clusters, ClusterSchedule, assign, pack
-from tagwright.types import ConfigError, Floats, Longs
+from tagwright.types import Floats, Longs
 
 AXES = np.array([0, 1, 2, 0, 1, 2, 0, 0, 1, 2] * 3)
 "Which axis each of thirty instances lies close to."

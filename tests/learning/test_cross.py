@@ -18,13 +18,14 @@ from tests.tiny import tiny_encoder
 
 from tagwright.encoders import kernels
 from tagwright.encoders.cross import CrossEncoder
+from tagwright.errors import ConfigError
 from tagwright.learning.checkpoints import NAME
 from tagwright.learning.cross import CROSS, TripleContrast, learn_cross, with_negatives
 from tagwright.learning.gradients import GradientCache, Texts
 from tagwright.learning.objectives import Text
 from tagwright.learning.trainable import trainable
 from tagwright.learning.trainer import train
-from tagwright.types import ConfigError, Pair, Triple
+from tagwright.types import Pair, Triple
 
 TOPICS = {"bee": "honey", "wasp": "wing", "bank": "money", "market": "stock", "river": "water"}
 TRAINING = replace(CROSS, steps=12, learning_rate=5e-3, held_out=0.2, log_every=1, checkpoint_seconds=0, seed=2)

@@ -14,6 +14,7 @@ from sentence_transformers import SentenceTransformer
 from tests.tiny import DIM, tiny_encoder
 
 from tagwright.encoders.static import distil
+from tagwright.errors import ConfigError
 from tagwright.learning.checkpoints import NAME
 from tagwright.learning.dual import (
     DualEncoder,
@@ -27,7 +28,7 @@ from tagwright.learning.losses import dual_encoder_bce, dual_encoder_classifier_
 from tagwright.learning.towers import encoder, tower
 from tagwright.learning.trainer import train
 from tagwright.learning.training import Training
-from tagwright.types import ConfigError, Document, Pair, Run
+from tagwright.types import Document, Pair, Run
 
 WORDS = ["bee", "honey", "market", "money", "river", "rain"]
 DOCUMENTS = [Document(f"d{i}", title=f"{WORDS[i % 6]} {WORDS[(i + 1) % 6]}") for i in range(48)]

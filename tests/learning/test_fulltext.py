@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tagwright.data.graph import Graph
+from tagwright.errors import ConfigError
 from tagwright.learning.fulltext import one_paragraph
 from tagwright.learning.metadata import metadata_pairs, metadata_triples
-from tagwright.types import ConfigError, Document, Section, Triple
+from tagwright.types import Document, Section, Triple
 
 
 def paper(topic: str, number: int) -> Document:

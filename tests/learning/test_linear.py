@@ -13,10 +13,11 @@ from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
 from tagwright.encoders.linear import LabelTrees
+from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.learning import hinge, linear
 from tagwright.learning.hinge import Loss, solve
 from tagwright.learning.linear import SvmOptions, TreeOptions, fit_svm, fit_trees
-from tagwright.types import ConfigError, ModelError, Run, TagwrightError
+from tagwright.types import Run
 
 DOCUMENTS, WORDS, LABELS = 400, 80, 12
 EXACT = SvmOptions(cost=1, tolerance=1e-4, prune=0, workers=1)

@@ -7,10 +7,11 @@ from scipy.stats import chisquare
 
 from tagwright.data.graph import Graph
 from tagwright.data.neighbours import Neighbours
+from tagwright.errors import ConfigError, InputError
 from tagwright.learning.batching import Batches, Place, is_held_out
 from tagwright.learning.metadata import metadata_pairs, metadata_triples, mixed, name_pairs, value_pairs
 from tagwright.learning.pairs import group_of, group_of_document
-from tagwright.types import ConfigError, Document, InputError, Label, Pair, PairSource, Run, Triple
+from tagwright.types import Document, Label, Pair, PairSource, Run, Triple
 
 # By author 0 is joined with 1 and 2, 3 with 4; 5 with none.
 AUTHORS = [("Ann", "Bo"), ("Ann",), ("Bo",), ("Cy",), ("Cy",), ("Di",)]

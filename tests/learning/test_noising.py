@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tagwright.errors import ConfigError
 from tagwright.learning.noising import (
     WordCounts,
     delete_words,
@@ -21,7 +22,7 @@ from tagwright.learning.noising import (
     unimportance,
 )
 from tagwright.learning.pairs import Source, group_of_document
-from tagwright.types import ConfigError, Document, Floats
+from tagwright.types import Document, Floats
 
 TEXTS = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=30)
 SEEDS = st.integers(0, 99)

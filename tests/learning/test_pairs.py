@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.data.documents import Corpus
+from tagwright.errors import ConfigError
 from tagwright.learning.pairs import (
     BLOCK,
     RtsOptions,
@@ -19,7 +20,7 @@ from tagwright.learning.pairs import (
     sample_pairs,
     simcse_pairs,
 )
-from tagwright.types import ConfigError, Document, Label, Pair, Run, Section
+from tagwright.types import Document, Label, Pair, Run, Section
 
 TWO_WORDS = Document("two", "Title", "a b")
 

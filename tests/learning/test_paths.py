@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tagwright.data.graph import Graph
+from tagwright.errors import InputError
 from tagwright.learning.paths import divergence, rank_paths, split_paths
-from tagwright.types import Document, InputError, Run
+from tagwright.types import Document, Run
 
 Weights: TypeAlias = NDArray[np.float64]
 

@@ -20,11 +20,12 @@ from tests.tiny import tiny_encoder
 
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.static import distil
+from tagwright.errors import ConfigError, TagwrightError
 from tagwright.learning.checkpoints import NAME, discard
 from tagwright.learning.objectives import Contrastive, Text
 from tagwright.learning.trainer import rate_at, train
 from tagwright.learning.training import Training
-from tagwright.types import ConfigError, Pair, TagwrightError
+from tagwright.types import Pair
 
 PROGRAM = [sys.executable, "-m", "tests.learning.training_run"]
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,13 +13,14 @@ from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, firs
 
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.labels import Vocabulary
+from tagwright.errors import ConfigError
 from tagwright.learning.batching import is_held_out
 from tagwright.learning.checkpoints import NAME
 from tagwright.learning.dual import DualEncoder
 from tagwright.methods import depl, zeroshot
 from tagwright.tagging.dual import Dual
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, Document, Label, Pair, Run
+from tagwright.types import Document, Label, Pair, Run
 
 TRAIN = [replace(document, title="") for document in DOCUMENTS]
 "Their text has the name of the topic too; that of UNSEEN has not."

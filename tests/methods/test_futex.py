@@ -11,6 +11,7 @@ import pytest
 from tests.methods.topics import LABELS, TOPICS, encoders, first_labels
 
 from tagwright.data.labels import Vocabulary
+from tagwright.errors import ConfigError, TagwrightError
 from tagwright.learning.checkpoints import NAME
 from tagwright.methods import futex
 from tagwright.tagging.combine import look_up, reciprocal_ranks
@@ -18,7 +19,7 @@ from tagwright.tagging.cross import Cross
 from tagwright.tagging.fulltext import FullText
 from tagwright.tagging.names import NameOptions, Names
 from tagwright.tagging.tagger import Fusion, Tagger
-from tagwright.types import ConfigError, Distribution, Document, Floats, Label, Quote, Run, Section, TagwrightError
+from tagwright.types import Distribution, Document, Floats, Label, Quote, Run, Section
 
 QUICK = futex.Config(
     network="cross",

@@ -12,6 +12,7 @@ from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, firs
 from torch.nn.functional import normalize
 
 from tagwright.data.labels import Vocabulary
+from tagwright.errors import ConfigError
 from tagwright.learning.checkpoints import NAME
 from tagwright.learning.clusters import ClusterSchedule
 from tagwright.learning.improved_ict import ImprovedIct, eq_2
@@ -22,7 +23,7 @@ from tagwright.methods import maclr, zeroshot
 from tagwright.tagging.dense import Dense
 from tagwright.tagging.lexical import Lexical
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, Floats, Label, Pair, Run
+from tagwright.types import Floats, Label, Pair, Run
 
 QUICK = maclr.Config(pseudo_labels=1, batch=16, epochs=40, learning_rate=0.01, held_out=0.0)
 TITLED = [replace(document, title=f"{document.title} {document.id}") for document in DOCUMENTS]

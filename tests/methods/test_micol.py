@@ -12,10 +12,11 @@ from tests.methods.topics import TOPICS, encoders
 from tagwright.data.graph import Graph
 from tagwright.data.labels import Vocabulary
 from tagwright.encoders.bi import BiEncoder
+from tagwright.errors import ConfigError, InputError
 from tagwright.methods import micol
 from tagwright.tagging.cross import Cross
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, Document, InputError, Label, Pair, Triple
+from tagwright.types import Document, Label, Pair, Triple
 
 # Half of the documents of a topic name it, the others use its words; those of one topic share an author, and so learn
 # that the words go with the name. Only the description makes a label a candidate of those that do not name it.

@@ -8,11 +8,12 @@ import pytest
 from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
 
 from tagwright.encoders.static import distil
+from tagwright.errors import ConfigError, ModelError
 from tagwright.learning.checkpoints import NAME
 from tagwright.methods import contrastive, rts
 from tagwright.tagging.dense import Dense, DenseOptions
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, Document, ModelError, Pair
+from tagwright.types import Document, Pair
 
 QUICK = rts.Config(min_words=4, max_words=8, batch=16, epochs=12, learning_rate=0.01, held_out=0.0)
 

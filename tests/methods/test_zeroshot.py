@@ -9,12 +9,13 @@ import pytest
 from tests.tiny import tiny_encoder
 
 from tagwright.data.labels import Vocabulary
+from tagwright.errors import ConfigError, ModelError
 from tagwright.methods import zeroshot
 from tagwright.methods.zeroshot import Config
 from tagwright.tagging.dense import Dense
 from tagwright.tagging.lexical import Lexical
 from tagwright.tagging.names import Names
-from tagwright.types import ConfigError, Document, Label, ModelError
+from tagwright.types import Document, Label
 
 LABELS = Vocabulary([Label("bee", ("Bees",), "Insects that make honey."), Label("bank", ("Banks",), "Money is there.")])
 DOCUMENTS = [Document("1", "The bees"), Document("2", "Money in the bank")]

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from tests.tiny import tiny_encoder
 
 from tagwright.encoders.cross import CrossEncoder
+from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_manifest, write_manifest
 from tagwright.tagging.cross import Cross, CrossOptions, LabelText
-from tagwright.types import ConfigError, Document, Floats, Label, ModelError, Run, Section, Stage
+from tagwright.types import Document, Floats, Label, Run, Section, Stage
 
 LABELS = [Label("1", ("bee", "honey bee"), "An insect."), Label("2", ("bank",)), Label("3", ("river", "stream"))]
 DOCUMENTS = [

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from tagwright.data.text import words
+from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_manifest, write_manifest
 from tagwright.tagging import nearest
 from tagwright.tagging.dense import Dense, DenseOptions
-from tagwright.types import ConfigError, Document, Floats, Label, ModelError, Run, Stage
+from tagwright.types import Document, Floats, Label, Run, Stage
 
 
 class BagOfWords:

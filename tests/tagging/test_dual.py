@@ -11,11 +11,12 @@ from tests.tiny import DIM, tiny_encoder
 
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.static import distil
+from tagwright.errors import ConfigError, ModelError
 from tagwright.learning.towers import encoder, tower
 from tagwright.store import read_manifest, write_manifest
 from tagwright.tagging.dual import Dual, DualOptions, FreeVectors
 from tagwright.tagging.nearest import Storage, Vectors
-from tagwright.types import ConfigError, Document, Floats, Label, ModelError, Run, Stage
+from tagwright.types import Document, Floats, Label, Run, Stage
 
 LABELS = [Label("1", ("bee",), "honey"), Label("2", ("market",)), Label("3", ("river",)), Label("4", ("stone",))]
 KEYWORDS = {"2": ("stock", "money"), "3": ("water",)}

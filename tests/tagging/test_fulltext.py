@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 from tests.tagging.test_dense import BagOfWords
 
 from tagwright.data.paragraphs import headings_at
+from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_manifest, write_manifest
 from tagwright.tagging import fulltext
 from tagwright.tagging.dense import Dense, DenseOptions
 from tagwright.tagging.fulltext import FullText, FullTextOptions
-from tagwright.types import ConfigError, Document, Floats, Label, ModelError, Run, Section, Stage
+from tagwright.types import Document, Floats, Label, Run, Section, Stage
 
 LABELS = [Label("b", ("bees",)), Label("o", ("oak",)), Label("m", ("moss",)), Label("s", ("stone",))]
 PAPER = Document(

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from tagwright.data.text import words
+from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.store import write_manifest
 from tagwright.tagging import lexical
 from tagwright.tagging.lexical import Lexical, LexicalOptions, calibrate
-from tagwright.types import ConfigError, Document, InputError, Label, ModelError, Run, Section, Stage
+from tagwright.types import Document, Label, Run, Section, Stage
 
 TEXTS = st.lists(st.sampled_from(["oak", "elm", "ash", "fir", "yew"]), min_size=1, max_size=6).map(" ".join)
 MANY = st.lists(TEXTS, min_size=1, max_size=8)

@@ -8,9 +8,10 @@ import pytest
 
 from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.data.labels import Vocabulary
+from tagwright.errors import ModelError
 from tagwright.learning.linear import SvmOptions, TreeOptions, fit_svm, fit_trees
 from tagwright.tagging.linear import Linear, Trees
-from tagwright.types import Document, Label, ModelError, Run
+from tagwright.types import Document, Label, Run
 
 LABELS = Vocabulary([Label(name[0], (name,)) for name in ("bees", "money", "river", "unseen")])
 TEXTS = {

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagwright.data.text import fold, raw_words, words
+from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.store import write_manifest
 from tagwright.tagging import names as names_module
 from tagwright.tagging.names import NameOptions, Names
-from tagwright.types import ConfigError, Document, InputError, Label, ModelError, Run, Section
+from tagwright.types import Document, Label, Run, Section
 
 DEFAULTS = NameOptions()
 

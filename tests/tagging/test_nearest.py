@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tagwright.errors import ModelError
 from tagwright.tagging import nearest
 from tagwright.tagging.nearest import Index, Storage, Vectors, recall
-from tagwright.types import Floats, ModelError
+from tagwright.types import Floats
 
 
 def unit_vectors(count: int, dim: int = 8, seed: int = 0) -> Floats:

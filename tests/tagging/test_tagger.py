@@ -14,24 +14,13 @@ from tests.tiny import tiny_encoder
 
 from tagwright.data.labels import Vocabulary
 from tagwright.encoders.bi import BiEncoder
+from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
 from tagwright.tagging import tagger as module
 from tagwright.tagging.dense import Dense, DenseOptions
 from tagwright.tagging.lexical import Lexical, LexicalOptions
 from tagwright.tagging.names import NameOptions, Names
 from tagwright.tagging.tagger import Fusion, Tagger
-from tagwright.types import (
-    ConfigError,
-    Distribution,
-    Document,
-    Floats,
-    InputError,
-    Label,
-    ModelError,
-    Quote,
-    Run,
-    Stage,
-    TagwrightError,
-)
+from tagwright.types import Distribution, Document, Floats, Label, Quote, Run, Stage
 
 LABELS = Vocabulary(
     [

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from tagwright.types import TagwrightError
+from tagwright.errors import TagwrightError
 
 app = typer.Typer(
     no_args_is_help=True,

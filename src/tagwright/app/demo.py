@@ -12,11 +12,12 @@ from tagwright.app.jobs import DEPTH, Suggestion
 from tagwright.data.labels import Vocabulary
 from tagwright.data.prose import parse_markdown
 from tagwright.data.text import clean
+from tagwright.errors import TagwrightError
 from tagwright.evaluation.report import Rows
 from tagwright.evaluation.scores import evaluate
 from tagwright.methods import zeroshot
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import Document, Label, Run, TagwrightError
+from tagwright.types import Document, Label, Run
 
 FACETS = ("Topic", "Framework", "Intended Audience")
 "The Trove facets that say what a package is about; licence, status and platform cannot be read off its description."

@@ -17,6 +17,7 @@ from tagwright.data.graph import Coverage, Graph
 from tagwright.data.labels import Vocabulary
 from tagwright.data.metapath import possible
 from tagwright.data.neighbours import Neighbours
+from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.metrics import is_gold, label_counts, labelled
 from tagwright.evaluation.report import write_per_label
@@ -29,7 +30,7 @@ from tagwright.progress import bar
 from tagwright.store import read_manifest
 from tagwright.tagging.neighbours import sharing
 from tagwright.tagging.tagger import Evidence, Tagger, batches
-from tagwright.types import ConfigError, Document, InputError, Longs, Run
+from tagwright.types import Document, Longs, Run
 
 _log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tagwright.data.lines import shown
-from tagwright.types import ConfigError
+from tagwright.errors import ConfigError
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -15,13 +15,14 @@ from tagwright.data.descriptions import read_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.labels import Vocabulary
 from tagwright.data.runs import read_run
+from tagwright.errors import ConfigError
 from tagwright.learning.pairs import sample_labels, sample_pairs
 from tagwright.learning.trainer import FREE_TO_CHANGE
 from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
 from tagwright.progress import silence
 from tagwright.store import check_replaceable, is_first
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, Run
+from tagwright.types import Run
 
 METHODS: dict[str, tuple[ModuleType, Mapping[str, str]]] = {
     "rts": (rts, {}),

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tagwright.errors import ConfigError, TagwrightError
 from tagwright.store import check_replaceable, is_first, read_manifest, write_manifest
-from tagwright.types import ConfigError, TagwrightError
 
 KIND = "unfinished training"
 

@@ -10,7 +10,8 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from tagwright.types import Document, InputError, Section
+from tagwright.errors import InputError
+from tagwright.types import Document, Section
 
 if TYPE_CHECKING:
     import pyarrow as pa

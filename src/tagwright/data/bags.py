@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from tagwright.data.text import words
+from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
-from tagwright.types import ConfigError, InputError, Longs, ModelError
+from tagwright.types import Longs
 
 Matrix: TypeAlias = Any
 "A scipy.sparse.csr_matrix; scipy has no types and is imported where it is needed."

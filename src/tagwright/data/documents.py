@@ -21,7 +21,8 @@ from tagwright.data.lines import Place, shown
 from tagwright.data.readers import Format, open_sources
 from tagwright.data.records import SHAPES, Located, Record, to_document, to_record
 from tagwright.data.tables import from_rows
-from tagwright.types import Document, InputError, TagwrightError
+from tagwright.errors import InputError, TagwrightError
+from tagwright.types import Document
 
 
 class Corpus(Sequence[Document]):

@@ -12,7 +12,8 @@ from typing import Any
 from tagwright.data.lines import open_bytes
 from tagwright.data.records import Located
 from tagwright.data.sections import Block, one_line, present, to_document
-from tagwright.types import Document, InputError
+from tagwright.errors import InputError
+from tagwright.types import Document
 
 LARGEST = 1 << 30
 "Bytes that the file may unpack to; more is a bomb rather than a text."

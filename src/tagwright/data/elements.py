@@ -16,7 +16,7 @@ from xml.parsers import expat
 
 from tagwright.data.lines import open_bytes, shown
 from tagwright.data.text import clean
-from tagwright.types import InputError
+from tagwright.errors import InputError
 
 DEEPEST = 200
 "Elements inside each other; texts have some dozens."

@@ -22,7 +22,8 @@ import numpy as np
 
 from tagwright.data.metapath import DOCUMENT, EDGE_FIELDS, MetaPath, parse, possible
 from tagwright.data.neighbours import Bracket, Branch, Neighbours, Relation
-from tagwright.types import Document, InputError, Longs
+from tagwright.errors import InputError
+from tagwright.types import Document, Longs
 
 MEASURED_WALKS = 1e8
 "Walks that `coverage` follows: some seconds of work."

@@ -12,7 +12,8 @@ from tagwright.data.lines import open_bytes
 from tagwright.data.records import Located
 from tagwright.data.sections import Block, one_line, present, to_document
 from tagwright.data.works import work_id
-from tagwright.types import Document, InputError
+from tagwright.errors import InputError
+from tagwright.types import Document
 
 _INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark math mi mn mo ms msub msup "  # noqa: SIM905

@@ -10,7 +10,8 @@ from tagwright.data.elements import line, paragraphs, read_elements
 from tagwright.data.records import Located
 from tagwright.data.sections import Block, present, to_sections
 from tagwright.data.works import work_id
-from tagwright.types import Document, InputError, Section
+from tagwright.errors import InputError
+from tagwright.types import Document, Section
 
 _BLOCKS = frozenset("app boxed-text break caption def-item disp-quote fig fn list-item p sec table-wrap title".split())  # noqa: SIM905
 _SKIPPED = frozenset("alt-text graphic label long-desc object-id permissions ref-list table tex-math".split())  # noqa: SIM905

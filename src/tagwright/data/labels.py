@@ -25,7 +25,8 @@ from tagwright.data.lines import (
     write_json_lines,
 )
 from tagwright.data.text import clean
-from tagwright.types import ConfigError, Document, InputError, Label, Longs, Run
+from tagwright.errors import ConfigError, InputError
+from tagwright.types import Document, Label, Longs, Run
 
 Format: TypeAlias = Literal["jsonl", "tsv", "csv"] | skos.Format
 

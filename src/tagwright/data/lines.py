@@ -16,7 +16,7 @@ from typing import IO, Any, NamedTuple
 
 from tagwright import store
 from tagwright.data.text import clean
-from tagwright.types import InputError
+from tagwright.errors import InputError
 
 _GZIP = b"\x1f\x8b"
 _LONGEST_CELL = 1 << 30

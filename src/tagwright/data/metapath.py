@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn
 
-from tagwright.types import ConfigError
+from tagwright.errors import ConfigError
 
 DOCUMENT = "P"
 "The node type of documents, and of works outside the corpus that documents refer to."

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from tagwright.types import ConfigError, InputError, Longs, Mask
+from tagwright.errors import ConfigError, InputError
+from tagwright.types import Longs, Mask
 
 Rows: TypeAlias = Any
 "A scipy CSR array of ones, column numbers sorted in each row; scipy has no types."

@@ -14,8 +14,8 @@ from tagwright.data.layout import Entry, Line, to_blocks
 from tagwright.data.lines import open_bytes
 from tagwright.data.records import Located
 from tagwright.data.sections import one_line, present, to_document
+from tagwright.errors import InputError
 from tagwright.progress import unlogged
-from tagwright.types import InputError
 
 _log = logging.getLogger(__name__)
 

@@ -11,7 +11,8 @@ from tagwright.data.lines import open_lines, shown
 from tagwright.data.records import Located
 from tagwright.data.sections import Block, to_document
 from tagwright.data.text import clean
-from tagwright.types import Document, InputError
+from tagwright.errors import InputError
+from tagwright.types import Document
 
 _MARKDOWN = frozenset({".md", ".markdown"})
 SUFFIXES = _MARKDOWN | {".txt"}

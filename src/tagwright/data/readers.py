@@ -26,7 +26,7 @@ from tagwright.data.records import Located
 from tagwright.data.tables import read_arrow, read_csv, read_parquet, read_tsv
 from tagwright.data.tei import read_tei
 from tagwright.data.text import clean
-from tagwright.types import ConfigError, InputError
+from tagwright.errors import ConfigError, InputError
 
 _log = logging.getLogger(__name__)
 

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from tagwright.data.lines import Place, id_field, json_lines, shown
+from tagwright.errors import InputError
 from tagwright.store import replace_file
-from tagwright.types import Floats, InputError, Ints, Run
+from tagwright.types import Floats, Ints, Run
 
 _LARGEST = 3.4028235e38
 "The greatest float32, in the digits it is written with."

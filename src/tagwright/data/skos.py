@@ -14,8 +14,9 @@ from xml.parsers import expat
 
 from tagwright.data.lines import open_lines, shown
 from tagwright.data.text import clean
+from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.progress import unlogged
-from tagwright.types import ConfigError, InputError, Label, TagwrightError
+from tagwright.types import Label
 
 if TYPE_CHECKING:
     from rdflib import Graph, URIRef

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from tagwright.data import arrow
 from tagwright.data.lines import Place, csv_rows, shown, tsv_rows
 from tagwright.data.records import Located, Record, recognise, to_documents
-from tagwright.types import InputError
+from tagwright.errors import InputError
 
 _Row: TypeAlias = tuple[int, Sequence[str]]
 

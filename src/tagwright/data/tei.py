@@ -10,7 +10,8 @@ from tagwright.data.elements import line, paragraphs, read_elements
 from tagwright.data.records import Located
 from tagwright.data.sections import Block, numbered_depth, present, to_sections
 from tagwright.data.works import work_id
-from tagwright.types import Document, InputError
+from tagwright.errors import InputError
+from tagwright.types import Document
 
 _BLOCKS = frozenset("ab div figDesc figure head item lb list note p".split())  # noqa: SIM905
 _SKIPPED = frozenset("formula graphic label listBibl table".split())  # noqa: SIM905

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagwright.types import ModelError
+from tagwright.errors import ModelError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 
 from tagwright.encoders import kernels
 from tagwright.encoders.architecture import Architecture
-from tagwright.types import Floats, Longs, ModelError
+from tagwright.errors import ModelError
+from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:
     import tokenizers

@@ -16,8 +16,9 @@ from tagwright.encoders.bert import Bert
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.general import General, load_model
 from tagwright.encoders.packaged import PACKAGED, digest, find
+from tagwright.errors import ConfigError
 from tagwright.progress import bar
-from tagwright.types import ConfigError, Floats, Mask
+from tagwright.types import Floats, Mask
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

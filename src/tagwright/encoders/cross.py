@@ -18,8 +18,9 @@ from tagwright.encoders.general import load_model
 from tagwright.encoders.joint import Joiner
 from tagwright.encoders.packaged import PACKAGED, find
 from tagwright.encoders.scoring import BertScores, Forward, GeneralScores
+from tagwright.errors import ConfigError, ModelError
 from tagwright.progress import bar
-from tagwright.types import ConfigError, Floats, ModelError
+from tagwright.types import Floats
 
 if TYPE_CHECKING:
     import sentence_transformers

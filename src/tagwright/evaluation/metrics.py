@@ -13,7 +13,8 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.types import InputError, Longs, Mask, Run
+from tagwright.errors import InputError
+from tagwright.types import Longs, Mask, Run
 
 Doubles: TypeAlias = NDArray[np.float64]
 _Values = TypeVar("_Values", bound="NDArray[Any]")

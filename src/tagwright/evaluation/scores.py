@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.metrics import (
     Contingency,
     Doubles,
@@ -33,7 +34,7 @@ from tagwright.evaluation.metrics import (
     success,
 )
 from tagwright.evaluation.resampling import Estimate, MacroF1, Measures, Ratios, estimates
-from tagwright.types import ConfigError, InputError, Longs, Mask, Run
+from tagwright.types import Longs, Mask, Run
 
 STANDARD = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "nDCG@10", "R@10", "R@20", "R@100", "macro-F1@5", "answered")
 "The measures of every evaluation."

@@ -12,7 +12,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from tagwright.types import ConfigError, Pair, PairSource
+from tagwright.errors import ConfigError
+from tagwright.types import Pair, PairSource
 
 T = TypeVar("T")
 

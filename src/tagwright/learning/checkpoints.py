@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagwright.errors import ConfigError, ModelError
 from tagwright.store import replace_file
-from tagwright.types import ConfigError, ModelError
 
 if TYPE_CHECKING:
     import torch

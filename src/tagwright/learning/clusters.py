@@ -12,7 +12,8 @@ import numpy as np
 from numpy.random import Generator
 from typing_extensions import Self
 
-from tagwright.types import ConfigError, Floats, Longs
+from tagwright.errors import ConfigError
+from tagwright.types import Floats, Longs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from tagwright.data.paragraphs import SHORTEST, is_long
+from tagwright.errors import ConfigError
 from tagwright.learning.metadata import View
 from tagwright.learning.pairs import Key
-from tagwright.types import ConfigError, Document
+from tagwright.types import Document
 
 
 def one_paragraph(*, abstract: float = 0.5, shortest: int = SHORTEST) -> View:

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from tagwright.errors import ConfigError
 from tagwright.store import replace_file
-from tagwright.types import ConfigError
 
 Row: TypeAlias = Mapping[str, float]
 "step (how many are done), epoch, seconds, and either loss, learning_rate and gradient_norm, or held_out_loss."

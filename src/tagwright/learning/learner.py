@@ -11,10 +11,11 @@ from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.packaged import PACKAGED, find
+from tagwright.errors import ConfigError
 from tagwright.learning.batching import Batches, Place
 from tagwright.learning.objectives import Contrastive, Objective
 from tagwright.learning.training import Training
-from tagwright.types import ConfigError, PairSource
+from tagwright.types import PairSource
 
 if TYPE_CHECKING:
     import torch

@@ -18,10 +18,11 @@ import numpy as np
 
 from tagwright.data.bags import Matrix
 from tagwright.encoders.linear import LabelTrees, LinearModel
+from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.learning.hinge import TOGETHER, Loss, solve
 from tagwright.progress import bar
 from tagwright.store import is_first, read_manifest, replace_file, replace_folder, write_manifest
-from tagwright.types import ConfigError, Floats, Ints, ModelError, Run, TagwrightError
+from tagwright.types import Floats, Ints, Run
 
 Kind: TypeAlias = Literal["parabel", "bonsai"]
 

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.random import Generator
 
 from tagwright.data.neighbours import Neighbours
+from tagwright.errors import ConfigError
 from tagwright.learning.batching import is_held_out
 from tagwright.learning.pairs import Key, Source, group_of, group_of_document
-from tagwright.types import ConfigError, Document, Label, Longs, Pair, PairSource, Run, Triple
+from tagwright.types import Document, Label, Longs, Pair, PairSource, Run, Triple
 
 T = TypeVar("T")
 

@@ -19,8 +19,9 @@ from typing import TypeAlias, get_args
 import numpy as np
 from numpy.random import Generator
 
+from tagwright.errors import ConfigError
 from tagwright.learning.segments import Segmentation, segments
-from tagwright.types import ConfigError, Document, Label, Mask, Pair, Run
+from tagwright.types import Document, Label, Mask, Pair, Run
 
 Key: TypeAlias = tuple[int, ...]
 "What chance is seeded with."

@@ -18,7 +18,8 @@ from scipy import sparse
 
 from tagwright.data.graph import MEASURED_WALKS, Graph
 from tagwright.data.neighbours import Neighbours
-from tagwright.types import InputError, Longs, Run
+from tagwright.errors import InputError
+from tagwright.types import Longs, Run
 
 SAMPLE = 1000
 "Documents over which the divergence is averaged."

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tagwright.encoders import kernels
 from tagwright.encoders.bi import BiEncoder
+from tagwright.errors import TagwrightError
 from tagwright.learning.batching import Batches, Place, ahead
 from tagwright.learning.checkpoints import Checkpoint
 from tagwright.learning.gradients import GradientCache, Texts
@@ -23,7 +24,7 @@ from tagwright.learning.objectives import Objective, OwnWeight, Text
 from tagwright.learning.trainable import Trainable, trainable
 from tagwright.learning.training import Training
 from tagwright.progress import bar, silence
-from tagwright.types import Floats, Longs, Pair, PairSource, TagwrightError
+from tagwright.types import Floats, Longs, Pair, PairSource
 
 if TYPE_CHECKING:
     import torch

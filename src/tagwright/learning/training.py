@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
+from tagwright.errors import ConfigError
 from tagwright.learning.gradients import Dropout
-from tagwright.types import ConfigError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Literal
 
 from tagwright.data.labels import Vocabulary
+from tagwright.errors import ConfigError
 from tagwright.learning.learner import Learner, check_least, check_temperature, in_batch, learn
 from tagwright.learning.pairs import ict_pairs, simcse_pairs
 from tagwright.learning.training import Training
 from tagwright.tagging.dense import Dense, DenseOptions, LabelText
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import ConfigError, Document
+from tagwright.types import Document
 
 TRANSFORMER = Training(batch=256, epochs=10, learning_rate=1e-5)
 "As MACLR trains (Appendix A), which has both as baselines."

@@ -19,6 +19,7 @@ from tagwright.data.bags import BagOfWords
 from tagwright.data.descriptions import Keywords
 from tagwright.data.labels import Vocabulary
 from tagwright.encoders.bi import BiEncoder
+from tagwright.errors import ConfigError
 from tagwright.learning.batching import is_held_out
 from tagwright.learning.dual import DualEncoder, Heads, LabelSampler, Rates, hard_negatives, labelled_documents
 from tagwright.learning.learner import Learner, check_least, count_steps, load, stage_folder
@@ -29,7 +30,7 @@ from tagwright.tagging.dual import Dual, DualOptions, FreeVectors, label_texts, 
 from tagwright.tagging.linear import Linear
 from tagwright.tagging.nearest import Vectors
 from tagwright.tagging.tagger import Tagger, batches
-from tagwright.types import ConfigError, Document, Floats, Run
+from tagwright.types import Document, Floats, Run
 
 if TYPE_CHECKING:
     import torch

@@ -24,6 +24,7 @@ from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.cross import CrossEncoder
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.packaged import PACKAGED
+from tagwright.errors import ConfigError
 from tagwright.learning.checkpoints import Checkpoint
 from tagwright.learning.cross import learn_cross
 from tagwright.learning.fulltext import one_paragraph
@@ -41,7 +42,7 @@ from tagwright.tagging.lexical import Lexical, LexicalOptions
 from tagwright.tagging.linear import Trees
 from tagwright.tagging.names import NameOptions, Names
 from tagwright.tagging.tagger import Fusion, Tagger
-from tagwright.types import ConfigError, Document, Run, Stage
+from tagwright.types import Document, Run, Stage
 
 Finder: TypeAlias = Literal["names", "bm25", "dense"]
 Network: TypeAlias = Literal["auto", "cross", "bi", "both", "none"]

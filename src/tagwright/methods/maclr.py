@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tagwright.data.labels import Vocabulary
 from tagwright.encoders.bi import BiEncoder
+from tagwright.errors import ConfigError
 from tagwright.learning.clusters import ClusterSchedule
 from tagwright.learning.improved_ict import ImprovedIct, eq_2
 from tagwright.learning.learner import (
@@ -33,7 +34,7 @@ from tagwright.learning.training import Training
 from tagwright.tagging.dense import Dense, DenseOptions, LabelText
 from tagwright.tagging.lexical import Lexical, LexicalOptions
 from tagwright.tagging.tagger import Tagger, batches
-from tagwright.types import ConfigError, Document, Run, Stage
+from tagwright.types import Document, Run, Stage
 
 TRANSFORMER = Training(batch=256, epochs=10, learning_rate=1e-5, dropout="all")
 """Appendix A. Its 100,000 steps are 87 epochs of its smallest corpus; ten are what two cores can do. Dropout: Eq. 3

@@ -20,6 +20,7 @@ from tagwright.encoders.kernels import best_device
 from tagwright.encoders.packaged import PACKAGED
 from tagwright.encoders.static import distil
 from tagwright.encoders.translation import Translator
+from tagwright.errors import ConfigError
 from tagwright.learning.cross import CROSS, learn_cross, with_negatives
 from tagwright.learning.learner import STATIC as STATIC_ENCODER
 from tagwright.learning.learner import Learner, check_least, check_temperature, in_batch, learn
@@ -39,7 +40,7 @@ from tagwright.tagging.dense import Dense, DenseOptions, LabelText
 from tagwright.tagging.lexical import Lexical, LexicalOptions
 from tagwright.tagging.names import NameOptions, Names
 from tagwright.tagging.tagger import Fusion, Tagger, batches
-from tagwright.types import ConfigError, Document, PairSource, Run, Stage
+from tagwright.types import Document, PairSource, Run, Stage
 
 Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts", "eda", "uda", "translated"]
 

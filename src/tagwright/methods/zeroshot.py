@@ -7,11 +7,12 @@ from typing import Literal
 
 from tagwright.data.labels import Vocabulary
 from tagwright.encoders.bi import BiEncoder
+from tagwright.errors import ConfigError
 from tagwright.tagging.dense import Dense, DenseOptions
 from tagwright.tagging.lexical import Lexical, LexicalOptions
 from tagwright.tagging.names import NameOptions, Names
 from tagwright.tagging.tagger import By, Fusion, Tagger
-from tagwright.types import ConfigError, Stage
+from tagwright.types import Stage
 
 StageName = Literal["names", "bm25", "tfidf", "dense"]
 

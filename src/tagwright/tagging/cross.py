@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.encoders.cross import CrossEncoder
+from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_manifest, write_manifest
-from tagwright.types import ConfigError, Distribution, Document, Floats, Label, ModelError, Quote, Run
+from tagwright.types import Distribution, Document, Floats, Label, Quote, Run
 
 LabelText: TypeAlias = Literal["name", "names", "text", "statement"]
 

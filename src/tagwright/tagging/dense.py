@@ -12,9 +12,10 @@ import numpy as np
 from tagwright.data.text import sentence_spans
 from tagwright.encoders.bi import BiEncoder, unit
 from tagwright.encoders.packaged import PACKAGED
+from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_manifest, write_manifest
 from tagwright.tagging.nearest import Index, Kind, Storage, Vectors, index_name
-from tagwright.types import ConfigError, Distribution, Document, Floats, Label, ModelError, Quote, Run
+from tagwright.types import Distribution, Document, Floats, Label, Quote, Run
 
 LabelText: TypeAlias = Literal["name", "names", "text", "both"]
 

@@ -12,21 +12,11 @@ import numpy as np
 from tagwright.data.descriptions import Keywords, cut, pseudo_description, read_keywords, write_keywords
 from tagwright.data.text import sentence_spans
 from tagwright.encoders.bi import BiEncoder
+from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.tagging.combine import union
 from tagwright.tagging.nearest import Index, Kind, Storage, Vectors, index_name
-from tagwright.types import (
-    ConfigError,
-    Distribution,
-    Document,
-    Floats,
-    Ints,
-    Label,
-    Longs,
-    ModelError,
-    Quote,
-    Run,
-)
+from tagwright.types import Distribution, Document, Floats, Ints, Label, Longs, Quote, Run
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -12,9 +12,10 @@ import numpy as np
 from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents, tree_shares
 from tagwright.data.text import sentence_spans, word_spans
 from tagwright.encoders.bi import BiEncoder, unit
+from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_manifest, write_manifest
 from tagwright.tagging.dense import Dense, TextEncoder
-from tagwright.types import ConfigError, Distribution, Document, Floats, Label, Longs, ModelError, Quote, Run
+from tagwright.types import Distribution, Document, Floats, Label, Longs, Quote, Run
 
 Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstract", "first"]
 

@@ -15,19 +15,9 @@ from numpy.typing import NDArray
 
 from tagwright.data.bags import Matrix, count_words, smooth_idf
 from tagwright.data.text import word_spans, words
+from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.store import read_manifest, write_manifest
-from tagwright.types import (
-    ConfigError,
-    Distribution,
-    Document,
-    Floats,
-    InputError,
-    Label,
-    Longs,
-    ModelError,
-    Quote,
-    Run,
-)
+from tagwright.types import Distribution, Document, Floats, Label, Longs, Quote, Run
 
 CELLS = 1 << 24
 "The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."

@@ -10,9 +10,10 @@ import numpy as np
 from tagwright.data.bags import BagOfWords, Matrix
 from tagwright.data.text import word_spans, words
 from tagwright.encoders.linear import LabelTrees, LinearModel
+from tagwright.errors import ModelError
 from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.tagging.combine import look_up
-from tagwright.types import Distribution, Document, Floats, Ints, Label, ModelError, Quote, Run
+from tagwright.types import Distribution, Document, Floats, Ints, Label, Quote, Run
 
 QUOTES = 5
 "The most words that are quoted for a label."

@@ -23,22 +23,11 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Self
 
 from tagwright.data.text import fold, raw_words, word_spans
+from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.store import read_manifest, write_manifest
 from tagwright.tagging.combine import look_up
 from tagwright.tagging.lexical import GRAMMAR_WORDS
-from tagwright.types import (
-    ConfigError,
-    Distribution,
-    Document,
-    Floats,
-    InputError,
-    Label,
-    Longs,
-    Mask,
-    ModelError,
-    Quote,
-    Run,
-)
+from tagwright.types import Distribution, Document, Floats, Label, Longs, Mask, Quote, Run
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

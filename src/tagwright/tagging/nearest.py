@@ -10,8 +10,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.errors import ModelError
 from tagwright.store import read_array, write_arrays
-from tagwright.types import Floats, Longs, ModelError, Run
+from tagwright.types import Floats, Longs, Run
 
 Storage: TypeAlias = Literal["float32", "float16", "int8"]
 Kind: TypeAlias = Literal["auto", "exact", "hnsw", "ivf"]

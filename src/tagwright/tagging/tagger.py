@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from tagwright.data.labels import Vocabulary
+from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.store import read_manifest, replace_folder, write_manifest
 from tagwright.tagging.combine import followed, reciprocal_ranks, standard_scores, summed_evidence, union
 from tagwright.tagging.cross import Cross
@@ -19,7 +20,7 @@ from tagwright.tagging.fulltext import FullText
 from tagwright.tagging.lexical import Lexical
 from tagwright.tagging.linear import Linear, Trees
 from tagwright.tagging.names import Names
-from tagwright.types import ConfigError, Document, InputError, ModelError, Quote, Run, Stage
+from tagwright.types import Document, Quote, Run, Stage
 
 KINDS: Mapping[str, Any] = {
     kind.__name__: kind for kind in (Names, Lexical, Dense, Cross, Dual, FullText, Linear, Trees)
