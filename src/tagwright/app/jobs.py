@@ -222,8 +222,9 @@ def ceilings(tagger: Tagger, task: Task) -> Ceilings:
     documents = (task.corpus[int(position)] for position in task.kept)
     parts: dict[str, list[Run]] = {name: [] for name in (*tagger.stages, "union")}
     for batch in batches(documents):
-        found = tagger.candidates(batch)
-        for name, run in {**found, "union": tagger.fuse(batch, found)}.items():
+        readings = tagger.read(batch)
+        found = tagger.candidates(readings)
+        for name, run in {**found, "union": tagger.fuse(readings, found)}.items():
             parts[name].append(run)
     runs = {name: _without(Run.concat(part), task.own) for name, part in parts.items()}
     reached = is_gold(task.gold, runs["union"])

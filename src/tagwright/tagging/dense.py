@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from tagwright.encoders.packaged import PACKAGED
 from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_manifest, write_manifest
 from tagwright.tagging.nearest import Index, Kind, Storage, Vectors, index_name
-from tagwright.types import Distribution, Document, Floats, Label, Quote, Run
+from tagwright.types import Distribution, Document, Floats, Label, Mask, Quote, Run, Stage
 
 LabelText: TypeAlias = Literal["name", "names", "text", "both"]
 
@@ -78,7 +78,14 @@ class DenseOptions:
             raise ConfigError(f'index is {self.index!r}, expected "auto", "exact", "hnsw" or "ivf"')
 
 
-class Dense:
+class Texts(NamedTuple):
+    """Documents as an encoder sees them. vectors: (documents, dim); written: (documents,) whether there is any text."""
+
+    vectors: Floats
+    written: Mask
+
+
+class Dense(Stage):
     """Candidates by meaning: the labels of largest cosine to the whole document. A types.Stage.
 
     vectors: of the labels already, where they are known; otherwise the labels are encoded now.
@@ -100,11 +107,16 @@ class Dense:
         name = index_name(options.index, len(labels))
         self.vectors, self.index = vectors, index or (Index.build(vectors, name) if name else None)
 
-    def __call__(self, documents: Sequence[Document]) -> Run:
+    def read(self, documents: Sequence[Document]) -> Texts:
+        """Encode the documents, each of norm 1."""
+        head = self.options.scope == "head"
+        texts = [d.head if head and d.abstract else d.text for d in documents]
+        return Texts(self.encoder.encode(texts), np.array([bool(text.strip()) for text in texts], np.bool_))
+
+    def find(self, reading: Texts) -> Run:
         """The k nearest labels of each document, scored by cosine; none for a document without text."""
-        written = np.array([bool(document.text.strip()) for document in documents], np.bool_)
-        run = self.nearest(self._encode(documents))
-        return run.keep(written[run.rows])
+        run = self.nearest(reading.vectors)
+        return run.keep(reading.written[run.rows])
 
     def nearest(self, queries: Floats) -> Run:
         """The k labels of largest cosine to each query (queries, dim)."""
@@ -112,13 +124,9 @@ class Dense:
             return self.index.nearest(self.vectors, queries, self.options.k)
         return self.vectors.nearest(queries, self.options.k)
 
-    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+    def score(self, reading: Texts, candidates: Run) -> Floats:
         """(suggestions,) the cosine of each document and its candidates, exact whatever the index."""
-        return self.vectors.cosines(self._encode(documents), candidates.rows, candidates.labels)
-
-    def rescore(self, documents: Sequence[Document], candidates: Run) -> Run:
-        """The same candidates ranked by the cosine of document and label. A types.Rerank."""
-        return candidates.rescored(self.score(documents, candidates))
+        return self.vectors.cosines(reading.vectors, candidates.rows, candidates.labels)
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
         """The up to 3 sentences nearest to the label, of the first 100, weighted by their cosine to it."""
@@ -179,10 +187,6 @@ class Dense:
         shape = (len(labels), encoder.dim)
         vectors = Vectors.load(folder, options.storage, shape)
         return cls(labels, encoder, options, vectors, index and Index.load(folder, *index, shape))
-
-    def _encode(self, documents: Sequence[Document]) -> Floats:
-        head = self.options.scope == "head"
-        return self.encoder.encode([d.head if head and d.abstract else d.text for d in documents])
 
     def _views(self, labels: Sequence[Label]) -> list[tuple[str, ...]]:
         """The texts of each label whose vectors are averaged, the same number for all."""
