@@ -17,6 +17,7 @@ from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.general import General, load_model
 from tagwright.encoders.packaged import PACKAGED, digest, find
 from tagwright.encoders.precision import Computed, Precision, resolve
+from tagwright.encoders.sketch import Sketch
 from tagwright.errors import ConfigError
 from tagwright.progress import bar
 from tagwright.types import Floats, Mask
@@ -152,6 +153,18 @@ class BiEncoder:
     def save(self, folder: Path | str) -> None:
         """Write in the sentence-transformers format, which any tool of that ecosystem loads."""
         self.model.save(str(folder), create_model_card=False)
+
+    def known(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
+        """(texts, dim) unit vectors and (texts,) which of them were computed before and kept; the others are zero."""
+        unique = list(dict.fromkeys(texts))
+        row = {text: i for i, text in enumerate(unique)}
+        rows = np.fromiter(map(row.__getitem__, texts), np.int64, len(texts))
+        vectors, known = self._look_up(unique)
+        return unit(vectors[rows]), known[rows]
+
+    def sketch(self) -> Sketch | None:
+        """Rough vectors without computing a layer; None for what is no transformer in a folder."""
+        return Sketch.read(self._source) if isinstance(self._source, Path) and self._architecture.is_bert else None
 
     def _look_up(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
         if self.cache:
