@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagwright.encoders.static import DIM, main_directions, rarity
+from tagwright.encoders.static import rarity
 from tagwright.types import Floats
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Sketch:
     def read(cls, folder: Path) -> Sketch | None:
         """From the files of a transformer; None where they hold no table of input embeddings that is called so.
 
-        As in `static.distil`, the embeddings are centred, reduced to their main directions and weighted by rarity.
+        As in `static.distil`, the embeddings are centred and weighted by rarity.
         """
         from safetensors import SafetensorError, safe_open
         from tokenizers import Tokenizer
@@ -53,8 +53,8 @@ class Sketch:
         if embeddings is None or embeddings.ndim != 2 or len(embeddings) < tokenizer.get_vocab_size():
             return None
         used = _ordinary(tokenizer)
-        table = np.zeros((len(embeddings), min(DIM, embeddings.shape[1])), np.float32)
-        table[used] = main_directions(embeddings[used], DIM) * rarity(len(used))[:, None]
+        table = np.zeros_like(embeddings)
+        table[used] = (embeddings[used] - embeddings[used].mean(axis=0)) * rarity(len(used))[:, None]
         return cls(tokenizer, table)
 
     def encode(self, texts: Sequence[str]) -> Floats:
