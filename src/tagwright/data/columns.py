@@ -59,7 +59,9 @@ def parse_columns(text: str) -> dict[str, str]:
     for part in re.split(r",(?=\s*[\w-]+\s*=)", text) if text.strip() else ():
         name, equals, column = (piece.strip() for piece in part.partition("="))
         if not (name and equals and column) or name in columns:
-            raise ConfigError(f"--columns {shown(text)}: expected each field once, as in title=Name,text=Body,labels=Codes")
+            raise ConfigError(
+                f"--columns {shown(text)}: expected each field once, as in title=Name,text=Body,labels=Codes"
+            )
         columns[name] = column
     return columns
 
@@ -69,8 +71,9 @@ def to_fields(
 ) -> Iterator[tuple[int, Record]]:
     """Each row with the names of fields for those of columns; HTML in the texts of a table is stripped.
 
-    table: rows of CSV, TSV or Parquet; of JSON lines, only texts under other names than our own are stripped. Rows that go on with the row above, the same id without title and text, as shops export pictures and variants, are
-    left out. Raises InputError for a column that is not there.
+    table: rows of CSV, TSV or Parquet; of JSON lines, only texts under other names than our own are stripped. Rows
+    that go on with the row above, the same id without title and text, as shops export pictures and variants, are left
+    out. Raises InputError for a column that is not there.
     """
     rows = iter(rows)
     sample = list(islice(rows, SAMPLE))

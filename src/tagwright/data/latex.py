@@ -26,7 +26,9 @@ _HEADINGS = {
         ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph"), 1
     )
 }
-_OUTSIDE = frozenset({"title", "author", "keywords", "input", "include", "newcommand", "renewcommand", "providecommand"})
+_OUTSIDE = frozenset(
+    {"title", "author", "keywords", "input", "include", "newcommand", "renewcommand", "providecommand"}
+)
 "Macros that are no running text where they stand."
 _UNREAD = (
     "maketitle", "tableofcontents", "thanks", "label", "cite", "citep", "citet", "citeauthor", "parencite", "textcite",
@@ -45,18 +47,18 @@ def read_latex(path: Path) -> Iterator[Located]:
     """
     text = "\n".join(line for _, line in open_lines(path))
     try:
-        from pylatexenc import latexwalker
+        from pylatexenc.latexwalker import LatexWalker
     except ImportError:
         raise InputError('reading LaTeX needs pylatexenc; pip install "tagwright[latex]"', path) from None
     try:
-        nodes, _, _ = latexwalker.LatexWalker(_written_out(text), tolerant_parsing=True).get_latex_nodes()
+        nodes, _, _ = LatexWalker(_written_out(text), _known_macros(), tolerant_parsing=True).get_latex_nodes()
         paper = _Paper()
         paper.take(nodes)
         document = paper.document()
     except Exception as error:  # for broken files the parser raises RecursionError, IndexError and others
         raise InputError(f"is no LaTeX file, or a damaged one ({_reason(error)})", path) from None
     if paper.inputs:
-        _log.warning("%s: %d files that it takes in (\\input) are not read", path, paper.inputs)
+        _log.warning("%s: what it takes in from other files (\\input, %d times) is not read", path, paper.inputs)
     yield 0, document
 
 
@@ -77,7 +79,6 @@ class _Paper:
         self.inputs = 0
         self._blocks: list[Block] = []
         self._run: list[Any] = []
-        self._abstract = ""
         self._said: dict[str, list[str]] = {}
         self._to_text = _converter()
 
@@ -99,9 +100,10 @@ class _Paper:
             author=[one_line(name) for said in self._said.get("author", ()) for name in re.split(r"\n|;", said)],
             keyword=[one_line(word) for said in self._said.get("keywords", ()) for word in re.split("[,;]", said)],
         )
-        if not self._abstract:
+        abstract = [paragraph for text in self._said.get("abstract", ()) for paragraph in _paragraphs(text)]
+        if not abstract:
             return to_document(title, self._blocks, metadata)
-        return Document("", title, self._abstract, tuple(to_sections(self._blocks)), metadata)
+        return Document("", title, "\n\n".join(abstract), tuple(to_sections(self._blocks)), metadata)
 
     def _add(self, node: Any) -> None:
         macro, environment = getattr(node, "macroname", ""), getattr(node, "environmentname", "")
@@ -117,14 +119,11 @@ class _Paper:
     def _note(self, node: Any) -> None:
         """What is said about the paper, wherever it stands."""
         macro, environment = getattr(node, "macroname", ""), getattr(node, "environmentname", "")
-        if environment == "abstract":
-            self._abstract = "\n\n".join(_paragraphs(self._text(node.nodelist)))
-        elif environment == "keywords":
-            self._said.setdefault("keywords", []).append(self._text(node.nodelist))
-        elif macro in {"input", "include"}:
+        if macro in {"input", "include"}:
             self.inputs += 1
-        elif macro in {"title", "author"}:
-            self._said.setdefault(macro, []).append(self._argument(node))
+        elif (macro or environment) in {"title", "author", "keywords", "abstract"}:
+            text = self._argument(node) if macro else self._text(node.nodelist)
+            self._said.setdefault(macro or environment, []).append(text)
 
     def _flush(self) -> None:
         self._blocks += ((0, paragraph) for paragraph in _paragraphs(self._text(self._run)))
@@ -139,6 +138,19 @@ class _Paper:
         return str(self._to_text.nodelist_to_text(list(nodes)))
 
 
+def _known_macros() -> Any:
+    """With how many arguments macros come that pylatexenc does not know."""
+    from pylatexenc.latexwalker import get_default_latex_context_db
+    from pylatexenc.macrospec import std_macro
+
+    known = get_default_latex_context_db()
+    macros = [std_macro(name, "*[{") for name in ("title", "author")]
+    macros += [std_macro(name, "{") for name in ("thanks", "keywords", "abstract", "Cref", "cref", "autoref", "date")]
+    macros += [std_macro(name, "[[{") for name in ("parencite", "textcite", "autocite", "citeauthor")]
+    known.add_context_category("tagwright", macros=macros, prepend=True)
+    return known
+
+
 def _converter() -> Any:
     from pylatexenc.latex2text import LatexNodes2Text, MacroTextSpec, get_default_latex_context_db
 
@@ -150,7 +162,9 @@ def _converter() -> Any:
 
 
 def _paragraphs(text: str) -> list[str]:
-    return [paragraph for part in re.split(r"\n[ \t]*\n", text) if (paragraph := one_line(part))]
+    """The paragraphs of a text; where a citation was left out, no blank stays before the full stop."""
+    lines = (re.sub(r" (?=[.,;)])", "", one_line(part)) for part in re.split(r"\n[ \t]*\n", text))
+    return list(filter(None, lines))
 
 
 def _reason(error: Exception) -> str:

@@ -22,7 +22,7 @@ from tagwright.data.html import read_html
 from tagwright.data.jats import read_jats
 from tagwright.data.jsonl import read_json, read_jsonl
 from tagwright.data.latex import read_latex
-from tagwright.data.lines import open_bytes, open_lines
+from tagwright.data.lines import WORKBOOKS, open_bytes, open_lines
 from tagwright.data.pdf import read_pdf
 from tagwright.data.prose import SUFFIXES, read_text
 from tagwright.data.records import Located
@@ -80,7 +80,6 @@ _SUFFIXES: Mapping[str, Format] = {
 }  # fmt: skip
 _EMPTY = "is empty, expected documents"
 _IN_FOLDERS = frozenset({".xml", *(suffix for suffix, format_ in _SUFFIXES.items() if format_ in PAPERS)})
-_WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
 _SIGNS: Mapping[bytes, Format] = {
     b"PAR1": "parquet", b"ARROW1": "arrow", b"{": "jsonl", b"%PDF-": "pdf", b"PK\x03\x04": "docx",
 }  # fmt: skip
@@ -131,7 +130,7 @@ def guess_format(path: Path) -> Format:
     start = _start(path)
     if not start:
         raise InputError(_EMPTY, path)
-    if _suffix(path) in _WORKBOOKS or (start.startswith(b"PK\x03\x04") and b"xl/" in start):
+    if _suffix(path) in WORKBOOKS or (start.startswith(b"PK\x03\x04") and b"xl/" in start):
         raise InputError("is a workbook of a spreadsheet program, which is not read; save its sheet as CSV", path)
     for sign, by_content in _SIGNS.items():
         if start.startswith(sign):

@@ -25,7 +25,7 @@ def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """Tab-separated text, nothing quoted, plain or gzip.
 
     With a header, the columns of `read_csv`; a first line is one if it holds the name of a text column, or two of the
-    usual other names, or when `columns` are given. Without one, Annif's short texts: the text, a tab, and the label ids,
+    usual other names, or when `columns` are given. Without, Annif's short texts: the text, a tab, and the label ids,
     as `<uri>`s or parted by blanks, tabs, `;` or `|`; a line without tab has no labels; the id is the number of the
     line. Raises InputError with path and line.
     """
@@ -120,9 +120,7 @@ def _holds_text_below(header: Sequence[str], rows: Sequence[Sequence[str]]) -> b
     return bool({folded(cell) for cell in header} & _USUAL) or bool(running_text(records, header))
 
 
-def _with_header(
-    header: _Row, rows: Iterable[_Row], path: Path, columns_: Columns | None = None
-) -> Iterator[Located]:
+def _with_header(header: _Row, rows: Iterable[_Row], path: Path, columns_: Columns | None = None) -> Iterator[Located]:
     columns = [cell.strip().lower() or f"column {number}" for number, cell in enumerate(header[1], 1)]
     if len(set(columns)) < len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
