@@ -304,10 +304,12 @@ def _table_labels(path: Path, language: str | None, file_format: Format) -> Iter
     first = next(rows, None)
     if first is None:
         return
-    if len(first[1]) == 1 and first[1][0].strip().casefold() not in _NAMES_ALONE:
-        yield from read_names(path)
-        return
     header = [cell.strip().casefold() for cell in first[1]]
+    if len(header) == 1 and header[0] not in _NAMES_ALONE:
+        if file_format == "tsv":
+            yield from read_names(path)
+            return
+        header, rows = ["name"], itertools.chain([first], rows)
     if file_format == "tsv" and {"id", "uri"}.isdisjoint(header):
         header, rows = ["id", "name", "notation"], itertools.chain([first], rows)
     columns = _name_columns(header, language, Place(path, first[0]))
