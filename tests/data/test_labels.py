@@ -316,6 +316,7 @@ def test_a_bad_row_is_named(tmp_path: Path, content: str, problem: str) -> None:
         ("a.csv", 'Sports\n"Arts, old and new"\n'),
         ("a.csv", "Name;Description\nSports;\nArts, old and new;\n"),
         ("a.tsv", "Sports\nArts, old and new\n"),
+        ("a.txt", "Names\nSports\nArts, old and new\n"),
     ],
 )
 def test_a_label_that_has_only_a_name_has_it_as_id(tmp_path: Path, name: str, content: str) -> None:

@@ -310,7 +310,7 @@ def _table_labels(path: Path, language: str | None, file_format: Format) -> Iter
             yield from read_names(path)
             return
         header, rows = ["name"], itertools.chain([first], rows)
-    if file_format == "tsv" and {"id", "uri"}.isdisjoint(header):
+    if file_format == "tsv" and len(header) > 1 and {"id", "uri"}.isdisjoint(header):
         header, rows = ["id", "name", "notation"], itertools.chain([first], rows)
     columns = _name_columns(header, language, Place(path, first[0]))
     for line, cells in rows:

@@ -259,20 +259,22 @@ def _not_empty(documents: Iterator[Located], path: Path) -> Iterator[Located]:
 def _spooled(
     stream: IO[bytes], name: str, source: _File, columns: Columns | None
 ) -> Iterator[tuple[str, Iterator[Located]]]:
-    """What can be read only once, put into a file; errors and log lines name the stream."""
-    handle, temporary = tempfile.mkstemp(prefix="tagwright-")
-    path = Path(temporary)
-    try:
-        with os.fdopen(handle, "wb") as file:
+    """What can be read only once, put into a file; errors name the stream."""
+    with tempfile.TemporaryDirectory(prefix="tagwright-") as folder:
+        path = Path(folder, Path(name).name)
+        with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
-        spooled = source._replace(path=path, format=source.format or _piped_format(path))
-        yield name, _as_from(name, _read(spooled, columns))
-    finally:
-        path.unlink(missing_ok=True)
+        yield name, _as_from(name, _piped(source._replace(path=path), columns))
+
+
+def _piped(source: _File, columns: Columns | None) -> Iterator[Located]:
+    yield from _read(source._replace(format=source.format or _piped_format(source.path)), columns)
 
 
 def _piped_format(path: Path) -> Format:
-    """JSON, a paper or a table that its first bytes tell for certain, or else text."""
+    """What the name says; JSON, or a paper or table that its first bytes tell for certain; or else text."""
+    if by_name := _SUFFIXES.get(_suffix(path)):
+        return by_name
     start = _start(path)
     if not start:
         raise InputError(_EMPTY, path)
