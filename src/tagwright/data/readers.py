@@ -260,11 +260,14 @@ def _spooled(
     stream: IO[bytes], name: str, source: _File, columns: Columns | None
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """What can be read only once, put into a file; errors name the stream."""
-    with tempfile.TemporaryDirectory(prefix="tagwright-") as folder:
-        path = Path(folder, Path(name).name)
+    folder = tempfile.mkdtemp(prefix="tagwright-")
+    path = Path(folder, Path(name).name)
+    try:
         with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
         yield name, _as_from(name, _piped(source._replace(path=path), columns))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _piped(source: _File, columns: Columns | None) -> Iterator[Located]:
