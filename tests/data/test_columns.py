@@ -35,7 +35,7 @@ def test_a_shopify_export_has_its_texts_without_html(tmp_path: Path, caplog: pyt
     assert (hat.id, hat.title, hat.abstract) == ("red-hat", "Red Hat", "A hat.")
     assert [message.rpartition("/")[2] for message in caplog.messages] == [
         'products.csv: text from "body (html)", id from "handle"; HTML is stripped from text; '
-        "6 other columns are kept as they are named; --columns title=...,text=... says otherwise"
+        "5 other columns are metadata; --columns title=...,text=... says otherwise"
     ]
 
 

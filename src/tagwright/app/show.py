@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from itertools import islice
@@ -35,9 +35,10 @@ def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str, *, path
 
     paths: names with those of the labels above, which they have anyhow where several labels share one.
     """
-    line = {"text": partial(as_text, paths=paths), "jsonl": _as_jsonl, "tsv": partial(_as_tsv, paths=paths)}[output]
+    lines: Mapping[str, Callable[[Document, list[Suggestion], Vocabulary], Iterator[str]]]
+    lines = {"text": partial(as_text, paths=paths), "jsonl": _as_jsonl, "tsv": partial(_as_tsv, paths=paths)}
     for document, suggested in found:
-        yield from line(document, suggested, vocabulary)
+        yield from lines[output](document, suggested, vocabulary)
 
 
 def as_text(

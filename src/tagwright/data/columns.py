@@ -44,6 +44,7 @@ _EXACT: Mapping[str, frozenset[str]] = {
     "labels": frozenset({"labels", "subjects", "subject_uris"}),
     "id": frozenset({"id", "document_id"}),
 }
+_KNOWN = frozenset({"metadata", *(name for names in _EXACT.values() for name in names)})
 _FOREIGN = frozenset({"paper", "paper_id", "corpusid", "uid", "paragraphs", "suggestions", "names"})
 "Fields by which other shapes are known (`records`), whose other fields have meanings of their own."
 _MARKUP = re.compile(r"</(?:p|div|li|ul|ol|td|table|span|strong|b|em|i|a|h[1-6])\s*>|<br\s*/?>", re.IGNORECASE)
@@ -210,7 +211,7 @@ def _said(guesses: Columns, markup: Collection[str], fields: Columns, there: Seq
         notes.append("no column is known as title or text")
     if not notes:
         return ""
-    rest = len(there) - len(guesses)
+    rest = len({*there} - {*fields} - _KNOWN)
     if named and rest:
-        notes.append(f"{rest} other column{'s are' if rest > 1 else ' is'} kept as they are named")
+        notes.append(f"{rest} other column{'s are' if rest > 1 else ' is'} metadata")
     return f"{'; '.join(notes)}; --columns title=...,text=... says otherwise"
