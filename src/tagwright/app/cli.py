@@ -17,8 +17,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Tag any document with any vocabulary, with few labelled documents or none.",
-    epilog="DOCS: files, folders, globs or - for standard input; JSONL, TSV, CSV, Parquet, Annif corpora, S2ORC; "
-    ".txt, .md, .html, .docx, .pdf, JATS and TEI.",
+    epilog="DOCS: files, folders, globs or - for standard input (JSON lines, or a text that is one document); JSONL, "
+    "TSV, CSV, Parquet, Annif corpora, S2ORC; .txt, .md, .html, .docx, .pdf, .tex, JATS and TEI. "
+    "Columns and keys: id, title, abstract, text, labels (several parted by ; or |); usual other names are recognised "
+    "(name, headline; body, content; summary, description; sku, handle); all others are metadata.",
 )
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__  # of all wrong options and arguments; typer has no public name for it
@@ -53,9 +55,22 @@ class Method(str, Enum):
 
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.", show_default=False)]
+Columns = Annotated[
+    str,
+    typer.Option(
+        metavar="FIELD=COLUMN,...",
+        help="Which columns hold what, where they have names of their own: title=Name,text=Body,labels=Codes; "
+        "also id, abstract, and any name for metadata.",
+        show_default=False,
+    ),
+]
+InputFormat = Annotated[
+    str,
+    typer.Option(metavar="FORMAT", help="The format of DOCS, where name and content do not tell.", show_default=False),
+]
 LabelFile = Annotated[
     Optional[Path],  # noqa: UP045  (typer evaluates this on Python 3.10)
-    typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV or SKOS.", show_default=False),
+    typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, SKOS, or one name or path a line.", show_default=False),
 ]
 Language = Annotated[str, typer.Option(help="Language of the names, where there are several.", show_default=False)]
 Model = Annotated[Optional[Path], typer.Option("--model", help="A saved tagger.", show_default=False)]  # noqa: UP045
@@ -76,6 +91,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
 @app.command()
 def suggest(
     docs: Docs,
+    columns: Columns = "",
+    input_format: InputFormat = "",
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
@@ -86,6 +103,9 @@ def suggest(
         list[str],
         typer.Option(help="A meta-path, such as P->P<-P: explain by neighbours that share the label.", metavar="EXPR"),
     ] = [],  # noqa: B006
+    paths: Annotated[
+        bool, typer.Option("--paths", help="Names with those of the labels above: Animals > Birds.")
+    ] = False,
     exclude_self: ExcludeSelf = False,
     settings: Settings = [],  # noqa: B006  (typer copies it)
     quiet: Quiet = False,
@@ -95,15 +115,18 @@ def suggest(
     from tagwright.progress import silence
 
     with silence(quiet):
+        corpus = jobs.read(docs, columns, input_format)
         tagger = jobs.tagger(model, labels, language, settings)
-        suggestions = jobs.suggest(tagger, docs, k, exclude_self=exclude_self, explain=explain, paths=path)
-        for line in show.suggestions(suggestions, tagger.vocabulary, output.value):
+        suggestions = jobs.suggest(tagger, corpus, k, exclude_self=exclude_self, explain=explain, paths=path)
+        for line in show.suggestions(suggestions, tagger.vocabulary, output.value, paths=paths):
             print(line)
 
 
 @app.command()
 def evaluate(
     docs: Docs,
+    columns: Columns = "",
+    input_format: InputFormat = "",
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
@@ -123,7 +146,9 @@ def evaluate(
 
     if run and (model or settings):
         raise TagwrightError("a run is scored as it stands: with --run leave out --model and --set")
-    task = jobs.task(docs, labels, language, model, train, exclude_self, skip_unlabelled)
+    corpus = jobs.read(docs, columns, input_format)
+    seen = jobs.read(train, columns, input_format) if train else None
+    task = jobs.task(corpus, labels, language, model, seen, exclude_self, skip_unlabelled)
     with silence(quiet):
         found = jobs.read_run(run, task) if run else jobs.tag(jobs.tagger(model, labels, language, settings), task)
     scores = jobs.evaluate(found, task, per_label)
@@ -138,6 +163,8 @@ def compare(
     docs: Docs,
     labels: LabelFile,
     run: Annotated[list[Path], typer.Option(help="A run file; give two.", show_default=False)],
+    columns: Columns = "",
+    input_format: InputFormat = "",
     language: Language = "",
     train: Train = [],  # noqa: B006
     exclude_self: ExcludeSelf = False,
@@ -150,7 +177,9 @@ def compare(
 
     if len(run) != 2:
         raise TagwrightError(f"compare needs two runs, got {len(run)}: --run A.jsonl --run B.jsonl")
-    task = jobs.task(docs, labels, language, None, train, exclude_self, skip_unlabelled)
+    corpus = jobs.read(docs, columns, input_format)
+    seen = jobs.read(train, columns, input_format) if train else None
+    task = jobs.task(corpus, labels, language, None, seen, exclude_self, skip_unlabelled)
     a, b = (jobs.read_run(each, task) for each in run)
     comparison = jobs.compare(a, b, task)
     if report:
@@ -162,6 +191,8 @@ def compare(
 @app.command()
 def candidates(
     docs: Docs,
+    columns: Columns = "",
+    input_format: InputFormat = "",
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
@@ -175,7 +206,8 @@ def candidates(
     from tagwright.app import jobs, show
     from tagwright.progress import silence
 
-    task = jobs.task(docs, labels, language, model, [], exclude_self, skip_unlabelled)
+    corpus = jobs.read(docs, columns, input_format)
+    task = jobs.task(corpus, labels, language, model, None, exclude_self, skip_unlabelled)
     with silence(quiet):
         tagger = jobs.tagger(model, labels, language, settings)
         found = jobs.ceilings(tagger, task)
@@ -187,6 +219,8 @@ def train(
     method: Annotated[Method, typer.Argument(help="finetune goes on with a saved tagger (--model).")],
     docs: Docs,
     output: Annotated[Path, typer.Option(help="Where to save the tagger.", show_default=False)],
+    columns: Columns = "",
+    input_format: InputFormat = "",
     labels: LabelFile = None,
     language: Language = "",
     config: Annotated[Optional[Path], typer.Option(help="Options of the method: TOML.", show_default=False)] = None,  # noqa: UP045
@@ -225,7 +259,10 @@ def train(
     """
     from tagwright.app import training
 
-    job = training.Job(docs, labels, language, output, config, settings, resume, quiet, keywords, guesses, fuse)
+    job = training.Job(
+        docs, labels, language, output, config, settings, resume, quiet, keywords, guesses, fuse,
+        columns=columns, input_format=input_format,
+    )  # fmt: skip
     few = training.Few(model, share_of_labels, share_of_pairs)
     if method is Method.finetune:
         training.finetune(job, few)
@@ -234,31 +271,34 @@ def train(
     print(f"saved {output}")
 
 
-@app.command()
-def describe(
+@app.command("describe")
+def describe_(
     docs: Docs,
+    columns: Columns = "",
+    input_format: InputFormat = "",
     labels: LabelFile = None,
     language: Language = "",
     test: Annotated[list[str], typer.Option(help="More documents: which of DOCS are among them too?")] = [],  # noqa: B006
+    every: Annotated[bool, typer.Option("--all", help="Every column and every warning.")] = False,
     as_json: Json = False,
 ) -> None:
     """Say what the data hold, what is wrong with them, and which methods they allow."""
-    from tagwright.app import show
-    from tagwright.app.description import describe as read
-    from tagwright.data.documents import Corpus
+    from tagwright.app import jobs, show
+    from tagwright.app.description import describe
     from tagwright.data.labels import Vocabulary
 
+    corpus = jobs.read(docs, columns, input_format)
+    others = jobs.read(test, columns, input_format) if test else None
     vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
-    show.description(read(Corpus.read(*docs), vocabulary, Corpus.read(*test) if test else None), as_json=as_json)
+    show.description(describe(corpus, vocabulary, others), as_json=as_json, every=every)
 
 
 @app.command()
-def read(docs: Docs) -> None:
+def read(docs: Docs, columns: Columns = "", input_format: InputFormat = "") -> None:
     """Print what was understood of documents as JSON: title, abstract, sections in sections, metadata."""
-    from tagwright.app import show
-    from tagwright.data.readers import open_sources
+    from tagwright.app import jobs, show
 
-    for _, documents in open_sources(*docs):
+    for _, documents in jobs.sources(docs, columns, input_format):
         for _, document in documents:
             show.document(document)
 
@@ -269,6 +309,8 @@ def graph(
     path: Annotated[
         list[str], typer.Option(metavar="EXPR", help='Such as "P-A-P", "P->P<-P".', show_default=False)
     ] = [],  # noqa: B006
+    columns: Columns = "",
+    input_format: InputFormat = "",
     list_: Annotated[bool, typer.Option("--list", help="Print the neighbours of each document: JSON lines.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -279,11 +321,12 @@ def graph(
 
     if list_ and len(path) != 1:
         raise TagwrightError(f"--list prints the neighbours over one meta-path, got {len(path)}: give one --path EXPR")
+    corpus = jobs.read(docs, columns, input_format)
     with silence(quiet):
         if list_:
-            show.neighbours(jobs.neighbours(docs, path[0]))
+            show.neighbours(jobs.neighbours(corpus, path[0]))
         else:
-            show.coverages(jobs.coverages(docs, path), as_json=as_json)
+            show.coverages(jobs.coverages(corpus, path), as_json=as_json)
 
 
 @app.command("labels")

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tagwright.app.jobs import read as read_documents
 from tagwright.app.options import configure
 from tagwright.app.unfinished import Start, digest, unfinished
 from tagwright.data.descriptions import read_keywords
@@ -63,6 +64,8 @@ class Job:
     keywords: Path | None = None
     guesses: Path | None = None
     fuse: bool = False
+    columns: str = ""
+    input_format: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,8 @@ def train(method: str, job: Job, few: Few) -> None:
     if job.labels is None:
         raise ConfigError("which labels? give a vocabulary: --labels FILE")
     with silence(job.quiet):
+        documents = read_documents(job.docs, job.columns, job.input_format)
         vocabulary = Vocabulary.read(job.labels, language=job.language or None)
-        documents = Corpus.read(*job.docs)
         more: dict[str, Any] = {}
         data = {"documents": digest(documents), "labels": digest(vocabulary)}
         if job.keywords:
@@ -108,10 +111,10 @@ def finetune(job: Job, few: Few) -> None:
     if few.share_of_labels is not None and few.share_of_pairs is not None:
         raise ConfigError("a share of the labels, or of the pairs? give --share-of-labels or --share-of-pairs")
     with silence(job.quiet):
+        documents = read_documents(job.docs, job.columns, job.input_format)
         tagger = Tagger.load(few.model)
         if job.labels:
             tagger = tagger.with_labels(Vocabulary.read(job.labels, language=job.language or None))
-        documents = Corpus.read(*job.docs)
         gold = _sample(tagger.vocabulary, documents, few, config.seed)
         if not len(gold.labels):
             raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
