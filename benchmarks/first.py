@@ -117,4 +117,5 @@ class Forgetful(BiEncoder):
     """An encoder that says it knows no text, though it may have it in its cache."""
 
     def known(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
+        """Nothing."""
         return np.zeros((len(texts), self.dim), np.float32), np.zeros(len(texts), np.bool_)
