@@ -38,7 +38,7 @@ def assert_scores(found: dict[str, Any], documents: int) -> None:
     assert found["documents"] == documents
     for measures in (found["measures"], *found["slices"].values()):
         for name, measure in measures.items():
-            assert re.fullmatch(r"(P|R|nDCG|PSP|PSnDCG|macro-F1(-tail)?|coverage)@\d+|answered", name)
+            assert re.fullmatch(r"(P|R|F1|nDCG|PSP|PSnDCG|macro-F1(-tail)?|coverage)@\d+|answered", name)
             assert 0 <= measure["low"] <= measure["value"] <= measure["high"] <= 1
 
 
@@ -161,7 +161,7 @@ def test_evaluate_prints_every_measure_with_its_interval(run: Command) -> None:
 def test_evaluate_as_json(run: Command) -> None:
     found = json.loads(answer(run, "evaluate", *ON, "--run", "right.jsonl", "--train", "docs.jsonl", "--json"))
     assert_scores(found, documents=3)
-    assert {"P@1", "P@5", "nDCG@5", "R@10", "R@100", "PSP@1"} <= set(found["measures"])
+    assert {"P@1", "P@5", "F1@5", "nDCG@5", "R@10", "R@100", "PSP@1"} <= set(found["measures"])
 
 
 def test_evaluate_writes_a_page_and_a_table_of_labels(run: Command, desk: Path) -> None:
