@@ -21,6 +21,12 @@ def silence(quiet: bool = True) -> Iterator[None]:
         _silent.reset(token)
 
 
+def note(text: str) -> None:
+    """Say on stderr what is worth knowing and no warning, in one line; nothing inside `silence`."""
+    if not _silent.get():
+        print(f"tagwright: {text}", file=sys.stderr)  # noqa: T201
+
+
 @contextmanager
 def unlogged(library: str) -> Iterator[None]:
     """Without what a library logs inside this block."""

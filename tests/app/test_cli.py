@@ -188,6 +188,25 @@ def test_documents_without_gold_labels_can_be_left_out(run: Command) -> None:
     assert json.loads(found)["documents"] == 3
 
 
+def test_gold_labels_that_the_vocabulary_lacks_do_not_stop_an_evaluation(
+    run: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    stale = [{"id": "4", "title": "Tax", "labels": ["tax"]}, {"id": "5", "title": "Bees", "labels": ["bee", "tax"]}]
+    write("stale.jsonl", [*DOCUMENTS, *stale])
+    on = ("stale.jsonl", "--labels", "labels.jsonl", *WORDS, "--json")
+    assert json.loads(answer(run, "evaluate", *on))["documents"] == 4  # all but "4", which has no other label
+    assert caplog.messages == [
+        "2 of 7 gold labels are not in the vocabulary and are left out: tax",
+        "1 of 5 documents have no other label and are not scored",
+    ]
+    caplog.clear()
+    answer(run, "candidates", *on, "--unknown-labels", "ignore")
+    assert caplog.messages == ["1 of 5 documents have no other label and are not scored"]
+    strict = run("evaluate", *on, "--unknown-labels", "error")
+    assert strict.code == 2
+    assert strict.err.startswith('tagwright: document "4" has the label "tax", which is not in the vocabulary')
+
+
 def test_compare_prints_the_differences(run: Command, desk: Path) -> None:
     on = ("compare", *ON, "--run", "right.jsonl", "--run", "wrong.jsonl")
     row = next(line.split() for line in answer(run, *on, "--report", "page.html").splitlines() if "P@1" in line.split())

@@ -38,6 +38,7 @@ class Format(str, Enum):
 class Method(str, Enum):
     """What can be trained."""
 
+    zero_shot = "zero-shot"
     rts = "rts"
     maclr = "maclr"
     micol = "micol"
@@ -50,6 +51,14 @@ class Method(str, Enum):
     de_ret = "de-ret"
     depl = "depl"
     depl_cls = "depl+cls"
+
+
+class UnknownLabels(str, Enum):
+    """What is done about gold labels that the vocabulary lacks."""
+
+    warn = "warn"
+    error = "error"
+    ignore = "ignore"
 
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.", show_default=False)]
@@ -70,6 +79,10 @@ Train = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label whose id is the document's own.")]
 SkipUnlabelled = Annotated[bool, typer.Option(help="Leave out documents without gold labels.")]
+Unknown = Annotated[
+    UnknownLabels,
+    typer.Option("--unknown-labels", help="Gold labels that the vocabulary lacks: leave out, warning or not, or stop."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
 
 
@@ -111,6 +124,7 @@ def evaluate(
     train: Train = [],  # noqa: B006
     exclude_self: ExcludeSelf = False,
     skip_unlabelled: SkipUnlabelled = False,
+    unknown: Unknown = UnknownLabels.warn,
     per_label: Annotated[Optional[Path], typer.Option(help="Write a TSV with the scores of every label.")] = None,  # noqa: UP045
     report: Annotated[Optional[Path], typer.Option(help="Write an HTML page with tables and plots.")] = None,  # noqa: UP045
     settings: Settings = [],  # noqa: B006
@@ -123,7 +137,7 @@ def evaluate(
 
     if run and (model or settings):
         raise TagwrightError("a run is scored as it stands: with --run leave out --model and --set")
-    task = jobs.task(docs, labels, language, model, train, exclude_self, skip_unlabelled)
+    task = jobs.task(docs, labels, language, model, train, exclude_self, skip_unlabelled, unknown.value)
     with silence(quiet):
         found = jobs.read_run(run, task) if run else jobs.tag(jobs.tagger(model, labels, language, settings), task)
     scores = jobs.evaluate(found, task, per_label)
@@ -142,6 +156,7 @@ def compare(
     train: Train = [],  # noqa: B006
     exclude_self: ExcludeSelf = False,
     skip_unlabelled: SkipUnlabelled = False,
+    unknown: Unknown = UnknownLabels.warn,
     report: Annotated[Optional[Path], typer.Option(help="Write an HTML page with tables and plots.")] = None,  # noqa: UP045
     as_json: Json = False,
 ) -> None:
@@ -150,7 +165,7 @@ def compare(
 
     if len(run) != 2:
         raise TagwrightError(f"compare needs two runs, got {len(run)}: --run A.jsonl --run B.jsonl")
-    task = jobs.task(docs, labels, language, None, train, exclude_self, skip_unlabelled)
+    task = jobs.task(docs, labels, language, None, train, exclude_self, skip_unlabelled, unknown.value)
     a, b = (jobs.read_run(each, task) for each in run)
     comparison = jobs.compare(a, b, task)
     if report:
@@ -167,6 +182,7 @@ def candidates(
     model: Model = None,
     exclude_self: ExcludeSelf = False,
     skip_unlabelled: SkipUnlabelled = False,
+    unknown: Unknown = UnknownLabels.warn,
     settings: Settings = [],  # noqa: B006
     as_json: Json = False,
     quiet: Quiet = False,
@@ -175,7 +191,7 @@ def candidates(
     from tagwright.app import jobs, show
     from tagwright.progress import silence
 
-    task = jobs.task(docs, labels, language, model, [], exclude_self, skip_unlabelled)
+    task = jobs.task(docs, labels, language, model, [], exclude_self, skip_unlabelled, unknown.value)
     with silence(quiet):
         tagger = jobs.tagger(model, labels, language, settings)
         found = jobs.ceilings(tagger, task)
@@ -185,8 +201,8 @@ def candidates(
 @app.command()
 def train(
     method: Annotated[Method, typer.Argument(help="finetune goes on with a saved tagger (--model).")],
-    docs: Docs,
     output: Annotated[Path, typer.Option(help="Where to save the tagger.", show_default=False)],
+    docs: Docs = [],  # noqa: B006
     labels: LabelFile = None,
     language: Language = "",
     config: Annotated[Optional[Path], typer.Option(help="Options of the method: TOML.", show_default=False)] = None,  # noqa: UP045
@@ -194,7 +210,11 @@ def train(
         list[str], typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.", show_default=False)
     ] = [],  # noqa: B006
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a tagger that is saved there.")] = False,
     fuse: Annotated[bool, typer.Option("--fuse", help="Add the zero-shot method: names, words, meaning.")] = False,
+    fuse_with: Annotated[
+        list[Path], typer.Option(metavar="DIR", help="Add the stages of a saved tagger.", show_default=False)
+    ] = [],  # noqa: B006
     model: Model = None,
     share_of_labels: Annotated[
         Optional[float],  # noqa: UP045
@@ -216,18 +236,43 @@ def train(
             show_default=False,
         ),
     ] = None,
+    unknown: Unknown = UnknownLabels.warn,
+    check: Annotated[
+        bool,
+        typer.Option(help="Compare with the untrained method on labelled documents: at most 200, not learnt from."),
+    ] = True,
     quiet: Quiet = False,
 ) -> None:
     """Learn from documents.
 
-    Without labels: rts, maclr, ict, simcse; micol with metadata; futex with full texts. From few labels: finetune.
-    From many: svm, classifier, de-ret, depl, depl+cls.
+    From nothing, to have it saved: zero-shot. Without labels: rts, maclr, ict, simcse; micol with metadata; futex with
+    full texts. From few labels: finetune. From many: svm, classifier, de-ret, depl, depl+cls.
+
+    `tagwright options METHOD` prints what --set knows; `tagwright describe DOCS` says which method suits.
     """
     from tagwright.app import training
 
-    job = training.Job(docs, labels, language, output, config, settings, resume, quiet, keywords, guesses, fuse)
+    job = training.Job(
+        docs=docs,
+        labels=labels,
+        language=language,
+        output=output,
+        config=config,
+        settings=settings,
+        resume=resume,
+        overwrite=overwrite,
+        quiet=quiet,
+        keywords=keywords,
+        guesses=guesses,
+        fuse=fuse,
+        fuse_with=fuse_with,
+        unknown=unknown.value,
+        check=check,
+    )
     few = training.Few(model, share_of_labels, share_of_pairs)
-    if method is Method.finetune:
+    if method is Method.zero_shot:
+        training.zero_shot(job, few)
+    elif method is Method.finetune:
         training.finetune(job, few)
     else:
         training.train(method.value, job, few)

@@ -14,7 +14,7 @@ from tagwright.app.options import configure
 from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.graph import Coverage, Graph
-from tagwright.data.labels import Vocabulary
+from tagwright.data.labels import Unknown, Vocabulary
 from tagwright.data.metapath import possible
 from tagwright.data.neighbours import Neighbours
 from tagwright.errors import ConfigError, InputError
@@ -30,7 +30,7 @@ from tagwright.progress import bar
 from tagwright.store import read_manifest
 from tagwright.tagging.neighbours import sharing
 from tagwright.tagging.tagger import Evidence, Tagger, batches
-from tagwright.types import Document, Longs, Run
+from tagwright.types import Document, Longs, Mask, Run
 
 _log = logging.getLogger(__name__)
 
@@ -154,24 +154,32 @@ def task(
     train: Sequence[str],
     exclude_self: bool,
     skip_unlabelled: bool,
+    unknown: Unknown = "warn",
 ) -> Task:
-    """Read what is to be scored. Raises InputError naming the first document without gold labels, unless skipped."""
+    """Read what is to be scored. Raises InputError naming the first document without gold labels, unless skipped.
+
+    unknown: what to do about gold labels that the vocabulary lacks; a document that has no other is not scored.
+    """
     if model and not labels:
         read_manifest(model, "tagger")  # says what is wrong if there is no tagger
         labels = model / "labels.jsonl"
     vocabulary, corpus = _vocabulary(labels, language), Corpus.read(*docs)
     own = _own(corpus, vocabulary, exclude_self)
-    gold = _without(vocabulary.gold(corpus), own)
-    has_labels = labelled(gold)
-    if not has_labels.all() and not skip_unlabelled:
-        first = corpus[int(np.argmin(has_labels))].id
+    known = vocabulary.gold(corpus, unknown=unknown)
+    gold = _without(known, own)
+    has_labels, stale = labelled(gold), _has_labels(corpus) & ~labelled(known)
+    if not (has_labels | stale).all() and not skip_unlabelled:
+        first = corpus[int(np.argmin(has_labels | stale))].id
         raise InputError(f'document "{first}" has no gold label to score against; --skip-unlabelled leaves such out')
+    if stale.any():
+        left_out, all_ = f"{stale.sum():,}", f"{len(corpus):,}"
+        _log.warning("%s of %s documents have no other label and are not scored", left_out, all_)
     kept = np.flatnonzero(has_labels)
     if not len(kept):
         raise InputError(f"none of the {len(corpus)} documents has a gold label; there is nothing to score")
     lengths = np.fromiter((len(document.text.split()) for document in corpus), np.int64, len(corpus))
-    known = vocabulary.gold(Corpus.read(*train), unknown="ignore") if train else None
-    return Task(corpus, vocabulary, gold.take(kept), kept, lengths[kept], own[kept], known)
+    seen = vocabulary.gold(Corpus.read(*train), unknown="ignore") if train else None
+    return Task(corpus, vocabulary, gold.take(kept), kept, lengths[kept], own[kept], seen)
 
 
 def tag(tagger: Tagger, task: Task, depth: int = DEPTH) -> Run:
@@ -283,6 +291,11 @@ def _vocabulary(labels: Path | None, language: str) -> Vocabulary:
 
 def _own(documents: Sequence[Document], vocabulary: Vocabulary, exclude_self: bool) -> Longs:
     return vocabulary.own(documents) if exclude_self else np.full(len(documents), -1, np.int64)
+
+
+def _has_labels(documents: Sequence[Document]) -> Mask:
+    """(documents,) whether a document has labels at all, known or not."""
+    return np.fromiter((bool(document.labels) for document in documents), np.bool_, len(documents))
 
 
 def _without(run: Run, own: Longs) -> Run:

@@ -2,7 +2,8 @@
 
 What the measures share is computed once: `Hits` says which ranks are right, `Gains` what they earn where a rare label
 counts more than a common one. A measure at k looks at the first k ranks and divides by what k ranks could have
-brought, so a document with fewer suggestions gains nothing by it (but for F1@k, which is that of Annif). A document without gold labels scores 0.
+brought, so a document with fewer suggestions gains nothing by it; F1@k alone counts the suggestions that are made. A
+document without gold labels scores 0.
 """
 
 from __future__ import annotations

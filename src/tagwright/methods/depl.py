@@ -17,7 +17,7 @@ import numpy as np
 
 from tagwright.data.bags import BagOfWords
 from tagwright.data.descriptions import Keywords
-from tagwright.data.labels import Vocabulary
+from tagwright.data.labels import Unknown, Vocabulary
 from tagwright.encoders.bi import BiEncoder
 from tagwright.errors import ConfigError
 from tagwright.learning.batching import is_held_out
@@ -169,12 +169,12 @@ def fit(
     return Tagger(labels, {"dual": material.learn(config, start, stage_folder(output, "dual"), resume=resume)})  # 3.3
 
 
-def known_labels(documents: Sequence[Document], labels: Vocabulary) -> Run:
+def known_labels(documents: Sequence[Document], labels: Vocabulary, unknown: Unknown = "warn") -> Run:
     """The documents' labels. Says how many documents have none, and how many labels never occur.
 
-    Raises ConfigError when no document has any.
+    unknown: see `Vocabulary.gold`. Raises ConfigError when no document has any label of the vocabulary.
     """
-    gold = labels.gold(documents, unknown="ignore")
+    gold = labels.gold(documents, unknown=unknown)
     without, never = int((np.diff(gold.indptr) == 0).sum()), len(labels) - len(np.unique(gold.labels))
     if without == len(gold):
         raise ConfigError(f"none of {len(gold)} documents has a label of the vocabulary; DEPL learns from labels")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from tagwright.data.labels import Vocabulary
@@ -15,14 +15,6 @@ from tagwright.tagging.tagger import By, Fusion, Tagger
 from tagwright.types import Stage
 
 StageName = Literal["names", "bm25", "tfidf", "dense"]
-
-LEARNT = "learnt"
-"The name of a trained stage among those of the zero-shot method."
-
-JOINED = 1.0
-"""The weight of a trained stage beside the default ones, which keep theirs: the best of those tried by `benchmarks
-zeroshot fuse`, without gold labels, on mdn and tib together. That test would rather have the plain encoder weigh less,
-0.5; on dev documents that was worse, and this is the one choice here that has seen them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,12 +58,6 @@ def fit(labels: Vocabulary, config: Config = Config()) -> Tagger:
     stages = {str(name): _stage(name, labels, config) for name in config.stages}
     fusion = Fusion(by=config.fusion, weights=dict(zip(stages, config.weights, strict=True)))
     return Tagger(labels, stages, fusion)
-
-
-def joined(tagger: Tagger, learnt: Stage) -> Tagger:
-    """The tagger with a stage more: the dense one of a trained tagger over the same labels."""
-    fusion = replace(tagger.fusion, weights={**tagger.fusion.weights, LEARNT: JOINED})
-    return Tagger(tagger.vocabulary, {**tagger.stages, LEARNT: learnt}, fusion)
 
 
 def _stage(name: StageName, labels: Vocabulary, config: Config) -> Stage:
