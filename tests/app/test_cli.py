@@ -238,6 +238,28 @@ def test_a_table_that_is_piped_keeps_its_columns(run: Command, monkeypatch: pyte
     assert [line.split()[0] for line in text.splitlines() if "75.0" in line] == ["names", "tfidf", "union"]
 
 
+@pytest.mark.parametrize(
+    ("method", "some", "none"),
+    [
+        ("zero-shot", {"stages", "weights", "encoder"}, {"epochs"}),
+        ("svm", {"candidates", "seed", "held_out"}, {"tokens", "encoder", "kind", "epochs"}),
+        ("depl+cls", {"tokens", "apart", "encoder", "epochs"}, {"kind", "pooling"}),
+        ("simcse", {"temperature"}, {"pairs", "delete_title"}),
+        ("finetune", {"epochs", "temperature"}, {"encoder"}),
+    ],
+)
+def test_options_are_printed_with_what_they_mean(method: str, some: set[str], none: set[str], run: Command) -> None:
+    found = {each["name"]: each for each in json.loads(answer(run, "options", method, "--json"))["options"]}
+    assert some <= set(found)
+    assert none.isdisjoint(found)
+    assert all(each["meaning"] for each in found.values())
+    assert f"{next(iter(some))} = " in answer(run, "options", method)
+
+
+def test_the_help_of_train_says_where_the_options_are(run: Command) -> None:
+    assert "tagwright options METHOD" in " ".join(answer(run, "train", "--help").split())
+
+
 def test_describe_says_what_the_data_hold(run: Command) -> None:
     text = answer(run, "describe", *ON)
     assert re.search(r"^ *documents +3 *$", text, re.MULTILINE)

@@ -124,6 +124,8 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         (["zero-shot", "--fuse"], "--fuse belongs to rts, maclr, .*, not to zero-shot"),
         (["finetune", "--model", "M", "--keywords", "K"], r"--keywords belongs to depl, depl\+cls, not to finetune"),
         (["finetune", "--model", "M", "--guesses", "G"], "--guesses belongs to svm, .* not to finetune"),
+        (["svm", "--set", "tokens=8"], 'option "tokens" has no part in this method; known are held_out, seed, cand'),
+        (["simcse", "--set", "delete_title=true"], 'option "delete_title" has no part'),
         (["ict", "--set", "pairs=simcse"], 'pairs is "simcse", but the method.s name stands for "ict"'),
         (["rts", "--set", "seed=-1"], "seed is -1, expected at least 0"),
         (["rts", "--output", "."], r"--output \.: give a folder by its name"),

@@ -70,7 +70,12 @@ Language = Annotated[str, typer.Option(help="Language of the names, where there 
 Model = Annotated[Optional[Path], typer.Option("--model", help="A saved tagger.", show_default=False)]  # noqa: UP045
 Settings = Annotated[
     list[str],
-    typer.Option("--set", metavar="KEY=VALUE", help="An option of the zero-shot method.", show_default=False),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="An option of the zero-shot method: tagwright options zero-shot.",
+        show_default=False,
+    ),
 ]
 Train = Annotated[
     list[str],
@@ -207,7 +212,10 @@ def train(
     language: Language = "",
     config: Annotated[Optional[Path], typer.Option(help="Options of the method: TOML.", show_default=False)] = None,  # noqa: UP045
     settings: Annotated[
-        list[str], typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.", show_default=False)
+        list[str],
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="An option of the method: tagwright options METHOD.", show_default=False
+        ),
     ] = [],  # noqa: B006
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a tagger that is saved there.")] = False,
@@ -277,6 +285,14 @@ def train(
     else:
         training.train(method.value, job, few)
     print(f"saved {output}")
+
+
+@app.command()
+def options(method: Annotated[Method, typer.Argument(help="A method of train.")], as_json: Json = False) -> None:
+    """Print what --set knows for a method: names, values, defaults, and what they mean."""
+    from tagwright.app import show, training
+
+    show.options(training.options(method.value), as_json=as_json)
 
 
 @app.command()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import islice
@@ -12,6 +14,7 @@ from typing import Any
 
 from tagwright.app.description import Description, many
 from tagwright.app.jobs import Ceiling, Ceilings, Shared, Suggestion
+from tagwright.app.options import Option
 from tagwright.data.graph import Coverage
 from tagwright.data.labels import Vocabulary
 from tagwright.data.paragraphs import headings_at
@@ -57,6 +60,18 @@ def records(found: Iterable[Mapping[str, Any]]) -> None:
     """Print JSON lines."""
     for record in found:
         print(json.dumps(record, ensure_ascii=False))
+
+
+def options(found: Sequence[Option], *, as_json: bool) -> None:
+    """Print what a method's options are called, what they may be, and what they mean."""
+    if as_json:
+        _print_json({"options": [asdict(option) for option in found]})
+        return
+    width = min(100, shutil.get_terminal_size().columns)
+    for option in found:
+        print(f"{option.name} = {option.default}")
+        for text in (option.expected, option.meaning):
+            print(textwrap.fill(text, width, initial_indent="    ", subsequent_indent="    "))
 
 
 def scores(found: Scores, *, as_json: bool) -> None:

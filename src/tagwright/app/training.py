@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tagwright.app.check import check, validation, without
-from tagwright.app.options import configure
+from tagwright.app.options import Option, configure, options_of
 from tagwright.app.unfinished import Start, digest, unfinished
 from tagwright.data.descriptions import read_keywords
 from tagwright.data.documents import Corpus
@@ -94,7 +94,7 @@ def train(method: str, job: Job, few: Few) -> None:
     """Train a method from scratch and save its tagger, joined with others where asked; say what that is worth."""
     _check_options(method, job, few)
     module, fixed = METHODS[method]
-    config = configure(module.Config, job.config, job.settings, **fixed)
+    config = configure(module.Config, job.config, job.settings, _unused(method), **fixed)
     with silence(job.quiet):
         vocabulary = _vocabulary(job)
         documents = Corpus.read(*job.docs)
@@ -159,6 +159,21 @@ def finetune(job: Job, few: Few) -> None:
             tagger = _fused(tagger, job)
             _save(tagger, job.output, folder)
         _say_check(tagger, documents, gold, rows)
+
+
+def options(method: str) -> list[Option]:
+    """What `--set` knows for a method."""
+    if method in (ZERO_SHOT, "finetune"):
+        return options_of(zeroshot.Config if method == ZERO_SHOT else maclr.FewShot)
+    module, fixed = METHODS[method]
+    return options_of(module.Config, {*_unused(method), *fixed})
+
+
+def _unused(method: str) -> frozenset[str]:
+    """Options of the method's module that have no part in this one of its methods."""
+    module, fixed = METHODS[method]
+    unused: Mapping[str, frozenset[str]] = getattr(module, "UNUSED", {})
+    return unused.get(method, frozenset()) - fixed.keys()
 
 
 def _vocabulary(job: Job) -> Vocabulary:

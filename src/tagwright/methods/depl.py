@@ -8,8 +8,8 @@ keywords (3.3), and DEPL+cls, which adds a classifier (3.5).
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 Kind = Literal["depl", "depl+cls", "de-ret", "classifier", "svm"]
 
 log = logging.getLogger(__name__)
-
 
 LEAST_STEPS = 400
 """Batches of a classifier, where its epochs are fewer: it learns label vectors from nothing. A dual encoder knows the
@@ -126,6 +125,21 @@ class Config(Learner):
     def recipe(self) -> Recipe:
         """How to train this kind of encoder."""
         return STATIC if self.is_static else TRANSFORMER
+
+
+_GIVEN = frozenset({"pooling", "projection"})
+_OF_SVM = frozenset({"held_out", "seed", "candidates"})
+_OF_KEYWORDS = frozenset({"tokens", "keywords"})
+_OF_DUAL = frozenset({"hard_negatives", "trained_start", "label_pooling"})
+
+UNUSED: Mapping[str, frozenset[str]] = {
+    "svm": frozenset(field.name for field in fields(Config)) - _OF_SVM,
+    "classifier": _GIVEN | _OF_KEYWORDS | _OF_DUAL | {"apart"},
+    "de-ret": _GIVEN | _OF_KEYWORDS | {"apart"},
+    "depl": _GIVEN | {"apart"},
+    "depl+cls": _GIVEN,
+}
+"Kind -> the options that have no part in it."
 
 
 def fit(
