@@ -27,6 +27,12 @@ def note(text: str) -> None:
         print(f"tagwright: {text}", file=sys.stderr)  # noqa: T201
 
 
+def hint(text: str) -> None:
+    """A `note` for people at a terminal only, who may not know what was chosen for them."""
+    if sys.stderr.isatty():
+        note(text)
+
+
 @contextmanager
 def unlogged(library: str) -> Iterator[None]:
     """Without what a library logs inside this block."""

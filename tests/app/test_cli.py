@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.app.conftest import DOCUMENTS, Command, write
 
+from tagwright import __version__
 from tagwright.data.labels import Vocabulary
 from tagwright.methods import zeroshot
 
@@ -209,12 +210,48 @@ def test_gold_labels_that_the_vocabulary_lacks_do_not_stop_an_evaluation(
 
 def test_compare_prints_the_differences(run: Command, desk: Path) -> None:
     on = ("compare", *ON, "--run", "right.jsonl", "--run", "wrong.jsonl")
-    row = next(line.split() for line in answer(run, *on, "--report", "page.html").splitlines() if "P@1" in line.split())
+    lines = answer(run, *on, "--report", "page.html", "--quiet").splitlines()
+    assert lines[:2] == ["A  right.jsonl", "B  wrong.jsonl"]
+    row = next(line.split() for line in lines if "P@1" in line.split())
     assert row[:3] == ["P@1", "100.0", "66.7"]
     assert "wrong.jsonl" in (desk / "page.html").read_text()
-    measures = json.loads(answer(run, *on, "--json"))["measures"]
+    found = json.loads(answer(run, *on, "--json"))
+    assert found["runs"] == {"a": "right.jsonl", "b": "wrong.jsonl"}
+    measures = found["measures"]
     assert measures["P@1"]["a"] == 1
     assert measures["P@1"]["b"] == pytest.approx(2 / 3)
+
+
+def test_tables_fit_a_terminal_of_80_columns(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")  # no colours in what is compared
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for command in (("compare", *RIGHT, "--run", "wrong.jsonl"), ("evaluate", *RIGHT, "--train", "docs.jsonl")):
+        lines = answer(run, *command).splitlines()
+        assert max(map(len, lines)) <= 80
+        assert not any("…" in line for line in lines)
+    wide = [column for line in lines for column in line.split() if column in ("seen", "tail", "short", "long")]
+    assert wide == ["tail", "seen", "short", "long"]
+
+
+def test_a_terminal_is_told_what_the_default_is(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    told = "tagwright: no --model, so the zero-shot method, which needs no training: stages and weights names 0.5, tfidf 1"
+    for command in ("suggest", "evaluate", "candidates"):
+        assert told in run(command, *ON, *WORDS).err
+        assert run(command, *ON, *WORDS, "--quiet").err == ""
+
+
+def test_the_version_is_printed(run: Command) -> None:
+    assert answer(run, "--version") == f"tagwright {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["suggest", "evaluate", "compare", "candidates", "train", "describe", "read", "graph", "labels", "demo"],
+)
+def test_every_command_can_be_quiet(command: str, run: Command) -> None:
+    assert "--quiet" in answer(run, command, "--help")
 
 
 def test_candidates_counts_what_each_stage_reaches(run: Command) -> None:

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import os
 import sys
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
+from tagwright import __version__
+from tagwright.app.arguments import (
+    Docs,
+    ExcludeSelf,
+    Format,
+    Json,
+    LabelFile,
+    Language,
+    Method,
+    Model,
+    Quiet,
+    Settings,
+    SkipUnlabelled,
+    Train,
+    Unknown,
+    UnknownLabels,
+)
 from tagwright.errors import TagwrightError
 
 app = typer.Typer(
@@ -27,68 +43,19 @@ INTERRUPTED = 130
 "What typer returns for a KeyboardInterrupt, as shells do."
 
 
-class Format(str, Enum):
-    """How suggestions are printed."""
-
-    text = "text"
-    jsonl = "jsonl"
-    tsv = "tsv"
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"tagwright {__version__}")
+        raise typer.Exit
 
 
-class Method(str, Enum):
-    """What can be trained."""
-
-    zero_shot = "zero-shot"
-    rts = "rts"
-    maclr = "maclr"
-    micol = "micol"
-    futex = "futex"
-    ict = "ict"
-    simcse = "simcse"
-    finetune = "finetune"
-    svm = "svm"
-    classifier = "classifier"
-    de_ret = "de-ret"
-    depl = "depl"
-    depl_cls = "depl+cls"
-
-
-class UnknownLabels(str, Enum):
-    """What is done about gold labels that the vocabulary lacks."""
-
-    warn = "warn"
-    error = "error"
-    ignore = "ignore"
-
-
-Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.", show_default=False)]
-LabelFile = Annotated[
-    Optional[Path],  # noqa: UP045  (typer evaluates this on Python 3.10)
-    typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV or SKOS.", show_default=False),
-]
-Language = Annotated[str, typer.Option(help="Language of the names, where there are several.", show_default=False)]
-Model = Annotated[Optional[Path], typer.Option("--model", help="A saved tagger.", show_default=False)]  # noqa: UP045
-Settings = Annotated[
-    list[str],
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="An option of the zero-shot method: tagwright options zero-shot.",
-        show_default=False,
-    ),
-]
-Train = Annotated[
-    list[str],
-    typer.Option(help="Labelled documents, read for label frequencies only: PSP, slices.", show_default=False),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label whose id is the document's own.")]
-SkipUnlabelled = Annotated[bool, typer.Option(help="Leave out documents without gold labels.")]
-Unknown = Annotated[
-    UnknownLabels,
-    typer.Option("--unknown-labels", help="Gold labels that the vocabulary lacks: leave out, warning or not, or stop."),
-]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
+@app.callback()
+def start(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Tag any document with any vocabulary, with few labelled documents or none."""
 
 
 @app.command()
@@ -142,8 +109,8 @@ def evaluate(
 
     if run and (model or settings):
         raise TagwrightError("a run is scored as it stands: with --run leave out --model and --set")
-    task = jobs.task(docs, labels, language, model, train, exclude_self, skip_unlabelled, unknown.value)
     with silence(quiet):
+        task = jobs.task(docs, labels, language, model, train, exclude_self, skip_unlabelled, unknown.value)
         found = jobs.read_run(run, task) if run else jobs.tag(jobs.tagger(model, labels, language, settings), task)
     scores = jobs.evaluate(found, task, per_label)
     if report:
@@ -164,19 +131,22 @@ def compare(
     unknown: Unknown = UnknownLabels.warn,
     report: Annotated[Optional[Path], typer.Option(help="Write an HTML page with tables and plots.")] = None,  # noqa: UP045
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare two runs over the same documents: differences, intervals, paired tests."""
     from tagwright.app import jobs, show
+    from tagwright.progress import silence
 
     if len(run) != 2:
         raise TagwrightError(f"compare needs two runs, got {len(run)}: --run A.jsonl --run B.jsonl")
-    task = jobs.task(docs, labels, language, None, train, exclude_self, skip_unlabelled, unknown.value)
-    a, b = (jobs.read_run(each, task) for each in run)
-    comparison = jobs.compare(a, b, task)
+    with silence(quiet):
+        task = jobs.task(docs, labels, language, None, train, exclude_self, skip_unlabelled, unknown.value)
+        a, b = (jobs.read_run(each, task) for each in run)
+        comparison = jobs.compare(a, b, task)
     if report:
         notes = {"A": str(run[0]), "B": str(run[1]), "documents": ", ".join(docs)}
         show.save_comparison(comparison, report, notes, jobs.curves({"A": a, "B": b}, task))
-    show.comparison(comparison, as_json=as_json)
+    show.comparison(comparison, run, as_json=as_json)
 
 
 @app.command()
@@ -196,8 +166,8 @@ def candidates(
     from tagwright.app import jobs, show
     from tagwright.progress import silence
 
-    task = jobs.task(docs, labels, language, model, [], exclude_self, skip_unlabelled, unknown.value)
     with silence(quiet):
+        task = jobs.task(docs, labels, language, model, [], exclude_self, skip_unlabelled, unknown.value)
         tagger = jobs.tagger(model, labels, language, settings)
         found = jobs.ceilings(tagger, task)
     show.ceilings(found, tagger.vocabulary, as_json=as_json)
@@ -302,26 +272,32 @@ def describe(
     language: Language = "",
     test: Annotated[list[str], typer.Option(help="More documents: which of DOCS are among them too?")] = [],  # noqa: B006
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say what the data hold, what is wrong with them, and which methods they allow."""
     from tagwright.app import show
     from tagwright.app.description import describe as read
     from tagwright.data.documents import Corpus
     from tagwright.data.labels import Vocabulary
+    from tagwright.progress import silence
 
-    vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
-    show.description(read(Corpus.read(*docs), vocabulary, Corpus.read(*test) if test else None), as_json=as_json)
+    with silence(quiet):
+        vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
+        found = read(Corpus.read(*docs), vocabulary, Corpus.read(*test) if test else None)
+    show.description(found, as_json=as_json)
 
 
 @app.command()
-def read(docs: Docs) -> None:
+def read(docs: Docs, quiet: Quiet = False) -> None:
     """Print what was understood of documents as JSON: title, abstract, sections in sections, metadata."""
     from tagwright.app import show
     from tagwright.data.readers import open_sources
+    from tagwright.progress import silence
 
-    for _, documents in open_sources(*docs):
-        for _, document in documents:
-            show.document(document)
+    with silence(quiet):
+        for _, documents in open_sources(*docs):
+            for _, document in documents:
+                show.document(document)
 
 
 @app.command()
@@ -359,14 +335,17 @@ def labels_(
     described: Annotated[
         bool, typer.Option("--described", help="Print the labels with these keywords in their descriptions.")
     ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print the labels of a saved tagger as JSON lines, or their keywords, to be edited for `train depl`.
 
     With --described, a vocabulary for any method whose labels have little text.
     """
     from tagwright.app import jobs, show
+    from tagwright.progress import silence
 
-    show.records(jobs.labels(model, keywords, described=described))
+    with silence(quiet):
+        show.records(jobs.labels(model, keywords, described=described))
 
 
 @app.command()

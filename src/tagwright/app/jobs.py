@@ -26,7 +26,7 @@ from tagwright.evaluation.scores import evaluate as score
 from tagwright.evaluation.significance import Comparison
 from tagwright.evaluation.significance import compare as test
 from tagwright.methods import depl, zeroshot
-from tagwright.progress import bar
+from tagwright.progress import bar, hint
 from tagwright.store import read_manifest
 from tagwright.tagging.neighbours import sharing
 from tagwright.tagging.tagger import Evidence, Tagger, batches
@@ -104,7 +104,10 @@ def tagger(model: Path | None, labels: Path | None, language: str, settings: Seq
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if not model:
-        return zeroshot.fit(_vocabulary(labels, language), configure(zeroshot.Config, settings=settings))
+        made = zeroshot.fit(_vocabulary(labels, language), configure(zeroshot.Config, settings=settings))
+        stages = ", ".join(f"{name} {made.fusion.weight(name):g}" for name in made.stages)
+        hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
+        return made
     saved = Tagger.load(model)
     return saved.with_labels(_vocabulary(labels, language)) if labels else saved
 

@@ -89,12 +89,14 @@ def save_scores(found: Scores, path: Path, notes: Mapping[str, str], curves: Map
     report.write_page(report.scores_page("Tagwright: evaluation", found, notes, curves), path)
 
 
-def comparison(found: Comparison, *, as_json: bool) -> None:
-    """Print a comparison of two runs."""
+def comparison(found: Comparison, runs: Sequence[Path], *, as_json: bool) -> None:
+    """Print a comparison of two runs, the first being A."""
     if as_json:
-        _print_json(found.to_json())
-    else:
-        show_table(report.comparison_rows(found), many(found.documents, "document"))
+        _print_json({"runs": dict(zip("ab", map(str, runs), strict=True)), **found.to_json()})
+        return
+    for name, run in zip("AB", runs, strict=True):
+        print(f"{name}  {run}")
+    show_table(report.comparison_rows(found), f"{many(found.documents, 'document')}; * marks p of 0.05 or less (Holm)")
 
 
 def save_comparison(
@@ -162,10 +164,13 @@ def neighbours(found: Iterable[tuple[str, list[str]]]) -> None:
 
 
 def show_table(rows: report.Rows, title: str = "") -> None:
-    """Print a table. One that is piped somewhere keeps its columns: only a terminal has a width to respect."""
+    """Print a table, as several below each other where the terminal is too narrow for one; a pipe has no width."""
     from rich.console import Console
 
-    Console(width=None if sys.stdout.isatty() else 200).print(report.table(rows, title))
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    for part in report.fitting(rows, console.width):
+        console.print(report.table(part, title))
+        title = ""
 
 
 def evidence_line(evidence: Evidence, document: Document) -> str:

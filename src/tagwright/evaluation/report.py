@@ -76,6 +76,26 @@ def comparison_rows(comparison: Comparison) -> Rows:
     ]
 
 
+def fitting(rows: Rows, width: int) -> list[Rows]:
+    """The columns in as few tables as fit the width, each with the first column; one that is too wide is alone.
+
+    The first column takes 3 characters, each of the others 1; 2 stand between two columns and 1 at either end: 11.
+
+    >>> fitting([["abc", "d", "e"]], 11), fitting([["abc", "d", "e"]], 10)
+    ([[['abc', 'd', 'e']]], [[['abc', 'd']], [['abc', 'e']]])
+    """
+    if not rows:
+        return []
+    widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
+    parts: list[list[int]] = [[]]
+    for column in range(1, len(widths)):
+        taken = sum(widths[each] for each in [0, *parts[-1], column])
+        if parts[-1] and taken > width:
+            parts.append([])
+        parts[-1].append(column)
+    return [[[row[column] for column in [0, *part]] for row in rows] for part in parts]
+
+
 def table(rows: Rows, title: str = "") -> Table:
     """A table for the terminal; numbers stand to the right."""
     from rich import box
