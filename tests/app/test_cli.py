@@ -170,6 +170,12 @@ def test_evaluate_writes_a_page_and_a_table_of_labels(run: Command, desk: Path) 
     page = (desk / "new/page.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert "docs.jsonl" in page
+    assert f"tagwright {__version__}" in page
+    assert "tagwright evaluate docs.jsonl --labels labels.jsonl --run right.jsonl" in page
+    answer(run, "evaluate", *ON, *WORDS, "--report", "page.html")
+    page = (desk / "page.html").read_text()
+    assert "names 0.5, tfidf 1; combined by evidence" in page
+    assert 'Bees <span class="words">(bees, bee, honey)</span>' in page
     rows = [line.split("\t") for line in (desk / "labels.tsv").read_text().splitlines()]
     assert ["bee", "Bees"] in [row[:2] for row in rows]
 
@@ -236,7 +242,7 @@ def test_tables_fit_a_terminal_of_80_columns(run: Command, monkeypatch: pytest.M
 
 def test_a_terminal_is_told_what_the_default_is(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    told = "tagwright: no --model, so the zero-shot method, which needs no training: stages and weights names 0.5, tfidf 1"
+    told = "no --model, so the zero-shot method, which needs no training: stages and weights names 0.5, tfidf 1"
     for command in ("suggest", "evaluate", "candidates"):
         assert told in run(command, *ON, *WORDS).err
         assert run(command, *ON, *WORDS, "--quiet").err == ""

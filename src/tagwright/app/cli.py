@@ -104,18 +104,23 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
-    from tagwright.app import jobs, show
+    from tagwright.app import jobs, reporting, show
     from tagwright.progress import silence
 
     if run and (model or settings):
         raise TagwrightError("a run is scored as it stands: with --run leave out --model and --set")
     with silence(quiet):
         task = jobs.task(docs, labels, language, model, train, exclude_self, skip_unlabelled, unknown.value)
-        found = jobs.read_run(run, task) if run else jobs.tag(jobs.tagger(model, labels, language, settings), task)
-    scores = jobs.evaluate(found, task, per_label)
+        if run:
+            tagger, found = None, jobs.read_run(run, task)
+        else:
+            tagger = jobs.tagger(model, labels, language, settings)
+            found = jobs.tag(tagger, task)
+        scores = jobs.evaluate(found, task, per_label)
     if report:
-        notes = {"documents": ", ".join(docs), "labels": str(labels or model)}
-        show.save_scores(scores, report, notes, jobs.curves({str(run or model or "zeroshot"): found}, task))
+        source = run or model or "the zero-shot method"
+        notes = {"suggestions from": str(source), **reporting.settings_of(tagger, settings)}
+        show.save_scores(scores, report, reporting.details(task, found, tagger, notes, docs, labels or model))
     show.scores(scores, as_json=as_json)
 
 
@@ -134,7 +139,8 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare two runs over the same documents: differences, intervals, paired tests."""
-    from tagwright.app import jobs, show
+    from tagwright.app import jobs, reporting, show
+    from tagwright.evaluation.page import Details
     from tagwright.progress import silence
 
     if len(run) != 2:
@@ -144,8 +150,8 @@ def compare(
         a, b = (jobs.read_run(each, task) for each in run)
         comparison = jobs.compare(a, b, task)
     if report:
-        notes = {"A": str(run[0]), "B": str(run[1]), "documents": ", ".join(docs)}
-        show.save_comparison(comparison, report, notes, jobs.curves({"A": a, "B": b}, task))
+        notes = {"A": str(run[0]), "B": str(run[1]), **reporting.origin(task, docs, labels)}
+        show.save_comparison(comparison, report, Details(notes, curves=reporting.curves({"A": a, "B": b}, task)))
     show.comparison(comparison, run, as_json=as_json)
 
 

@@ -18,7 +18,6 @@ from tagwright.data.labels import Unknown, Vocabulary
 from tagwright.data.metapath import possible
 from tagwright.data.neighbours import Neighbours
 from tagwright.errors import ConfigError, InputError
-from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.metrics import is_gold, label_counts, labelled
 from tagwright.evaluation.report import write_per_label
 from tagwright.evaluation.scores import Scores, per_label
@@ -221,11 +220,6 @@ def evaluate(run: Run, task: Task, per_label_file: Path | None = None) -> Scores
 def compare(a: Run, b: Run, task: Task) -> Comparison:
     """Compare two runs over the documents of the task."""
     return test(a, b, task.gold, train=task.train)
-
-
-def curves(runs: Mapping[str, Run], task: Task) -> dict[str, list[Bin]]:
-    """Quality by how frequent labels are in the training documents (DEPL Fig. 1); nothing without such documents."""
-    return {name: by_frequency(run, task.gold, task.train) for name, run in runs.items()} if task.train else {}
 
 
 def ceilings(tagger: Tagger, task: Task) -> Ceilings:

@@ -19,8 +19,7 @@ from tagwright.data.graph import Coverage
 from tagwright.data.labels import Vocabulary
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.records import to_record
-from tagwright.evaluation import report
-from tagwright.evaluation.frequency import Bin
+from tagwright.evaluation import page, report
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
 from tagwright.tagging.tagger import Evidence
@@ -84,9 +83,9 @@ def scores(found: Scores, *, as_json: bool) -> None:
         show_table(report.slice_rows(found))
 
 
-def save_scores(found: Scores, path: Path, notes: Mapping[str, str], curves: Mapping[str, Sequence[Bin]]) -> None:
+def save_scores(found: Scores, path: Path, details: page.Details) -> None:
     """Write the HTML page of an evaluation."""
-    report.write_page(report.scores_page("Tagwright: evaluation", found, notes, curves), path)
+    page.write_page(page.scores_page("How good the suggestions are", found, details), path)
 
 
 def comparison(found: Comparison, runs: Sequence[Path], *, as_json: bool) -> None:
@@ -99,11 +98,9 @@ def comparison(found: Comparison, runs: Sequence[Path], *, as_json: bool) -> Non
     show_table(report.comparison_rows(found), f"{many(found.documents, 'document')}; * marks p of 0.05 or less (Holm)")
 
 
-def save_comparison(
-    found: Comparison, path: Path, notes: Mapping[str, str], curves: Mapping[str, Sequence[Bin]]
-) -> None:
+def save_comparison(found: Comparison, path: Path, details: page.Details) -> None:
     """Write the HTML page of a comparison."""
-    report.write_page(report.comparison_page("Tagwright: comparison", found, notes, curves), path)
+    page.write_page(page.comparison_page("Which suggestions are better", found, details), path)
 
 
 def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
