@@ -25,7 +25,8 @@ from benchmarks import corpora, rows
 from tagwright.evaluation import bound
 from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.metrics import Contingency, f1
-from tagwright.evaluation.report import FREQUENCY, rank_plot, write_page
+from tagwright.evaluation.page import write_page
+from tagwright.evaluation.plots import FREQUENCY, rank_plot
 from tagwright.methods import depl
 from tagwright.store import replace_file
 from tagwright.tagging.linear import Linear

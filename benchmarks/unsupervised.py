@@ -22,6 +22,7 @@ from tagwright.encoders.static import distil
 from tagwright.learning.pairs import sample_labels, sample_pairs
 from tagwright.methods import contrastive, maclr, rts, zeroshot
 from tagwright.tagging.dense import Dense, DenseOptions
+from tagwright.tagging.joining import join
 from tagwright.tagging.lexical import Lexical, LexicalOptions
 from tagwright.tagging.tagger import Tagger, batches
 from tagwright.types import Run
@@ -103,7 +104,8 @@ def few_shot(task: Task, start: str, kind: str, share: float) -> Tagger:
 def fused(task: Task) -> Tagger:
     dense = task.tagger(RTS).stages["dense"]
     assert isinstance(dense, Dense)
-    return zeroshot.joined(zeroshot.fit(task.labels), Dense(task.labels, dense.encoder, DenseOptions(k=500)))
+    trained = Dense(task.labels, dense.encoder, DenseOptions(k=500))
+    return join(zeroshot.fit(task.labels), Tagger(task.labels, {"dense": trained}))
 
 
 RTS, ICT, BOTH, FULL = "RTS", "ICT (MACLR 1)", "MACLR 4: clusters, labels", "MACLR 7: all"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tagwright.progress import bar, silence
+from tagwright.progress import bar, hint, note, silence
 
 
 class Terminal(io.StringIO):
@@ -68,3 +68,15 @@ def test_nothing_is_shown_where_stderr_is_no_terminal(monkeypatch: pytest.Monkey
     monkeypatch.setattr(sys, "stderr", stream)
     work("piped")
     assert stream.getvalue() == ""
+
+
+def test_a_note_is_silent_when_asked_and_a_hint_without_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hint("unseen")
+    with silence():
+        note("unheard")
+    note("seen")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    hint("known")
+    assert capsys.readouterr().err == "tagwright: seen\ntagwright: known\n"

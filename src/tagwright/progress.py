@@ -21,6 +21,18 @@ def silence(quiet: bool = True) -> Iterator[None]:
         _silent.reset(token)
 
 
+def note(text: str) -> None:
+    """Say on stderr what is worth knowing and no warning, in one line; nothing inside `silence`."""
+    if not _silent.get():
+        print(f"tagwright: {text}", file=sys.stderr)  # noqa: T201
+
+
+def hint(text: str) -> None:
+    """A `note` for people at a terminal only, who may not know what was chosen for them."""
+    if sys.stderr.isatty():
+        note(text)
+
+
 @contextmanager
 def unlogged(library: str) -> Iterator[None]:
     """Without what a library logs inside this block."""

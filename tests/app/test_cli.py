@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.app.conftest import DOCUMENTS, Command, write
 
+from tagwright import __version__
 from tagwright.data.labels import Vocabulary
 from tagwright.methods import zeroshot
 
@@ -38,7 +39,7 @@ def assert_scores(found: dict[str, Any], documents: int) -> None:
     assert found["documents"] == documents
     for measures in (found["measures"], *found["slices"].values()):
         for name, measure in measures.items():
-            assert re.fullmatch(r"(P|R|nDCG|PSP|PSnDCG|macro-F1(-tail)?|coverage)@\d+|answered", name)
+            assert re.fullmatch(r"(P|R|F1|nDCG|PSP|PSnDCG|macro-F1(-tail)?|coverage)@\d+|answered", name)
             assert 0 <= measure["low"] <= measure["value"] <= measure["high"] <= 1
 
 
@@ -161,7 +162,7 @@ def test_evaluate_prints_every_measure_with_its_interval(run: Command) -> None:
 def test_evaluate_as_json(run: Command) -> None:
     found = json.loads(answer(run, "evaluate", *ON, "--run", "right.jsonl", "--train", "docs.jsonl", "--json"))
     assert_scores(found, documents=3)
-    assert {"P@1", "P@5", "nDCG@5", "R@10", "R@100", "PSP@1"} <= set(found["measures"])
+    assert {"P@1", "P@5", "F1@5", "nDCG@5", "R@10", "R@100", "PSP@1"} <= set(found["measures"])
 
 
 def test_evaluate_writes_a_page_and_a_table_of_labels(run: Command, desk: Path) -> None:
@@ -169,6 +170,12 @@ def test_evaluate_writes_a_page_and_a_table_of_labels(run: Command, desk: Path) 
     page = (desk / "new/page.html").read_text()
     assert page.startswith("<!DOCTYPE html>")
     assert "docs.jsonl" in page
+    assert f"tagwright {__version__}" in page
+    assert "tagwright evaluate docs.jsonl --labels labels.jsonl --run right.jsonl" in page
+    answer(run, "evaluate", *ON, *WORDS, "--report", "page.html")
+    page = (desk / "page.html").read_text()
+    assert "names 0.5, tfidf 1; combined by evidence" in page
+    assert 'Bees <span class="words">(bees, bee, honey)</span>' in page
     rows = [line.split("\t") for line in (desk / "labels.tsv").read_text().splitlines()]
     assert ["bee", "Bees"] in [row[:2] for row in rows]
 
@@ -188,14 +195,69 @@ def test_documents_without_gold_labels_can_be_left_out(run: Command) -> None:
     assert json.loads(found)["documents"] == 3
 
 
+def test_gold_labels_that_the_vocabulary_lacks_do_not_stop_an_evaluation(
+    run: Command, caplog: pytest.LogCaptureFixture
+) -> None:
+    stale = [{"id": "4", "title": "Tax", "labels": ["tax"]}, {"id": "5", "title": "Bees", "labels": ["bee", "tax"]}]
+    write("stale.jsonl", [*DOCUMENTS, *stale])
+    on = ("stale.jsonl", "--labels", "labels.jsonl", *WORDS, "--json")
+    assert json.loads(answer(run, "evaluate", *on))["documents"] == 4  # all but "4", which has no other label
+    assert caplog.messages == [
+        "2 of 7 gold labels are not in the vocabulary and are left out: tax",
+        "1 of 5 documents have no other label and are not scored",
+    ]
+    caplog.clear()
+    answer(run, "candidates", *on, "--unknown-labels", "ignore")
+    assert caplog.messages == ["1 of 5 documents have no other label and are not scored"]
+    strict = run("evaluate", *on, "--unknown-labels", "error")
+    assert strict.code == 2
+    assert strict.err.startswith('tagwright: document "4" has the label "tax", which is not in the vocabulary')
+
+
 def test_compare_prints_the_differences(run: Command, desk: Path) -> None:
     on = ("compare", *ON, "--run", "right.jsonl", "--run", "wrong.jsonl")
-    row = next(line.split() for line in answer(run, *on, "--report", "page.html").splitlines() if "P@1" in line.split())
+    lines = answer(run, *on, "--report", "page.html", "--quiet").splitlines()
+    assert lines[:2] == ["A  right.jsonl", "B  wrong.jsonl"]
+    row = next(line.split() for line in lines if "P@1" in line.split())
     assert row[:3] == ["P@1", "100.0", "66.7"]
     assert "wrong.jsonl" in (desk / "page.html").read_text()
-    measures = json.loads(answer(run, *on, "--json"))["measures"]
+    found = json.loads(answer(run, *on, "--json"))
+    assert found["runs"] == {"a": "right.jsonl", "b": "wrong.jsonl"}
+    measures = found["measures"]
     assert measures["P@1"]["a"] == 1
     assert measures["P@1"]["b"] == pytest.approx(2 / 3)
+
+
+def test_tables_fit_a_terminal_of_80_columns(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "dumb")  # no colours in what is compared
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    for command in (("compare", *RIGHT, "--run", "wrong.jsonl"), ("evaluate", *RIGHT, "--train", "docs.jsonl")):
+        lines = answer(run, *command).splitlines()
+        assert max(map(len, lines)) <= 80
+        assert not any("…" in line for line in lines)
+    wide = [column for line in lines for column in line.split() if column in ("seen", "tail", "short", "long")]
+    assert wide == ["tail", "seen", "short", "long"]
+
+
+def test_a_terminal_is_told_what_the_default_is(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    told = "no --model, so the zero-shot method, which needs no training: stages and weights names 0.5, tfidf 1"
+    for command in ("suggest", "evaluate", "candidates"):
+        assert told in run(command, *ON, *WORDS).err
+        assert run(command, *ON, *WORDS, "--quiet").err == ""
+
+
+def test_the_version_is_printed(run: Command) -> None:
+    assert answer(run, "--version") == f"tagwright {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["suggest", "evaluate", "compare", "candidates", "train", "describe", "read", "graph", "labels", "demo"],
+)
+def test_every_command_can_be_quiet(command: str, run: Command) -> None:
+    assert "--quiet" in answer(run, command, "--help")
 
 
 def test_candidates_counts_what_each_stage_reaches(run: Command) -> None:
@@ -217,6 +279,28 @@ def test_a_table_that_is_piped_keeps_its_columns(run: Command, monkeypatch: pyte
     text = answer(run, "candidates", *ON, *WORDS)
     assert "…" not in text
     assert [line.split()[0] for line in text.splitlines() if "75.0" in line] == ["names", "tfidf", "union"]
+
+
+@pytest.mark.parametrize(
+    ("method", "some", "none"),
+    [
+        ("zero-shot", {"stages", "weights", "encoder"}, {"epochs"}),
+        ("svm", {"candidates", "seed", "held_out"}, {"tokens", "encoder", "kind", "epochs"}),
+        ("depl+cls", {"tokens", "apart", "encoder", "epochs"}, {"kind", "pooling"}),
+        ("simcse", {"temperature"}, {"pairs", "delete_title"}),
+        ("finetune", {"epochs", "temperature"}, {"encoder"}),
+    ],
+)
+def test_options_are_printed_with_what_they_mean(method: str, some: set[str], none: set[str], run: Command) -> None:
+    found = {each["name"]: each for each in json.loads(answer(run, "options", method, "--json"))["options"]}
+    assert some <= set(found)
+    assert none.isdisjoint(found)
+    assert all(each["meaning"] for each in found.values())
+    assert f"{next(iter(some))} = " in answer(run, "options", method)
+
+
+def test_the_help_of_train_says_where_the_options_are(run: Command) -> None:
+    assert "tagwright options METHOD" in " ".join(answer(run, "train", "--help").split())
 
 
 def test_describe_says_what_the_data_hold(run: Command) -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 import pytest
 
-from tagwright.app.options import configure
+from tagwright.app.options import Option, configure, options_of
 from tagwright.errors import ConfigError
 
 
@@ -84,6 +84,36 @@ def test_settings_go_before_the_file(tmp_path: Path) -> None:
     file = tmp_path / "options.toml"
     file.write_text("steps = 3\nfast = true\n")
     assert configure(Options, file, ["steps=4"]) == Options(steps=4, fast=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Documented:
+    size: int = 3
+    """How many
+    there are."""
+    kind: Literal["a", "b"] = "a"
+    "Of which kind."
+    limit: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Larger(Documented):
+    size: int = 9
+    limit: int | None = None
+    "At most so many."
+
+
+def test_options_are_listed_with_the_text_under_each_even_where_only_the_default_changes() -> None:
+    assert options_of(Larger, unused={"kind"}) == [
+        Option("size", "a whole number", "9", "How many there are."),
+        Option("limit", "a whole number", "none (not set)", "At most so many."),
+    ]
+    assert options_of(Documented)[1] == Option("kind", "one of a, b", '"a"', "Of which kind.")
+
+
+def test_an_option_that_has_no_part_is_refused() -> None:
+    with pytest.raises(ConfigError, match='option "kind" has no part in this method; known are size, limit'):
+        configure(Larger, settings=["kind=b"], unused={"kind"})
 
 
 def test_what_is_fixed_can_be_said_again_but_not_changed(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+import re
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
 from typer.testing import CliRunner, Result
@@ -12,11 +15,14 @@ from typer.testing import CliRunner, Result
 from tagwright.app.cli import app
 from tagwright.data.labels import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.evaluation.metrics import labelled
 from tagwright.learning import trainer
 from tagwright.learning.checkpoints import NAME
+from tagwright.methods import zeroshot
 from tagwright.tagging.dual import Dual
 from tagwright.tagging.names import Names
-from tagwright.tagging.tagger import Tagger
+from tagwright.tagging.tagger import Fusion, Tagger
+from tagwright.types import Label, Run
 
 QUICK = ["min_words=4", "max_words=8", "batch=16", "epochs=12", "learning_rate=0.01", "held_out=0"]
 
@@ -34,8 +40,10 @@ def data(tmp_path: Path) -> list[str]:
     return [str(tmp_path / "docs.jsonl"), "--labels", str(tmp_path / "labels.jsonl")]
 
 
-def run(*arguments: str, settings: list[str] | None = None) -> Result:
+def run(*arguments: str, settings: list[str] | None = None, check: bool = False) -> Result:
+    """Run a command. A training is not compared with the zero-shot method, which has the packaged encoder."""
     options = [part for setting in settings or [] for part in ("--set", setting)]
+    options += ["--no-check"] if arguments[0] == "train" and not check else []
     result = CliRunner().invoke(app, [*arguments, *options])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -111,9 +119,13 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         ),
         (["rts", "--set", "min_word=3"], 'unknown option "min_word"; did you mean "min_words"'),
         (["rts", "--set", "epochs=many"], "epochs is"),
-        (["finetune", "--model", "M", "--fuse"], "--fuse belongs to rts, maclr, ict, simcse, not to finetune"),
+        (["micol", "--fuse"], r"--fuse belongs to rts, maclr, ict, simcse, svm, .*, not to micol"),
+        (["futex", "--fuse-with", "M"], "--fuse-with belongs to rts, maclr, .*, not to futex"),
+        (["zero-shot", "--fuse"], "--fuse belongs to rts, maclr, .*, not to zero-shot"),
         (["finetune", "--model", "M", "--keywords", "K"], r"--keywords belongs to depl, depl\+cls, not to finetune"),
         (["finetune", "--model", "M", "--guesses", "G"], "--guesses belongs to svm, .* not to finetune"),
+        (["svm", "--set", "tokens=8"], 'option "tokens" has no part in this method; known are held_out, seed, cand'),
+        (["simcse", "--set", "delete_title=true"], 'option "delete_title" has no part'),
         (["ict", "--set", "pairs=simcse"], 'pairs is "simcse", but the method.s name stands for "ict"'),
         (["rts", "--set", "seed=-1"], "seed is -1, expected at least 0"),
         (["rts", "--output", "."], r"--output \.: give a folder by its name"),
@@ -252,6 +264,117 @@ def test_fine_tuning_without_a_known_label_is_refused(data: list[str], static: s
     unlabelled.write_text('{"id": "1", "title": "Bees", "labels": ["nobody knows"]}\n', encoding="utf-8")
     with pytest.raises(ConfigError, match="none of the documents has a label of the vocabulary"):
         run("train", "finetune", str(unlabelled), "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F"))
+
+
+TINY_ZERO_SHOT = zeroshot.Config(stages=("names", "tfidf"), weights=(1.0, 1.0))
+
+
+def test_the_svm_joins_the_stages_of_the_zero_shot_method_and_is_explained(
+    data: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tagwright.methods.zeroshot.fit", partial(zeroshot.fit, config=TINY_ZERO_SHOT))
+    run("train", "svm", *data, "--output", str(tmp_path / "M"), "--fuse")
+    fused = Tagger.load(tmp_path / "M")
+    assert list(fused.stages) == ["names", "tfidf", "svm"]
+    assert first_labels(fused.tag(UNSEEN)) == GOLD.labels.tolist()  # their words are known to the SVM alone
+    unseen = tmp_path / "unseen.jsonl"
+    unseen.write_text(json.dumps({"id": "u", "title": UNSEEN[0].abstract}))
+    explained = run("suggest", str(unseen), "--model", str(tmp_path / "M"), "-k", "1", "--explain").stdout
+    assert re.search(r"wasp.*\n +svm #1", explained)
+
+
+def test_two_trained_taggers_are_fused(data: list[str], static: str, tmp_path: Path) -> None:
+    run("train", "svm", *data, "--output", str(tmp_path / "S"))
+    cls = [*data, "--output", str(tmp_path / "C"), "--fuse-with", str(tmp_path / "S")]
+    run("train", "depl+cls", *cls, settings=[f"encoder={static}", "epochs=2", "batch=8"])
+    assert list(Tagger.load(tmp_path / "C").stages) == ["svm", "dual"]
+
+
+def test_a_saved_zero_shot_tagger_is_fine_tuned_and_joined(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("train", "zero-shot", *data[1:], "--output", str(tmp_path / "Z"), settings=[f"encoder={static}"])
+    assert list(Tagger.load(tmp_path / "Z").stages) == ["names", "tfidf", "dense"]
+    few = [data[0], "--model", str(tmp_path / "Z")]
+    run("train", "finetune", *few, "--output", str(tmp_path / "F"), settings=["held_out=0"])
+    before, after = (Tagger.load(tmp_path / name) for name in "ZF")
+    assert list(after.stages) == ["names", "tfidf", "dense"]
+    assert before.tag(UNSEEN).scores.tolist() != after.tag(UNSEEN).scores.tolist()
+    monkeypatch.setattr("tagwright.methods.zeroshot.fit", partial(zeroshot.fit, config=TINY_ZERO_SHOT))
+    run("train", "finetune", *few, "--output", str(tmp_path / "G"), "--fuse", settings=["held_out=0"])
+    assert list(Tagger.load(tmp_path / "G").stages) == ["names", "tfidf", "dense"]  # no plain encoder in this one
+
+
+def test_a_tagger_that_ranks_anew_is_not_fused(data: list[str], tmp_path: Path) -> None:
+    names, others = Names(LABELS), Names(LABELS)
+    Tagger(LABELS, {"names": names, "rank": others}, Fusion(rankers=("rank",))).save(tmp_path / "R")
+    with pytest.raises(ConfigError, match="the tagger with the stages names, rank re-ranks"):
+        run("train", "svm", *data, "--output", str(tmp_path / "M"), "--fuse-with", str(tmp_path / "R"))
+
+
+def test_a_saved_tagger_is_replaced_only_when_that_is_asked_for(data: list[str], tmp_path: Path) -> None:
+    train = ["train", "svm", *data, "--output", str(tmp_path / "M")]
+    run(*train)
+    with pytest.raises(ConfigError, match="M: holds a saved tagger; replace it with --overwrite"):
+        run(*train)
+    run(*train, "--overwrite")
+
+
+def test_methods_that_learn_need_documents(data: list[str], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="svm learns from documents; name some"):
+        run("train", "svm", *data[1:], "--output", str(tmp_path / "M"))
+
+
+def many(tmp_path: Path) -> list[str]:
+    """Two hundred labelled documents whose names say what they are about, which their other words do not."""
+    words = np.random.default_rng(0).choice([f"w{i}" for i in range(500)], (200, 6))
+    documents = zip((7 * DOCUMENTS)[:200], words, strict=True)
+    rows = ({"title": " ".join([d.title, *some]), "text": "", "labels": d.labels} for d, some in documents)
+    (tmp_path / "many.jsonl").write_text("\n".join(json.dumps({"id": f"m{i}", **row}) for i, row in enumerate(rows)))
+    LABELS.write(tmp_path / "labels.jsonl")
+    return [str(tmp_path / "many.jsonl"), "--labels", str(tmp_path / "labels.jsonl")]
+
+
+def test_a_training_is_compared_with_the_untrained_method(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of 200 labelled documents 20 are kept. The names in their titles are right (100), exchanged names never (0)."""
+    exchanged = Vocabulary([Label("wasp", ("bank",)), Label("bank", ("stone",)), Label("stone", ("wasp",))])
+    seen: list[int] = []
+
+    def fit(documents: object, labels: Vocabulary, config: object, folder: Path, *, gold: Run, **_: object) -> Tagger:
+        seen.append(int(labelled(gold).sum()))
+        return Tagger(labels, {"names": Names(exchanged)})
+
+    data = many(tmp_path)
+    monkeypatch.setattr("tagwright.methods.zeroshot.fit", partial(zeroshot.fit, config=TINY_ZERO_SHOT))
+    good = run("train", "svm", *data, "--output", str(tmp_path / "M"), check=True)
+    expected = "nDCG@5 on 20 labelled documents that were not learnt from: 100.0, untrained (zero-shot) 100.0, p = 1"
+    assert expected in good.stderr
+    monkeypatch.setattr("tagwright.methods.depl.fit", fit)
+    run("train", "svm", *data, "--output", str(tmp_path / "N"), check=True)
+    assert "0.0, untrained (zero-shot) 100.0, p = 0; the untrained method is better here" in caplog.messages[-1]
+    run("train", "svm", *data, "--output", str(tmp_path / "O"))
+    assert seen == [180, 200]
+
+
+def test_too_few_documents_for_a_check_are_said_to_be(
+    data: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run("train", "svm", *data, "--output", str(tmp_path / "M"), check=True)
+    assert any(message.startswith("30 labelled documents are too few") for message in caplog.messages)
+
+
+def test_labels_that_the_vocabulary_lacks_are_counted_before_a_training(
+    data: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (tmp_path / "docs.jsonl").open("a") as file:
+        file.write('\n{"id": "x", "title": "Tax law", "labels": ["tax", "bank"]}\n')
+    train = ["train", "svm", *data, "--output", str(tmp_path / "M")]
+    with pytest.raises(InputError, match='document "x" has the label "tax", which is not in the vocabulary'):
+        run(*train, "--unknown-labels", "error")
+    run(*train)
+    assert "1 of 32 gold labels are not in the vocabulary and are left out: tax" in caplog.messages
 
 
 def test_depl_takes_edited_keywords_of_the_svm(data: list[str], static: str, tmp_path: Path) -> None:

@@ -114,6 +114,13 @@ def test_a_gold_label_outside_the_vocabulary_is_refused_or_left_out() -> None:
     assert ZOO.gold(documents, unknown="ignore").labels.tolist() == [0, 1]
 
 
+def test_unknown_gold_labels_are_counted_and_the_first_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    documents = [Document("a", labels=("1", "yak", "emu")), Document("b", labels=("yak", "gnu", "ibex", "ibis"))]
+    assert ZOO.gold(documents, unknown="warn").labels.tolist() == [0]
+    expected = "6 of 7 gold labels are not in the vocabulary and are left out: yak, emu, gnu and 2 more"
+    assert caplog.messages == [expected]
+
+
 def test_broader_labels_are_positions_and_unknown_ones_are_passed_over() -> None:
     assert [ZOO.broader(position) for position in range(3)] == [[], [0], [1]]
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.metrics import Contingency, macro_f1
-from tagwright.evaluation.report import rank_plot, scores_page
+from tagwright.evaluation.page import Details, scores_page
+from tagwright.evaluation.plots import rank_plot
 from tagwright.evaluation.resampling import Estimate
 from tagwright.evaluation.scores import Scores
 from tagwright.types import Run
@@ -48,14 +49,14 @@ def test_a_curve_is_drawn_from_left_to_right_and_its_best_bin_touches_the_top() 
     plot = rank_plot({"<svm>": [Bin(0, 100, 1, 0.1), Bin(100, 200, 9, 0.4)], "depl": [Bin(0, 200, 9, 0.2)]})
     lines = ElementTree.fromstring(re.findall(r"<svg.*</svg>", plot, re.DOTALL)[0]).findall("g/polyline")
     first, second = ([tuple(map(float, point.split(","))) for point in line.attrib["points"].split()] for line in lines)
-    assert [x for x, _ in first] == pytest.approx([130 + 520 / 4, 130 + 520 * 3 / 4])
+    assert [x for x, _ in first] == pytest.approx([50 + 520 / 4, 50 + 520 * 3 / 4])
     assert [y for _, y in first] == pytest.approx([195.0, 0.0])
-    assert second == [(390.0, 130.0)]
+    assert second == [(310.0, 130.0)]
     assert "<svm>" not in plot
 
 
 def test_a_page_has_the_curves_it_is_given() -> None:
     half = Estimate(0.5, 0.25, 0.75)
     scores = Scores(3, {"P@1": half})
-    assert "rank of label frequency" not in scores_page("t", scores)
-    assert "rank of label frequency" in scores_page("t", scores, curves={"run": [Bin(0, 9, 1, 0.5)]})
+    assert "rank of label frequency" not in scores_page("t", scores, Details({}))
+    assert "rank of label frequency" in scores_page("t", scores, Details({}, curves={"run": [Bin(0, 9, 1, 0.5)]}))

@@ -24,6 +24,7 @@ from tagwright.evaluation.metrics import (
     psp,
     raw_psp,
     recall,
+    sample_f1,
     success,
 )
 from tagwright.types import Run
@@ -181,3 +182,17 @@ def test_ranks_that_were_not_looked_up_are_refused() -> None:
 
 def test_labelled_finds_the_documents_that_can_be_scored() -> None:
     assert labelled(Run.from_rows([[], [4], []])).tolist() == [False, True, False]
+
+
+@given(cases=cases, k=in_order)
+def test_sample_f1_is_that_of_scikit_learn_on_the_first_suggestions(
+    cases: list[tuple[list[int], set[int]]], k: int
+) -> None:
+    rankings, gold = [ranking for ranking, _ in cases], [labels for _, labels in cases]
+    suggested = np.array([len(ranking) for ranking in rankings])
+    predicted, right = np.zeros((2, len(cases), LABELS), np.int64)
+    for row, (ranking, labels) in enumerate(cases):
+        predicted[row, ranking[:k]] = 1
+        right[row, list(labels)] = 1
+    theirs = sklearn_metrics.f1_score(right, predicted, average="samples", zero_division=0)
+    assert sample_f1(hits_of(rankings, gold), suggested, k).mean() == pytest.approx(theirs)

@@ -23,10 +23,12 @@ def values(scores: Scores) -> dict[str, float]:
 
 def test_standard_measures_of_a_small_run() -> None:
     found = values(evaluate(RUN, GOLD, samples=10))
-    assert " ".join(found) == "P@1 P@3 P@5 nDCG@3 nDCG@5 nDCG@10 R@10 R@20 R@100 macro-F1@5 answered"
+    assert " ".join(found) == "P@1 P@3 P@5 F1@5 nDCG@3 nDCG@5 nDCG@10 R@10 R@20 R@100 macro-F1@5 answered"
     assert found["P@1"] == pytest.approx(1 / 3)
     assert found["P@3"] == pytest.approx((2 / 3 + 1 / 3) / 3)
     assert found["R@10"] == pytest.approx((1 + 1 + 0) / 3)
+    # 2 of 3 suggestions and of 2 gold labels are right, then 1 of 2 and of 1, then nothing is suggested.
+    assert found["F1@5"] == pytest.approx((4 / 5 + 2 / 3 + 0) / 3)
     # Label 0: tp 1, fp 1. Label 1: tp 1, fn 1. Label 2: tp 1, fp 1. Label 3: fn 1.
     assert found["macro-F1@5"] == pytest.approx((2 / 3 + 2 / 3 + 2 / 3 + 0) / 4)
     assert found["answered"] == pytest.approx(2 / 3)
@@ -68,7 +70,7 @@ def test_a_label_slice_keeps_its_labels_only_in_gold_and_suggestions() -> None:
 def test_slices_do_not_speak_of_macro_f1() -> None:
     slices = evaluate(RUN, GOLD, train=TRAIN, samples=10).slices
     assert "P@1" in slices["tail"].measures
-    assert not [name for name in slices["tail"].measures if "F1" in name]
+    assert not [name for name in slices["tail"].measures if "macro-F1" in name]
 
 
 def test_macro_f1_alone_leaves_slices_that_only_count_documents() -> None:

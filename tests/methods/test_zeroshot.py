@@ -32,7 +32,7 @@ def tiny(tmp_path: Path) -> str:
         ({"stages": ()}, "stages are"),
         ({"stages": ("names", "magic")}, "expected some of names, bm25, tfidf, dense"),
         ({"stages": ("names", "names")}, "each once"),
-        ({"stages": ("names",)}, "3 weights for the stages names"),
+        ({"stages": ("names",), "weights": (1.0, 1.0)}, "2 weights for the stages names"),
         ({"weights": (1.0,)}, "1 weights for the stages names, tfidf, dense"),
         ({"candidates": 0}, "candidates is 0, expected 1 or more"),
     ],
@@ -66,6 +66,11 @@ def test_stages_and_weights_go_together() -> None:
     tagger = zeroshot.fit(LABELS, Config(stages=("bm25", "names"), weights=(2.0, 0.25)))
     assert list(tagger.stages) == ["bm25", "names"]
     assert tagger.fusion.weights == {"bm25": 2.0, "names": 0.25}
+
+
+def test_stages_without_weights_keep_the_default_ones() -> None:
+    tagger = zeroshot.fit(LABELS, Config(stages=("tfidf", "names")))
+    assert tagger.fusion.weights == {"tfidf": 1.0, "names": 0.5}
 
 
 def test_every_stage_gives_as_many_candidates_as_asked_for(tiny: str) -> None:

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
-from enum import Enum
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
+from tagwright import __version__
+from tagwright.app.arguments import (
+    Columns,
+    Docs,
+    ExcludeSelf,
+    Format,
+    InputFormat,
+    Json,
+    LabelFile,
+    Language,
+    Method,
+    Model,
+    Quiet,
+    Settings,
+    SkipUnlabelled,
+    Train,
+    Unknown,
+    UnknownLabels,
+)
 from tagwright.errors import TagwrightError
 
 app = typer.Typer(
@@ -29,63 +47,19 @@ INTERRUPTED = 130
 "What typer returns for a KeyboardInterrupt, as shells do."
 
 
-class Format(str, Enum):
-    """How suggestions are printed."""
-
-    text = "text"
-    jsonl = "jsonl"
-    tsv = "tsv"
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"tagwright {__version__}")
+        raise typer.Exit
 
 
-class Method(str, Enum):
-    """What can be trained."""
-
-    rts = "rts"
-    maclr = "maclr"
-    micol = "micol"
-    futex = "futex"
-    ict = "ict"
-    simcse = "simcse"
-    finetune = "finetune"
-    svm = "svm"
-    classifier = "classifier"
-    de_ret = "de-ret"
-    depl = "depl"
-    depl_cls = "depl+cls"
-
-
-Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.", show_default=False)]
-Columns = Annotated[
-    str,
-    typer.Option(
-        metavar="FIELD=COLUMN,...",
-        help="Which columns hold what, where they have names of their own: title=Name,text=Body,labels=Codes; "
-        "also id, abstract, and any name for metadata.",
-        show_default=False,
-    ),
-]
-InputFormat = Annotated[
-    str,
-    typer.Option(metavar="FORMAT", help="The format of DOCS, where name and content do not tell.", show_default=False),
-]
-LabelFile = Annotated[
-    Optional[Path],  # noqa: UP045  (typer evaluates this on Python 3.10)
-    typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, SKOS, or one name or path a line.", show_default=False),
-]
-Language = Annotated[str, typer.Option(help="Language of the names, where there are several.", show_default=False)]
-Model = Annotated[Optional[Path], typer.Option("--model", help="A saved tagger.", show_default=False)]  # noqa: UP045
-Settings = Annotated[
-    list[str],
-    typer.Option("--set", metavar="KEY=VALUE", help="An option of the zero-shot method.", show_default=False),
-]
-Train = Annotated[
-    list[str],
-    typer.Option(help="Labelled documents, read for label frequencies only: PSP, slices.", show_default=False),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label whose id is the document's own.")]
-SkipUnlabelled = Annotated[bool, typer.Option(help="Leave out documents without gold labels.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars.")]
+@app.callback()
+def start(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Tag any document with any vocabulary, with few labelled documents or none."""
 
 
 @app.command()
@@ -134,6 +108,7 @@ def evaluate(
     train: Train = [],  # noqa: B006
     exclude_self: ExcludeSelf = False,
     skip_unlabelled: SkipUnlabelled = False,
+    unknown: Unknown = UnknownLabels.warn,
     per_label: Annotated[Optional[Path], typer.Option(help="Write a TSV with the scores of every label.")] = None,  # noqa: UP045
     report: Annotated[Optional[Path], typer.Option(help="Write an HTML page with tables and plots.")] = None,  # noqa: UP045
     settings: Settings = [],  # noqa: B006
@@ -141,20 +116,25 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
-    from tagwright.app import jobs, show
+    from tagwright.app import jobs, reporting, show
     from tagwright.progress import silence
 
     if run and (model or settings):
         raise TagwrightError("a run is scored as it stands: with --run leave out --model and --set")
-    corpus = jobs.read(docs, columns, input_format)
-    seen = jobs.read(train, columns, input_format) if train else None
-    task = jobs.task(corpus, labels, language, model, seen, exclude_self, skip_unlabelled)
     with silence(quiet):
-        found = jobs.read_run(run, task) if run else jobs.tag(jobs.tagger(model, labels, language, settings), task)
-    scores = jobs.evaluate(found, task, per_label)
+        corpus = jobs.read(docs, columns, input_format)
+        seen = jobs.read(train, columns, input_format) if train else None
+        task = jobs.task(corpus, labels, language, model, seen, exclude_self, skip_unlabelled, unknown.value)
+        if run:
+            tagger, found = None, jobs.read_run(run, task)
+        else:
+            tagger = jobs.tagger(model, labels, language, settings)
+            found = jobs.tag(tagger, task)
+        scores = jobs.evaluate(found, task, per_label)
     if report:
-        notes = {"documents": ", ".join(docs), "labels": str(labels or model)}
-        show.save_scores(scores, report, notes, jobs.curves({str(run or model or "zeroshot"): found}, task))
+        source = run or model or "the zero-shot method"
+        notes = {"suggestions from": str(source), **reporting.settings_of(tagger, settings)}
+        show.save_scores(scores, report, reporting.details(task, found, tagger, notes, docs, labels or model))
     show.scores(scores, as_json=as_json)
 
 
@@ -169,23 +149,28 @@ def compare(
     train: Train = [],  # noqa: B006
     exclude_self: ExcludeSelf = False,
     skip_unlabelled: SkipUnlabelled = False,
+    unknown: Unknown = UnknownLabels.warn,
     report: Annotated[Optional[Path], typer.Option(help="Write an HTML page with tables and plots.")] = None,  # noqa: UP045
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compare two runs over the same documents: differences, intervals, paired tests."""
-    from tagwright.app import jobs, show
+    from tagwright.app import jobs, reporting, show
+    from tagwright.evaluation.page import Details
+    from tagwright.progress import silence
 
     if len(run) != 2:
         raise TagwrightError(f"compare needs two runs, got {len(run)}: --run A.jsonl --run B.jsonl")
-    corpus = jobs.read(docs, columns, input_format)
-    seen = jobs.read(train, columns, input_format) if train else None
-    task = jobs.task(corpus, labels, language, None, seen, exclude_self, skip_unlabelled)
-    a, b = (jobs.read_run(each, task) for each in run)
-    comparison = jobs.compare(a, b, task)
+    with silence(quiet):
+        corpus = jobs.read(docs, columns, input_format)
+        seen = jobs.read(train, columns, input_format) if train else None
+        task = jobs.task(corpus, labels, language, None, seen, exclude_self, skip_unlabelled, unknown.value)
+        a, b = (jobs.read_run(each, task) for each in run)
+        comparison = jobs.compare(a, b, task)
     if report:
-        notes = {"A": str(run[0]), "B": str(run[1]), "documents": ", ".join(docs)}
-        show.save_comparison(comparison, report, notes, jobs.curves({"A": a, "B": b}, task))
-    show.comparison(comparison, as_json=as_json)
+        notes = {"A": str(run[0]), "B": str(run[1]), **reporting.origin(task, docs, labels)}
+        show.save_comparison(comparison, report, Details(notes, curves=reporting.curves({"A": a, "B": b}, task)))
+    show.comparison(comparison, run, as_json=as_json)
 
 
 @app.command()
@@ -198,6 +183,7 @@ def candidates(
     model: Model = None,
     exclude_self: ExcludeSelf = False,
     skip_unlabelled: SkipUnlabelled = False,
+    unknown: Unknown = UnknownLabels.warn,
     settings: Settings = [],  # noqa: B006
     as_json: Json = False,
     quiet: Quiet = False,
@@ -206,9 +192,9 @@ def candidates(
     from tagwright.app import jobs, show
     from tagwright.progress import silence
 
-    corpus = jobs.read(docs, columns, input_format)
-    task = jobs.task(corpus, labels, language, model, None, exclude_self, skip_unlabelled)
     with silence(quiet):
+        corpus = jobs.read(docs, columns, input_format)
+        task = jobs.task(corpus, labels, language, model, None, exclude_self, skip_unlabelled, unknown.value)
         tagger = jobs.tagger(model, labels, language, settings)
         found = jobs.ceilings(tagger, task)
     show.ceilings(found, tagger.vocabulary, as_json=as_json)
@@ -217,18 +203,25 @@ def candidates(
 @app.command()
 def train(
     method: Annotated[Method, typer.Argument(help="finetune goes on with a saved tagger (--model).")],
-    docs: Docs,
     output: Annotated[Path, typer.Option(help="Where to save the tagger.", show_default=False)],
+    docs: Docs = [],  # noqa: B006
     columns: Columns = "",
     input_format: InputFormat = "",
     labels: LabelFile = None,
     language: Language = "",
     config: Annotated[Optional[Path], typer.Option(help="Options of the method: TOML.", show_default=False)] = None,  # noqa: UP045
     settings: Annotated[
-        list[str], typer.Option("--set", metavar="KEY=VALUE", help="An option of the method.", show_default=False)
+        list[str],
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="An option of the method: tagwright options METHOD.", show_default=False
+        ),
     ] = [],  # noqa: B006
     resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a tagger that is saved there.")] = False,
     fuse: Annotated[bool, typer.Option("--fuse", help="Add the zero-shot method: names, words, meaning.")] = False,
+    fuse_with: Annotated[
+        list[Path], typer.Option(metavar="DIR", help="Add the stages of a saved tagger.", show_default=False)
+    ] = [],  # noqa: B006
     model: Model = None,
     share_of_labels: Annotated[
         Optional[float],  # noqa: UP045
@@ -250,25 +243,57 @@ def train(
             show_default=False,
         ),
     ] = None,
+    unknown: Unknown = UnknownLabels.warn,
+    check: Annotated[
+        bool,
+        typer.Option(help="Compare with the untrained method on labelled documents: at most 200, not learnt from."),
+    ] = True,
     quiet: Quiet = False,
 ) -> None:
     """Learn from documents.
 
-    Without labels: rts, maclr, ict, simcse; micol with metadata; futex with full texts. From few labels: finetune.
-    From many: svm, classifier, de-ret, depl, depl+cls.
+    From nothing, to have it saved: zero-shot. Without labels: rts, maclr, ict, simcse; micol with metadata; futex with
+    full texts. From few labels: finetune. From many: svm, classifier, de-ret, depl, depl+cls.
+
+    `tagwright options METHOD` prints what --set knows; `tagwright describe DOCS` says which method suits.
     """
     from tagwright.app import training
 
     job = training.Job(
-        docs, labels, language, output, config, settings, resume, quiet, keywords, guesses, fuse,
-        columns=columns, input_format=input_format,
-    )  # fmt: skip
+        docs=docs,
+        columns=columns,
+        input_format=input_format,
+        labels=labels,
+        language=language,
+        output=output,
+        config=config,
+        settings=settings,
+        resume=resume,
+        overwrite=overwrite,
+        quiet=quiet,
+        keywords=keywords,
+        guesses=guesses,
+        fuse=fuse,
+        fuse_with=fuse_with,
+        unknown=unknown.value,
+        check=check,
+    )
     few = training.Few(model, share_of_labels, share_of_pairs)
-    if method is Method.finetune:
+    if method is Method.zero_shot:
+        training.zero_shot(job, few)
+    elif method is Method.finetune:
         training.finetune(job, few)
     else:
         training.train(method.value, job, few)
     print(f"saved {output}")
+
+
+@app.command()
+def options(method: Annotated[Method, typer.Argument(help="A method of train.")], as_json: Json = False) -> None:
+    """Print what --set knows for a method: names, values, defaults, and what they mean."""
+    from tagwright.app import show, training
+
+    show.options(training.options(method.value), as_json=as_json)
 
 
 @app.command("describe")
@@ -281,26 +306,32 @@ def describe_(
     test: Annotated[list[str], typer.Option(help="More documents: which of DOCS are among them too?")] = [],  # noqa: B006
     every: Annotated[bool, typer.Option("--all", help="Every column and every warning.")] = False,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say what the data hold, what is wrong with them, and which methods they allow."""
     from tagwright.app import jobs, show
     from tagwright.app.description import describe
     from tagwright.data.labels import Vocabulary
+    from tagwright.progress import silence
 
-    corpus = jobs.read(docs, columns, input_format)
-    others = jobs.read(test, columns, input_format) if test else None
-    vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
-    show.description(describe(corpus, vocabulary, others), as_json=as_json, every=every)
+    with silence(quiet):
+        corpus = jobs.read(docs, columns, input_format)
+        others = jobs.read(test, columns, input_format) if test else None
+        vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
+        found = describe(corpus, vocabulary, others)
+    show.description(found, as_json=as_json, every=every)
 
 
 @app.command()
-def read(docs: Docs, columns: Columns = "", input_format: InputFormat = "") -> None:
+def read(docs: Docs, columns: Columns = "", input_format: InputFormat = "", quiet: Quiet = False) -> None:
     """Print what was understood of documents as JSON: title, abstract, sections in sections, metadata."""
     from tagwright.app import jobs, show
+    from tagwright.progress import silence
 
-    for _, documents in jobs.sources(docs, columns, input_format):
-        for _, document in documents:
-            show.document(document)
+    with silence(quiet):
+        for _, documents in jobs.sources(docs, columns, input_format):
+            for _, document in documents:
+                show.document(document)
 
 
 @app.command()
@@ -341,14 +372,17 @@ def labels_(
     described: Annotated[
         bool, typer.Option("--described", help="Print the labels with these keywords in their descriptions.")
     ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print the labels of a saved tagger as JSON lines, or their keywords, to be edited for `train depl`.
 
     With --described, a vocabulary for any method whose labels have little text.
     """
     from tagwright.app import jobs, show
+    from tagwright.progress import silence
 
-    show.records(jobs.labels(model, keywords, described=described))
+    with silence(quiet):
+        show.records(jobs.labels(model, keywords, described=described))
 
 
 @app.command()

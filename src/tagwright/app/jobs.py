@@ -15,13 +15,12 @@ from tagwright.data.columns import parse_columns
 from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.graph import Coverage, Graph
-from tagwright.data.labels import Vocabulary
+from tagwright.data.labels import Unknown, Vocabulary
 from tagwright.data.metapath import possible
 from tagwright.data.neighbours import Neighbours
 from tagwright.data.readers import Format, open_sources
 from tagwright.data.records import Located
 from tagwright.errors import ConfigError, InputError
-from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.metrics import is_gold, label_counts, labelled
 from tagwright.evaluation.report import write_per_label
 from tagwright.evaluation.scores import Scores, per_label
@@ -29,11 +28,11 @@ from tagwright.evaluation.scores import evaluate as score
 from tagwright.evaluation.significance import Comparison
 from tagwright.evaluation.significance import compare as test
 from tagwright.methods import depl, zeroshot
-from tagwright.progress import bar
+from tagwright.progress import bar, hint
 from tagwright.store import read_manifest
 from tagwright.tagging.neighbours import sharing
 from tagwright.tagging.tagger import Evidence, Tagger, batches
-from tagwright.types import Document, Longs, Run
+from tagwright.types import Document, Longs, Mask, Run
 
 _log = logging.getLogger(__name__)
 
@@ -107,7 +106,10 @@ def tagger(model: Path | None, labels: Path | None, language: str, settings: Seq
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if not model:
-        return zeroshot.fit(_vocabulary(labels, language), configure(zeroshot.Config, settings=settings))
+        made = zeroshot.fit(_vocabulary(labels, language), configure(zeroshot.Config, settings=settings))
+        stages = ", ".join(f"{name} {made.fusion.weight(name):g}" for name in made.stages)
+        hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
+        return made
     saved = Tagger.load(model)
     return saved.with_labels(_vocabulary(labels, language)) if labels else saved
 
@@ -173,27 +175,33 @@ def task(
     train: Corpus | None,
     exclude_self: bool,
     skip_unlabelled: bool,
+    unknown: Unknown = "warn",
 ) -> Task:
     """What is to be scored; train: where label frequencies are counted.
 
-    Raises InputError naming the first document without gold labels, unless skipped.
+    unknown: what to do about gold labels that the vocabulary lacks; a document that has no other is not scored. Raises
+    InputError naming the first document without gold labels, unless skipped.
     """
     if model and not labels:
         read_manifest(model, "tagger")  # says what is wrong if there is no tagger
         labels = model / "labels.jsonl"
     vocabulary = _vocabulary(labels, language)
     own = _own(corpus, vocabulary, exclude_self)
-    gold = _without(vocabulary.gold(corpus), own)
-    has_labels = labelled(gold)
-    if not has_labels.all() and not skip_unlabelled:
-        first = corpus[int(np.argmin(has_labels))].id
+    known = vocabulary.gold(corpus, unknown=unknown)
+    gold = _without(known, own)
+    has_labels, stale = labelled(gold), _has_labels(corpus) & ~labelled(known)
+    if not (has_labels | stale).all() and not skip_unlabelled:
+        first = corpus[int(np.argmin(has_labels | stale))].id
         raise InputError(f'document "{first}" has no gold label to score against; --skip-unlabelled leaves such out')
+    if stale.any():
+        left_out, all_ = f"{stale.sum():,}", f"{len(corpus):,}"
+        _log.warning("%s of %s documents have no other label and are not scored", left_out, all_)
     kept = np.flatnonzero(has_labels)
     if not len(kept):
         raise InputError(f"none of the {len(corpus)} documents has a gold label; there is nothing to score")
     lengths = np.fromiter((len(document.text.split()) for document in corpus), np.int64, len(corpus))
-    known = vocabulary.gold(train, unknown="ignore") if train else None
-    return Task(corpus, vocabulary, gold.take(kept), kept, lengths[kept], own[kept], known)
+    seen = vocabulary.gold(train, unknown="ignore") if train else None
+    return Task(corpus, vocabulary, gold.take(kept), kept, lengths[kept], own[kept], seen)
 
 
 def tag(tagger: Tagger, task: Task, depth: int = DEPTH) -> Run:
@@ -232,11 +240,6 @@ def evaluate(run: Run, task: Task, per_label_file: Path | None = None) -> Scores
 def compare(a: Run, b: Run, task: Task) -> Comparison:
     """Compare two runs over the documents of the task."""
     return test(a, b, task.gold, train=task.train)
-
-
-def curves(runs: Mapping[str, Run], task: Task) -> dict[str, list[Bin]]:
-    """Quality by how frequent labels are in the training documents (DEPL Fig. 1); nothing without such documents."""
-    return {name: by_frequency(run, task.gold, task.train) for name, run in runs.items()} if task.train else {}
 
 
 def ceilings(tagger: Tagger, task: Task) -> Ceilings:
@@ -305,6 +308,11 @@ def _vocabulary(labels: Path | None, language: str) -> Vocabulary:
 
 def _own(documents: Sequence[Document], vocabulary: Vocabulary, exclude_self: bool) -> Longs:
     return vocabulary.own(documents) if exclude_self else np.full(len(documents), -1, np.int64)
+
+
+def _has_labels(documents: Sequence[Document]) -> Mask:
+    """(documents,) whether a document has labels at all, known or not."""
+    return np.fromiter((bool(document.labels) for document in documents), np.bool_, len(documents))
 
 
 def _without(run: Run, own: Longs) -> Run:

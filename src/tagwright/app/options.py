@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
+from itertools import pairwise
 from math import isfinite
 from pathlib import Path
+from textwrap import dedent
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -22,21 +26,52 @@ else:
 C = TypeVar("C")
 
 
-def configure(kind: type[C], /, file: Path | None = None, settings: Sequence[str] = (), **fixed: str) -> C:
+@dataclass(frozen=True, slots=True)
+class Option:
+    """What `--set` knows: a name, what is expected, the default as it would be written, and what it means."""
+
+    name: str
+    expected: str
+    default: str
+    meaning: str
+
+
+def options_of(kind: type, unused: Collection[str] = ()) -> list[Option]:
+    """The fields of a dataclass but for the unused ones, with the text under each in its source."""
+    types, meanings, defaults = get_type_hints(kind), _meanings(kind), kind()
+    return [
+        Option(field.name, _in_words(types[field.name]), _written(getattr(defaults, field.name)), meanings[field.name])
+        for field in fields(kind)
+        if field.name not in unused
+    ]
+
+
+def configure(
+    kind: type[C],
+    /,
+    file: Path | None = None,
+    settings: Sequence[str] = (),
+    unused: Collection[str] = (),
+    **fixed: str,
+) -> C:
     """The configuration of a method: its defaults, then the file's values, then the settings.
 
-    kind: a dataclass. fixed: what the method's name stands for. Raises ConfigError for an unknown key, with the nearest
-    known one, for a bad value, and for one other than is fixed.
+    kind: a dataclass. unused: fields that have no part in the method. fixed: what the method's name stands for. Raises
+    ConfigError for an unknown or unused key, with the nearest known one, for a bad value, and for one other than is
+    fixed.
     """
     values = {**(_read(file) if file else {}), **dict(map(_setting, settings))}
     for key, value in fixed.items():
         if values.setdefault(key, value) != value:
             raise ConfigError(f"{key} is {shown(values[key])}, but the method's name stands for {shown(value)}")
-    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    known = [field.name for field in fields(kind) if field.name not in unused]  # type: ignore[arg-type]
+    free = ", ".join(name for name in known if name not in fixed)
     for key in values:
+        if key in unused:
+            raise ConfigError(f'option "{key}" has no part in this method; known are {free}')
         if key not in known:
             near = get_close_matches(key, known, n=1)
-            hint = f'did you mean "{near[0]}"?' if near else f"known are {', '.join(known)}"
+            hint = f'did you mean "{near[0]}"?' if near else f"known are {free}"
             raise ConfigError(f'unknown option "{key}"; {hint}')
     types, defaults = get_type_hints(kind), kind()
     for key, value in values.items():
@@ -66,6 +101,24 @@ def _setting(text: str) -> tuple[str, Any]:
     except ValueError:
         parsed = {}
     return key.strip(), parsed["value"] if len(parsed) == 1 else value.strip()
+
+
+def _meanings(kind: type) -> dict[str, str]:
+    """Field -> the text under it; a class that only changes the default leaves the text of the class it builds on."""
+    found: dict[str, str] = {}
+    for part in filter(is_dataclass, reversed(kind.__mro__)):
+        tree = ast.parse(dedent(inspect.getsource(part))).body[0]
+        assert isinstance(tree, ast.ClassDef)
+        for field, text in pairwise([*tree.body, ast.Pass()]):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
+                written = isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+                meaning = " ".join(str(text.value.value).split()) if written else ""  # type: ignore[attr-defined]
+                found[field.target.id] = meaning or found.get(field.target.id, "")
+    return found
+
+
+def _written(value: object) -> str:
+    return "none (not set)" if value is None else shown(list(value) if isinstance(value, tuple) else value)
 
 
 def _fits(value: object, kind: Any) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -13,12 +15,12 @@ from typing import Any
 
 from tagwright.app.description import Description, many
 from tagwright.app.jobs import Ceiling, Ceilings, Shared, Suggestion
+from tagwright.app.options import Option
 from tagwright.data.graph import Coverage
 from tagwright.data.labels import Vocabulary
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.records import to_record
-from tagwright.evaluation import report
-from tagwright.evaluation.frequency import Bin
+from tagwright.evaluation import page, report
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
 from tagwright.tagging.tagger import Evidence
@@ -66,6 +68,18 @@ def records(found: Iterable[Mapping[str, Any]]) -> None:
         print(json.dumps(record, ensure_ascii=False))
 
 
+def options(found: Sequence[Option], *, as_json: bool) -> None:
+    """Print what a method's options are called, what they may be, and what they mean."""
+    if as_json:
+        _print_json({"options": [asdict(option) for option in found]})
+        return
+    width = min(100, shutil.get_terminal_size().columns)
+    for option in found:
+        print(f"{option.name} = {option.default}")
+        for text in (option.expected, option.meaning):
+            print(textwrap.fill(text, width, initial_indent="    ", subsequent_indent="    "))
+
+
 def scores(found: Scores, *, as_json: bool) -> None:
     """Print the measures and slices."""
     if as_json:
@@ -76,24 +90,24 @@ def scores(found: Scores, *, as_json: bool) -> None:
         show_table(report.slice_rows(found))
 
 
-def save_scores(found: Scores, path: Path, notes: Mapping[str, str], curves: Mapping[str, Sequence[Bin]]) -> None:
+def save_scores(found: Scores, path: Path, details: page.Details) -> None:
     """Write the HTML page of an evaluation."""
-    report.write_page(report.scores_page("Tagwright: evaluation", found, notes, curves), path)
+    page.write_page(page.scores_page("How good the suggestions are", found, details), path)
 
 
-def comparison(found: Comparison, *, as_json: bool) -> None:
-    """Print a comparison of two runs."""
+def comparison(found: Comparison, runs: Sequence[Path], *, as_json: bool) -> None:
+    """Print a comparison of two runs, the first being A."""
     if as_json:
-        _print_json(found.to_json())
-    else:
-        show_table(report.comparison_rows(found), many(found.documents, "document"))
+        _print_json({"runs": dict(zip("ab", map(str, runs), strict=True)), **found.to_json()})
+        return
+    for name, run in zip("AB", runs, strict=True):
+        print(f"{name}  {run}")
+    show_table(report.comparison_rows(found), f"{many(found.documents, 'document')}; * marks p of 0.05 or less (Holm)")
 
 
-def save_comparison(
-    found: Comparison, path: Path, notes: Mapping[str, str], curves: Mapping[str, Sequence[Bin]]
-) -> None:
+def save_comparison(found: Comparison, path: Path, details: page.Details) -> None:
     """Write the HTML page of a comparison."""
-    report.write_page(report.comparison_page("Tagwright: comparison", found, notes, curves), path)
+    page.write_page(page.comparison_page("Which suggestions are better", found, details), path)
 
 
 def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
@@ -155,10 +169,13 @@ def neighbours(found: Iterable[tuple[str, list[str]]]) -> None:
 
 
 def show_table(rows: report.Rows, title: str = "") -> None:
-    """Print a table. One that is piped somewhere keeps its columns: only a terminal has a width to respect."""
+    """Print a table, as several below each other where the terminal is too narrow for one; a pipe has no width."""
     from rich.console import Console
 
-    Console(width=None if sys.stdout.isatty() else 200).print(report.table(rows, title))
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    for part in report.fitting(rows, console.width):
+        console.print(report.table(part, title))
+        title = ""
 
 
 def evidence_line(evidence: Evidence, document: Document) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -9,21 +10,28 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
+from tagwright.app.check import check, validation, without
 from tagwright.app.jobs import read as read_documents
-from tagwright.app.options import configure
+from tagwright.app.options import Option, configure, options_of
 from tagwright.app.unfinished import Start, digest, unfinished
 from tagwright.data.descriptions import read_keywords
 from tagwright.data.documents import Corpus
-from tagwright.data.labels import Vocabulary
+from tagwright.data.labels import Unknown, Vocabulary
 from tagwright.data.runs import read_run
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, TagwrightError
+from tagwright.evaluation.metrics import labelled
 from tagwright.learning.pairs import sample_labels, sample_pairs
 from tagwright.learning.trainer import FREE_TO_CHANGE
 from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
-from tagwright.progress import silence
+from tagwright.progress import note, silence
 from tagwright.store import check_replaceable, is_first
+from tagwright.tagging.joining import LEARNT, join
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import Run
+from tagwright.types import Longs, Run
+
+_log = logging.getLogger(__name__)
 
 METHODS: dict[str, tuple[ModuleType, Mapping[str, str]]] = {
     "rts": (rts, {}),
@@ -35,13 +43,17 @@ METHODS: dict[str, tuple[ModuleType, Mapping[str, str]]] = {
 }
 "Name -> the module, and the option that tells the methods of one module apart."
 
-FUSED = ("rts", "maclr", "ict", "simcse")
-"Methods whose tagger is an encoder and nothing else."
+ZERO_SHOT = "zero-shot"
+"The method that learns nothing: its tagger is saved as it is."
 
 SUPERVISED = tuple(name for name, (module, _) in METHODS.items() if module is depl)
 
+FUSED = ("rts", "maclr", "ict", "simcse", *SUPERVISED, "finetune")
+"Methods whose tagger ranks by its stages alone, so that it can be joined with others."
+
 BELONGS = {
     "fuse": FUSED,
+    "fuse_with": FUSED,
     "keywords": ("depl", "depl+cls"),
     "guesses": SUPERVISED,
     **dict.fromkeys(("model", "share_of_labels", "share_of_pairs"), ("finetune",)),
@@ -49,21 +61,25 @@ BELONGS = {
 "Option -> the methods that heed it."
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """The options that all trainings share. labels: only fine-tuning can do without."""
 
     docs: Sequence[str]
     labels: Path | None
-    language: str
     output: Path
-    config: Path | None
-    settings: Sequence[str]
-    resume: bool
-    quiet: bool
+    language: str = ""
+    config: Path | None = None
+    settings: Sequence[str] = ()
+    resume: bool = False
+    overwrite: bool = False
+    quiet: bool = False
     keywords: Path | None = None
     guesses: Path | None = None
     fuse: bool = False
+    fuse_with: Sequence[Path] = ()
+    unknown: Unknown = "warn"
+    check: bool = True
     columns: str = ""
     input_format: str = ""
 
@@ -78,28 +94,42 @@ class Few:
 
 
 def train(method: str, job: Job, few: Few) -> None:
-    """Train a method from scratch and save its tagger; to fuse is to add the other stages of the zero-shot method."""
+    """Train a method from scratch and save its tagger, joined with others where asked; say what that is worth."""
     _check_options(method, job, few)
     module, fixed = METHODS[method]
-    config = configure(module.Config, job.config, job.settings, **fixed)
-    if job.labels is None:
-        raise ConfigError("which labels? give a vocabulary: --labels FILE")
+    config = configure(module.Config, job.config, job.settings, _unused(method), **fixed)
     with silence(job.quiet):
         documents = read_documents(job.docs, job.columns, job.input_format)
-        vocabulary = Vocabulary.read(job.labels, language=job.language or None)
+        vocabulary = _vocabulary(job)
         more: dict[str, Any] = {}
         data = {"documents": digest(documents), "labels": digest(vocabulary)}
         if job.keywords:
             more["keywords"] = read_keywords(job.keywords, vocabulary.index)
             data["keywords"] = digest(more["keywords"].items())
+        learnt = method in SUPERVISED and not job.guesses
+        gold = depl.known_labels(documents, vocabulary, job.unknown) if learnt else _gold(documents, vocabulary, job)
+        rows = _validation(gold, job, learnt=learnt)
         if job.guesses:
             more["gold"] = depl.confident(read_run(job.guesses, documents.ids, vocabulary.index))
             data["guesses"] = digest(more["gold"])
+        elif learnt:
+            more["gold"] = without(gold, rows)
+            data["validation"] = digest(rows.tolist())
         with unfinished(job.output, _start(method, config, data), resume=job.resume) as folder:
             tagger = module.fit(documents, vocabulary, config, folder, resume=job.resume, **more)
-            if job.fuse:
-                tagger = zeroshot.joined(zeroshot.fit(vocabulary), tagger.stages["dense"])
+            tagger = _fused(tagger, job)
             _save(tagger, job.output, folder)
+        _say_check(tagger, documents, gold, rows)
+
+
+def zero_shot(job: Job, few: Few) -> None:
+    """Save a tagger of the zero-shot method, so that others can go on from it."""
+    _check_options(ZERO_SHOT, job, few)
+    config = configure(zeroshot.Config, job.config, job.settings)
+    with silence(job.quiet):
+        if job.docs:
+            _log.warning("zero-shot learns nothing: the documents are not read")
+        zeroshot.fit(_vocabulary(job), config).save(job.output)
 
 
 def finetune(job: Job, few: Few) -> None:
@@ -114,15 +144,85 @@ def finetune(job: Job, few: Few) -> None:
         documents = read_documents(job.docs, job.columns, job.input_format)
         tagger = Tagger.load(few.model)
         if job.labels:
-            tagger = tagger.with_labels(Vocabulary.read(job.labels, language=job.language or None))
-        gold = _sample(tagger.vocabulary, documents, few, config.seed)
-        if not len(gold.labels):
+            tagger = tagger.with_labels(_vocabulary(job))
+        if job.fuse and LEARNT in tagger.stages:
+            raise ConfigError(f"{few.model}: has the stages {', '.join(tagger.stages)} already; leave out --fuse")
+        gold = tagger.vocabulary.gold(documents, unknown=job.unknown)
+        rows = _validation(gold, job, learnt=True)
+        sample = _sample(without(gold, rows), len(tagger.vocabulary), few, config.seed)
+        if not len(sample.labels):
             raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
-        data = {"documents": digest(documents), "labels": digest(tagger.vocabulary), "shares": digest(gold)}
+        data = {"documents": digest(documents), "labels": digest(tagger.vocabulary), "shares": digest(sample)}
         stats = ((file.name, file.stat()) for file in sorted(few.model.rglob("*")) if file.is_file())
         data["model"] = digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
         with unfinished(job.output, _start("finetune", config, data), resume=job.resume) as folder:
-            _save(maclr.fine_tune(tagger, documents, gold, config, folder, resume=job.resume), job.output, folder)
+            tagger = maclr.fine_tune(tagger, documents, sample, config, folder, resume=job.resume)
+            if job.fuse:  # the other stages are fitted anew, the plain encoder among them
+                tagger = Tagger(tagger.vocabulary, {"dense": tagger.stages["dense"]})
+            tagger = _fused(tagger, job)
+            _save(tagger, job.output, folder)
+        _say_check(tagger, documents, gold, rows)
+
+
+def options(method: str) -> list[Option]:
+    """What `--set` knows for a method."""
+    if method in (ZERO_SHOT, "finetune"):
+        return options_of(zeroshot.Config if method == ZERO_SHOT else maclr.FewShot)
+    module, fixed = METHODS[method]
+    return options_of(module.Config, {*_unused(method), *fixed})
+
+
+def _unused(method: str) -> frozenset[str]:
+    """Options of the method's module that have no part in this one of its methods."""
+    module, fixed = METHODS[method]
+    unused: Mapping[str, frozenset[str]] = getattr(module, "UNUSED", {})
+    return unused.get(method, frozenset()) - fixed.keys()
+
+
+def _vocabulary(job: Job) -> Vocabulary:
+    if job.labels is None:
+        raise ConfigError("which labels? give a vocabulary: --labels FILE")
+    return Vocabulary.read(job.labels, language=job.language or None)
+
+
+def _gold(documents: Corpus, vocabulary: Vocabulary, job: Job) -> Run:
+    """The labels of documents that nothing is learnt from, to check on."""
+    return vocabulary.gold(documents if job.check else (), unknown="ignore")
+
+
+def _validation(gold: Run, job: Job, *, learnt: bool) -> Longs:
+    """The documents to check on. learnt: whether their labels are kept from the training."""
+    rows = validation(gold, learnt=learnt) if job.check else np.zeros(0, np.int64)
+    if learnt and job.check and not len(rows):
+        _log.warning(
+            "%d labelled documents are too few to keep some for a check, and perhaps to learn from: compare with the "
+            "untrained method on others (tagwright evaluate)", int(labelled(gold).sum()),
+        )  # fmt: skip
+    return rows
+
+
+def _fused(tagger: Tagger, job: Job) -> Tagger:
+    """The tagger with the stages of the zero-shot method and those of saved taggers."""
+    labels = tagger.vocabulary
+    others = [zeroshot.fit(labels)] if job.fuse else []
+    for other in (*others, *(Tagger.load(folder).with_labels(labels) for folder in job.fuse_with)):
+        tagger = join(other, tagger)
+    return tagger
+
+
+def _say_check(tagger: Tagger, documents: Corpus, gold: Run, rows: Longs) -> None:
+    """Say in one line whether the training was worth it. It is saved by now, whatever goes wrong here."""
+    if not len(rows) or not is_first():
+        return
+    try:
+        found = check(tagger, zeroshot.fit, [documents[int(row)] for row in rows], gold.take(rows))
+    except TagwrightError as error:
+        _log.warning("not compared with the untrained method: %s", error)
+        return
+    if found.worse:
+        _log.warning("%s", found)
+    else:
+        note(str(found))
 
 
 def _check_options(method: str, job: Job, few: Few) -> None:
@@ -134,16 +234,19 @@ def _check_options(method: str, job: Job, few: Few) -> None:
     if job.output.name in ("", ".."):
         raise ConfigError(f"--output {job.output}: give a folder by its name")
     check_replaceable(job.output, "saved tagger")
+    if (job.output / "manifest.json").is_file() and not job.overwrite:
+        raise ConfigError(f"{job.output}: holds a saved tagger; replace it with --overwrite, or choose another place")
+    if not job.docs and method != ZERO_SHOT:
+        raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
 
 
 def _start(method: str, config: Any, data: Mapping[str, str]) -> Start:
     return Start(method, {name: value for name, value in asdict(config).items() if name not in FREE_TO_CHANGE}, data)
 
 
-def _sample(vocabulary: Vocabulary, documents: Corpus, few: Few, seed: int) -> Run:
-    gold = vocabulary.gold(documents, unknown="ignore")
+def _sample(gold: Run, labels: int, few: Few, seed: int) -> Run:
     if few.share_of_labels is not None:
-        return sample_labels(gold, len(vocabulary), few.share_of_labels, seed=seed)
+        return sample_labels(gold, labels, few.share_of_labels, seed=seed)
     return gold if few.share_of_pairs is None else sample_pairs(gold, few.share_of_pairs, seed=seed)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -31,6 +32,11 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.types import Document, Label, Longs, Run
 
 Format: TypeAlias = Literal["jsonl", "tsv", "csv", "names"] | skos.Format
+
+Unknown: TypeAlias = Literal["warn", "error", "ignore"]
+"What to do about a document's label that the vocabulary lacks: leave it out with a warning, stop, leave it out."
+
+_log = logging.getLogger(__name__)
 
 _SUFFIXES: Mapping[str, Format] = {
     ".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl",
@@ -134,12 +140,22 @@ class Vocabulary(Sequence[Label]):
                 return self.index[label_id]
         return self._names.get(_folded(value))
 
-    def gold(self, documents: Iterable[Document], *, unknown: Literal["error", "ignore"] = "error") -> Run:
+    def gold(self, documents: Iterable[Document], *, unknown: Unknown = "error") -> Run:
         """The labels of the documents as a Run, one row each; a label counts once, given by id or name (`resolve`).
 
-        Raises InputError naming document and label where a label is not in the vocabulary, or leaves such labels out.
+        unknown: what to do about labels that the vocabulary lacks; a warning has their number and the first few.
+        Raises InputError naming document and label for "error".
         """
-        return Run.from_rows(set(self._gold(document, unknown == "ignore")) for document in documents)
+        missing: list[str] = []
+        rows = [set(self._gold(document, None if unknown == "error" else missing)) for document in documents]
+        if missing and unknown == "warn":
+            distinct = list(dict.fromkeys(missing))
+            more = f" and {len(distinct) - 3:,} more" if len(distinct) > 3 else ""
+            _log.warning(
+                "%s of %s gold labels are not in the vocabulary and are left out: %s%s",
+                f"{len(missing):,}", f"{len(missing) + sum(map(len, rows)):,}", ", ".join(distinct[:3]), more,
+            )  # fmt: skip
+        return Run.from_rows(rows)
 
     def own(self, documents: Sequence[Document]) -> Longs:
         """(documents,) the label that has the id of the document, such as a page that is a label too; -1 for none.
@@ -205,12 +221,15 @@ class Vocabulary(Sequence[Label]):
     def _preferred(self) -> dict[str, int | None]:
         return _unambiguous((_folded(label.name), position) for position, label in enumerate(self))
 
-    def _gold(self, document: Document, lenient: bool) -> Iterator[int]:
+    def _gold(self, document: Document, missing: list[str] | None) -> Iterator[int]:
+        """The known labels of a document; unknown ones go to `missing`, or are an error where there is no such list."""
         for label in document.labels:
             position = self.resolve(label)
             if position is not None:
                 yield position
-            elif not lenient:
+            elif missing is not None:
+                missing.append(label)
+            else:
                 problem = f"document {shown(document.id)} has the label {shown(label)}, which is not in the vocabulary"
                 raise InputError(problem + self._nearest(label))
 

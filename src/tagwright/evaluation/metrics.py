@@ -2,7 +2,8 @@
 
 What the measures share is computed once: `Hits` says which ranks are right, `Gains` what they earn where a rare label
 counts more than a common one. A measure at k looks at the first k ranks and divides by what k ranks could have
-brought, so a document with fewer suggestions gains nothing by it. A document without gold labels scores 0.
+brought, so a document with fewer suggestions gains nothing by it; F1@k alone counts the suggestions that are made. A
+document without gold labels scores 0.
 """
 
 from __future__ import annotations
@@ -92,6 +93,22 @@ def recall(hits: Hits, k: int) -> Doubles:
     [0.5]
     """
     return _ratio(hits.first(k).sum(axis=1), hits.gold)
+
+
+def sample_f1(hits: Hits, suggested: Longs, k: int) -> Doubles:
+    """F1@k: F1 of the first k suggestions of each document against its gold labels (sample-averaged, as in Annif).
+
+    suggested: (documents,) how many suggestions there are. Only those that are made count as predictions, as in
+    scikit-learn's f1_score(average="samples"): a document with fewer than k has the higher precision.
+
+    Two of three suggestions are right, of four gold labels: P = 2/3, R = 1/2, 2 P R / (P + R) = 4/7. With one
+    suggestion, right: P = 1, R = 1/4, so 2/5.
+
+    >>> hits = Hits(np.array([[True, False, True], [True, False, False]]), np.array([4, 4]))
+    >>> sample_f1(hits, np.array([9, 1]), 3).round(4).tolist()
+    [0.5714, 0.4]
+    """
+    return _ratio(2 * hits.first(k).sum(axis=1), np.minimum(suggested, k) + hits.gold)
 
 
 def success(hits: Hits, k: int) -> Doubles:

@@ -31,12 +31,16 @@ from tagwright.evaluation.metrics import (
     raw_psndcg,
     raw_psp,
     recall,
+    sample_f1,
     success,
 )
 from tagwright.evaluation.resampling import Estimate, MacroF1, Measures, Ratios, estimates
 from tagwright.types import Longs, Mask, Run
 
-STANDARD = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "nDCG@10", "R@10", "R@20", "R@100", "macro-F1@5", "answered")
+STANDARD = (
+    *("P@1", "P@3", "P@5", "F1@5", "nDCG@3", "nDCG@5", "nDCG@10"),
+    *("R@10", "R@20", "R@100", "macro-F1@5", "answered"),
+)
 "The measures of every evaluation."
 
 WITH_TRAIN = ("PSP@1", "PSP@3", "PSP@5", "PSnDCG@3", "PSnDCG@5", "macro-F1-tail@5")
@@ -254,7 +258,7 @@ _ON_GAINS: dict[str, Callable[[Gains, int], Doubles]] = {
 }
 _MICRO: dict[str, Callable[[Gains, int], tuple[Doubles, Doubles]]] = {"PSP": psp, "PSnDCG": psndcg}
 _NEED_TRAIN = {*_ON_GAINS, *_MICRO, "macro-F1-tail"}
-_KINDS = (*_ON_HITS, *_ON_GAINS, *_MICRO, "macro-F1", "macro-F1-tail")
+_KINDS = (*_ON_HITS, "F1", *_ON_GAINS, *_MICRO, "macro-F1", "macro-F1-tail")
 
 
 def _check_name(name: str, trained: bool) -> None:
@@ -280,6 +284,8 @@ def _columns(names: Sequence[str], run: Run, gold: Run, reward: Doubles | None) 
             return _MICRO[kind](gains, k)
         if gains is not None and kind in _ON_GAINS:
             values = _ON_GAINS[kind](gains, k)
+        elif kind == "F1":
+            values = sample_f1(hits, np.diff(run.indptr), k)
         else:
             values = _ON_HITS[kind](hits, k) if kind in _ON_HITS else answered(run)
         return values, np.ones(len(values))

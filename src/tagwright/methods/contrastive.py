@@ -54,6 +54,10 @@ class Config(Learner):
             raise ConfigError("delete_title is on, but SimCSE has no titles; it belongs to ict")
 
 
+UNUSED = {"simcse": frozenset({"delete_title"})}
+"Kind of pair -> the options that have no part in it."
+
+
 def fit(
     documents: Sequence[Document],
     labels: Vocabulary,

@@ -8,8 +8,8 @@ keywords (3.3), and DEPL+cls, which adds a classifier (3.5).
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from tagwright.data.bags import BagOfWords
 from tagwright.data.descriptions import Keywords
-from tagwright.data.labels import Vocabulary
+from tagwright.data.labels import Unknown, Vocabulary
 from tagwright.encoders.bi import BiEncoder
 from tagwright.errors import ConfigError
 from tagwright.learning.batching import is_held_out
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 Kind = Literal["depl", "depl+cls", "de-ret", "classifier", "svm"]
 
 log = logging.getLogger(__name__)
-
 
 LEAST_STEPS = 400
 """Batches of a classifier, where its epochs are fewer: it learns label vectors from nothing. A dual encoder knows the
@@ -128,6 +127,21 @@ class Config(Learner):
         return STATIC if self.is_static else TRANSFORMER
 
 
+_GIVEN = frozenset({"pooling", "projection"})
+_OF_SVM = frozenset({"held_out", "seed", "candidates"})
+_OF_KEYWORDS = frozenset({"tokens", "keywords"})
+_OF_DUAL = frozenset({"hard_negatives", "trained_start", "label_pooling"})
+
+UNUSED: Mapping[str, frozenset[str]] = {
+    "svm": frozenset(field.name for field in fields(Config)) - _OF_SVM,
+    "classifier": _GIVEN | _OF_KEYWORDS | _OF_DUAL | {"apart"},
+    "de-ret": _GIVEN | _OF_KEYWORDS | {"apart"},
+    "depl": _GIVEN | {"apart"},
+    "depl+cls": _GIVEN,
+}
+"Kind -> the options that have no part in it."
+
+
 def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
@@ -169,12 +183,12 @@ def fit(
     return Tagger(labels, {"dual": material.learn(config, start, stage_folder(output, "dual"), resume=resume)})  # 3.3
 
 
-def known_labels(documents: Sequence[Document], labels: Vocabulary) -> Run:
+def known_labels(documents: Sequence[Document], labels: Vocabulary, unknown: Unknown = "warn") -> Run:
     """The documents' labels. Says how many documents have none, and how many labels never occur.
 
-    Raises ConfigError when no document has any.
+    unknown: see `Vocabulary.gold`. Raises ConfigError when no document has any label of the vocabulary.
     """
-    gold = labels.gold(documents, unknown="ignore")
+    gold = labels.gold(documents, unknown=unknown)
     without, never = int((np.diff(gold.indptr) == 0).sum()), len(labels) - len(np.unique(gold.labels))
     if without == len(gold):
         raise ConfigError(f"none of {len(gold)} documents has a label of the vocabulary; DEPL learns from labels")

@@ -32,6 +32,7 @@ from tagwright.learning.learner import (
 from tagwright.learning.pairs import Source, ict_pairs, labelled_pairs
 from tagwright.learning.training import Training
 from tagwright.tagging.dense import Dense, DenseOptions, LabelText
+from tagwright.tagging.joining import LEARNT
 from tagwright.tagging.lexical import Lexical, LexicalOptions
 from tagwright.tagging.tagger import Tagger, batches
 from tagwright.types import Document, Run, Stage
@@ -146,7 +147,7 @@ def fine_tune(
     Of a tagger with a stage "learnt", as `train --fuse` saves, that one is trained, otherwise "dense". Raises
     ConfigError when there is too little to learn from, or the tagger has neither.
     """
-    name = "learnt" if "learnt" in tagger.stages else "dense"
+    name = LEARNT if LEARNT in tagger.stages else "dense"
     dense = tagger.stages.get(name)
     if not isinstance(dense, Dense) or not isinstance(dense.encoder, BiEncoder):
         raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; fine-tuning needs one called dense")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 
 from tagwright.data.labels import Vocabulary
@@ -16,13 +17,8 @@ from tagwright.types import Stage
 
 StageName = Literal["names", "bm25", "tfidf", "dense"]
 
-LEARNT = "learnt"
-"The name of a trained stage among those of the zero-shot method."
-
-JOINED = 1.0
-"""The weight of a trained stage beside the default ones, which keep theirs: the best of those tried by `benchmarks
-zeroshot fuse`, without gold labels, on mdn and tib together. That test would rather have the plain encoder weigh less,
-0.5; on dev documents that was worse, and this is the one choice here that has seen them."""
+WEIGHTS: Mapping[str, float] = {"names": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5}
+"What each stage counts by default."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,9 +28,10 @@ class Config:
     stages: tuple[StageName, ...] = ("names", "tfidf", "dense")
     "Which stages suggest and score: names, bm25, tfidf, dense."
 
-    weights: tuple[float, ...] = (0.5, 1.0, 2.5)
-    """One per stage. The weight of dense was chosen by benchmarks/zeroshot.py; that test is made of names and cannot
-    judge them, so they got the least of the weights tried."""
+    weights: tuple[float, ...] | None = None
+    """One per stage; None: names 0.5, bm25 and tfidf 1, dense 2.5. The weight of dense was chosen by
+    benchmarks/zeroshot.py; that test is made of names and cannot judge them, so they got the least of the weights
+    tried."""
 
     fusion: By = "evidence"
     "How the stages are combined: see tagging/combine.py."
@@ -55,23 +52,22 @@ class Config:
         known = StageName.__args__  # type: ignore[attr-defined]
         if not self.stages or not set(self.stages) <= set(known) or len(set(self.stages)) < len(self.stages):
             raise ConfigError(f"stages are {list(self.stages)}, expected some of {', '.join(known)}, each once")
-        if len(self.weights) != len(self.stages):
+        if self.weights is not None and len(self.weights) != len(self.stages):
             raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(self.stages)}; give one for each")
         if self.candidates < 1:
             raise ConfigError(f"candidates is {self.candidates}, expected 1 or more")
+
+    @property
+    def weight_of(self) -> dict[str, float]:
+        """Stage -> weight."""
+        weights = [WEIGHTS[name] for name in self.stages] if self.weights is None else self.weights
+        return dict(zip(map(str, self.stages), weights, strict=True))
 
 
 def fit(labels: Vocabulary, config: Config = Config()) -> Tagger:
     """A tagger over the labels. Labels are encoded, nothing is learned. Raises ModelError when there is no encoder."""
     stages = {str(name): _stage(name, labels, config) for name in config.stages}
-    fusion = Fusion(by=config.fusion, weights=dict(zip(stages, config.weights, strict=True)))
-    return Tagger(labels, stages, fusion)
-
-
-def joined(tagger: Tagger, learnt: Stage) -> Tagger:
-    """The tagger with a stage more: the dense one of a trained tagger over the same labels."""
-    fusion = replace(tagger.fusion, weights={**tagger.fusion.weights, LEARNT: JOINED})
-    return Tagger(tagger.vocabulary, {**tagger.stages, LEARNT: learnt}, fusion)
+    return Tagger(labels, stages, Fusion(by=config.fusion, weights=config.weight_of))
 
 
 def _stage(name: StageName, labels: Vocabulary, config: Config) -> Stage:

@@ -1,0 +1,80 @@
+"""A scored run in, what the page of a report shows besides the measures out: origin, examples, missed labels."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+
+from tagwright import __version__
+from tagwright.app.jobs import Task
+from tagwright.evaluation.examples import Example, K, example, most_missed, spread
+from tagwright.evaluation.frequency import Bin, by_frequency
+from tagwright.evaluation.page import Details
+from tagwright.tagging.tagger import Tagger
+from tagwright.types import Document, Run
+
+EXAMPLES, MISSED, WORDS = 10, 10, 3
+"Documents that are shown, labels that are listed, and pieces of text that are quoted for a suggestion."
+
+
+def details(
+    task: Task, run: Run, tagger: Tagger | None, notes: Mapping[str, str], docs: Sequence[str], labels: Path | None
+) -> Details:
+    """What the page of an evaluation shows. tagger: what the run came from, where it is known: it quotes evidence."""
+    missed = [(task.vocabulary[each.label].name, each) for each in most_missed(run, task.gold, MISSED)]
+    whole = {**notes, **origin(task, docs, labels)}
+    return Details(whole, _examples(task, run, tagger), missed, curves({"this run": run}, task))
+
+
+def origin(task: Task, docs: Sequence[str], labels: Path | None) -> dict[str, str]:
+    """Where the numbers come from: files, date, version, command."""
+    return {
+        "documents": f"{', '.join(docs)}: {len(task.kept):,} scored",
+        "labels": f"{labels}: {len(task.vocabulary):,} labels",
+        "date": f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
+        "version": f"tagwright {__version__}",
+        "command": shlex.join(["tagwright", *sys.argv[1:]]),
+    }
+
+
+def settings_of(tagger: Tagger | None, settings: Sequence[str]) -> dict[str, str]:
+    """The stages of a tagger with their weights, and the options that were set."""
+    if tagger is None:
+        return {}
+    stages = ", ".join(f"{name} {tagger.fusion.weight(name):g}" for name in tagger.stages)
+    found = {"stages and weights": f"{stages}; combined by {tagger.fusion.by}" if len(tagger.stages) > 1 else stages}
+    return {**found, "options": ", ".join(settings)} if settings else found
+
+
+def curves(runs: Mapping[str, Run], task: Task) -> dict[str, list[Bin]]:
+    """Quality by how frequent labels are in the training documents (DEPL Fig. 1); nothing without such documents."""
+    return {name: by_frequency(run, task.gold, task.train) for name, run in runs.items()} if task.train else {}
+
+
+def _examples(task: Task, run: Run, tagger: Tagger | None) -> list[Example]:
+    names = [label.name for label in task.vocabulary]
+    shown = []
+    for row in spread(len(task.kept), EXAMPLES).tolist():
+        document = task.corpus[int(task.kept[row])]
+        suggested, gold = run[row][0][:K].tolist(), task.gold[row][0].tolist()
+        words = _words(tagger, document, suggested) if tagger else ()
+        shown.append(example(document.id, document.title, suggested, gold, names, words))
+    return shown
+
+
+def _words(tagger: Tagger, document: Document, labels: Sequence[int]) -> list[list[str]]:
+    """The weightiest short pieces of text for each label; whole sentences are too long to be quoted here."""
+    return [
+        list(
+            dict.fromkeys(
+                piece
+                for each in evidence
+                for quote in each.quotes
+                if len(piece := " ".join(document.text[quote.start : quote.end].split()).casefold()) <= 40
+            )
+        )[:WORDS]
+        for evidence in tagger.explain(document, labels)
+    ]
