@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tagwright import __version__
 from tagwright.app.jobs import read as read_documents
 from tagwright.app.options import configure
 from tagwright.app.unfinished import Start, digest, unfinished
@@ -16,12 +20,14 @@ from tagwright.data.descriptions import read_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.labels import Vocabulary
 from tagwright.data.runs import read_run
+from tagwright.encoders.kernels import best_device, best_dtype
 from tagwright.errors import ConfigError
+from tagwright.learning.checkpoints import configs
 from tagwright.learning.pairs import sample_labels, sample_pairs
 from tagwright.learning.trainer import FREE_TO_CHANGE
 from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
 from tagwright.progress import silence
-from tagwright.store import check_replaceable, is_first
+from tagwright.store import check_replaceable, is_first, replace_folder
 from tagwright.tagging.tagger import Tagger
 from tagwright.types import Run
 
@@ -95,11 +101,13 @@ def train(method: str, job: Job, few: Few) -> None:
         if job.guesses:
             more["gold"] = depl.confident(read_run(job.guesses, documents.ids, vocabulary.index))
             data["guesses"] = digest(more["gold"])
-        with unfinished(job.output, _start(method, config, data), resume=job.resume) as folder:
+        start = _start(method, config, data)
+        with unfinished(job.output, start, resume=job.resume) as folder:
+            _say_auto(config)
             tagger = module.fit(documents, vocabulary, config, folder, resume=job.resume, **more)
             if job.fuse:
                 tagger = zeroshot.joined(zeroshot.fit(vocabulary), tagger.stages["dense"])
-            _save(tagger, job.output, folder)
+            _save(tagger, start, job.output, folder)
 
 
 def finetune(job: Job, few: Few) -> None:
@@ -121,8 +129,10 @@ def finetune(job: Job, few: Few) -> None:
         data = {"documents": digest(documents), "labels": digest(tagger.vocabulary), "shares": digest(gold)}
         stats = ((file.name, file.stat()) for file in sorted(few.model.rglob("*")) if file.is_file())
         data["model"] = digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
-        with unfinished(job.output, _start("finetune", config, data), resume=job.resume) as folder:
-            _save(maclr.fine_tune(tagger, documents, gold, config, folder, resume=job.resume), job.output, folder)
+        start = _start("finetune", config, data)
+        with unfinished(job.output, start, resume=job.resume) as folder:
+            tagger = maclr.fine_tune(tagger, documents, gold, config, folder, resume=job.resume)
+            _save(replace(tagger, training={"before": tagger.training}), start, job.output, folder)
 
 
 def _check_options(method: str, job: Job, few: Few) -> None:
@@ -137,7 +147,34 @@ def _check_options(method: str, job: Job, few: Few) -> None:
 
 
 def _start(method: str, config: Any, data: Mapping[str, str]) -> Start:
-    return Start(method, {name: value for name, value in asdict(config).items() if name not in FREE_TO_CHANGE}, data)
+    options = {**asdict(config), **_resolved(config)}
+    return Start(method, {name: options[name] for name in options if name not in FREE_TO_CHANGE}, data, machine())
+
+
+def _resolved(config: Any) -> Mapping[str, Any]:
+    """What the method's options that are "auto" or unset stand for on this machine."""
+    found: Mapping[str, Any] = getattr(config, "resolved", {})
+    return {name: value for name, value in found.items() if getattr(config, name) != value}
+
+
+def _say_auto(config: Any) -> None:
+    if is_first() and (chosen := _resolved(config)):
+        print(f"tagwright: auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}", file=sys.stderr)
+
+
+def machine() -> dict[str, str]:
+    """What of the machine bears on the last digits of what is learnt. Plain texts."""
+    import torch
+
+    device = best_device()
+    return {
+        "device": torch.cuda.get_device_name(device)
+        if device.type == "cuda"
+        else f"{device.type} {platform.machine()}",
+        "precision": str(best_dtype(device)).removeprefix("torch."),
+        "threads": str(torch.get_num_threads()),
+        "torch": torch.__version__,
+    }
 
 
 def _sample(vocabulary: Vocabulary, documents: Corpus, few: Few, seed: int) -> Run:
@@ -147,16 +184,29 @@ def _sample(vocabulary: Vocabulary, documents: Corpus, few: Few, seed: int) -> R
     return gold if few.share_of_pairs is None else sample_pairs(gold, few.share_of_pairs, seed=seed)
 
 
-def _save(tagger: Tagger, output: Path, folder: Path) -> None:
-    """Save the tagger with the logs of its training; only then are the checkpoints no longer needed."""
+def _save(tagger: Tagger, start: Start, output: Path, folder: Path) -> None:
+    """Save the tagger with how it came to be and its logs; only then are the checkpoints no longer needed."""
     if not is_first():
         return
-    tagger.save(output)
-    for log in sorted(folder.rglob("log.jsonl")):
-        name = "-".join(("training", *log.relative_to(folder).parent.parts))
-        shutil.copyfile(log, output / f"{name}.jsonl")
-    for events in folder.rglob("events.out.tfevents.*"):
-        kept = output / "tensorboard" / events.relative_to(folder)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(events, kept)
+    with replace_folder(output) as target:
+        replace(tagger, training={**_record(start, folder), **tagger.training}).write(target)
+        for log in sorted(folder.rglob("log.jsonl")):
+            name = "-".join(("training", *log.relative_to(folder).parent.parts))
+            shutil.copyfile(log, target / f"{name}.jsonl")
+        for events in folder.rglob("events.out.tfevents.*"):
+            kept = target / "tensorboard" / events.relative_to(folder)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(events, kept)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _record(start: Start, folder: Path) -> dict[str, Any]:
+    """How a tagger came to be: with what "auto" stood for, and the length and rates of each run."""
+    return {
+        "method": start.method,
+        "options": dict(start.options),
+        "runs": configs(folder),
+        "machine": dict(start.machine),
+        "version": __version__,
+        "date": datetime.now(timezone.utc).date().isoformat(),
+    }
