@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tests.tiny import DIM, tiny_encoder
@@ -41,7 +42,7 @@ DOCUMENTS = [
     for name, words in (("bee", "honey hive"), ("bank", "money stock"), ("rain", "water river"))
     for i in range(3)
 ]
-VALUES = (-5, 0, 10**12, 4294967295000, 1e308, None, True, "x", "../x", [], {}, [[]], {"a": 1})
+VALUES: tuple[Any, ...] = (-5, 0, 10**12, 4294967295000, 1e308, None, True, "x", "../x", [], {}, [[]], {"a": 1})
 
 
 def taggers(folder: Path) -> list[Path]:

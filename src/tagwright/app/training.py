@@ -20,7 +20,8 @@ from tagwright.data.descriptions import read_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.labels import Vocabulary
 from tagwright.data.runs import read_run
-from tagwright.encoders.kernels import best_device, best_dtype
+from tagwright.encoders.kernels import best_device
+from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError
 from tagwright.learning.checkpoints import configs
 from tagwright.learning.pairs import sample_labels, sample_pairs
@@ -171,7 +172,7 @@ def machine() -> dict[str, str]:
         "device": torch.cuda.get_device_name(device)
         if device.type == "cuda"
         else f"{device.type} {platform.machine()}",
-        "precision": str(best_dtype(device)).removeprefix("torch."),
+        "precision": resolve("auto"),
         "threads": str(torch.get_num_threads()),
         "torch": torch.__version__,
     }

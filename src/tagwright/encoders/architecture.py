@@ -50,6 +50,7 @@ def read_architecture(folder: Path) -> Architecture:
     paths = {kind.rsplit(".", 1)[-1]: path for kind, path in read_modules(folder)}
     transformer = folder / paths.get("Transformer", "")
     config, sentence = read_json(transformer / "config.json"), read_json(transformer / "sentence_bert_config.json")
+    _check_numbers(transformer / "config.json", config)
     lengths = (
         sentence.get("max_seq_length"),
         read_json(transformer / "tokenizer_config.json").get("model_max_length"),
@@ -88,6 +89,15 @@ def _pooling(config: Mapping[str, Any]) -> str:
         else [old.get(key, key) for key, on in config.items() if key.startswith("pooling_mode_") and on is True]
     )
     return "mean" if not modes else "+".join(map(str, modes))
+
+
+def _check_numbers(file: Path, config: Mapping[str, Any]) -> None:
+    """Raise ModelError for a size of the transformer that is none."""
+    names = ("hidden_size", "num_attention_heads", "num_hidden_layers", "max_position_embeddings", "vocab_size")
+    for name in names:
+        value = config.get(name, 1)
+        if not isinstance(value, int) or isinstance(value, bool) or not -1 <= value < 1 << 31 or value == 0:
+            raise ModelError(f"{file}: damaged ({name} is {str(value)[:100]}); get the model again")
 
 
 def read_modules(folder: Path) -> list[tuple[str, str]]:

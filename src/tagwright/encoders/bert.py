@@ -123,7 +123,7 @@ class Bert:
             raise ModelError(f"{tokenizer}: damaged ({error}); get the model again") from error
         try:
             return cls(architecture, load_file(weights), splits, precision)
-        except (SafetensorError, RuntimeError) as error:  # RuntimeError: shapes that do not go together
+        except (SafetensorError, RuntimeError, TypeError, ValueError, ArithmeticError) as error:  # or the settings are
             raise ModelError(f"{weights}: damaged ({error}); get the model again") from error
         except KeyError:  # a tensor is called otherwise
             return None
