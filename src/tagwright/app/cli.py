@@ -10,6 +10,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from tagwright import __version__
+from tagwright.__main__ import INTERRUPTED, interrupted
 from tagwright.app.arguments import (
     Columns,
     Docs,
@@ -42,9 +43,6 @@ app = typer.Typer(
 )
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__  # of all wrong options and arguments; typer has no public name for it
-
-INTERRUPTED = 130
-"What typer returns for a KeyboardInterrupt, as shells do."
 
 
 def _print_version(wanted: bool) -> None:
@@ -401,11 +399,13 @@ def main() -> None:
         code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:
-            _say("interrupted")
+            interrupted()
     except TagwrightError as error:
         code = _say(str(error))
     except _USAGE_ERROR as error:
         code = _say(f"{error.format_message()} (tagwright --help)")
+    except KeyboardInterrupt:
+        code = interrupted()
     except BrokenPipeError:  # whoever read our output has seen enough
         code = 1
     except OSError as error:

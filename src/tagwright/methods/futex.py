@@ -170,6 +170,11 @@ class Config(FullTextOptions, Learner):
             return self.network
         return "cross" if best_device().type == "cuda" and "abstract" in self.rankings else "none"
 
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """As for any learner, with the network that is trained and the pairs it reads."""
+        return {**super().resolved, "network": self.learning, "count": self.count or _usual_count()}
+
 
 def fit(
     documents: Sequence[Document],
@@ -206,7 +211,7 @@ def fine_tune(
     if config.learning == "none":
         return cross, _as_it_comes(config)
     neighbours, view = Graph.of(documents).follow(config.meta_path), config.view
-    count = config.count or (COUNT if best_device().type == "cuda" else COUNT_WITHOUT_GPU)
+    count = config.count or _usual_count()
     options: dict[str, Any] = {"held_out": config.held_out, "seed": config.seed, "view": view}
     if config.learning in ("cross", "both"):
         triples = metadata_triples(documents, neighbours, count, **options)  # Eq. 1
@@ -313,6 +318,10 @@ def classifier(labels: Vocabulary, bag: BagOfWords, features: Matrix, pseudo: Ru
     """Parabel, learnt from pseudo labels of the documents that the features are of."""
     options = TreeOptions(trees=config.trees, leaf=config.leaf_labels, beam=config.beam)
     return Trees(labels, bag, fit_trees(features, pseudo, len(labels), options), config.suggestions)
+
+
+def _usual_count() -> int:
+    return COUNT if best_device().type == "cuda" else COUNT_WITHOUT_GPU
 
 
 def _as_it_comes(config: Config) -> BiEncoder:

@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Self
 
 from tagwright.data.text import fold, raw_words, word_spans
-from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.store import read_manifest, write_manifest
+from tagwright.errors import ConfigError, InputError
+from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.tagging.combine import look_up
 from tagwright.tagging.lexical import GRAMMAR_WORDS
 from tagwright.types import Distribution, Document, Floats, Label, Longs, Mask, Quote, Run, Stage
@@ -128,12 +128,7 @@ class Names(Stage):
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Build again with the saved options. Raises ModelError when there are none, or none that fit."""
-        manifest = read_manifest(folder, "names")
-        try:
-            options = NameOptions(**manifest["options"])
-        except (KeyError, TypeError, ConfigError) as error:
-            raise ModelError(f"{folder}: its options are damaged ({error}); save the model again") from None
-        return cls(labels, options)
+        return cls(labels, read_options(folder, NameOptions, read_manifest(folder, "names").get("options")))
 
     def _find_in(self, documents: Sequence[Document]) -> Run:
         from scipy.sparse import coo_array
