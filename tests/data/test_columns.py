@@ -135,6 +135,12 @@ def test_a_number_that_was_taken_for_an_id_may_come_twice(tmp_path: Path) -> Non
     assert [document.id for document in read(written(tmp_path, content, "a.csv"))] == ["A", "B", "A#4", "5"]
 
 
+def test_rows_of_two_tables_without_ids_are_refused_with_the_remedy(tmp_path: Path) -> None:
+    paths = [written(tmp_path, "title\nBees\n", name) for name in ("a.csv", "b.csv")]
+    with pytest.raises(InputError, match=r"name a column of ids, --columns id=\.\.\.\)$"):
+        Corpus.read(*paths)
+
+
 def test_columns_without_any_known_name_are_judged_by_what_they_hold(tmp_path: Path) -> None:
     content = f"Nummer,Beschreibung\n1,{JUMPER.replace(',', '')}\n"
     [document] = read(written(tmp_path, content, "a.csv"))
