@@ -172,6 +172,8 @@ class _Origins:
     def twins(self, first: int, second: int, id: str) -> InputError:  # noqa: A002
         """The error to raise for two documents with this id."""
         problem = f"the id {shown(id)} is also that of {self._place(first)}; every document needs its own"
+        if id == str(self._lines[first]) == str(self._lines[second]):
+            problem += " (a row without id has the number of its line: name a column of ids, --columns id=...)"
         return InputError(f"{self._place(second)}: {problem}")
 
     def _place(self, position: int) -> str:
