@@ -247,6 +247,14 @@ class Stage(Protocol):
         """Candidate labels for each document, best first."""
         return self.find(self.read(documents))
 
+    @property
+    def budget(self) -> int | None:
+        """The most candidates of a document that should be scored now, as others would take long; None: all.
+
+        Candidates of a stage that has a budget are proposals: their scores are not those of `score`.
+        """
+        return None
+
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
         """What in the document speaks for the label, in the eyes of this stage, weightiest first; may be empty."""
         ...

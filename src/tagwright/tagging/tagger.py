@@ -134,7 +134,8 @@ class Tagger:
         readings = self.read([document])
         runs = self.candidates(readings)
         pool = self._pool(runs)
-        runs |= {name: self._rescored(name, readings, pool) for name in self.fusion.rankers}
+        proposing = (name for name, stage in self.stages.items() if stage.budget is not None)
+        runs |= {name: self._rescored(name, readings, pool) for name in {*self.fusion.rankers, *proposing}}
         places = {name: {label: rank for rank, label in enumerate(run[0][0].tolist())} for name, run in runs.items()}
 
         def evidence(name: str, label: int) -> Evidence:
@@ -180,11 +181,13 @@ class Tagger:
         return self.fuse(readings, self.candidates(readings))
 
     def _pool(self, candidates: Mapping[str, Run]) -> Run:
-        """What is to be ranked: what the stages found, but the tail's, within the budget."""
+        """What is to be ranked: what the stages found, but the tail's, within the smallest budget."""
         found = [run for name, run in candidates.items() if name != self.fusion.tail]
-        if self.fusion.budget is None:
+        budgets = (self.fusion.budget, *(stage.budget for stage in self.stages.values()))
+        budget = min((each for each in budgets if each is not None), default=None)
+        if budget is None:
             return union(found) if len(found) > 1 else found[0]
-        return reciprocal_ranks(found).top(self.fusion.budget)
+        return reciprocal_ranks(found).top(budget)
 
     def _ranked(self, readings: Mapping[str, Any], candidates: Mapping[str, Run]) -> Run:
         """The candidates in the order that all stages with a say agree on."""
@@ -194,7 +197,8 @@ class Tagger:
             return pool
         weights = [self.fusion.weight(name) for name in voters]
         if self.fusion.by == "ranks":
-            opinions = [candidates.get(name) or self._rescored(name, readings, pool) for name in voters]
+            found = {name: run for name, run in candidates.items() if self.stages[name].budget is None}
+            opinions = [found.get(name) or self._rescored(name, readings, pool) for name in voters]
             return reciprocal_ranks(opinions, weights, self.fusion.rank_constant, pool)
         scores = [stage.score(readings[name], pool) for name, stage in voters.items()]
         if len(voters) == 1:
