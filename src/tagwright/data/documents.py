@@ -19,7 +19,7 @@ from tagwright import store
 from tagwright.data import arrow
 from tagwright.data.lines import Place, shown
 from tagwright.data.readers import Format, open_sources
-from tagwright.data.records import SHAPES, Located, Record, to_document, to_record
+from tagwright.data.records import Located, Record, checked
 from tagwright.data.tables import from_rows
 from tagwright.errors import InputError, TagwrightError
 from tagwright.types import Document
@@ -59,9 +59,8 @@ class Corpus(Sequence[Document]):
         >>> len(bees), bees[-1].title, bees.ids
         (2, 'Wasps', ['1', '2'])
         """
-        records = enumerate(map(to_record, documents), 1)
-        checked = ((line, to_document(record, SHAPES["jsonl"], Place("documents", line))) for line, record in records)
-        return cls._build([("documents", checked)])
+        found = ((line, checked(document, Place("documents", line))) for line, document in enumerate(documents, 1))
+        return cls._build([("documents", found)])
 
     @classmethod
     def from_dataset(cls, dataset: Any) -> Corpus:
@@ -75,8 +74,16 @@ class Corpus(Sequence[Document]):
 
     @classmethod
     def open(cls, path: Path | str) -> Corpus:
-        """Open a saved corpus where it lies. Raises InputError when there is none."""
-        return cls(Path(path))
+        """Open a saved corpus where it lies. It is read once and checked, which takes as long as iterating over it.
+
+        Raises InputError when there is none, when it is damaged, and with the row when a document is not as `save`
+        writes it; `read` takes what another program wrote, and cleans it. The file must stay as it is: one that is
+        made shorter while it is open ends the process (SIGBUS), as mapped files do; a new one in its place does no
+        harm, which is how `save` writes.
+        """
+        corpus = cls(Path(path))
+        corpus._check(path)
+        return corpus
 
     def save(self, path: Path | str) -> None:
         """Write an `.arrow` file to `open` or `read` again. Raises TagwrightError when it cannot be written."""
@@ -127,6 +134,19 @@ class Corpus(Sequence[Document]):
         if twins := corpus._first_twins():
             raise origins.twins(*twins, corpus._file.id(twins[0]))
         return corpus
+
+    def _check(self, path: Path | str) -> None:
+        """Raise InputError unless this is what `save` writes."""
+        try:
+            self._file.validate()
+            for row, document in enumerate(self, 1):
+                if document != checked(document, Place(path, row)):
+                    raise InputError("is not as Corpus.save writes it; Corpus.read takes and cleans it", path, row)
+        except arrow.damage() as error:
+            raise InputError(f"is a damaged saved corpus ({arrow.first_line(error)})", path) from None
+        if twins := self._first_twins():
+            first, second = (position + 1 for position in twins)
+            raise InputError(f"row {first} has the same id; every document needs its own", path, second)
 
     def _first_twins(self) -> tuple[int, int] | None:
         """The first two documents with the same id. Of a million ids the hashes stay in memory, not the texts."""

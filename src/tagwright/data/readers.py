@@ -60,6 +60,9 @@ READERS: Mapping[Format, Reader] = {
 PAPERS: frozenset[Format] = frozenset({"text", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
 "Formats where a file is one document, or few: among many files one that is damaged is reported, and the rest read."
 
+SPARED: frozenset[Format] = PAPERS | {"arrow"}
+"So is a saved corpus; folders are not searched for these."
+
 _SUFFIXES: Mapping[str, Format] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv",
@@ -80,8 +83,8 @@ def open_sources(*sources: str | Path, format: Format | None = None) -> Iterator
     """Each file behind the sources, with its documents and their lines.
 
     A source is a file, a folder of `PAPERS`, a glob, or `-` for JSON lines on standard input. A document without id
-    has the path of its file as id, within a folder the path from there. Of several files, those of `PAPERS` that cannot
-    be read are logged, and the others read. Raises InputError for a source that is not there or holds no documents,
+    has the path of its file as id, within a folder the path from there. Of several files, those `SPARED` that cannot be
+    read are logged, and the others read. Raises InputError for a source that is not there or holds no documents,
     for any other file that cannot be read, and when none could; ConfigError for a format there is not.
     """
     if format is not None and format not in READERS:
@@ -186,7 +189,7 @@ def _id(path: Path) -> str:
 def _is_paper(file: _File) -> bool:
     """Whether a file is to be spared among others; so is one of which nothing is known."""
     try:
-        return (file.format or guess_format(file.path)) in PAPERS
+        return (file.format or guess_format(file.path)) in SPARED
     except InputError:
         return True
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from tagwright.data import arrow
 from tagwright.data.lines import Place, csv_rows, shown, tsv_rows
-from tagwright.data.records import Located, Record, recognise, to_documents
+from tagwright.data.records import Located, Record, checked, recognise, to_documents
 from tagwright.errors import InputError
 
 _Row: TypeAlias = tuple[int, Sequence[str]]
@@ -68,12 +68,16 @@ def read_parquet(path: Path) -> Iterator[Located]:
 
 
 def read_arrow(path: Path) -> Iterator[Located]:
-    """A corpus that `Corpus.save` wrote. Places are rows, from 1. Raises InputError with path."""
+    """A corpus that `Corpus.save` wrote, or another program with the same columns. Places are rows, from 1.
+
+    Raises InputError with path, and with the row for a field that no other reader would take either.
+    """
     file = arrow.MappedFile(path)
     try:
         file.validate()
-        yield from enumerate(file.documents(0, len(file)), 1)
-    except ValueError as error:
+        for row, document in enumerate(file.documents(0, len(file)), 1):
+            yield row, checked(document, Place(path, row))
+    except arrow.damage() as error:
         raise InputError(f"is a damaged saved corpus ({arrow.first_line(error)})", path) from None
     finally:
         file.close()
