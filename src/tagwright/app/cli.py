@@ -11,6 +11,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from tagwright.errors import TagwrightError
+from tagwright.terminal import escape_warnings, escaped
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -33,6 +34,10 @@ class Format(str, Enum):
     text = "text"
     jsonl = "jsonl"
     tsv = "tsv"
+    spreadsheet = "spreadsheet"
+
+
+_FORMATS = "How to print; tsv has cells as they are, spreadsheet an apostrophe before those that look like formulas."
 
 
 class Method(str, Enum):
@@ -80,7 +85,7 @@ def suggest(
     language: Language = "",
     model: Model = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Labels per document.")] = 10,
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.text,
+    output: Annotated[Format, typer.Option("--format", help=_FORMATS)] = Format.text,
     explain: Annotated[bool, typer.Option(help="Say what in the document speaks for each label.")] = False,
     path: Annotated[
         list[str],
@@ -231,7 +236,7 @@ def train(
         training.finetune(job, few)
     else:
         training.train(method.value, job, few)
-    print(f"saved {output}")
+    print(escaped(f"saved {output}"))
 
 
 @app.command()
@@ -320,6 +325,7 @@ def demo(quiet: Quiet = False) -> None:
 
 def main() -> None:
     """Run the command line. What the user can mend is printed in one line: exit code 2, no traceback."""
+    escape_warnings()
     try:
         code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
         sys.stdout.flush()
@@ -338,7 +344,7 @@ def main() -> None:
 
 
 def _say(problem: str) -> int:
-    print(f"tagwright: {' '.join(problem.split())}", file=sys.stderr)
+    print(f"tagwright: {escaped(' '.join(problem.split()))}", file=sys.stderr)
     return 2
 
 

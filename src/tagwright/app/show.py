@@ -21,6 +21,7 @@ from tagwright.evaluation.frequency import Bin
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
 from tagwright.tagging.tagger import Evidence
+from tagwright.terminal import escaped
 from tagwright.types import Document, Quote
 
 Suggestions = Iterable[tuple[Document, list[Suggestion]]]
@@ -28,20 +29,26 @@ Suggestions = Iterable[tuple[Document, list[Suggestion]]]
 QUOTES = 3
 "Pieces of text shown for each stage."
 
+_FORMULA = ("=", "+", "-", "@")
+"How cells begin that spreadsheets compute."
+
 
 def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str) -> Iterator[str]:
-    """The suggestions as lines: text for people, a run file (jsonl), or document, label, name, score (tsv)."""
-    line = {"text": as_text, "jsonl": _as_jsonl, "tsv": _as_tsv}[output]
+    """The suggestions as lines: text for people, a run file (jsonl), or document, label, name, score (tsv).
+
+    spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute.
+    """
+    line = {"text": as_text, "jsonl": _as_jsonl, "tsv": _as_tsv, "spreadsheet": _as_spreadsheet}[output]
     for document, suggested in found:
-        yield from line(document, suggested, vocabulary)
+        yield from map(escaped, line(document, suggested, vocabulary))
 
 
 def as_text(document: Document, suggested: list[Suggestion], vocabulary: Vocabulary) -> Iterator[str]:
     """One document and its labels for people: a line each, and one for the evidence of each stage."""
-    yield f"{document.id}  {_short(document.title, 100)}".rstrip()
+    yield f"{_cell(document.id)}  {_short(document.title, 100)}".rstrip()
     for each in suggested:
         label = vocabulary[each.label]
-        yield f"  {each.score:6.3f}  {label.name}  [{label.id}]"
+        yield f"  {each.score:6.3f}  {_cell(label.name)}  [{_cell(label.id)}]"
         yield from (f"          {evidence_line(evidence, document)}" for evidence in each.evidence)
         yield from (f"          {neighbours_line(one)}" for one in each.neighbours)
     if not suggested:
@@ -56,7 +63,7 @@ def neighbours_line(shared: Shared) -> str:
 def records(found: Iterable[Mapping[str, Any]]) -> None:
     """Print JSON lines."""
     for record in found:
-        print(json.dumps(record, ensure_ascii=False))
+        print(escaped(json.dumps(record, ensure_ascii=False)))
 
 
 def scores(found: Scores, *, as_json: bool) -> None:
@@ -106,7 +113,7 @@ def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
         distinct, occurrences = many(len(found.missed), "gold label"), many(sum(found.missed.values()), "time")
         print(f"No stage reaches {distinct}, {occurrences} in all; most often:")
     for label, times in islice(found.missed.items(), 10):
-        print(f"  {times:>5} x {vocabulary[label].name}  [{vocabulary[label].id}]")
+        print(escaped(f"  {times:>5} x {_cell(vocabulary[label].name)}  [{_cell(vocabulary[label].id)}]"))
 
 
 def description(found: Description, *, as_json: bool) -> None:
@@ -117,7 +124,7 @@ def description(found: Description, *, as_json: bool) -> None:
     show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in found.facts.items())])
     for title, lines in (("Worth a look", found.warnings), ("Methods", found.methods)):
         print(f"\n{title}")
-        print("\n".join(f"  {line}" for line in lines) or "  nothing")
+        print("\n".join(f"  {escaped(_cell(line))}" for line in lines) or "  nothing")
 
 
 def document(found: Document) -> None:
@@ -143,14 +150,16 @@ def coverages(found: Sequence[Coverage], *, as_json: bool) -> None:
 def neighbours(found: Iterable[tuple[str, list[str]]]) -> None:
     """Print each document with its neighbours as a line of JSON."""
     for id_, ids in found:
-        print(json.dumps({"id": id_, "neighbours": ids}, ensure_ascii=False))
+        print(escaped(json.dumps({"id": id_, "neighbours": ids}, ensure_ascii=False)))
 
 
 def show_table(rows: report.Rows, title: str = "") -> None:
     """Print a table. One that is piped somewhere keeps its columns: only a terminal has a width to respect."""
     from rich.console import Console
 
-    Console(width=None if sys.stdout.isatty() else 200).print(report.table(rows, title))
+    Console(width=None if sys.stdout.isatty() else 200).print(
+        report.table([[escaped(_cell(cell)) for cell in row] for row in rows], escaped(title))
+    )
 
 
 def evidence_line(evidence: Evidence, document: Document) -> str:
@@ -213,6 +222,12 @@ def _as_tsv(document: Document, suggested: list[Suggestion], vocabulary: Vocabul
         yield "\t".join((_cell(document.id), _cell(label.id), _cell(label.name), f"{each.score:.6g}"))
 
 
+def _as_spreadsheet(document: Document, suggested: list[Suggestion], vocabulary: Vocabulary) -> Iterator[str]:
+    for line in _as_tsv(document, suggested, vocabulary):
+        *texts, score = line.split("\t")
+        yield "\t".join([*(f"'{text}" if text.startswith(_FORMULA) else text for text in texts), score])
+
+
 def _cell(text: str) -> str:
     return " ".join(text.split())
 
@@ -227,4 +242,4 @@ def _plain(value: object) -> str:
 
 
 def _print_json(content: Mapping[str, Any]) -> None:
-    print(json.dumps(content, ensure_ascii=False, indent=1))
+    print(escaped(json.dumps(content, ensure_ascii=False, indent=1)))
