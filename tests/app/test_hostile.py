@@ -102,7 +102,7 @@ def test_a_bad_file_is_named(run: Command, bad: str, command: Callable[[str], tu
         (("suggest", "docs.jsonl", "--labels", "docs.jsonl"), "docs.jsonl:1: holds documents, expected labels"),
         (("suggest", "right.jsonl", "--labels", "labels.jsonl"), "right.jsonl:1: holds a run, expected documents"),
         (("suggest", "docs.jsonl", "--labels", "folder"), "folder: is a folder, expected a file of labels"),
-        (("read", "bomb.xml"), 'bomb.xml:1: declares the XML entity "b", which is never resolved; write it out'),
+        (("read", "bomb.xml"), 'bomb.xml:1: declares the XML entity "a", which is never resolved; write it out'),
         (("suggest", "docs.jsonl"), "which labels? give a vocabulary (--labels FILE) or a saved tagger (--model DIR)"),
         (("suggest", *ON, "--language", "de"), "JSON lines do not say languages"),
         (("evaluate", "docs.jsonl", "--model", "missing"), "missing: no saved tagger here"),

@@ -17,6 +17,7 @@ import numpy as np
 
 from tagwright import store
 from tagwright.data import arrow
+from tagwright.data.limits import document_limit
 from tagwright.data.lines import Place, shown
 from tagwright.data.readers import Format, open_sources
 from tagwright.data.records import Located, Record, checked
@@ -37,7 +38,12 @@ class Corpus(Sequence[Document]):
             _remove_after_use(path, self, self._file)
 
     @classmethod
-    def read(cls, *sources: str | Path, format: Format | None = None) -> Corpus:  # noqa: A002
+    def read(
+        cls,
+        *sources: str | Path,
+        format: Format | None = None,  # noqa: A002
+        max_document_size: int | None = None,
+    ) -> Corpus:
         """Read files, folders of papers, globs, or `-` for standard input, one after the other.
 
         JSON lines as `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata":
@@ -46,10 +52,14 @@ class Corpus(Sequence[Document]):
         Markdown, HTML, JATS, TEI, Word (extra `docx`) and PDF (extra `pdf`). The format follows from name and content
         unless it is given. Gold labels given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.
 
+        max_document_size: bytes, unpacked, by default 20,000,000 or what TAGWRIGHT_MAX_DOCUMENT_SIZE says. A larger
+        line, row or article is logged and left out; a larger file that is one document cannot be read.
+
         Raises InputError with file and line for anything that cannot be read, a missing id or one that stands twice;
         of several papers those that cannot be read are logged, and the others read.
         """
-        return cls._build(open_sources(*sources, format=format))
+        with document_limit(max_document_size):
+            return cls._build(open_sources(*sources, format=format))
 
     @classmethod
     def of(cls, documents: Iterable[Document]) -> Corpus:

@@ -14,9 +14,10 @@ from tagwright.types import Document
 def read_jsonl(path: Path, flavour: Flavour | None = None) -> Iterator[Located]:
     """One document a line, plain or gzip; the flavour follows from the keys of the first one unless it is given.
 
-    Raises InputError with path and line for what is not JSON, not UTF-8, or a field of a wrong type.
+    Raises InputError with path and line for what is not JSON, not UTF-8, or a field of a wrong type; a line above the
+    limit for a document is logged and left out.
     """
-    yield from _documents(json_lines(path), path, flavour)
+    yield from _documents(json_lines(path, "leave out"), path, flavour)
 
 
 def read_json(path: Path, flavour: Flavour | None = None) -> Iterator[Located]:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from tagwright.data import arrow
 from tagwright.data.lines import Place, csv_rows, shown, tsv_rows
+from tagwright.data.parquet import parquet_rows
 from tagwright.data.records import Located, Record, checked, recognise, to_documents
 from tagwright.errors import InputError
 
@@ -24,7 +25,7 @@ def read_tsv(path: Path) -> Iterator[Located]:
     as `<uri>`s or parted by blanks, tabs, `;` or `|`; a line without tab has no labels; the id is the number of the
     line. Raises InputError with path and line.
     """
-    rows = tsv_rows(path)
+    rows = tsv_rows(path, "leave out")
     first = next(rows, None)
     if first is None:
         return
@@ -53,17 +54,11 @@ def read_csv(path: Path) -> Iterator[Located]:
 def read_parquet(path: Path) -> Iterator[Located]:
     """The columns of `read_csv` or of the JSON lines shape; labels as text or list. Places are rows, from 1.
 
-    Raises InputError with path and row.
+    Raises InputError with path and row; a row above the limit for a document is logged and left out.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        with pq.ParquetFile(path) as file:
-            batches = file.iter_batches(batch_size=arrow.MAX_ROWS)
-            rows = (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="lossy"))
-            yield from from_rows(enumerate(rows, 1), path)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        yield from from_rows(parquet_rows(path), path)
+    except arrow.damage() as error:
         raise InputError(f"is no Parquet file, or a damaged one ({arrow.first_line(error)})", path) from None
 
 
