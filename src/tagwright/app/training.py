@@ -85,7 +85,7 @@ def train(method: str, job: Job, few: Few) -> None:
         vocabulary = Vocabulary.read(job.labels, language=job.language or None)
         documents = Corpus.read(*job.docs)
         more: dict[str, Any] = {}
-        data = {"documents": digest(documents), "labels": digest(vocabulary)}
+        data = {"documents": documents.digest(), "labels": digest(vocabulary)}
         if job.keywords:
             more["keywords"] = read_keywords(job.keywords, vocabulary.index)
             data["keywords"] = digest(more["keywords"].items())
@@ -115,7 +115,7 @@ def finetune(job: Job, few: Few) -> None:
         gold = _sample(tagger.vocabulary, documents, few, config.seed)
         if not len(gold.labels):
             raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
-        data = {"documents": digest(documents), "labels": digest(tagger.vocabulary), "shares": digest(gold)}
+        data = {"documents": documents.digest(), "labels": digest(tagger.vocabulary), "shares": digest(gold)}
         stats = ((file.name, file.stat()) for file in sorted(few.model.rglob("*")) if file.is_file())
         data["model"] = digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
         with unfinished(job.output, _start("finetune", config, data), resume=job.resume) as folder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import mmap
 import struct
 from bisect import bisect_right
@@ -104,6 +105,14 @@ class MappedFile:
             for start in range(0, len(self._map), _CHUNK):
                 file.write(self._map[start : start + _CHUNK])
                 self._give_back()
+
+    def digest(self) -> str:
+        """A hash of the whole file."""
+        found = hashlib.sha256()
+        for start in range(0, len(self._map), _CHUNK):
+            found.update(self._map[start : start + _CHUNK])
+            self._give_back()
+        return found.hexdigest()
 
     def validate(self) -> None:
         """Read everything and raise one of `damage` if texts or lists lie outside the file, or texts are not UTF-8."""

@@ -100,6 +100,10 @@ class Corpus(Sequence[Document]):
         with store.replace_file(path) as temporary:
             self._file.copy(temporary)
 
+    def digest(self) -> str:
+        """What tells these documents from others: a hash of the file, of which nothing need be decoded."""
+        return self._file.digest()
+
     @property
     def ids(self) -> list[str]:
         """The id of each document."""

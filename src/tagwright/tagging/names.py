@@ -64,8 +64,8 @@ class NameOptions:
 class Names(Stage):
     """The labels whose names occur in a document, scored by how often, how early and how specific: see `score`.
 
-    A form that is the name of several labels makes all of them candidates, up to SHARED of them. A short name in capitals ("AIDS", "IT")
-    must stand in capitals in the document too, unless the whole vocabulary is in capitals.
+    A form that is the name of several labels makes all of them candidates, up to SHARED of them. A short name in
+    capitals ("AIDS", "IT") must stand in capitals in the document too, unless the whole vocabulary is in capitals.
 
     Raises InputError when the names hold more distinct words than there are letters (1.1 million).
     """
