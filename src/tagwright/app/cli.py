@@ -12,6 +12,7 @@ import typer
 from tagwright import __version__
 from tagwright.__main__ import INTERRUPTED, interrupted
 from tagwright.app.arguments import (
+    FORMATS,
     Columns,
     Docs,
     ExcludeSelf,
@@ -30,6 +31,7 @@ from tagwright.app.arguments import (
     UnknownLabels,
 )
 from tagwright.errors import TagwrightError
+from tagwright.terminal import escape_warnings, escaped
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -69,7 +71,7 @@ def suggest(
     language: Language = "",
     model: Model = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Labels per document.")] = 10,
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.text,
+    output: Annotated[Format, typer.Option("--format", help=FORMATS)] = Format.text,
     explain: Annotated[bool, typer.Option(help="Say what in the document speaks for each label.")] = False,
     path: Annotated[
         list[str],
@@ -283,7 +285,7 @@ def train(
         training.finetune(job, few)
     else:
         training.train(method.value, job, few)
-    print(f"saved {output}")
+    print(escaped(f"saved {output}"))
 
 
 @app.command()
@@ -395,6 +397,7 @@ def demo(quiet: Quiet = False) -> None:
 
 def main() -> None:
     """Run the command line. What the user can mend is printed in one line: exit code 2, no traceback."""
+    escape_warnings()
     try:
         code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
         sys.stdout.flush()
@@ -415,7 +418,7 @@ def main() -> None:
 
 
 def _say(problem: str) -> int:
-    print(f"tagwright: {' '.join(problem.split())}", file=sys.stderr)
+    print(f"tagwright: {escaped(' '.join(problem.split()))}", file=sys.stderr)
     return 2
 
 

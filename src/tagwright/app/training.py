@@ -109,7 +109,7 @@ def train(method: str, job: Job, few: Few) -> None:
         documents = read_documents(job.docs, job.columns, job.input_format)
         vocabulary = _vocabulary(job)
         more: dict[str, Any] = {}
-        data = {"documents": digest(documents), "labels": digest(vocabulary)}
+        data = {"documents": documents.digest(), "labels": digest(vocabulary)}
         if job.keywords:
             more["keywords"] = read_keywords(job.keywords, vocabulary.index)
             data["keywords"] = digest(more["keywords"].items())
@@ -161,7 +161,7 @@ def finetune(job: Job, few: Few) -> None:
         sample = _sample(without(gold, rows), len(tagger.vocabulary), few, config.seed)
         if not len(sample.labels):
             raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
-        data = {"documents": digest(documents), "labels": digest(tagger.vocabulary), "shares": digest(sample)}
+        data = {"documents": documents.digest(), "labels": digest(tagger.vocabulary), "shares": digest(sample)}
         stats = ((file.name, file.stat()) for file in sorted(few.model.rglob("*")) if file.is_file())
         data["model"] = digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
         start = _start("finetune", config, data)

@@ -14,6 +14,7 @@ from typing import Any
 
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.store import check_replaceable, is_first, read_manifest, write_manifest, writing
+from tagwright.terminal import escaped
 
 KIND = "unfinished training"
 
@@ -71,7 +72,7 @@ def unfinished(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
         if not _waits(folder):
             shutil.rmtree(folder, ignore_errors=True)
         elif isinstance(stop, KeyboardInterrupt):
-            print(f"tagwright: {folder}: --resume goes on from here", file=sys.stderr)
+            print(escaped(f"tagwright: {folder}: --resume goes on from here"), file=sys.stderr)
         raise
 
 
@@ -94,9 +95,10 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
         except ConfigError as error:
             raise ConfigError(f"{folder}: was {error}; resume it as it was started, or remove this folder") from None
         if differences := "; ".join(start.differences(before)):
-            print(f"tagwright: {folder}: goes on with {differences}: the last digits will differ", file=sys.stderr)
+            said = f"tagwright: {folder}: goes on with {differences}: the last digits will differ"
+            print(escaped(said), file=sys.stderr)
     elif resume:
-        print(f"tagwright: {folder}: no training to resume; starting anew", file=sys.stderr)
+        print(escaped(f"tagwright: {folder}: no training to resume; starting anew"), file=sys.stderr)
     folder.mkdir(parents=True, exist_ok=True)
     with writing(folder):
         write_manifest(folder, KIND, asdict(start))

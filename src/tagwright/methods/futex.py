@@ -277,25 +277,30 @@ def pseudo_labels(
     settings = json.loads(json.dumps({**asdict(config), "documents": len(documents)}))
     settings = {name: value for name, value in settings.items() if name not in FREE_TO_CHANGE}
     checkpoint = Checkpoint.load(folder, settings) if folder and resume else None
-    done = _run(checkpoint.tensors) if checkpoint else Run.from_rows([])
+    parts = [_run(checkpoint.tensors) if checkpoint else Run.from_rows([])]
+
+    def joined() -> Run:
+        parts[:] = [Run.concat(parts)]
+        return parts[0]
 
     def save() -> None:
         if folder and is_first():
+            done = joined()
             arrays = {"indptr": done.indptr, "labels": done.labels, "scores": done.scores}
             tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
             Checkpoint({"documents": len(done)}, settings, tensors).save(folder)
 
-    saved = time.monotonic()
-    with bar("ranking", len(documents) - len(done)) as ranked:
-        for start in range(len(done), len(documents), BATCH):
+    saved, first = time.monotonic(), len(parts[0])
+    with bar("ranking", len(documents) - first) as ranked:
+        for start in range(first, len(documents), BATCH):
             batch = documents[start : start + BATCH]
-            done = Run.concat([done, ensemble.tag(batch, config.pseudo_labels)])
+            parts.append(ensemble.tag(batch, config.pseudo_labels))
             ranked(len(batch))
             if time.monotonic() - saved >= config.checkpoint_seconds:
                 save()
                 saved = time.monotonic()
     save()
-    return done
+    return joined()
 
 
 def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, config: Config) -> Tagger:
