@@ -85,7 +85,7 @@ def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_dif
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tagwright.learning.learner.PACKAGED", static)
-    monkeypatch.setattr("tagwright.learning.learner.best_device", lambda: SimpleNamespace(type="cpu"))
+    monkeypatch.setattr("tagwright.learning.learner.best_device", lambda: SimpleNamespace(type="cuda"))
     options, arguments = QUICK[2:], ["ict", *data, "--output", str(tmp_path / "M")]
     killed(*arguments, settings=options, monkeypatch=monkeypatch)
     with monkeypatch.context() as patch, pytest.raises(ConfigError, match=r'started with encoder ".*", not "static"'):
