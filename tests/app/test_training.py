@@ -85,7 +85,7 @@ def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_dif
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tagwright.learning.learner.PACKAGED", static)
-    monkeypatch.setattr("tagwright.learning.learner.best_device", lambda: SimpleNamespace(type="cpu"))
+    monkeypatch.setattr("tagwright.learning.learner.best_device", lambda: SimpleNamespace(type="cuda"))
     options, arguments = QUICK[2:], ["ict", *data, "--output", str(tmp_path / "M")]
     killed(*arguments, settings=options, monkeypatch=monkeypatch)
     with monkeypatch.context() as patch, pytest.raises(ConfigError, match=r'started with encoder ".*", not "static"'):
@@ -107,7 +107,7 @@ def test_a_full_disk_while_saving_keeps_the_old_tagger_and_the_checkpoint(
     def full(*_: object, **__: object) -> None:
         raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
-    arguments = ["rts", *data, "--output", str(tmp_path / "M")]
+    arguments = ["rts", *data, "--output", str(tmp_path / "M"), "--overwrite"]
     settings = ["steps=1", *QUICK, f"encoder={static}"]
     run("train", *arguments, settings=settings)
     before = Tagger.load(tmp_path / "M").tag(UNSEEN).scores.tolist()
@@ -133,9 +133,18 @@ def test_what_killed_saves_have_left_is_removed_before_the_training(
     (tmp_path / "O").rename(tmp_path / ".M.previous")
     (tmp_path / ".M.tmp0123abcd" / "dense").mkdir(parents=True)
     with pytest.raises(InputError):
-        run("train", "rts", "nowhere.jsonl", *data[1:], "--output", str(tmp_path / "M"), settings=settings)
+        run(
+            "train",
+            "rts",
+            "nowhere.jsonl",
+            *data[1:],
+            "--output",
+            str(tmp_path / "M"),
+            "--overwrite",
+            settings=settings,
+        )
     assert not list(tmp_path.glob(".M*"))
-    run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=settings)
+    run("train", "rts", *data, "--output", str(tmp_path / "M"), "--overwrite", settings=settings)
     assert not list(tmp_path.glob(".M*"))
 
 

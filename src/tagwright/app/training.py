@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import platform
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
@@ -106,8 +105,8 @@ def train(method: str, job: Job, few: Few) -> None:
     module, fixed = METHODS[method]
     config = configure(module.Config, job.config, job.settings, _unused(method), **fixed)
     with silence(job.quiet):
-        documents = read_documents(job.docs, job.columns, job.input_format)
         vocabulary = _vocabulary(job)
+        documents = read_documents(job.docs, job.columns, job.input_format)
         more: dict[str, Any] = {}
         data = {"documents": documents.digest(), "labels": digest(vocabulary)}
         if job.keywords:
@@ -125,8 +124,8 @@ def train(method: str, job: Job, few: Few) -> None:
         start = _start(method, config, data)
         with unfinished(job.output, start, resume=job.resume) as folder:
             _say_auto(config)
-            tagger = module.fit(documents, vocabulary, config, folder, resume=job.resume, **more)
-            tagger = _fused(tagger, job)
+            trained = module.fit(documents, vocabulary, config, folder, resume=job.resume, **more)
+            tagger = replace(_fused(trained, job), training=trained.training)
             _save(tagger, start, job.output, folder)
         _say_check(tagger, documents, gold, rows)
 
@@ -138,7 +137,9 @@ def zero_shot(job: Job, few: Few) -> None:
     with silence(job.quiet):
         if job.docs:
             _log.warning("zero-shot learns nothing: the documents are not read")
-        zeroshot.fit(_vocabulary(job), config).save(job.output)
+        tagger = zeroshot.fit(_vocabulary(job), config)
+        training = {"method": ZERO_SHOT, "options": asdict(config), "machine": machine(), "version": __version__}
+        replace(tagger, training=training).save(job.output)
 
 
 def finetune(job: Job, few: Few) -> None:
@@ -264,7 +265,7 @@ def _resolved(config: Any) -> Mapping[str, Any]:
 
 def _say_auto(config: Any) -> None:
     if is_first() and (chosen := _resolved(config)):
-        print(f"tagwright: auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}", file=sys.stderr)
+        note(f"auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}")
 
 
 def machine() -> dict[str, str]:
