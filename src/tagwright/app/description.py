@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tagwright.app.advice import PAPER, Advice, Holdings, advise
 from tagwright.data.labels import Vocabulary
 from tagwright.data.text import fold
 from tagwright.types import Document
@@ -21,13 +22,18 @@ LINKS = frozenset({"reference", "citation"})
 "Metadata fields whose values are documents."
 
 
+MEANINGFUL = LINKS | {"keyword", "keywords"}
+"Metadata fields whose values say what a document is about."
+
+
 @dataclass(frozen=True, slots=True)
 class Description:
-    """facts: name -> number or text. warnings, methods: one sentence each."""
+    """facts: name -> number or text. warnings, methods: one sentence each. advice: which method to take, best first."""
 
     facts: Mapping[str, int | float | str]
     warnings: tuple[str, ...]
     methods: tuple[str, ...]
+    advice: tuple[Advice, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
@@ -43,7 +49,7 @@ def describe(documents: Iterable[Document], labels: Vocabulary | None, test: Ite
     warnings = [*survey.warnings(), *(_label_warnings(labels, survey) if labels else ())]
     if test is not None:
         warnings += survey.overlap(test)
-    return Description(facts, tuple(warnings), tuple(_methods(survey, labels)))
+    return Description(facts, tuple(warnings), tuple(_methods(survey, labels)), tuple(advise(survey.holdings())))
 
 
 class Survey:
@@ -56,6 +62,7 @@ class Survey:
         self.values: dict[str, Counter[str]] = {}
         self.texts: dict[bytes, str] = {}
         self.titled_texts = 0
+        self.papers = 0
         self.empty: list[str] = []
         self.twins: list[tuple[str, str]] = []
 
@@ -66,6 +73,7 @@ class Survey:
         parts = ("title", "abstract", "sections", "labels")
         self.with_.update(part for part in parts if getattr(document, part))
         self.titled_texts += bool(document.title and (document.abstract or document.sections))
+        self.papers += bool(document.sections and self.words[-1] >= PAPER)
         for name, values in document.metadata.items():
             self.values.setdefault(name, Counter()).update(set(values))
             self.with_[f"metadata {name}"] += bool(values)
@@ -87,6 +95,21 @@ class Survey:
         if labelled := self.with_["labels"]:
             found["labels per labelled document (mean)"] = sum(self.gold.values()) / labelled
         return found
+
+    @property
+    def linking(self) -> list[str]:
+        """The metadata fields that join documents: links to others, and values that two documents share."""
+        return sorted(name for name in self.values if name in LINKS or max(self.values[name].values(), default=0) > 1)
+
+    def holdings(self) -> Holdings:
+        """How many documents have what a method needs."""
+        return Holdings(
+            documents=len(self.words),
+            labels=self.with_["labels"],
+            papers=self.papers,
+            metadata=max(self.with_[f"metadata {name}"] for name in MEANINGFUL),
+            texts=self.titled_texts,
+        )
 
     def warnings(self) -> Iterator[str]:
         """What looks wrong with the documents."""
@@ -144,9 +167,8 @@ def _methods(survey: Survey, labels: Vocabulary | None) -> Iterator[str]:
     documents = len(survey.words)
     yield "zeroshot: yes, nothing is trained" if labels else "zeroshot: needs a vocabulary (--labels)"
     yield f"text pairs (RTS, MACLR): {_yes(survey.titled_texts, documents, 'a title and a text')}"
-    linked = [name for name in survey.values if name in LINKS or max(survey.values[name].values(), default=0) > 1]
-    names = ", ".join(sorted(linked))
-    yield f"metadata (MICoL): {f'yes, by {names}' if linked else 'no, no metadata value is shared by two documents'}"
+    names = ", ".join(survey.linking)
+    yield f"metadata (MICoL): {f'yes, by {names}' if names else 'no, no metadata value is shared by two documents'}"
     yield f"full text (FuTex): {_yes(survey.with_['sections'], documents, 'sections')}"
     yield f"supervised (DEPL): {_yes(survey.with_['labels'], documents, 'labels')}"
 
