@@ -134,7 +134,8 @@ class Task(rows.Task):
 
         def judge(documents: Sequence[Document], span: slice) -> Run:
             mine = candidates.take(np.arange(len(candidates))[span])
-            return mine.rescored(self._stage(name).score(documents, mine))
+            stage = self._stage(name)
+            return mine.rescored(stage.score(stage.read(documents), mine))
 
         return self._kept(f"{pool}, {name}", part, judge)
 

@@ -95,11 +95,13 @@ def pick(run: Run, places: np.ndarray[Any, np.dtype[np.int64]]) -> Run:
 
 def bi(documents: Sequence[Document], run: Run, labels: Vocabulary, encoder: BiEncoder) -> Floats:
     """The labels are encoded too, although a tagger does that once for all documents."""
-    return Dense(labels, encoder, DenseOptions(label_text="text")).score(documents, run)
+    stage = Dense(labels, encoder, DenseOptions(label_text="text"))
+    return stage.score(stage.read(documents), run)
 
 
 def cross(documents: Sequence[Document], run: Run, labels: Vocabulary, encoder: CrossEncoder) -> Floats:
-    return Cross(labels, encoder).score(documents, run)
+    stage = Cross(labels, encoder)
+    return stage.score(stage.read(documents), run)
 
 
 class Published:

@@ -72,9 +72,10 @@ def choose(name: str) -> dict[str, Any]:
     stages = all_stages(vocabulary)
     documents, wanted = titles_as_gold(name, vocabulary, stages["dense both"])
     own = own_labels(documents, vocabulary, name == "mdn")
-    runs = {key: stage(documents) for key, stage in stages.items()}
+    readings = {key: stage.read(documents) for key, stage in stages.items()}
+    runs = {key: stage.find(readings[key]) for key, stage in stages.items()}
     found: dict[str, Any] = {"documents": len(documents)}
-    for title, run in configurations(vocabulary, stages, runs, documents):
+    for title, run in configurations(vocabulary, stages, runs, readings):
         scores = evaluate(without(run, own), wanted, measures=("nDCG@5", "R@100"), samples=1).measures
         found[title] = {measure: round(estimate.value, 4) for measure, estimate in scores.items()}
         print(f"{name:6} {title:56}", *(f"{measure} {100 * value:5.1f}" for measure, value in found[title].items()))
@@ -95,13 +96,14 @@ def fuse(name: str, tagger: Path) -> dict[str, Any]:
     stages["learnt"] = Dense(vocabulary, learnt.encoder, DenseOptions(k=500))
     documents, wanted = titles_as_gold(name, vocabulary, stages["dense both"], stages["learnt"])
     own = own_labels(documents, vocabulary, name == "mdn")
-    runs = {key: stage(documents) for key, stage in stages.items()}
+    readings = {key: stage.read(documents) for key, stage in stages.items()}
+    runs = {key: stage.find(readings[key]) for key, stage in stages.items()}
     found: dict[str, Any] = {"documents": len(documents)}
     for plain, trained in product((0.0, 0.5, 1.0, 1.5, 2.0, 2.5), repeat=2):
         weights = {"names": 0.5, "tfidf head": 1.0, "dense both": plain, "learnt": trained}
         weights = {key: weight for key, weight in weights.items() if weight}
         fused = Tagger(vocabulary, {key: stages[key] for key in weights}, Fusion(weights=weights))
-        run = fused.fuse(documents, {key: runs[key] for key in weights}).top(DEPTH)
+        run = fused.fuse(readings, {key: runs[key] for key in weights}).top(DEPTH)
         scores = evaluate(without(run, own), wanted, measures=("nDCG@5", "R@100"), samples=1).measures
         title = f"plain {plain}, learnt {trained}"
         found[title] = {measure: round(estimate.value, 4) for measure, estimate in scores.items()}
@@ -149,7 +151,7 @@ def all_stages(vocabulary: Vocabulary) -> dict[str, Stage]:
 
 
 def configurations(
-    vocabulary: Vocabulary, stages: Mapping[str, Stage], runs: Mapping[str, Run], documents: Sequence[Document]
+    vocabulary: Vocabulary, stages: Mapping[str, Stage], runs: Mapping[str, Run], readings: Mapping[str, Any]
 ) -> list[tuple[str, Run]]:
     """Single stages, and fusions of them that differ in one thing at a time."""
     tries: list[tuple[Mapping[str, float], Fusion]] = [
@@ -168,7 +170,7 @@ def configurations(
     for weights, fusion in tries:
         tagger = Tagger(vocabulary, {key: stages[key] for key in weights}, replace(fusion, weights=weights))
         title = f"{fusion.by}: {', '.join(f'{weight} {key}' for key, weight in weights.items())}"
-        found.append((title, tagger.fuse(documents, {key: runs[key] for key in weights}).top(DEPTH)))
+        found.append((title, tagger.fuse(readings, {key: runs[key] for key in weights}).top(DEPTH)))
     return found
 
 

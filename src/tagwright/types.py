@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -224,17 +224,36 @@ Distribution: TypeAlias = Literal["normal", "sparse", "bits"]
 
 
 class Stage(Protocol):
-    """A Retrieve over a fixed vocabulary that can also say why, follow a changed vocabulary, and be stored."""
+    """A Retrieve over a fixed vocabulary that can also say why, follow a changed vocabulary, and be stored.
+
+    A batch of documents is read once; candidates are then found and scored from what was read.
+    """
 
     distribution: Distribution
 
-    def __call__(self, documents: Sequence[Document]) -> Run:
-        """Candidate labels for each document, best first."""
+    def read(self, documents: Sequence[Document]) -> Any:
+        """What the stage needs to know of a batch of documents to find and score labels: its own affair."""
         ...
 
-    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+    def find(self, reading: Any) -> Run:
+        """Candidate labels for each document that was read, best first."""
+        ...
+
+    def score(self, reading: Any, candidates: Run) -> Floats:
         """(suggestions,) this stage's score of each candidate, whoever found it; 0 where it sees no relation."""
         ...
+
+    def __call__(self, documents: Sequence[Document]) -> Run:
+        """Candidate labels for each document, best first."""
+        return self.find(self.read(documents))
+
+    @property
+    def budget(self) -> int | None:
+        """The most candidates of a document that should be scored now, as others would take long; None: all.
+
+        Candidates of a stage that has a budget are proposals: their scores are not those of `score`.
+        """
+        return None
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
         """What in the document speaks for the label, in the eyes of this stage, weightiest first; may be empty."""

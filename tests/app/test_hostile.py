@@ -32,7 +32,7 @@ BROKEN: dict[str, bytes] = {
     "list.jsonl": b"[1, 2]\n",
     "deep.jsonl": b"[" * 100_000,
     "nul.jsonl": b'{"id": "1", "title": "a\x00b"}\n',
-    "nameless.jsonl": b'{"title": "a"}\n',
+    "nameless.jsonl": b'{"year": 2020}\n',
     "twice.jsonl": b'{"id": "1", "names": ["a"], "title": "a"}\n' * 2,
     "noise.bin": bytes(range(256)) * 10,
     "open.csv": b'id,title\n"1,bees\n',

@@ -302,13 +302,85 @@ def test_a_language_without_a_column_is_refused_with_those_there_are(tmp_path: P
         ),
         (
             "id,title\n1,a\n",
-            'labels.csv:1: the columns are ["id", "title"], expected once each, among them "id" or "uri", '
-            'and "name", "names" or "label_LANGUAGE"',
+            'labels.csv:1: the columns are ["id", "title"], expected once each, among them "name", '
+            '"names" or "label_LANGUAGE", and for ids of their own "id" or "uri"',
         ),
     ],
 )
 def test_a_bad_row_is_named(tmp_path: Path, content: str, problem: str) -> None:
     assert refusal(written(tmp_path, content, "labels.csv")) == problem
+
+
+# Names alone, paths, outlines
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", "Sports\n\nArts, old and new\nSports\n"),
+        ("a.txt", "# My labels\nSports\r\nArts, old and new"),
+        ("a.csv", 'name\nSports\n"Arts, old and new"\n'),
+        ("a.csv", 'Sports\n"Arts, old and new"\n'),
+        ("a.csv", "Name;Description\nSports;\nArts, old and new;\n"),
+        ("a.tsv", "Sports\nArts, old and new\n"),
+        ("a.txt", "Names\nSports\nArts, old and new\n"),
+    ],
+)
+def test_a_label_that_has_only_a_name_has_it_as_id(tmp_path: Path, name: str, content: str) -> None:
+    assert list(Vocabulary.read(written(tmp_path, content, name))) == [
+        Label("Sports", ("Sports",)),
+        Label("Arts, old and new", ("Arts, old and new",)),
+    ]
+
+
+def test_googles_product_taxonomy_is_read_as_it_comes(tmp_path: Path) -> None:
+    content = (
+        "# Google_Product_Taxonomy_Version: 2021-09-21\n1 - Animals & Pet Supplies\n"
+        "3237 - Animals & Pet Supplies > Live Animals\n"
+        "2 - Animals & Pet Supplies > Pet Supplies\n7385 - Animals & Pet Supplies > Pet Supplies > Beds\n"
+        "436 - Furniture\n6433 - Furniture > Beds\n"
+    )
+    vocabulary = Vocabulary.read(written(tmp_path, content, "taxonomy-with-ids.en-US.txt"))
+    assert list(vocabulary) == [
+        Label("1", ("Animals & Pet Supplies",)),
+        Label("3237", ("Live Animals",), "Animals & Pet Supplies", ("1",)),
+        Label("2", ("Pet Supplies",), "Animals & Pet Supplies", ("1",)),
+        Label("7385", ("Beds",), "Animals & Pet Supplies > Pet Supplies", ("2",)),
+        Label("436", ("Furniture",)),
+        Label("6433", ("Beds",), "Furniture", ("436",)),
+    ]
+    assert vocabulary.shown_name(1) == "Live Animals"
+    assert vocabulary.shown_name(5) == "Furniture > Beds"
+    assert vocabulary.shown_name(1, whole=True) == "Animals & Pet Supplies > Live Animals"
+
+
+def test_paths_without_numbers_and_outlines_have_their_path_as_id(tmp_path: Path) -> None:
+    labels = [
+        Label("Animals", ("Animals",)),
+        Label("Animals > Birds", ("Birds",), "Animals", ("Animals",)),
+        Label("Animals > Birds > Owls", ("Owls",), "Animals > Birds", ("Animals > Birds",)),
+        Label("Plants", ("Plants",)),
+    ]
+    paths = "Animals\nAnimals > Birds\nAnimals > Birds > Owls\nPlants\n"
+    assert list(Vocabulary.read(written(tmp_path, paths, "paths.txt"))) == labels
+    outline = "Animals\n\tBirds\n\t\tOwls\nPlants\n"
+    assert list(Vocabulary.read(written(tmp_path, outline, "outline.txt"), format="names")) == labels
+    assert list(Vocabulary.read(written(tmp_path, outline.replace("\t", "  "), "outline.txt"))) == labels
+
+
+def test_a_number_before_some_names_belongs_to_them(tmp_path: Path) -> None:
+    assert Vocabulary.read(written(tmp_path, "1 - 2 games\nChess\n", "a.txt")).ids == ("1 - 2 games", "Chess")
+
+
+def test_a_workbook_is_refused_by_name(tmp_path: Path) -> None:
+    path = written(tmp_path, b"PK\x03\x04", "labels.xlsx")
+    assert (
+        refusal(path) == "labels.xlsx: is a workbook of a spreadsheet program, which is not read; save its sheet as CSV"
+    )
+
+
+def test_a_path_that_runs_in_a_circle_ends() -> None:
+    assert linked(a="b", b="a").path(0) == ("b", "a")
 
 
 # Any file
@@ -341,7 +413,7 @@ def test_labels_that_cannot_be_written_are_an_error_and_leave_no_file(tmp_path: 
 @same_folder
 @given(
     st.binary(max_size=200) | st.text('id,name\n\r\t"|;<>{}[]:1é').map(str.encode),
-    st.sampled_from(["jsonl", "tsv", "csv"]),
+    st.sampled_from(["jsonl", "tsv", "csv", "names"]),
 )
 @example(b"id,name\n1,\x00\n", "csv")
 def test_any_bytes_are_read_or_refused_with_an_input_error(tmp_path: Path, content: bytes, file_format: Format) -> None:

@@ -86,6 +86,52 @@ def test_running_heads_and_page_numbers_are_left_out(tmp_path: Path) -> None:
     assert document.abstract == "\n\n".join(f"Page of text number {word}." for word in ("one", "two", "three", "four"))
 
 
+@pytest.mark.parametrize("order", ["before", "after", "last"])
+@pytest.mark.parametrize("margin", [50, 560])
+@pytest.mark.parametrize("step", [1, 5])
+def test_line_numbers_are_left_out(tmp_path: Path, order: str, margin: float, step: int) -> None:
+    """Written before each line, after it ("Discussion340"), or all at the end; a number in the text stays."""
+    rows = ["Introduction", "Bees fly over the old town", "and look for 12", "flowers.", "Discussion",
+            "They found them all at once", "in the old town, which is why"]  # fmt: skip
+    text = [Set(row, 700 - 20 * place, bold=row in ("Introduction", "Discussion")) for place, row in enumerate(rows)]
+    numbers = [Set(str(336 + step * place), line.y, 6, x=margin) for place, line in enumerate(text)]
+    pairs = {"before": zip(numbers, text, strict=True), "after": zip(text, numbers, strict=True)}
+    lines = [*text, *numbers] if order == "last" else [line for pair in pairs[order] for line in pair]
+    [document] = read(written(tmp_path, pdf([lines, [Set("it matters.", 700)]]), "a.pdf"))
+    assert document.sections == (
+        Section("Introduction", 1, ("Bees fly over the old town and look for 12 flowers.",)),
+        Section("Discussion", 1, ("They found them all at once in the old town, which is why it matters.",)),
+    )
+
+
+def test_numbers_that_do_not_count_the_lines_stay(tmp_path: Path) -> None:
+    years = ["1990", "1850", "2001", "1723", "1999", "1912"]
+    lines = [Set(f"Bees of {word}", 700 - 12 * place) for place, word in enumerate(("one", "two", "three", "four"))]
+    content = pdf(
+        [[*lines, *(Set(year, 600 - 12 * place, x=40) for place, year in enumerate(years)), Set("End.", 400)]]
+    )
+    [document] = read(written(tmp_path, content, "a.pdf"))
+    assert all(year in document.text for year in years)
+
+
+def test_running_heads_of_a_short_paper_are_left_out_wherever_they_are_written(tmp_path: Path) -> None:
+    """Two pages; the banner of three lines on top is written last, the page number first."""
+    texts = ["Bees fly over the old town and look for honey.", "Ants walk under the new one and look for sugar."]
+    pages = [
+        [
+            Set(f"- {number} -", 20),
+            *(Set(f"{text[: 20 * place + 10]}.", 600 - 40 * place) for place in range(3)),
+            Set("Low et al.", 790),
+            Set("Preprint of 2026, not peer reviewed", 778),
+            Set(f"doi 10.1/{number}", 766),
+        ]
+        for number, text in enumerate(texts, 1)
+    ]
+    [document] = read(written(tmp_path, pdf(pages), "a.pdf"))
+    said = [f"{text[: 20 * place + 10]}." for text in texts for place in range(3)]
+    assert " ".join(document.abstract.split()) == " ".join(said)
+
+
 def test_a_paragraph_goes_on_over_columns_and_pages_until_it_ends(tmp_path: Path) -> None:
     left = [
         Set("Bees fly over the", 100),

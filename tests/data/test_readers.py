@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,75 @@ def test_standard_input_is_json_lines_and_named_in_errors(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("sys.stdin", Stdin)
     assert refusal("-").startswith('standard input:2: labels is "x", expected a list of label ids')
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"The History of Salt Prices in Europe\n", Document("stdin", "The History of Salt Prices in Europe")),
+        (b"\xef\xbb\xbfBees\nThey\tfly.\n", Document("stdin", "Bees", "They\tfly.")),
+        (b"a\tb, <html> and {\n", Document("stdin", "a\tb, <html> and {")),
+        (b"[1] is no JSON", Document("stdin", "[1] is no JSON")),
+        (b"< 3 bees", Document("stdin", "< 3 bees")),
+        (b"word " * 60, Document("stdin", abstract=("word " * 60).strip())),
+        (b'{"text": "They fly."}\n', Document("1", abstract="They fly.")),
+        (b'{"title":\n "Bees"}\n', Document("1", "Bees")),
+        (b'[\n{"title": "Bees"}]\n', Document("1", "Bees")),
+        (gzip.compress(b"Bees"), Document("stdin", "Bees")),
+        (b"<!DOCTYPE html><title>Bees</title><p>They fly.", Document("stdin", "Bees", "They fly.")),
+    ],
+)
+def test_standard_input_is_json_or_a_paper_or_a_text(
+    content: bytes, expected: Document, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Stdin:
+        buffer = io.BytesIO(content)
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    assert read("-") == [expected]
+
+
+def test_empty_standard_input_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stdin:
+        buffer = io.BytesIO(b" \n")
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    assert refusal("-") == "standard input: is empty, expected documents"
+
+
+def test_standard_input_may_be_of_a_given_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stdin:
+        buffer = io.BytesIO(b"title,labels\nBees,a|b\n")
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    assert read("-", format="csv") == [Document("2", "Bees", labels=("a", "b"))]
+
+
+def test_files_of_one_name_in_two_folders_are_told_apart_by_their_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a/x.txt", "b/x.txt", "b/y.txt"):
+        written(tmp_path, "Bees", name)
+    monkeypatch.chdir(tmp_path)
+    assert [document.id for document in read("a", "b")] == ["a/x.txt", "b/x.txt", "y.txt"]
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "a.data", "a.docx"])
+def test_a_workbook_is_refused_in_words(tmp_path: Path, name: str) -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as parts:
+        parts.writestr("[Content_Types].xml", "<Types/>")
+        parts.writestr("xl/workbook.xml", "<workbook/>")
+    message = refusal(written(tmp_path, content.getvalue(), name))
+    assert message.startswith(f"{name}: is ")
+    assert "a workbook" in message
+    assert message.endswith("which is not read; save its sheet as CSV")
+
+
+def test_a_format_for_a_folder_takes_the_files_that_are_not_of_another(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.log", "c.html", "d"):
+        written(tmp_path, "Bees", name)
+    assert [document.id for document in read(tmp_path, format="text")] == ["a.txt", "b.log", "d"]
 
 
 @pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="pipes have no names on this system")
@@ -70,7 +140,7 @@ def test_sources_that_are_not_there_are_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.jsonl") == "none.jsonl: no such file or folder"
     assert refusal(tmp_path / "*.none") == "*.none: no file matches"
     assert refusal("a\0b") == "a\0b: no such file or folder"
-    assert refusal(tmp_path / "some.data").startswith("some.data: is in no format that can be recognised; give")
+    assert refusal(tmp_path / "some.data").startswith("some.data: is in no format that can be recognised; say")
     assert "holds no files of text (.docx, " in str(refusal(tmp_path / "folder"))
     assert refusal().startswith("no documents given")
 

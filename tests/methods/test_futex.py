@@ -16,10 +16,10 @@ from tagwright.learning.checkpoints import NAME
 from tagwright.methods import futex
 from tagwright.tagging.combine import look_up, reciprocal_ranks
 from tagwright.tagging.cross import Cross
-from tagwright.tagging.fulltext import FullText
+from tagwright.tagging.fulltext import FullText, Paragraphs
 from tagwright.tagging.names import NameOptions, Names
 from tagwright.tagging.tagger import Fusion, Tagger
-from tagwright.types import Distribution, Document, Floats, Label, Quote, Run, Section
+from tagwright.types import Distribution, Document, Floats, Label, Quote, Run, Section, Stage
 
 QUICK = futex.Config(
     network="cross",
@@ -55,7 +55,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return encoders(tmp_path_factory.mktemp("encoders"))
 
 
-class Says:
+class Says(Stage):
     """A stage that says the same of every document."""
 
     distribution: Distribution = "normal"
@@ -63,11 +63,14 @@ class Says:
     def __init__(self, scores: Mapping[int, float]) -> None:
         self.scores = dict(scores)
 
-    def __call__(self, documents: Sequence[Document]) -> Run:
-        return Run.from_rows([self.scores] * len(documents))
+    def read(self, documents: Sequence[Document]) -> int:
+        return len(documents)
 
-    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
-        return look_up(self(documents), candidates)
+    def find(self, reading: int) -> Run:
+        return Run.from_rows([self.scores] * reading)
+
+    def score(self, reading: int, candidates: Run) -> Floats:
+        return look_up(self.find(reading), candidates)
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:  # noqa: ARG002
         return ()
@@ -156,7 +159,8 @@ def test_a_candidate_gets_the_reciprocal_ranks_of_both_rankings(encoder: dict[st
     pool, run = tagger.stages["names"](documents), tagger.tag(documents)
     ranks: list[dict[int, int]] = [{}, {}]
     for stage, rank in zip(("abstract", "fulltext"), ranks, strict=True):
-        order = pool.rescored(tagger.stages[stage].score(documents, pool))
+        ranker = tagger.stages[stage]
+        order = pool.rescored(ranker.score(ranker.read(documents), pool))
         rank.update({label: place + 1 for place, label in enumerate(order[0][0].tolist())})
     assert len(ranks[0]) == 3
     expected = {label: 1 / ranks[0][label] + 1 / ranks[1][label] for label in ranks[0]}
@@ -178,7 +182,7 @@ def test_mentions_rank_alike_whether_they_find_the_candidates_or_not(
     pool = tagger.stages["names"](documents)
     heads, everywhere = (Names(LABELS, NameOptions(scope=scope)) for scope in ("head", "text"))
     abstract = tagger.stages["abstract"]
-    opinions = [pool.rescored(stage.score(documents, pool)) for stage in (heads, everywhere, abstract)]
+    opinions = [pool.rescored(stage.score(stage.read(documents), pool)) for stage in (heads, everywhere, abstract)]
     expected = reciprocal_ranks(opinions, k=0, candidates=pool)
     assert tagger.tag(documents).scores.tolist() == pytest.approx(expected.top(10).scores.tolist())
 
@@ -221,18 +225,18 @@ def test_a_run_that_was_killed_while_ranking_goes_on(
     monkeypatch.setattr(futex, "BATCH", 8)
     config = replace(QUICK, encoder=encoder["transformer"])
     asked: list[str] = []
-    original = FullText.score
+    original = FullText.read
 
     class Stop(Exception):  # noqa: N818
         pass
 
-    def score(stage: FullText, documents: Sequence[Document], candidates: Run) -> Floats:
+    def read(stage: FullText, documents: Sequence[Document]) -> Paragraphs:
         if len(asked) == 16:
             raise Stop
         asked.extend(document.id for document in documents)
-        return original(stage, documents, candidates)
+        return original(stage, documents)
 
-    monkeypatch.setattr(FullText, "score", score)
+    monkeypatch.setattr(FullText, "read", read)
     with pytest.raises(Stop):
         futex.fit(PAPERS, LABELS, config, tmp_path)
     assert (tmp_path / "ranking" / NAME).is_file()
@@ -240,12 +244,12 @@ def test_a_run_that_was_killed_while_ranking_goes_on(
     asked.append("resumed")
     tagger = futex.fit(PAPERS, LABELS, config, tmp_path, resume=True)
     assert asked == [*(document.id for document in PAPERS[:16]), "resumed", *(d.id for d in PAPERS[16:])]
-    monkeypatch.setattr(FullText, "score", original)
+    monkeypatch.setattr(FullText, "read", original)
     whole = futex.fit(PAPERS, LABELS, config)
     cross, again = tagger.stages["abstract"], whole.stages["abstract"]
     pool = whole.stages["names"](PAPERS)
     assert isinstance(cross, Cross)
-    assert cross.score(PAPERS, pool).tolist() == again.score(PAPERS, pool).tolist()
+    assert cross.score(cross.read(PAPERS), pool).tolist() == again.score(again.read(PAPERS), pool).tolist()
     with pytest.raises(ConfigError, match="the run was started with pseudo_labels 5, not 3"):
         futex.fit(PAPERS, LABELS, replace(config, pseudo_labels=3), tmp_path, resume=True)
 

@@ -76,7 +76,8 @@ def test_stages_without_weights_keep_the_default_ones() -> None:
 def test_every_stage_gives_as_many_candidates_as_asked_for(tiny: str) -> None:
     config = Config(stages=("names", "bm25", "tfidf", "dense"), weights=(1, 1, 1, 1), candidates=1, encoder=tiny)
     both = Document("3", "Bees and money: a bank of honey")
-    found = zeroshot.fit(LABELS, config).candidates([both])
+    tagger = zeroshot.fit(LABELS, config)
+    found = tagger.candidates(tagger.read([both]))
     assert {name: len(run.labels) for name, run in found.items()} == dict.fromkeys(config.stages, 1)
 
 

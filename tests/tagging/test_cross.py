@@ -51,7 +51,7 @@ class ByLength:
 def test_each_document_is_read_with_its_own_candidates() -> None:
     scorer = ByLength()
     stage: Stage = Cross(LABELS, scorer)
-    scores = stage.score(DOCUMENTS, CANDIDATES)
+    scores = stage.score(stage.read(DOCUMENTS), CANDIDATES)
     assert scorer.asked == [
         ("Bees\nThey fly.", "bee; honey bee. An insect."),
         ("Bees\nThey fly.", "river; stream"),
@@ -68,9 +68,8 @@ def test_each_document_is_read_with_its_own_candidates() -> None:
 )
 def test_what_of_a_label_is_read_can_be_chosen(view: LabelText, text: str) -> None:
     scorer = ByLength()
-    Cross(LABELS, scorer, CrossOptions(label_text=view, document_tokens=None)).score(
-        DOCUMENTS[:1], CANDIDATES.take([0])
-    )
+    stage = Cross(LABELS, scorer, CrossOptions(label_text=view, document_tokens=None))
+    stage.score(stage.read(DOCUMENTS[:1]), CANDIDATES.take([0]))
     assert scorer.asked[0][1] == text
     assert scorer.first_tokens is None
 
@@ -85,7 +84,7 @@ def test_other_labels_are_scored_without_computing_anything_first() -> None:
     scorer = ByLength()
     stage = Cross(LABELS, scorer).with_labels([Label("9", ("wasp",))])
     assert scorer.asked == []
-    assert stage.score(DOCUMENTS[:1], Run.from_rows([{0: 1.0}])).tolist() == [4]
+    assert stage.score(stage.read(DOCUMENTS[:1]), Run.from_rows([{0: 1.0}])).tolist() == [4]
 
 
 def test_a_saved_stage_gives_the_same_scores(tmp_path: Path) -> None:
@@ -95,7 +94,10 @@ def test_a_saved_stage_gives_the_same_scores(tmp_path: Path) -> None:
     stage.save(tmp_path / "stage")
     loaded = Cross.load(tmp_path / "stage", LABELS)
     assert loaded.options == stage.options
-    assert loaded.score(DOCUMENTS, CANDIDATES).tolist() == stage.score(DOCUMENTS, CANDIDATES).tolist()
+    assert (
+        loaded.score(loaded.read(DOCUMENTS), CANDIDATES).tolist()
+        == stage.score(stage.read(DOCUMENTS), CANDIDATES).tolist()
+    )
 
 
 def test_a_damaged_folder_is_a_model_error(tmp_path: Path) -> None:

@@ -108,7 +108,8 @@ def test_fewer_labels_take_less_memory() -> None:
 def test_candidates_of_another_stage_are_scored_by_cosine() -> None:
     encoder = BagOfWords()
     stage = Dense(LABELS, encoder, DenseOptions(label_text="text", storage="float32"))
-    run = stage.rescore([BEES, EMPTY, COMPILERS], Run.from_rows([{1: 9.0, 0: 5.0}, [], {2: 0.0}]))
+    pool = Run.from_rows([{1: 9.0, 0: 5.0}, [], {2: 0.0}])
+    run = pool.rescored(stage.score(stage.read([BEES, EMPTY, COMPILERS]), pool))
     assert run.labels.tolist() == [0, 1, 2]
     texts, labels = encoder.encode([BEES.text, COMPILERS.text]), encoder.encode([label.text for label in LABELS])
     np.testing.assert_allclose(
@@ -123,7 +124,7 @@ def test_rescoring_its_own_candidates_changes_nothing(index: Any, monkeypatch: p
     stage = Dense(labels, BagOfWords(), DenseOptions(index=index, k=5))
     documents = [Document(str(i), title=f"topic{i} with group{i % 7}") for i in range(0, 500, 50)]
     run = stage(documents)
-    rescored = stage.rescore(documents, run)
+    rescored = run.rescored(stage.score(stage.read(documents), run))
     assert rescored.labels.tolist() == run.labels.tolist()
     np.testing.assert_allclose(rescored.scores, run.scores, atol=1e-6)
 

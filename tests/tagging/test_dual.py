@@ -73,7 +73,7 @@ def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, towers: 
     assert (np.diff(run[0][1]) <= 0).all()
     everything = Run.from_rows([dict.fromkeys(range(4), 1.0)] * 2)
     np.testing.assert_allclose(
-        stage.score(DOCUMENTS[:2], everything), chances[everything.rows, everything.labels], atol=1e-5
+        stage.score(stage.read(DOCUMENTS[:2]), everything), chances[everything.rows, everything.labels], atol=1e-5
     )
 
 
@@ -104,7 +104,7 @@ def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(tower
 def test_a_classifier_knows_nothing_of_a_new_label(towers: tuple[BiEncoder, BiEncoder]) -> None:
     stage = Dual(LABELS, towers[0], None, free([1]), options=OPTIONS).with_labels([Label("9", ("rain",))])
     assert not len(stage(DOCUMENTS[:2]).labels)
-    assert stage.score(DOCUMENTS[:1], Run.from_rows([[0]])).tolist() == [0.0]
+    assert stage.score(stage.read(DOCUMENTS[:1]), Run.from_rows([[0]])).tolist() == [0.0]
     assert stage.label_texts(LABELS) == []
 
 
@@ -125,7 +125,8 @@ def test_the_sentence_that_speaks_for_a_label_is_quoted_first(towers: tuple[BiEn
     quotes = stage.quotes(document, 1)
     assert {text[quote.start : quote.end] for quote in quotes} == {"Honey bee.", "Market stock."}
     alone = [
-        stage.score([Document("s", title=text[quote.start : quote.end])], Run.from_rows([[1]])) for quote in quotes
+        stage.score(stage.read([Document("s", title=text[quote.start : quote.end])]), Run.from_rows([[1]]))
+        for quote in quotes
     ]
     assert [quote.weight for quote in quotes] == pytest.approx([float(chance[0]) for chance in alone], abs=1e-5)
     assert quotes[0].weight >= quotes[1].weight

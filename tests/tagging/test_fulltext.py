@@ -58,19 +58,20 @@ EXPECTED: dict[str, NDArray[np.floating]] = {
 @pytest.mark.parametrize("aggregate", EXPECTED)
 def test_a_label_scores_its_cosine_to_the_aggregated_paragraphs(aggregate: Any) -> None:
     pool = Run.from_rows([{0: 1.0, 1: 0.9, 2: 0.8, 3: 0.7}])
+    full = stage(aggregate=aggregate)
     expected = [cosine(EXPECTED[aggregate], label.name) for label in LABELS]
-    np.testing.assert_allclose(stage(aggregate=aggregate).score([PAPER], pool), expected, atol=1e-6)
+    np.testing.assert_allclose(full.score(full.read([PAPER]), pool), expected, atol=1e-6)
 
 
 def test_title_and_abstract_may_count_as_much_as_all_sections() -> None:
-    half = stage(abstract="half").vectors([PAPER])[0]
+    half = stage(abstract="half").read([PAPER]).vectors[0]
     body = (OAK + (MOSS + (STONE + MIXED) / 2) / 2) / 2
     np.testing.assert_allclose(half, (BEES + body) / np.linalg.norm(BEES + body), atol=1e-6)
-    np.testing.assert_allclose(stage(abstract="half").vectors([PLAIN]), stage().vectors([PLAIN]), atol=1e-6)
+    np.testing.assert_allclose(stage(abstract="half").read([PLAIN]).vectors, stage().read([PLAIN]).vectors, atol=1e-6)
 
 
 def test_top_sections_may_count_more_by_their_heading() -> None:
-    weighted = stage(weights={"abstract": 4, "INTRO": 2, "details": 9}).vectors([PAPER])[0]
+    weighted = stage(weights={"abstract": 4, "INTRO": 2, "details": 9}).read([PAPER]).vectors[0]
     body = (MOSS + (STONE + MIXED) / 2) / 2  # Details is no top section
     expected = 4 * BEES + 2 * OAK + body
     np.testing.assert_allclose(weighted, expected / np.linalg.norm(expected), atol=1e-6)
@@ -78,7 +79,8 @@ def test_top_sections_may_count_more_by_their_heading() -> None:
 
 def test_the_best_paragraphs_speak_for_a_label() -> None:
     pool = Run.from_rows([{3: 1.0, 0: 0.5}, {}, {1: 1.0}])
-    scores = stage(aggregate="best", best=2).score([PAPER, EMPTY, PLAIN], pool)
+    full = stage(aggregate="best", best=2)
+    scores = full.score(full.read([PAPER, EMPTY, PLAIN]), pool)
     bees = sorted(cosine(vector, "bees") for vector in (BEES, OAK, MOSS, STONE, MIXED))
     expected = [(1 + cosine(MIXED, "stone")) / 2, sum(bees[-2:]) / 2, cosine(word("oak moss"), "oak")]
     np.testing.assert_allclose(scores, expected, atol=1e-6)
@@ -91,7 +93,7 @@ def test_it_finds_the_labels_of_largest_score(aggregate: Any, monkeypatch: pytes
     documents = [PAPER, EMPTY, PLAIN, PAPER, Document("s", abstract="stone")]
     run = full(documents)
     assert np.diff(run.indptr).tolist() == [4, 0, 4, 4, 4]
-    np.testing.assert_allclose(full.score(documents, run), run.scores, atol=1e-6)
+    np.testing.assert_allclose(full.score(full.read(documents), run), run.scores, atol=1e-6)
     assert run[0][0].tolist() == run[3][0].tolist()
     assert run[4][0][0] == 3
     assert full([]).indptr.tolist() == [0]
@@ -109,7 +111,7 @@ def test_no_paragraph_is_encoded_with_another_batch(monkeypatch: pytest.MonkeyPa
             return super().encode(texts, progress=progress)
 
     full = FullText(Dense(LABELS, Counting(), DenseOptions(label_text="name")), FullTextOptions(shortest=0))
-    full.vectors([PAPER, PLAIN, PAPER])
+    full.read([PAPER, PLAIN, PAPER])
     assert asked == [4, 5, 1, 5]  # the labels, then a document each
 
 

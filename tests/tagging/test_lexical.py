@@ -104,13 +104,13 @@ def test_any_candidate_is_scored_as_the_search_scores_it(items: list[str], queri
     run = stage(texts)
     expected = np.zeros((len(queries), len(items)), np.float32)
     expected[run.rows, run.labels] = run.scores
-    np.testing.assert_allclose(stage.score(texts, everything), expected.ravel(), rtol=1e-5)
+    np.testing.assert_allclose(stage.score(stage.read(texts), everything), expected.ravel(), rtol=1e-5)
 
 
 def test_candidates_of_documents_without_known_words_score_zero() -> None:
     stage = Lexical(labels("oak"), LexicalOptions(threshold=99))
-    assert stage.score(documents("", "granite"), Run.from_rows([[0], [0]])).tolist() == [0, 0]
-    assert stage.score([], Run.from_rows([])).tolist() == []
+    assert stage.score(stage.read(documents("", "granite")), Run.from_rows([[0], [0]])).tolist() == [0, 0]
+    assert stage.score(stage.read([]), Run.from_rows([])).tolist() == []
 
 
 def test_as_many_labels_as_words_are_not_mistaken_for_each_other() -> None:

@@ -59,15 +59,15 @@ def test_the_labels_of_documents_with_the_same_words_are_found(stage: Linear | T
 
 def test_candidates_score_as_they_were_found_and_unknown_labels_0(stage: Linear | Trees) -> None:
     run = stage(QUERIES)
-    np.testing.assert_allclose(stage.score(QUERIES, run), run.scores, rtol=1e-5)
-    assert stage.score(QUERIES, Run.from_rows([[3], [3], [3]])).tolist() == [0, 0, 0]
+    np.testing.assert_allclose(stage.score(stage.read(QUERIES), run), run.scores, rtol=1e-5)
+    assert stage.score(stage.read(QUERIES), Run.from_rows([[3], [3], [3]])).tolist() == [0, 0, 0]
 
 
 def test_scores_of_the_svm_count_from_a_document_that_has_nothing_to_do_with_the_label(svm: Linear) -> None:
     everything = Run.from_rows([[0, 1, 2]])
     margins = svm.model.score(BAG.transform(["honey hive"]), everything)
     expected = np.maximum(margins + 1, 0)
-    np.testing.assert_allclose(svm.score([Document("1", "honey hive")], everything), expected, rtol=1e-6)
+    np.testing.assert_allclose(svm.score(svm.read([Document("1", "honey hive")]), everything), expected, rtol=1e-6)
 
 
 def test_the_words_that_tell_are_quoted_where_they_first_stand(svm: Linear, trees: Trees) -> None:
@@ -87,9 +87,9 @@ def test_labels_that_stay_are_found_at_their_new_place_and_new_ones_score_0(stag
     other = stage.with_labels([Label("new", ("New",)), LABELS[1], LABELS[0]])
     assert best(other(QUERIES)) == [2, 1, None]
     assert set(other(QUERIES).labels.tolist()) <= {1, 2}
-    before = stage.score(QUERIES, Run.from_rows([[0], [1], []]))
-    np.testing.assert_allclose(other.score(QUERIES, Run.from_rows([[2], [1], []])), before, rtol=1e-5)
-    assert other.score(QUERIES, Run.from_rows([[0], [], []])).tolist() == [0]
+    before = stage.score(stage.read(QUERIES), Run.from_rows([[0], [1], []]))
+    np.testing.assert_allclose(other.score(other.read(QUERIES), Run.from_rows([[2], [1], []])), before, rtol=1e-5)
+    assert other.score(other.read(QUERIES), Run.from_rows([[0], [], []])).tolist() == [0]
     assert best(other.with_labels([LABELS[1]])(QUERIES))[1] == 0
 
 

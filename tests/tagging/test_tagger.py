@@ -37,7 +37,7 @@ DOCUMENTS = [
 ]
 
 
-class Fixed:
+class Fixed(Stage):
     """A stage that gives every document the same scores, whatever it says."""
 
     distribution: Distribution = "bits"
@@ -46,11 +46,14 @@ class Fixed:
         self.scores = scores
         self.asked: list[int] = []
 
-    def __call__(self, documents: Sequence[Document]) -> Run:
+    def read(self, documents: Sequence[Document]) -> int:
         self.asked.append(len(documents))
-        return Run.from_rows([self.scores] * len(documents))
+        return len(documents)
 
-    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:  # noqa: ARG002
+    def find(self, reading: int) -> Run:
+        return Run.from_rows([self.scores] * reading)
+
+    def score(self, reading: int, candidates: Run) -> Floats:  # noqa: ARG002
         return np.array([self.scores.get(label, 0.0) for label in candidates.labels.tolist()], np.float32)
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:  # noqa: ARG002

@@ -44,9 +44,22 @@ class UnknownLabels(str, Enum):
 
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.", show_default=False)]
+Columns = Annotated[
+    str,
+    typer.Option(
+        metavar="FIELD=COLUMN,...",
+        help="Which columns hold what, where they have names of their own: title=Name,text=Body,labels=Codes; "
+        "also id, abstract, and any name for metadata.",
+        show_default=False,
+    ),
+]
+InputFormat = Annotated[
+    str,
+    typer.Option(metavar="FORMAT", help="The format of DOCS, where name and content do not tell.", show_default=False),
+]
 LabelFile = Annotated[
     Optional[Path],  # noqa: UP045  (typer evaluates this on Python 3.10)
-    typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV or SKOS.", show_default=False),
+    typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, SKOS, or one name or path a line.", show_default=False),
 ]
 Language = Annotated[str, typer.Option(help="Language of the names, where there are several.", show_default=False)]
 Model = Annotated[Optional[Path], typer.Option("--model", help="A saved tagger.", show_default=False)]  # noqa: UP045

@@ -11,9 +11,11 @@ import typer
 
 from tagwright import __version__
 from tagwright.app.arguments import (
+    Columns,
     Docs,
     ExcludeSelf,
     Format,
+    InputFormat,
     Json,
     LabelFile,
     Language,
@@ -33,8 +35,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     help="Tag any document with any vocabulary, with few labelled documents or none.",
-    epilog="DOCS: files, folders, globs or - for standard input; JSONL, TSV, CSV, Parquet, Annif corpora, S2ORC; "
-    ".txt, .md, .html, .docx, .pdf, JATS and TEI.",
+    epilog="DOCS: files, folders, globs or - for standard input (JSON lines, or a text that is one document); JSONL, "
+    "TSV, CSV, Parquet, Annif corpora, S2ORC; .txt, .md, .html, .docx, .pdf, .tex, JATS and TEI. "
+    "Columns and keys: id, title, abstract, text, labels (several parted by ; or |); usual other names are recognised "
+    "(name, headline; body, content; summary, description; sku, handle); all others are metadata.",
 )
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__  # of all wrong options and arguments; typer has no public name for it
@@ -61,6 +65,8 @@ def start(
 @app.command()
 def suggest(
     docs: Docs,
+    columns: Columns = "",
+    input_format: InputFormat = "",
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
@@ -71,6 +77,9 @@ def suggest(
         list[str],
         typer.Option(help="A meta-path, such as P->P<-P: explain by neighbours that share the label.", metavar="EXPR"),
     ] = [],  # noqa: B006
+    paths: Annotated[
+        bool, typer.Option("--paths", help="Names with those of the labels above: Animals > Birds.")
+    ] = False,
     exclude_self: ExcludeSelf = False,
     settings: Settings = [],  # noqa: B006  (typer copies it)
     quiet: Quiet = False,
@@ -80,15 +89,18 @@ def suggest(
     from tagwright.progress import silence
 
     with silence(quiet):
+        corpus = jobs.read(docs, columns, input_format)
         tagger = jobs.tagger(model, labels, language, settings)
-        suggestions = jobs.suggest(tagger, docs, k, exclude_self=exclude_self, explain=explain, paths=path)
-        for line in show.suggestions(suggestions, tagger.vocabulary, output.value):
+        suggestions = jobs.suggest(tagger, corpus, k, exclude_self=exclude_self, explain=explain, paths=path)
+        for line in show.suggestions(suggestions, tagger.vocabulary, output.value, paths=paths):
             print(line)
 
 
 @app.command()
 def evaluate(
     docs: Docs,
+    columns: Columns = "",
+    input_format: InputFormat = "",
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
@@ -110,7 +122,9 @@ def evaluate(
     if run and (model or settings):
         raise TagwrightError("a run is scored as it stands: with --run leave out --model and --set")
     with silence(quiet):
-        task = jobs.task(docs, labels, language, model, train, exclude_self, skip_unlabelled, unknown.value)
+        corpus = jobs.read(docs, columns, input_format)
+        seen = jobs.read(train, columns, input_format) if train else None
+        task = jobs.task(corpus, labels, language, model, seen, exclude_self, skip_unlabelled, unknown.value)
         if run:
             tagger, found = None, jobs.read_run(run, task)
         else:
@@ -129,6 +143,8 @@ def compare(
     docs: Docs,
     labels: LabelFile,
     run: Annotated[list[Path], typer.Option(help="A run file; give two.", show_default=False)],
+    columns: Columns = "",
+    input_format: InputFormat = "",
     language: Language = "",
     train: Train = [],  # noqa: B006
     exclude_self: ExcludeSelf = False,
@@ -146,7 +162,9 @@ def compare(
     if len(run) != 2:
         raise TagwrightError(f"compare needs two runs, got {len(run)}: --run A.jsonl --run B.jsonl")
     with silence(quiet):
-        task = jobs.task(docs, labels, language, None, train, exclude_self, skip_unlabelled, unknown.value)
+        corpus = jobs.read(docs, columns, input_format)
+        seen = jobs.read(train, columns, input_format) if train else None
+        task = jobs.task(corpus, labels, language, None, seen, exclude_self, skip_unlabelled, unknown.value)
         a, b = (jobs.read_run(each, task) for each in run)
         comparison = jobs.compare(a, b, task)
     if report:
@@ -158,6 +176,8 @@ def compare(
 @app.command()
 def candidates(
     docs: Docs,
+    columns: Columns = "",
+    input_format: InputFormat = "",
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
@@ -173,7 +193,8 @@ def candidates(
     from tagwright.progress import silence
 
     with silence(quiet):
-        task = jobs.task(docs, labels, language, model, [], exclude_self, skip_unlabelled, unknown.value)
+        corpus = jobs.read(docs, columns, input_format)
+        task = jobs.task(corpus, labels, language, model, None, exclude_self, skip_unlabelled, unknown.value)
         tagger = jobs.tagger(model, labels, language, settings)
         found = jobs.ceilings(tagger, task)
     show.ceilings(found, tagger.vocabulary, as_json=as_json)
@@ -184,6 +205,8 @@ def train(
     method: Annotated[Method, typer.Argument(help="finetune goes on with a saved tagger (--model).")],
     output: Annotated[Path, typer.Option(help="Where to save the tagger.", show_default=False)],
     docs: Docs = [],  # noqa: B006
+    columns: Columns = "",
+    input_format: InputFormat = "",
     labels: LabelFile = None,
     language: Language = "",
     config: Annotated[Optional[Path], typer.Option(help="Options of the method: TOML.", show_default=False)] = None,  # noqa: UP045
@@ -238,6 +261,8 @@ def train(
 
     job = training.Job(
         docs=docs,
+        columns=columns,
+        input_format=input_format,
         labels=labels,
         language=language,
         output=output,
@@ -271,37 +296,40 @@ def options(method: Annotated[Method, typer.Argument(help="A method of train.")]
     show.options(training.options(method.value), as_json=as_json)
 
 
-@app.command()
-def describe(
+@app.command("describe")
+def describe_(
     docs: Docs,
+    columns: Columns = "",
+    input_format: InputFormat = "",
     labels: LabelFile = None,
     language: Language = "",
     test: Annotated[list[str], typer.Option(help="More documents: which of DOCS are among them too?")] = [],  # noqa: B006
+    every: Annotated[bool, typer.Option("--all", help="Every column and every warning.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Say what the data hold, what is wrong with them, and which methods they allow."""
-    from tagwright.app import show
-    from tagwright.app.description import describe as read
-    from tagwright.data.documents import Corpus
+    from tagwright.app import jobs, show
+    from tagwright.app.description import describe
     from tagwright.data.labels import Vocabulary
     from tagwright.progress import silence
 
     with silence(quiet):
+        corpus = jobs.read(docs, columns, input_format)
+        others = jobs.read(test, columns, input_format) if test else None
         vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
-        found = read(Corpus.read(*docs), vocabulary, Corpus.read(*test) if test else None)
-    show.description(found, as_json=as_json)
+        found = describe(corpus, vocabulary, others)
+    show.description(found, as_json=as_json, every=every)
 
 
 @app.command()
-def read(docs: Docs, quiet: Quiet = False) -> None:
+def read(docs: Docs, columns: Columns = "", input_format: InputFormat = "", quiet: Quiet = False) -> None:
     """Print what was understood of documents as JSON: title, abstract, sections in sections, metadata."""
-    from tagwright.app import show
-    from tagwright.data.readers import open_sources
+    from tagwright.app import jobs, show
     from tagwright.progress import silence
 
     with silence(quiet):
-        for _, documents in open_sources(*docs):
+        for _, documents in jobs.sources(docs, columns, input_format):
             for _, document in documents:
                 show.document(document)
 
@@ -312,6 +340,8 @@ def graph(
     path: Annotated[
         list[str], typer.Option(metavar="EXPR", help='Such as "P-A-P", "P->P<-P".', show_default=False)
     ] = [],  # noqa: B006
+    columns: Columns = "",
+    input_format: InputFormat = "",
     list_: Annotated[bool, typer.Option("--list", help="Print the neighbours of each document: JSON lines.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -322,11 +352,12 @@ def graph(
 
     if list_ and len(path) != 1:
         raise TagwrightError(f"--list prints the neighbours over one meta-path, got {len(path)}: give one --path EXPR")
+    corpus = jobs.read(docs, columns, input_format)
     with silence(quiet):
         if list_:
-            show.neighbours(jobs.neighbours(docs, path[0]))
+            show.neighbours(jobs.neighbours(corpus, path[0]))
         else:
-            show.coverages(jobs.coverages(docs, path), as_json=as_json)
+            show.coverages(jobs.coverages(corpus, path), as_json=as_json)
 
 
 @app.command("labels")

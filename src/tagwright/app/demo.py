@@ -106,7 +106,7 @@ def _examples(documents: Sequence[Document], count: int = 3) -> list[Document]:
 def _score_rows(tagger: Tagger, documents: Sequence[Document]) -> Rows:
     labelled = [document for document in documents if document.labels]
     gold = tagger.vocabulary.gold(labelled)
-    runs: dict[str, Run] = {**tagger.candidates(labelled), "fused": tagger.tag(labelled, DEPTH)}
+    runs: dict[str, Run] = {**tagger.candidates(tagger.read(labelled)), "fused": tagger.tag(labelled, DEPTH)}
     rows = [[f"{len(labelled)} packages, %", *MEASURES]]
     for name, found in runs.items():
         measures = evaluate(found, gold, measures=MEASURES).measures

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
@@ -18,26 +19,52 @@ from tagwright.types import Document
 HUB = 0.01
 "A metadata value that more than this share of the documents hold says little about any of them."
 
+FEW = 5
+"Metadata fields, and warnings of one kind, that are shown without being asked for all."
+
 LINKS = frozenset({"reference", "citation"})
 "Metadata fields whose values are documents."
 
 
 MEANINGFUL = LINKS | {"keyword", "keywords"}
 "Metadata fields whose values say what a document is about."
+HUBS = "each link more than"
+"What the warnings of hubs have in common."
+
+_OF_A_FIELD = ("documents with metadata ", "different values of ")
 
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """facts: name -> number or text. warnings, methods: one sentence each. advice: which method to take, best first."""
+    """facts: name -> number or text. warnings, methods: one sentence each. advice: which method to take, best first.
+
+    fields: the metadata fields, those that join documents first, each with whether it does.
+    """
 
     facts: Mapping[str, int | float | str]
     warnings: tuple[str, ...]
     methods: tuple[str, ...]
+    fields: Mapping[str, bool]
     advice: tuple[Advice, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
         return asdict(self)
+
+    def brief(self) -> Description:
+        """The same with many metadata fields summed up in two facts, and what is said of each of them left out."""
+        if len(self.fields) <= FEW:
+            return self
+        facts = {name: value for name, value in self.facts.items() if not name.startswith(_OF_A_FIELD)}
+        joining = [name for name, joins in self.fields.items() if joins]
+        alone = [name for name, joins in self.fields.items() if not joins]
+        facts["metadata fields"] = f"{len(self.fields)}, none of them read as text"
+        facts["fields that join documents"] = _first_of(joining)
+        facts["fields that nothing uses"] = _first_of(alone)
+        hubs = [warning for warning in self.warnings if HUBS in warning]
+        warnings = [warning for warning in self.warnings if warning not in hubs[1:]]
+        methods = [re.sub(r"^(metadata .*: yes, by ).*", rf"\g<1>{_first_of(joining)}", each) for each in self.methods]
+        return Description(facts, tuple(warnings), tuple(methods), self.fields)
 
 
 def describe(documents: Iterable[Document], labels: Vocabulary | None, test: Iterable[Document] | None) -> Description:
@@ -49,7 +76,13 @@ def describe(documents: Iterable[Document], labels: Vocabulary | None, test: Ite
     warnings = [*survey.warnings(), *(_label_warnings(labels, survey) if labels else ())]
     if test is not None:
         warnings += survey.overlap(test)
-    return Description(facts, tuple(warnings), tuple(_methods(survey, labels)), tuple(advise(survey.holdings())))
+    joining = {name: survey.joins(name) for name in survey.values}
+    fields = dict(sorted(joining.items(), key=lambda each: (not each[1], each[0])))
+    advice = tuple(advise(survey.holdings()))
+    return Description(facts, tuple(warnings), tuple(_methods(survey, labels)), fields, advice)
+
+
+_PARTS = ("title", "abstract", "sections", "labels")
 
 
 class Survey:
@@ -70,8 +103,7 @@ class Survey:
         """Count one document."""
         self.words.append(len(document.text.split()))
         self.gold.update(set(document.labels))
-        parts = ("title", "abstract", "sections", "labels")
-        self.with_.update(part for part in parts if getattr(document, part))
+        self.with_.update(part for part in _PARTS if getattr(document, part))
         self.titled_texts += bool(document.title and (document.abstract or document.sections))
         self.papers += bool(document.sections and self.words[-1] >= PAPER)
         for name, values in document.metadata.items():
@@ -87,19 +119,16 @@ class Survey:
         words = np.array(self.words)
         found: dict[str, int | float | str] = {
             "documents": len(words),
+            **{f"documents with {part}": self.with_[part] for part in _PARTS if self.with_[part]},
             "words per document (median)": int(np.median(words)),
             "words per document (largest)": int(words.max()),
-            **{f"documents with {part}": count for part, count in sorted(self.with_.items())},
-            **{f"different values of {name}": len(values) for name, values in sorted(self.values.items())},
         }
         if labelled := self.with_["labels"]:
             found["labels per labelled document (mean)"] = sum(self.gold.values()) / labelled
+        for name, values in sorted(self.values.items()):
+            found[f"documents with metadata {name}"] = self.with_[f"metadata {name}"]
+            found[f"different values of {name}"] = len(values)
         return found
-
-    @property
-    def linking(self) -> list[str]:
-        """The metadata fields that join documents: links to others, and values that two documents share."""
-        return sorted(name for name in self.values if name in LINKS or max(self.values[name].values(), default=0) > 1)
 
     def holdings(self) -> Holdings:
         """How many documents have what a method needs."""
@@ -110,6 +139,10 @@ class Survey:
             metadata=max(self.with_[f"metadata {name}"] for name in MEANINGFUL),
             texts=self.titled_texts,
         )
+
+    def joins(self, name: str) -> bool:
+        """Whether the values of a metadata field are documents, or one is shared by two."""
+        return name in LINKS or max(self.values[name].values(), default=0) > 1
 
     def warnings(self) -> Iterator[str]:
         """What looks wrong with the documents."""
@@ -123,7 +156,7 @@ class Survey:
             if hubs:
                 value, count = hubs[0]
                 most = f'"{value}" most: {count:,} ({count / len(self.words):.0%})'
-                yield f"{many(len(hubs), 'value')} of {name} each link more than {HUB:.0%} of all documents, {most}"
+                yield f"{many(len(hubs), 'value')} of {name} {HUBS} {HUB:.0%} of all documents, {most}"
 
     def overlap(self, test: Iterable[Document]) -> Iterator[str]:
         """Test documents whose text is among these documents too."""
@@ -167,8 +200,9 @@ def _methods(survey: Survey, labels: Vocabulary | None) -> Iterator[str]:
     documents = len(survey.words)
     yield "zeroshot: yes, nothing is trained" if labels else "zeroshot: needs a vocabulary (--labels)"
     yield f"text pairs (RTS, MACLR): {_yes(survey.titled_texts, documents, 'a title and a text')}"
-    names = ", ".join(survey.linking)
-    yield f"metadata (MICoL): {f'yes, by {names}' if names else 'no, no metadata value is shared by two documents'}"
+    linked = [name for name in survey.values if survey.joins(name)]
+    names = ", ".join(sorted(linked))
+    yield f"metadata (MICoL): {f'yes, by {names}' if linked else 'no, no metadata value is shared by two documents'}"
     yield f"full text (FuTex): {_yes(survey.with_['sections'], documents, 'sections')}"
     yield f"supervised (DEPL): {_yes(survey.with_['labels'], documents, 'labels')}"
 
@@ -177,6 +211,11 @@ def _yes(having: int, documents: int, what: str) -> str:
     if not having:
         return f"no, no document has {what}"
     return f"yes, {having:,} of {documents:,} documents have {what}"
+
+
+def _first_of(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:FEW])
+    return f"{shown} and {len(names) - FEW} more (--all)" if len(names) > FEW else shown or "none"
 
 
 def many(count: int, noun: str) -> str:

@@ -6,17 +6,20 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from tagwright.app.options import configure
+from tagwright.data.columns import parse_columns
 from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.graph import Coverage, Graph
 from tagwright.data.labels import Unknown, Vocabulary
 from tagwright.data.metapath import possible
 from tagwright.data.neighbours import Neighbours
+from tagwright.data.readers import Format, open_sources
+from tagwright.data.records import Located
 from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.metrics import is_gold, label_counts, labelled
 from tagwright.evaluation.report import write_per_label
@@ -111,17 +114,33 @@ def tagger(model: Path | None, labels: Path | None, language: str, settings: Seq
     return saved.with_labels(_vocabulary(labels, language)) if labels else saved
 
 
+def read(docs: Sequence[str], columns: str = "", input_format: str = "") -> Corpus:
+    """The documents, read and checked: before a vocabulary is read, let alone encoded.
+
+    columns, input_format: what `--columns` and `--input-format` say. Raises ConfigError, InputError.
+    """
+    return Corpus.read(*docs, format=_format(input_format), columns=parse_columns(columns))
+
+
+def sources(docs: Sequence[str], columns: str = "", input_format: str = "") -> Iterator[tuple[str, Iterator[Located]]]:
+    """The same file by file, as far as they can be read."""
+    return open_sources(*docs, format=_format(input_format), columns=parse_columns(columns))
+
+
+def _format(name: str) -> Format | None:
+    return cast("Format", name) if name else None  # a name that is none is refused where the readers are
+
+
 def suggest(
-    tagger: Tagger, docs: Sequence[str], k: int, *, exclude_self: bool, explain: bool, paths: Sequence[str] = ()
+    tagger: Tagger, corpus: Corpus, k: int, *, exclude_self: bool, explain: bool, paths: Sequence[str] = ()
 ) -> Iterator[tuple[Document, list[Suggestion]]]:
-    """Each document with its k best labels, read, tagged and passed on batch by batch.
+    """Each document with its k best labels, tagged and passed on batch by batch.
 
     paths: meta-paths whose neighbours are part of the explanation; then all documents are tagged before the first is
     passed on, and a neighbour is named by its id.
     """
     if paths and not explain:
         raise ConfigError("--path says which neighbours explain a label; add --explain")
-    corpus = Corpus.read(*docs)
     graph = Graph.of(corpus) if paths else None
     joined = [graph.follow(path) for path in paths] if graph else []
     whole = _best(tagger, corpus, k, exclude_self) if joined else None
@@ -149,23 +168,24 @@ def _best(tagger: Tagger, documents: Sequence[Document], k: int, exclude_self: b
 
 
 def task(
-    docs: Sequence[str],
+    corpus: Corpus,
     labels: Path | None,
     language: str,
     model: Path | None,
-    train: Sequence[str],
+    train: Corpus | None,
     exclude_self: bool,
     skip_unlabelled: bool,
     unknown: Unknown = "warn",
 ) -> Task:
-    """Read what is to be scored. Raises InputError naming the first document without gold labels, unless skipped.
+    """What is to be scored; train: where label frequencies are counted.
 
-    unknown: what to do about gold labels that the vocabulary lacks; a document that has no other is not scored.
+    unknown: what to do about gold labels that the vocabulary lacks; a document that has no other is not scored. Raises
+    InputError naming the first document without gold labels, unless skipped.
     """
     if model and not labels:
         read_manifest(model, "tagger")  # says what is wrong if there is no tagger
         labels = model / "labels.jsonl"
-    vocabulary, corpus = _vocabulary(labels, language), Corpus.read(*docs)
+    vocabulary = _vocabulary(labels, language)
     own = _own(corpus, vocabulary, exclude_self)
     known = vocabulary.gold(corpus, unknown=unknown)
     gold = _without(known, own)
@@ -180,7 +200,7 @@ def task(
     if not len(kept):
         raise InputError(f"none of the {len(corpus)} documents has a gold label; there is nothing to score")
     lengths = np.fromiter((len(document.text.split()) for document in corpus), np.int64, len(corpus))
-    seen = vocabulary.gold(Corpus.read(*train), unknown="ignore") if train else None
+    seen = vocabulary.gold(train, unknown="ignore") if train else None
     return Task(corpus, vocabulary, gold.take(kept), kept, lengths[kept], own[kept], seen)
 
 
@@ -227,8 +247,9 @@ def ceilings(tagger: Tagger, task: Task) -> Ceilings:
     documents = (task.corpus[int(position)] for position in task.kept)
     parts: dict[str, list[Run]] = {name: [] for name in (*tagger.stages, "union")}
     for batch in batches(documents):
-        found = tagger.candidates(batch)
-        for name, run in {**found, "union": tagger.fuse(batch, found)}.items():
+        readings = tagger.read(batch)
+        found = tagger.candidates(readings)
+        for name, run in {**found, "union": tagger.fuse(readings, found)}.items():
             parts[name].append(run)
     runs = {name: _without(Run.concat(part), task.own) for name, part in parts.items()}
     reached = is_gold(task.gold, runs["union"])
@@ -252,9 +273,9 @@ def labels(model: Path, keywords: int | None, *, described: bool = False) -> Ite
     return keyword_records(tagger.vocabulary, words)
 
 
-def coverages(docs: Sequence[str], paths: Sequence[str]) -> list[Coverage]:
+def coverages(corpus: Corpus, paths: Sequence[str]) -> list[Coverage]:
     """What each meta-path joins; without any, all that the documents allow. Raises InputError when they allow none."""
-    graph = Graph.of(Corpus.read(*docs))
+    graph = Graph.of(corpus)
     found = [graph.follow(path).expression for path in paths] or possible(graph.fields)
     if not found:
         raise InputError(f"none of the {graph.documents} documents has metadata, so no meta-path joins them")
@@ -266,9 +287,8 @@ def coverages(docs: Sequence[str], paths: Sequence[str]) -> list[Coverage]:
     return measured
 
 
-def neighbours(docs: Sequence[str], path: str) -> Iterator[tuple[str, list[str]]]:
+def neighbours(corpus: Corpus, path: str) -> Iterator[tuple[str, list[str]]]:
     """The id of each document, and of those that the meta-path joins it with."""
-    corpus = Corpus.read(*docs)
     ids = corpus.ids
     for id_, row in zip(ids, Graph.of(corpus).follow(path), strict=True):
         yield id_, [ids[each] for each in row]

@@ -6,8 +6,9 @@ import json
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -31,19 +32,25 @@ QUOTES = 3
 "Pieces of text shown for each stage."
 
 
-def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str) -> Iterator[str]:
-    """The suggestions as lines: text for people, a run file (jsonl), or document, label, name, score (tsv)."""
-    line = {"text": as_text, "jsonl": _as_jsonl, "tsv": _as_tsv}[output]
+def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str, *, paths: bool = False) -> Iterator[str]:
+    """The suggestions as lines: text for people, a run file (jsonl), or document, label, name, score (tsv).
+
+    paths: names with those of the labels above, which they have anyhow where several labels share one.
+    """
+    lines: Mapping[str, Callable[[Document, list[Suggestion], Vocabulary], Iterator[str]]]
+    lines = {"text": partial(as_text, paths=paths), "jsonl": _as_jsonl, "tsv": partial(_as_tsv, paths=paths)}
     for document, suggested in found:
-        yield from line(document, suggested, vocabulary)
+        yield from lines[output](document, suggested, vocabulary)
 
 
-def as_text(document: Document, suggested: list[Suggestion], vocabulary: Vocabulary) -> Iterator[str]:
+def as_text(
+    document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool = False
+) -> Iterator[str]:
     """One document and its labels for people: a line each, and one for the evidence of each stage."""
     yield f"{document.id}  {_short(document.title, 100)}".rstrip()
     for each in suggested:
-        label = vocabulary[each.label]
-        yield f"  {each.score:6.3f}  {label.name}  [{label.id}]"
+        name = vocabulary.shown_name(each.label, whole=paths)
+        yield f"  {each.score:6.3f}  {name}  [{vocabulary[each.label].id}]"
         yield from (f"          {evidence_line(evidence, document)}" for evidence in each.evidence)
         yield from (f"          {neighbours_line(one)}" for one in each.neighbours)
     if not suggested:
@@ -122,11 +129,12 @@ def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
         print(f"  {times:>5} x {vocabulary[label].name}  [{vocabulary[label].id}]")
 
 
-def description(found: Description, *, as_json: bool) -> None:
-    """Print what the data hold, what is wrong, and which methods they allow."""
+def description(found: Description, *, as_json: bool, every: bool = False) -> None:
+    """Print what the data hold, what is wrong, and which methods they allow; many metadata fields only if asked for."""
     if as_json:
         _print_json(found.to_json())
         return
+    found = found if every else found.brief()
     show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in found.facts.items())])
     for title, lines in (("Worth a look", found.warnings), ("Methods", found.methods)):
         print(f"\n{title}")
@@ -234,10 +242,10 @@ def _as_jsonl(document: Document, suggested: list[Suggestion], vocabulary: Vocab
     yield json.dumps({"id": document.id, "suggestions": [record(each) for each in suggested]}, ensure_ascii=False)
 
 
-def _as_tsv(document: Document, suggested: list[Suggestion], vocabulary: Vocabulary) -> Iterator[str]:
+def _as_tsv(document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool) -> Iterator[str]:
     for each in suggested:
-        label = vocabulary[each.label]
-        yield "\t".join((_cell(document.id), _cell(label.id), _cell(label.name), f"{each.score:.6g}"))
+        name = vocabulary.shown_name(each.label, whole=paths)
+        yield "\t".join((_cell(document.id), _cell(vocabulary[each.label].id), _cell(name), f"{each.score:.6g}"))
 
 
 def _cell(text: str) -> str:

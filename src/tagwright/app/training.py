@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tagwright.app.check import check, validation, without
+from tagwright.app.jobs import read as read_documents
 from tagwright.app.options import Option, configure, options_of
 from tagwright.app.unfinished import Start, digest, unfinished
 from tagwright.data.descriptions import read_keywords
@@ -79,6 +80,8 @@ class Job:
     fuse_with: Sequence[Path] = ()
     unknown: Unknown = "warn"
     check: bool = True
+    columns: str = ""
+    input_format: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,8 +99,8 @@ def train(method: str, job: Job, few: Few) -> None:
     module, fixed = METHODS[method]
     config = configure(module.Config, job.config, job.settings, _unused(method), **fixed)
     with silence(job.quiet):
+        documents = read_documents(job.docs, job.columns, job.input_format)
         vocabulary = _vocabulary(job)
-        documents = Corpus.read(*job.docs)
         more: dict[str, Any] = {}
         data = {"documents": digest(documents), "labels": digest(vocabulary)}
         if job.keywords:
@@ -138,12 +141,12 @@ def finetune(job: Job, few: Few) -> None:
     if few.share_of_labels is not None and few.share_of_pairs is not None:
         raise ConfigError("a share of the labels, or of the pairs? give --share-of-labels or --share-of-pairs")
     with silence(job.quiet):
+        documents = read_documents(job.docs, job.columns, job.input_format)
         tagger = Tagger.load(few.model)
         if job.labels:
             tagger = tagger.with_labels(_vocabulary(job))
         if job.fuse and LEARNT in tagger.stages:
             raise ConfigError(f"{few.model}: has the stages {', '.join(tagger.stages)} already; leave out --fuse")
-        documents = Corpus.read(*job.docs)
         gold = tagger.vocabulary.gold(documents, unknown=job.unknown)
         rows = _validation(gold, job, learnt=True)
         sample = _sample(without(gold, rows), len(tagger.vocabulary), few, config.seed)
@@ -177,8 +180,7 @@ def _unused(method: str) -> frozenset[str]:
 
 
 def _vocabulary(job: Job) -> Vocabulary:
-    if job.labels is None:
-        raise ConfigError("which labels? give a vocabulary: --labels FILE")
+    assert job.labels  # see _check_options
     return Vocabulary.read(job.labels, language=job.language or None)
 
 
@@ -228,6 +230,8 @@ def _check_options(method: str, job: Job, few: Few) -> None:
         given = getattr(few, name) is not None if hasattr(few, name) else bool(getattr(job, name))
         if given and method not in methods:
             raise ConfigError(f"--{name.replace('_', '-')} belongs to {', '.join(methods)}, not to {method}")
+    if job.labels is None and method != "finetune":
+        raise ConfigError("which labels? give a vocabulary: --labels FILE")
     if job.output.name in ("", ".."):
         raise ConfigError(f"--output {job.output}: give a folder by its name")
     check_replaceable(job.output, "saved tagger")

@@ -17,6 +17,7 @@ import numpy as np
 
 from tagwright import store
 from tagwright.data import arrow
+from tagwright.data.columns import Columns
 from tagwright.data.lines import Place, shown
 from tagwright.data.readers import Format, open_sources
 from tagwright.data.records import SHAPES, Located, Record, to_document, to_record
@@ -37,19 +38,30 @@ class Corpus(Sequence[Document]):
             _remove_after_use(path, self, self._file)
 
     @classmethod
-    def read(cls, *sources: str | Path, format: Format | None = None) -> Corpus:  # noqa: A002
+    def read(
+        cls,
+        *sources: str | Path,
+        format: Format | None = None,  # noqa: A002
+        columns: Columns | None = None,
+    ) -> Corpus:
         """Read files, folders of papers, globs, or `-` for standard input, one after the other.
 
         JSON lines as `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata":
         {field: [texts]}, "labels": [ids]}`, or as Annif, the Extreme Classification repository (whose labels are
         positions), MICoL, FuTex and S2ORC have them; TSV; CSV; Parquet; a saved corpus; papers, which are text,
-        Markdown, HTML, JATS, TEI, Word (extra `docx`) and PDF (extra `pdf`). The format follows from name and content
-        unless it is given. Gold labels given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.
+        Markdown, HTML, LaTeX (extra `latex`), JATS, TEI, Word (extra `docx`) and PDF (extra `pdf`). The format follows
+        from name and content unless it is given. Plain text on standard input is one document, "stdin". Gold labels
+        given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.
 
-        Raises InputError with file and line for anything that cannot be read, a missing id or one that stands twice;
-        of several papers those that cannot be read are logged, and the others read.
+        columns: field -> column of tables and JSON lines that have names of their own, as in `{"title": "Name", "text":
+        "Body", "labels": "Codes"}`; fields are id, title, abstract, text, labels, and any name for metadata. Without,
+        usual names are recognised (name, headline; body, content; summary, description; sku, handle; see
+        `columns.ALIASES`), or else the column with the longest texts is the text; a line of log says which.
+
+        Raises InputError with file and line for anything that cannot be read, a column that is not there, a missing id
+        or one that stands twice; of several papers those that cannot be read are logged, and the others read.
         """
-        return cls._build(open_sources(*sources, format=format))
+        return cls._build(open_sources(*sources, format=format, columns=columns))
 
     @classmethod
     def of(cls, documents: Iterable[Document]) -> Corpus:

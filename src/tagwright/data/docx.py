@@ -42,7 +42,7 @@ def read_docx(path: Path) -> Iterator[Located]:
     with open_bytes(path) as file:
         content = BytesIO(file.read())
     try:
-        _check_size(content, path)
+        _check_parts(content, path)
         yield 0, _document(docx.Document(content))
     except InputError:
         raise
@@ -50,9 +50,14 @@ def read_docx(path: Path) -> Iterator[Located]:
         raise InputError(f"is no Word file (.docx), or a damaged one ({_reason(error)})", path) from None
 
 
-def _check_size(content: BytesIO, path: Path) -> None:
+def _check_parts(content: BytesIO, path: Path) -> None:
     with zipfile.ZipFile(content) as parts:
         size = sum(part.file_size for part in parts.infolist())
+        names = parts.namelist()
+    if not any(name.startswith("word/") for name in names):
+        workbook = any(name.startswith("xl/") for name in names)
+        problem = "a workbook, which is not read; save its sheet as CSV" if workbook else "another kind of archive"
+        raise InputError(f"is no Word file (.docx) but {problem}", path)
     if size > LARGEST:
         raise InputError(f"unpacks to {size:,} bytes, expected at most {LARGEST:,}; save the text alone", path)
 

@@ -44,13 +44,16 @@ def read_html(path: Path) -> Iterator[Located]:
     """
     with open_bytes(path) as file:
         content = file.read()
-    page = _Page()
-    text = _CODE.sub("", _decoded(content, path))
-    end = text.rfind(">") + 1
-    page.feed(text[:end])
-    page.close()
-    page.handle_data(text[end:])  # no tag is whole there, and the parser would take long to find out
-    yield 0, page.document()
+    yield 0, _page(_decoded(content, path)).document()
+
+
+def plain_text(html: str) -> str:
+    r"""The running text of a piece of HTML, one line for each paragraph, heading or item.
+
+    >>> plain_text("<p>Warm &amp; <b>yellow</b></p><ul><li>Wool<li>Size M</ul>")
+    'Warm & yellow\nWool\nSize M'
+    """
+    return "\n".join(_page(html).texts())
 
 
 class _Page(HTMLParser):
@@ -114,6 +117,11 @@ class _Page(HTMLParser):
         document = to_document("".join(self._named(*_TITLES)[:1]) or title, blocks, metadata)
         return replace(document, id=work_id({"doi": "".join(self._named("citation_doi")[:1])}))
 
+    def texts(self) -> list[str]:
+        """Headings and paragraphs, navigation too, buttons and forms not."""
+        self._flush()
+        return [text for region, (_, text) in self._blocks if region]
+
     def _flush(self) -> None:
         """End the paragraph or heading; two line breaks end one too."""
         texts = re.split(r"\r\s*\r", "".join(self._text))
@@ -133,6 +141,16 @@ class _Page(HTMLParser):
     def _named(self, *names: str) -> list[str]:
         """The values of the first of these names that the page has."""
         return next((values for name in names if (values := list(filter(None, self._meta.get(name, []))))), [])
+
+
+def _page(html: str) -> _Page:
+    page = _Page()
+    text = _CODE.sub("", html)
+    end = text.rfind(">") + 1
+    page.feed(text[:end])
+    page.close()
+    page.handle_data(text[end:])  # no tag is whole there, and the parser would take long to find out
+    return page
 
 
 def _decoded(content: bytes, path: Path) -> str:

@@ -6,22 +6,24 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
+from tagwright.data.columns import Columns, to_fields
 from tagwright.data.lines import Place, json_lines, json_objects, write_json_lines
 from tagwright.data.records import SHAPES, Flavour, Located, Record, recognise, to_documents, to_record
 from tagwright.types import Document
 
 
-def read_jsonl(path: Path, flavour: Flavour | None = None) -> Iterator[Located]:
+def read_jsonl(path: Path, columns: Columns | None = None, flavour: Flavour | None = None) -> Iterator[Located]:
     """One document a line, plain or gzip; the flavour follows from the keys of the first one unless it is given.
 
+    columns: which keys hold the parts of a document, where they have names of their own (`tagwright.data.columns`).
     Raises InputError with path and line for what is not JSON, not UTF-8, or a field of a wrong type.
     """
-    yield from _documents(json_lines(path), path, flavour)
+    yield from _documents(json_lines(path), path, columns, flavour)
 
 
-def read_json(path: Path, flavour: Flavour | None = None) -> Iterator[Located]:
+def read_json(path: Path, columns: Columns | None = None, flavour: Flavour | None = None) -> Iterator[Located]:
     """The same of a file that may also hold one object, or one list of objects, over several lines."""
-    yield from _documents(json_objects(path), path, flavour)
+    yield from _documents(json_objects(path), path, columns, flavour)
 
 
 def write_jsonl(documents: Iterable[Document], path: Path | str) -> None:
@@ -32,7 +34,10 @@ def write_jsonl(documents: Iterable[Document], path: Path | str) -> None:
     write_json_lines(map(to_record, documents), path)
 
 
-def _documents(records: Iterator[tuple[int, Record]], path: Path, flavour: Flavour | None) -> Iterator[Located]:
+def _documents(
+    records: Iterator[tuple[int, Record]], path: Path, columns: Columns | None, flavour: Flavour | None
+) -> Iterator[Located]:
+    records = to_fields(records, path, columns, table=False)
     first = next(records, None)
     if first is None:
         return

@@ -1,4 +1,4 @@
-"""Vocabularies: a file of labels in, a `Vocabulary` out. JSON lines, TSV and CSV here, SKOS in `skos`."""
+"""Vocabularies: a file of labels in, a `Vocabulary` out. JSON lines, TSV, CSV here; names in `term_lists`; `skos`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import difflib
 import itertools
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal, TypeAlias, overload
 
 import numpy as np
 
-from tagwright.data import skos
+from tagwright.data import skos, vocabulary_cache
 from tagwright.data.lines import (
+    WORKBOOKS,
     Place,
     csv_rows,
     id_field,
@@ -25,11 +26,12 @@ from tagwright.data.lines import (
     tsv_rows,
     write_json_lines,
 )
+from tagwright.data.term_lists import ARROW, read_names
 from tagwright.data.text import clean
 from tagwright.errors import ConfigError, InputError
 from tagwright.types import Document, Label, Longs, Run
 
-Format: TypeAlias = Literal["jsonl", "tsv", "csv"] | skos.Format
+Format: TypeAlias = Literal["jsonl", "tsv", "csv", "names"] | skos.Format
 
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: leave it out with a warning, stop, leave it out."
@@ -42,6 +44,8 @@ _SUFFIXES: Mapping[str, Format] = {
     ".ttl": "turtle", ".rdf": "rdfxml", ".xml": "rdfxml", ".owl": "rdfxml", ".nt": "ntriples",
 }  # fmt: skip
 
+_NAMES_ALONE = frozenset({"name", "names", "label", "labels", "term", "terms", "category", "subject", "tag", "title"})
+"What the only column of a table may be named; any other first line is a name itself."
 _DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggestions"})
 
 
@@ -82,7 +86,9 @@ class Vocabulary(Sequence[Label]):
         or the Extreme Classification repository's `{"uid", "title", "content"}`, where the id is the position.
         TSV without header: id or `<uri>`, name, and a notation, which is not read. TSV and CSV with header: `id` or
         `uri`; `names`, several parted by `|` or `;`, or `name`, or one `label_LANGUAGE` per language; `description`;
-        `broader`, parted likewise. SKOS (extra `skos`): Turtle, RDF/XML, N-Triples.
+        `broader`, parted likewise; without `id` and `uri`, the name is the id. Plain text: one name a line, Google's
+        product taxonomy (`1 - Animals > Birds`), or an outline by indentation (`term_lists.read_names`). SKOS (extra
+        `skos`): Turtle, RDF/XML, N-Triples; what was parsed is kept in the cache folder by the hash of the file.
 
         language: which names to take where a file has several languages, English or else the first by default; labels
         without a name in it keep one in another language. Raises InputError with file and line for anything wrong in
@@ -165,6 +171,28 @@ class Vocabulary(Sequence[Label]):
         """The positions of the labels right above this one; ids that are not in the vocabulary are passed over."""
         return [self.index[label_id] for label_id in self._labels[position].broader if label_id in self.index]
 
+    def path(self, position: int) -> tuple[str, ...]:
+        """The preferred names from the top down to this label, along the first broader label of each.
+
+        >>> birds = Vocabulary([Label("1", ("Birds",)), Label("2", ("Owls",), broader=("1",))])
+        >>> birds.path(1)
+        ('Birds', 'Owls')
+        """
+        found = [position]
+        while (above := self.broader(found[-1])[:1]) and above[0] not in found:
+            found += above
+        return tuple(self._labels[each].name for each in reversed(found))
+
+    def shown_name(self, position: int, *, whole: bool = False) -> str:
+        """The preferred name; the path to it, parted by " > ", when asked for or when another label prefers the name.
+
+        >>> zoo = [Label("1", ("Birds",)), Label("2", ("Eggs",), broader=("1",)), Label("3", ("Eggs",))]
+        >>> Vocabulary(zoo).shown_name(1)
+        'Birds > Eggs'
+        """
+        ambiguous = self._preferred[_folded(self._labels[position].name)] is None
+        return ARROW.join(self.path(position)) if whole or ambiguous else self._labels[position].name
+
     def circle(self) -> tuple[str, ...]:
         """The ids along a circle of broader links, ending where it begins; empty when the links form a hierarchy.
 
@@ -186,9 +214,12 @@ class Vocabulary(Sequence[Label]):
     @cached_property
     def _names(self) -> dict[str, int | None]:
         """Folded name -> position, None where it is ambiguous; a preferred name goes before any other name."""
-        preferred = _unambiguous((_folded(label.name), position) for position, label in enumerate(self))
         others = ((_folded(name), position) for position, label in enumerate(self) for name in label.names[1:])
-        return _unambiguous(others) | preferred
+        return _unambiguous(others) | self._preferred
+
+    @cached_property
+    def _preferred(self) -> dict[str, int | None]:
+        return _unambiguous((_folded(label.name), position) for position, label in enumerate(self))
 
     def _gold(self, document: Document, missing: list[str] | None) -> Iterator[int]:
         """The known labels of a document; unknown ones go to `missing`, or are an error where there is no such list."""
@@ -236,12 +267,14 @@ def _bare(label_id: str) -> str:
 
 
 def _format(path: Path, wanted: Format | None) -> Format:
-    formats = dict.fromkeys(_SUFFIXES.values())
+    formats = dict.fromkeys([*_SUFFIXES.values(), "names"])
     if wanted is not None and wanted not in formats:
         raise ConfigError(f"no vocabulary format {shown(wanted)}; there are {', '.join(formats)}")
     if path.is_dir():
         raise InputError("is a folder, expected a file of labels", path)
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if wanted is None and suffix in WORKBOOKS:
+        raise InputError("is a workbook of a spreadsheet program, which is not read; save its sheet as CSV", path)
     if wanted is None and suffix not in _SUFFIXES:
         problem = f"the name ends in {shown(suffix)}, expected one of {', '.join(_SUFFIXES)}"
         raise ConfigError(f"{path}: {problem}; or say which format it has: {', '.join(formats)}")
@@ -255,7 +288,10 @@ def _labels(path: Path, language: str | None, file_format: Format) -> Iterable[L
         return _distinct(_json_labels(path), path)
     if file_format == "tsv" or file_format == "csv":
         return _distinct(_table_labels(path, language, file_format), path)
-    return skos.read_labels(path, language, file_format)
+    if file_format == "names":
+        return _distinct(read_names(path), path)
+    parse = partial(skos.read_labels, path, language, file_format)
+    return vocabulary_cache.kept(path, ("skos", file_format, language), parse)
 
 
 def _distinct(labels: Iterable[tuple[int, Label]], path: Path | str) -> Iterator[Label]:
@@ -288,7 +324,12 @@ def _table_labels(path: Path, language: str | None, file_format: Format) -> Iter
     if first is None:
         return
     header = [cell.strip().casefold() for cell in first[1]]
-    if file_format == "tsv" and {"id", "uri"}.isdisjoint(header):
+    if len(header) == 1 and header[0] not in _NAMES_ALONE:
+        if file_format == "tsv":
+            yield from read_names(path)
+            return
+        header, rows = ["name"], itertools.chain([first], rows)
+    if file_format == "tsv" and len(header) > 1 and {"id", "uri"}.isdisjoint(header):
         header, rows = ["id", "name", "notation"], itertools.chain([first], rows)
     columns = _name_columns(header, language, Place(path, first[0]))
     for line, cells in rows:
@@ -303,8 +344,10 @@ def _name_columns(header: Sequence[str], language: str | None, place: Place) -> 
     """The columns that hold names, the one to prefer first. Raises InputError for a header that does not serve."""
     languages = {column[6:]: column for column in header if column.startswith("label_")}
     columns = [column for column in ("name", "label", "names") if column in header]
-    if not {"id", "uri"} & set(header) or not (languages or columns) or len(set(header)) < len(header):
-        wanted = 'once each, among them "id" or "uri", and "name", "names" or "label_LANGUAGE"'
+    if len(header) == 1:
+        return list(header)
+    if not (languages or columns) or len(set(header)) < len(header):
+        wanted = 'once each, among them "name", "names" or "label_LANGUAGE", and for ids of their own "id" or "uri"'
         raise place.error(f"the columns are {shown(header)}, expected {wanted}")
     if not languages and language is None:
         return columns
@@ -313,10 +356,11 @@ def _name_columns(header: Sequence[str], language: str | None, place: Place) -> 
 
 
 def _row_label(row: Mapping[str, str], columns: Sequence[str], place: Place) -> Label:
-    label_id = _bare(row.get("id") or row.get("uri") or "")
-    if not label_id:
-        raise place.error('has no id; fill in the column "id" or "uri"')
     names = _names(name for column in columns for name in _cells(row, column))
+    has_ids = "id" in row or "uri" in row
+    label_id = _bare(row.get("id") or row.get("uri") or "") if has_ids else "".join(names[:1])
+    if has_ids and not label_id:
+        raise place.error('has no id; fill in the column "id" or "uri"')
     if not names:
         raise place.error(f"label {shown(label_id)} has no name; fill in the column {' or '.join(map(shown, columns))}")
     names = names[:1] if columns[0].startswith("label_") else names

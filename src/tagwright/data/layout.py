@@ -1,7 +1,7 @@
 """The lines of printed pages in, headings and paragraphs out: what a PDF does not say is read off its type.
 
 Headings follow from the outline of the file if it has one whose titles stand in the text, or else from the size and
-weight of the type. Lines that return on many pages, page numbers and tables of contents are left out.
+weight of the type. Lines that return on many pages, page and line numbers and tables of contents are left out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple, TypeAlias
 
 from tagwright.data.sections import Block, numbered_depth
@@ -24,10 +24,18 @@ WIDER = 1.4
 "A gap between two lines that is so many times the usual one parts paragraphs."
 RETURNS = 0.3
 "A line that stands on top or at the end of this share of the pages, and of three at least, is no text."
+EDGE = 4
+"Rows on top and at the end of a page that a banner fills; a line in the same place on three pages is no text either."
+SHORT = 5
+"Pages of a paper so short that a line in the same place on two of them is a running head."
+COUNTED = 0.7
+"Numbers in the margin count the lines if so many of them go on from the one above by the same step."
 
 _NUMBER = re.compile(r"((?:\d+|[A-Z])(?:\.\d+)*)\.?\s+(?=\S)")
 _CAPTION = re.compile(r"(?:fig(?:ure|\.)|tab(?:le|\.))\s*\w", re.IGNORECASE)
-_PAGE_NUMBER = re.compile(r"(?:page\s+)?(?:\d{1,5}|[ivxl]+)(?:\s*(?:/|of)\s*\d+)?", re.IGNORECASE)
+_PAGE_NUMBER = re.compile(
+    r"(?:[-–—|]\s*)?(?:page\s+)?(?:\d{1,5}|[ivxl]+)(?:\s*(?:/|of)\s*\d+)?(?:\s*[-–—|])?", re.IGNORECASE
+)
 _LEADER = re.compile(r"(?:\s?\.){5,}\s*(?:\d+|[ivxl]+)?$")
 _ABSTRACT = re.compile(r"abstract\s*[:.—–-]+\s*(?=\S)", re.IGNORECASE)
 
@@ -73,6 +81,36 @@ def to_blocks(lines: Sequence[Line], outline: Sequence[Entry], title: str) -> tu
     return title, list(_abstract_named(blocks))
 
 
+def without_line_numbers(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """Rows of pieces of text without the numbers that count the lines of a manuscript in its margin.
+
+    They stand left of nearly all text, or right of it, and each goes on from the one above by the same step.
+    """
+    pieces = [piece for row in rows for piece in row]
+    numbers = [piece for piece in pieces if re.fullmatch(r"\s*\d{1,5}\s*", piece.text)]
+    texts = [piece for piece in pieces if re.search(r"[^\W\d_]{2}", piece.text)]
+    if not numbers or not texts:
+        return [list(row) for row in rows]
+    left = sorted(piece.x for piece in texts)[len(texts) // 20]
+    right = sorted(_end(piece) for piece in texts)[-1 - len(texts) // 20]
+    margins = ([each for each in numbers if _end(each) < left], [each for each in numbers if each.x > right])
+    gone = {id(piece) for margin in margins if _counts(margin) for piece in margin}
+    return [[piece for piece in row if id(piece) not in gone] for row in rows]
+
+
+def _end(piece: Line) -> float:
+    """About where a piece ends: figures are half as wide as high, other letters a little less."""
+    return piece.x + 0.45 * piece.size * len(piece.text.strip())
+
+
+def _counts(numbers: Sequence[Line]) -> bool:
+    """Whether numbers go on from one to the next down the pages, five at least, by the same step."""
+    down = sorted(numbers, key=lambda number: (number.page, -number.y))
+    steps = Counter(int(b.text) - int(a.text) for a, b in pairwise(down) if a.page == b.page)
+    step, count = max(steps.items(), key=itemgetter(1), default=(0, 0))
+    return step > 0 and count >= 4 and count >= COUNTED * steps.total()
+
+
 class _Heading(NamedTuple):
     """A heading in the lines from start to end (none: it stands nowhere, and belongs before start)."""
 
@@ -100,10 +138,30 @@ def _without_returning(lines: Sequence[Line]) -> list[Line]:
     shapes = {place: _shape(lines[place], size) for place in edges}
     counts = Counter(shapes.values())
     often = max(3.0, RETURNS * len(pages))
-    outer = {place for places in pages.values() for place in (places[0], places[-1])}
-    gone = {place for place in edges if counts[shapes[place]] >= often}
+    rows = [_rows(lines, places) for places in pages.values()]
+    outer = {place for page in rows for place in (*page[0], *page[-1])}
+    gone = {place for place in edges if counts[shapes[place]] >= often} | _in_place(lines, rows, size)
     gone |= {place for place in outer if _PAGE_NUMBER.fullmatch(lines[place].text)}
     return [line for place, line in enumerate(lines) if place not in gone and not _LEADER.search(line.text)]
+
+
+def _rows(lines: Sequence[Line], places: Sequence[int]) -> list[list[int]]:
+    """The lines of a page from the top down, those of one height together, in whatever order they were written."""
+    rows: list[list[int]] = []
+    for place in sorted(places, key=lambda place: -lines[place].y):
+        if rows and lines[rows[-1][0]].y - lines[place].y < 2:
+            rows[-1].append(place)
+        else:
+            rows.append([place])
+    return rows
+
+
+def _in_place(lines: Sequence[Line], pages: Sequence[Sequence[Sequence[int]]], size: float) -> set[int]:
+    """Lines at the edges of pages that say the same at the same height on several of them."""
+    edges = {place for rows in pages for row in (*rows[:EDGE], *rows[-EDGE:]) for place in row}
+    spots = {place: (*_shape(lines[place], size), round(lines[place].y)) for place in edges}
+    counts = Counter(spot for place, spot in spots.items() if re.search(r"[^\W\d_]", lines[place].text))
+    return {place for place, spot in spots.items() if counts[spot] >= (3 if len(pages) > SHORT else 2)}
 
 
 def _shape(line: Line, size: float) -> tuple[str, bool]:

@@ -18,6 +18,9 @@ from tagwright import store
 from tagwright.data.text import clean
 from tagwright.errors import InputError
 
+WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
+"Suffixes of spreadsheet programs' own files, which nothing here reads."
+
 _GZIP = b"\x1f\x8b"
 _LONGEST_CELL = 1 << 30
 _BOM = b"\xef\xbb\xbf"

@@ -10,7 +10,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from tagwright.data.layout import Entry, Line, to_blocks
+from tagwright.data.layout import Entry, Line, to_blocks, without_line_numbers
 from tagwright.data.lines import open_bytes
 from tagwright.data.records import Located
 from tagwright.data.sections import one_line, present, to_document
@@ -37,7 +37,8 @@ def read_pdf(path: Path) -> Iterator[Located]:
     try:
         with unlogged("pypdf"):  # it warns about files that it reads all the same
             reader = pypdf.PdfReader(content)
-            lines = [line for number, page in enumerate(reader.pages) for line in _lines(page, number, path)]
+            rows = [row for number, page in enumerate(reader.pages) for row in _rows(page, number, path)]
+            lines = [line for row in without_line_numbers(rows) for line in _line(row)]
             outline = _outline(reader)
             information = _information(reader)
     except pypdf.errors.FileNotDecryptedError:
@@ -54,7 +55,8 @@ def read_pdf(path: Path) -> Iterator[Located]:
     yield 0, to_document(title, blocks, metadata)
 
 
-def _lines(page: Any, number: int, path: Path) -> Iterator[Line]:
+def _rows(page: Any, number: int, path: Path) -> Iterator[list[Line]]:
+    """The pieces of text of each line of a page, in the order they were written."""
     pieces: list[Line] = []
 
     def note(text: str, outer: list[float], inner: list[float], font: Any, size: float) -> None:
@@ -71,9 +73,9 @@ def _lines(page: Any, number: int, path: Path) -> Iterator[Line]:
         first, *others = piece.text.split("\n")
         row.append(piece._replace(text=first))
         for text in others:
-            yield from _line(row)
+            yield row
             row = [piece._replace(text=text)]
-    yield from _line(row)
+    yield row
 
 
 def _line(pieces: list[Line]) -> Iterator[Line]:

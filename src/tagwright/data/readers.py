@@ -9,17 +9,20 @@ import re
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, TypeAlias
 
+from tagwright.data.columns import Columns
 from tagwright.data.docx import read_docx
 from tagwright.data.html import read_html
 from tagwright.data.jats import read_jats
 from tagwright.data.jsonl import read_json, read_jsonl
-from tagwright.data.lines import open_bytes, open_lines
+from tagwright.data.latex import read_latex
+from tagwright.data.lines import WORKBOOKS, open_bytes, open_lines
 from tagwright.data.pdf import read_pdf
 from tagwright.data.prose import SUFFIXES, read_text
 from tagwright.data.records import Located
@@ -32,9 +35,10 @@ _log = logging.getLogger(__name__)
 
 Format: TypeAlias = Literal[
     "jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet", "arrow",
-    "text", "jats", "tei", "html", "docx", "pdf",
+    "text", "latex", "jats", "tei", "html", "docx", "pdf",
 ]  # fmt: skip
-Reader: TypeAlias = Callable[[Path], Iterator[Located]]
+Reader: TypeAlias = Callable[..., Iterator[Located]]
+"A path in, and for those of TABLES the `columns`; documents with their lines out."
 
 READERS: Mapping[Format, Reader] = {
     "jsonl": read_jsonl,
@@ -49,6 +53,7 @@ READERS: Mapping[Format, Reader] = {
     "parquet": read_parquet,
     "arrow": read_arrow,
     "text": read_text,
+    "latex": read_latex,
     "jats": read_jats,
     "tei": read_tei,
     "html": read_html,
@@ -57,7 +62,12 @@ READERS: Mapping[Format, Reader] = {
 }
 "Format -> reader. The kinds of JSON lines are told apart by `jsonl` itself; naming one skips the guess."
 
-PAPERS: frozenset[Format] = frozenset({"text", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
+TABLES: frozenset[Format] = frozenset(
+    {"jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet"}
+)
+"Formats whose columns or keys may be named."
+
+PAPERS: frozenset[Format] = frozenset({"text", "latex", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
 "Formats where a file is one document, or few: among many files one that is damaged is reported, and the rest read."
 
 _SUFFIXES: Mapping[str, Format] = {
@@ -65,6 +75,7 @@ _SUFFIXES: Mapping[str, Format] = {
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv",
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
     ".nxml": "jats", ".tei": "tei", ".html": "html", ".htm": "html", ".xhtml": "html", ".docx": "docx", ".pdf": "pdf",
+    ".tex": "latex", ".latex": "latex",
     **dict.fromkeys(SUFFIXES, "text"),
 }  # fmt: skip
 _EMPTY = "is empty, expected documents"
@@ -76,29 +87,36 @@ _ROOTS: Mapping[bytes, Format] = {b"article": "jats", b"TEI": "tei", b"html": "h
 _ROOT = re.compile(rb"<(?:!DOCTYPE\s+|\w+:)?(article|TEI|html)(?=[\s/>])", re.IGNORECASE)
 
 
-def open_sources(*sources: str | Path, format: Format | None = None) -> Iterator[tuple[str, Iterator[Located]]]:  # noqa: A002
+def open_sources(
+    *sources: str | Path,
+    format: Format | None = None,  # noqa: A002
+    columns: Columns | None = None,
+) -> Iterator[tuple[str, Iterator[Located]]]:
     """Each file behind the sources, with its documents and their lines.
 
-    A source is a file, a folder of `PAPERS`, a glob, or `-` for JSON lines on standard input. A document without id
-    has the path of its file as id, within a folder the path from there. Of several files, those of `PAPERS` that cannot
-    be read are logged, and the others read. Raises InputError for a source that is not there or holds no documents,
-    for any other file that cannot be read, and when none could; ConfigError for a format there is not.
+    A source is a file, a folder of `PAPERS`, a glob, or `-` for standard input: JSON lines, a paper, or else a text
+    that is one document. A document without id has the path of its file as id, within a folder the path from there,
+    unless files in several folders have that one too; "stdin" on standard input. columns: which columns or keys of the
+    files of `TABLES` hold the parts of a document. Of several files, those of `PAPERS` that cannot be read are logged,
+    and the others read. Raises InputError for a source that is not there or holds no documents, for any other file that
+    cannot be read, and when none could; ConfigError for a format there is not, and for columns where none can be.
     """
     if format is not None and format not in READERS:
         raise ConfigError(f"there is no format {format!r} of documents; there are {', '.join(READERS)}")
     if not sources:
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
-    files = [file for source in sources for file in _files(str(source), format)]
+    files = _told_apart([file for source in sources for file in _files(str(source), format)])
+    _check_columns(files, columns)
     damaged: list[InputError] = []
     for file in files:
         if str(file.path) == "-":
-            yield from _spooled(sys.stdin.buffer, "standard input", format)
+            yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name="stdin"), columns)
         elif file.path.is_file():
-            documents = _read(file)
+            documents = _read(file, columns)
             yield str(file.path), _sparing(documents, damaged) if len(files) > 1 and _is_paper(file) else documents
         else:  # a pipe can be read only once, a guess would use it up
             with open_bytes(file.path) as pipe:
-                yield from _spooled(pipe, str(file.path), format)
+                yield from _spooled(pipe, str(file.path), file, columns)
     if damaged and len(damaged) == len(files):
         raise damaged[0]
     if damaged:
@@ -109,10 +127,11 @@ def guess_format(path: Path) -> Format:
     """The format of a file after its name, or else its first bytes. Raises InputError when neither tells."""
     if by_name := _SUFFIXES.get(_suffix(path)):
         return by_name
-    with open_bytes(path) as file:
-        start = file.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = _start(path)
     if not start:
         raise InputError(_EMPTY, path)
+    if _suffix(path) in WORKBOOKS or (start.startswith(b"PK\x03\x04") and b"xl/" in start):
+        raise InputError("is a workbook of a spreadsheet program, which is not read; save its sheet as CSV", path)
     for sign, by_content in _SIGNS.items():
         if start.startswith(sign):
             return by_content
@@ -124,7 +143,7 @@ def guess_format(path: Path) -> Format:
     problem = (
         "is XML of an unknown kind, expected JATS (article), TEI or html"
         if plain.startswith(b"<?xml")
-        else (f"is in no format that can be recognised; give the format, one of {', '.join(READERS)}")
+        else (f"is in no format that can be recognised; say which: --input-format, one of {', '.join(READERS)}")
     )
     raise InputError(problem, path)
 
@@ -148,8 +167,21 @@ class _File(NamedTuple):
 def _files(source: str, format: Format | None) -> list[_File]:  # noqa: A002
     found = list[_File]()
     for path in [Path(source)] if source == "-" else _paths(source):
-        found += _in_folder(path) if path.is_dir() else [_File(path, _id(path), format)]
+        found += _in_folder(path, format) if path.is_dir() else [_File(path, _id(path), format)]
     return found
+
+
+def _told_apart(files: list[_File]) -> list[_File]:
+    """Files of one name in several folders are named by their whole paths."""
+    counts = Counter(file.name for file in files)
+    return [file._replace(name=_id(file.path)) if counts[file.name] > 1 else file for file in files]
+
+
+def _check_columns(files: list[_File], columns: Columns | None) -> None:
+    """Refuse columns where no file can have any; what is not known yet may."""
+    formats = [file.format or _SUFFIXES.get(_suffix(file.path), "jsonl") for file in files]
+    if columns and TABLES.isdisjoint(formats):
+        raise ConfigError(f"columns are given, but {files[0].path} has none; tables and JSON lines have")
 
 
 def _paths(source: str) -> list[Path]:
@@ -162,11 +194,16 @@ def _paths(source: str) -> list[Path]:
     return [path for path in matches if path.is_file()] or matches
 
 
-def _in_folder(folder: Path) -> list[_File]:
-    """The papers in a folder and the folders below, hidden ones left out."""
-    paths = [path for path in sorted(folder.rglob("*")) if _suffix(path) in _IN_FOLDERS and path.is_file()]
+def _in_folder(folder: Path, format: Format | None) -> list[_File]:  # noqa: A002
+    """The papers in a folder and the folders below, hidden ones left out.
+
+    With a format, the files that their names do not say to be of another one.
+    """
+    wanted = [suffix for suffix, each in _SUFFIXES.items() if each == format]
+    fits = (lambda suffix: suffix in wanted or suffix not in _SUFFIXES) if format else _IN_FOLDERS.__contains__
+    paths = [path for path in sorted(folder.rglob("*")) if fits(_suffix(path)) and path.is_file()]
     named = ((path, path.relative_to(folder)) for path in paths)
-    files = [_File(path, _id(name), None) for path, name in named if not any(part[0] == "." for part in name.parts)]
+    files = [_File(path, _id(name), format) for path, name in named if not any(part[0] == "." for part in name.parts)]
     if not files:
         kinds = ", ".join(sorted(_IN_FOLDERS))
         raise InputError(f"holds no files of text ({kinds}); give files of other kinds by name", folder)
@@ -191,12 +228,13 @@ def _is_paper(file: _File) -> bool:
         return True
 
 
-def _read(file: _File) -> Iterator[Located]:
+def _read(file: _File, columns: Columns | None) -> Iterator[Located]:
     found = file.format or guess_format(file.path)
     if found in PAPERS and found != "text" and not file.path.stat().st_size:
         raise InputError(_EMPTY, file.path)
+    read = READERS[found]
     nameless = 0
-    for line, document in _not_empty(READERS[found](file.path), file.path):
+    for line, document in _not_empty(read(file.path, columns) if found in TABLES else read(file.path), file.path):
         nameless += not document.id
         name = file.name if nameless == 1 else f"{file.name}#{nameless}"
         yield line, document if document.id else replace(document, id=name)
@@ -218,16 +256,43 @@ def _not_empty(documents: Iterator[Located], path: Path) -> Iterator[Located]:
     yield from documents
 
 
-def _spooled(stream: IO[bytes], name: str, format: Format | None) -> Iterator[tuple[str, Iterator[Located]]]:  # noqa: A002
+def _spooled(
+    stream: IO[bytes], name: str, source: _File, columns: Columns | None
+) -> Iterator[tuple[str, Iterator[Located]]]:
     """What can be read only once, put into a file; errors name the stream."""
-    handle, temporary = tempfile.mkstemp(prefix="tagwright-")
-    path = Path(temporary)
+    folder = tempfile.mkdtemp(prefix="tagwright-")
+    path = Path(folder, Path(name).name)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with path.open("wb") as file:
             shutil.copyfileobj(stream, file)
-        yield name, _as_from(name, _not_empty(READERS[format or "jsonl"](path), path))
+        yield name, _as_from(name, _piped(source._replace(path=path), columns))
     finally:
-        path.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _piped(source: _File, columns: Columns | None) -> Iterator[Located]:
+    yield from _read(source._replace(format=source.format or _piped_format(source.path)), columns)
+
+
+def _piped_format(path: Path) -> Format:
+    """What the name says; JSON, or a paper or table that its first bytes tell for certain; or else text."""
+    if by_name := _SUFFIXES.get(_suffix(path)):
+        return by_name
+    start = _start(path)
+    if not start:
+        raise InputError(_EMPTY, path)
+    if re.match(rb"\[\s*\{", start) or start.startswith(b"{"):
+        return "json"
+    sure = start.startswith((*_SIGNS, b"<", b"\xff\xfe", b"\xfe\xff"))
+    try:
+        return guess_format(path) if sure else "text"
+    except InputError:
+        return "text"
+
+
+def _start(path: Path) -> bytes:
+    with open_bytes(path) as file:
+        return file.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()
 
 
 def _as_from(name: str, documents: Iterator[Located]) -> Iterator[Located]:

@@ -192,5 +192,6 @@ _SIGNATURES: tuple[tuple[frozenset[str], Shape], ...] = (
     (frozenset({"subjects"}), SHAPES["annif"]),
     (frozenset({"document_id"}), SHAPES["annif"]),
     (frozenset({"text"}), replace(SHAPES["annif"], id="id", labels="labels")),
+    *((frozenset({part}), Shape(numbered=True)) for part in ("title", "abstract", "sections")),
 )
 "From the most telling on: the first whose fields a record has."

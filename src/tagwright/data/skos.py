@@ -175,7 +175,8 @@ def _texts(graph: Graph, concept: URIRef, kind: str) -> Iterator[_Text]:
     from rdflib import RDF, Literal, URIRef
 
     nodes = [*graph.objects(concept, URIRef(_CORE + kind)), *graph.objects(concept, URIRef(_XL + kind))]
-    inner = (graph.objects(node, path) for node in nodes for path in (URIRef(_XL + "literalForm"), RDF.value))
+    others = [node for node in nodes if not isinstance(node, Literal)]
+    inner = (graph.objects(node, path) for node in others for path in (URIRef(_XL + "literalForm"), RDF.value))
     for node in itertools.chain(nodes, *inner):
         if isinstance(node, Literal) and (text := _clean(node)):
             yield _Text((node.language or "").lower(), text)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagwright.encoders import kernels
+from tagwright.encoders import int8, kernels
 from tagwright.encoders.architecture import Architecture
+from tagwright.encoders.precision import Computed, resolve
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Longs
 
@@ -43,11 +44,16 @@ class Layer(NamedTuple):
 class Bert:
     """BERT (Devlin et al., 2019, section 3) with CLS or mean pooling.
 
-    architecture: one that `is_bert`. weights: its tensors, named as in model.safetensors.
+    architecture: one that `is_bert`. weights: its tensors, named as in model.safetensors. precision: None: bfloat16
+    where the device has it, otherwise float32.
     """
 
     def __init__(
-        self, architecture: Architecture, weights: Mapping[str, torch.Tensor], tokenizer: tokenizers.Tokenizer
+        self,
+        architecture: Architecture,
+        weights: Mapping[str, torch.Tensor],
+        tokenizer: tokenizers.Tokenizer,
+        precision: Computed | None = None,
     ) -> None:
         import torch
 
@@ -56,7 +62,9 @@ class Bert:
         self.width = self.dim
         self.pooling, self.max_length = architecture.pooling, architecture.max_length or 0
         self.device = kernels.best_device()
-        self.dtype = kernels.best_dtype(self.device)
+        precision = precision or resolve("auto", quantisable=False)
+        self.dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
+        product = int8.linear if precision == "int8" else kernels.linear
         self.tokenizer = tokenizer
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length)
@@ -68,7 +76,7 @@ class Bert:
             return tensor(f"{name}.weight"), tensor(f"{name}.bias")
 
         def linear(name: str, *, gelu: bool = False) -> kernels.Map:
-            return kernels.linear(*pair(name), gelu=gelu)
+            return product(*pair(name), gelu=gelu)
 
         def norm(name: str) -> kernels.Map:
             return kernels.layer_norm(*pair(name), config["layer_norm_eps"])
@@ -76,7 +84,7 @@ class Bert:
         def qkv(name: str) -> kernels.Map:
             scale = kernels.LOG2_E * (self.dim // self.heads) ** -0.5
             parts = (pair(f"{name}.{part}") for part in ("query", "key", "value"))
-            return kernels.linear(*(torch.cat([q * scale, k, v]) for q, k, v in zip(*parts, strict=True)))
+            return product(*(torch.cat([q * scale, k, v]) for q, k, v in zip(*parts, strict=True)))
 
         def layer(name: str) -> Layer:
             return Layer(
@@ -97,7 +105,7 @@ class Bert:
         self.layers = [layer(f"encoder.layer.{i}") for i in range(config["num_hidden_layers"])]
 
     @classmethod
-    def read(cls, folder: Path, architecture: Architecture) -> Bert | None:
+    def read(cls, folder: Path, architecture: Architecture, precision: Computed | None = None) -> Bert | None:
         """Read model.safetensors and tokenizer.json; None where that is not all there is to it.
 
         Raises ModelError when the weights are damaged.
@@ -110,19 +118,19 @@ class Bert:
         if not weights.is_file() or not tokenizer.is_file():
             return None
         try:
-            return cls(architecture, load_file(weights), tokenizers.Tokenizer.from_file(str(tokenizer)))
+            return cls(architecture, load_file(weights), tokenizers.Tokenizer.from_file(str(tokenizer)), precision)
         except SafetensorError as error:
             raise ModelError(f"{weights}: damaged ({error}); get the model again") from error
         except KeyError:  # a tensor is called otherwise
             return None
 
     @classmethod
-    def of(cls, model: SentenceTransformer, architecture: Architecture) -> Bert:
+    def of(cls, model: SentenceTransformer, architecture: Architecture, precision: Computed | None = None) -> Bert:
         """Copy the weights that a model in memory has now."""
         import tokenizers
 
         tokenizer = tokenizers.Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
-        return cls(architecture, model.transformers_model.state_dict(), tokenizer)  # type: ignore[union-attr]
+        return cls(architecture, model.transformers_model.state_dict(), tokenizer, precision)  # type: ignore[union-attr]
 
     def forward(
         self,

@@ -16,6 +16,8 @@ from tagwright.encoders.bert import Bert
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.general import General, load_model
 from tagwright.encoders.packaged import PACKAGED, digest, find
+from tagwright.encoders.precision import Computed, Precision, resolve
+from tagwright.encoders.sketch import Sketch
 from tagwright.errors import ConfigError
 from tagwright.progress import bar
 from tagwright.types import Floats, Mask
@@ -38,11 +40,14 @@ class Forward(Protocol):
 class BiEncoder:
     """Turns texts into vectors that are near where the texts mean the same. Make one with `load` or `of`.
 
-    name: what it was loaded as. cache: the vectors of earlier runs; None: every text is computed.
+    name: what it was loaded as. cache: the vectors of earlier runs; None: every text is computed. asked: the precision
+    that was asked for. precision: the one that this machine computes in.
     """
 
-    def __init__(self, name: str, source: Path | SentenceTransformer, architecture: Architecture) -> None:
-        self.name, self._source, self._architecture = name, source, architecture
+    def __init__(
+        self, name: str, source: Path | SentenceTransformer, architecture: Architecture, precision: Precision = "auto"
+    ) -> None:
+        self.name, self._source, self._architecture, self.asked = name, source, architecture, precision
         self.cache: EmbeddingCache | None = None
 
     @classmethod
@@ -52,13 +57,15 @@ class BiEncoder:
         *,
         max_length: int | None = None,
         pooling: Literal["cls", "mean"] | None = None,
+        precision: Precision = "auto",
         cached: bool = True,
     ) -> BiEncoder:
         """The packaged encoder ("minilm"), a folder in the sentence-transformers format, or a Hugging Face id.
 
-        max_length (tokens), pooling: instead of the model's own. cached: keep vectors for later runs. Nothing is
-        downloaded, and weights are read from safetensors only. Raises ModelError when there is no such encoder or its
-        files are damaged, ConfigError when it cannot have this max_length or pooling.
+        max_length (tokens), pooling: instead of the model's own. precision: what it is computed in; auto: what is
+        fastest here, see `precision.resolve`. cached: keep vectors for later runs. Nothing is downloaded, and weights
+        are read from safetensors only. Raises ModelError when there is no such encoder or its files are damaged,
+        ConfigError when it cannot have this max_length, pooling or precision.
         """
         folder = find(name)
         own = read_architecture(folder)
@@ -68,7 +75,9 @@ class BiEncoder:
         if pooling is not None and "Pooling" not in own.modules:
             raise ConfigError(f"pooling is {pooling!r}; encoder {name} has nothing to pool, leave it out")
         chosen = replace(own, max_length=max_length or own.max_length, pooling=pooling or own.pooling)
-        encoder = cls(name, folder, chosen)
+        encoder = cls(name, folder, chosen, precision)
+        if precision != "auto":
+            _ = encoder.precision  # refused now, not when the first text is encoded
         if cached:
             encoder.cache = EmbeddingCache(encoder.fingerprint, encoder.dim)
         return encoder
@@ -102,6 +111,13 @@ class BiEncoder:
         with bar(progress, len(texts)) as done:
             return self._forward(texts, done) if texts else np.zeros((0, self.dim), np.float32)
 
+    @cached_property
+    def precision(self) -> Computed:
+        """What vectors are computed in. A static encoder adds up vectors: it has nothing to gain from fewer bits."""
+        if "StaticEmbedding" in self._architecture.modules:
+            return "float32"
+        return resolve(self.asked, quantisable=self._architecture.is_bert)
+
     @property
     def dim(self) -> int:
         """Length of a vector."""
@@ -116,10 +132,9 @@ class BiEncoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Differs between encoders that give different vectors: weights, tokenizer, pooling, length."""
-        content = hashlib.blake2b(
-            repr((_VERSION, self._architecture.pooling, self.max_length)).encode(), digest_size=16
-        )
+        """Differs between encoders that give different vectors: weights, tokenizer, pooling, length, precision."""
+        choices = (_VERSION, self._architecture.pooling, self.max_length, self.precision)
+        content = hashlib.blake2b(repr(choices).encode(), digest_size=16)
         if isinstance(self._source, Path):
             for file in sorted(self._source.rglob("*")):
                 if file.suffix in {".json", ".txt", ".model", ".safetensors"} and file.stat().st_size:
@@ -139,6 +154,18 @@ class BiEncoder:
         """Write in the sentence-transformers format, which any tool of that ecosystem loads."""
         self.model.save(str(folder), create_model_card=False)
 
+    def known(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
+        """(texts, dim) unit vectors and (texts,) which of them were computed before and kept; the others are zero."""
+        unique = list(dict.fromkeys(texts))
+        row = {text: i for i, text in enumerate(unique)}
+        rows = np.fromiter(map(row.__getitem__, texts), np.int64, len(texts))
+        vectors, known = self._look_up(unique)
+        return unit(vectors[rows]), known[rows]
+
+    def sketch(self) -> Sketch | None:
+        """Rough vectors without computing a layer; None for what is no transformer in a folder."""
+        return Sketch.read(self._source) if isinstance(self._source, Path) and self._architecture.is_bert else None
+
     def _look_up(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
         if self.cache:
             return self.cache.get(texts)
@@ -147,10 +174,11 @@ class BiEncoder:
     @cached_property
     def _forward(self) -> Forward:
         if not self._architecture.is_bert:
-            return General(self.model)
+            return General(self.model, self.precision)
         if not isinstance(self._source, Path):
-            return Bert.of(self._source, self._architecture)
-        return Bert.read(self._source, self._architecture) or General(self.model)
+            return Bert.of(self._source, self._architecture, self.precision)
+        bert = Bert.read(self._source, self._architecture, self.precision)
+        return bert or General(self.model, self.precision)
 
 
 def unit(vectors: Floats) -> Floats:

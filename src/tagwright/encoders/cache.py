@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import sqlite3
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from tagwright.caching import cache_folder as cache_folder
 from tagwright.types import Floats, Mask
 
 T = TypeVar("T")
@@ -26,17 +25,6 @@ log = logging.getLogger(__name__)
 
 _TABLE = "CREATE TABLE IF NOT EXISTS embeddings (text BLOB PRIMARY KEY, vector BLOB NOT NULL)"
 _ASKED = 10_000  # keys per query; SQLite takes at most 32,766
-
-
-def cache_folder() -> Path:
-    """$TAGWRIGHT_CACHE, or where the platform keeps a user's caches."""
-    if folder := os.environ.get("TAGWRIGHT_CACHE"):
-        return Path(folder)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "tagwright"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "tagwright" / "cache"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tagwright"
 
 
 class EmbeddingCache:

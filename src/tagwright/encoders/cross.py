@@ -16,6 +16,7 @@ from tagwright.encoders.architecture import Architecture, read_architecture
 from tagwright.encoders.entailment import as_one_score
 from tagwright.encoders.general import load_model
 from tagwright.encoders.joint import Joiner
+from tagwright.encoders.kernels import best_device
 from tagwright.encoders.packaged import PACKAGED, find
 from tagwright.encoders.scoring import BertScores, Forward, GeneralScores
 from tagwright.errors import ConfigError, ModelError
@@ -125,7 +126,11 @@ def _load(folder: Path, max_length: int | None) -> sentence_transformers.CrossEn
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         model: sentence_transformers.CrossEncoder = CrossEncoder(
-            str(folder), local_files_only=True, trust_remote_code=False, model_kwargs={"use_safetensors": True}
+            str(folder),
+            device=str(best_device()),
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs={"use_safetensors": True},
         )
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise ModelError(f"{folder}: cannot be loaded as a cross-encoder ({error})") from error
@@ -152,7 +157,9 @@ def _with_new_head(folder: Path, architecture: Architecture, seed: int) -> sente
         module_output_name="scores",
     )
     modules = [body[0], Pooling(dim, "cls"), head]
-    model: sentence_transformers.CrossEncoder = CrossEncoder(modules=modules, activation_fn=torch.nn.Identity())
+    model: sentence_transformers.CrossEncoder = CrossEncoder(
+        modules=modules, activation_fn=torch.nn.Identity(), device=str(best_device())
+    )
     return model
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagwright.encoders.architecture import Architecture
-from tagwright.encoders.kernels import best_dtype
+from tagwright.encoders.kernels import best_device
+from tagwright.encoders.precision import Computed
 from tagwright.errors import ModelError
 from tagwright.types import Floats
 
@@ -22,8 +23,8 @@ _BATCH = 64
 class General:
     """Texts in, vectors out, by `SentenceTransformer.encode`, in batches of texts of about the same length."""
 
-    def __init__(self, model: SentenceTransformer) -> None:
-        self.model = model
+    def __init__(self, model: SentenceTransformer, precision: Computed) -> None:
+        self.model, self.halved = model, precision == "bfloat16"
 
     def __call__(self, texts: Sequence[str], done: Callable[[int], object]) -> Floats:
         """(texts, dim) vectors of any norm. done: told how many texts have been encoded since the last time."""
@@ -31,12 +32,9 @@ class General:
 
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         vectors = np.empty((len(texts), int(self.model.get_embedding_dimension() or 0)), np.float32)
-        device, dtype = self.model.device, best_dtype(self.model.device)
-        # A static encoder has nothing to gain from bfloat16, and a linear layer after it something to lose.
-        halved = dtype == torch.bfloat16 and self.model.transformers_model is not None
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
-            with torch.autocast(device.type, dtype, enabled=halved):
+            with torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.halved):
                 encoded = self.model.encode([texts[i] for i in batch], batch_size=_BATCH, show_progress_bar=False)
             vectors[batch] = encoded
             done(len(batch))
@@ -53,7 +51,11 @@ def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     try:
         model = SentenceTransformer(
-            str(folder), local_files_only=True, trust_remote_code=False, model_kwargs={"use_safetensors": True}
+            str(folder),
+            device=str(best_device()),
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs={"use_safetensors": True},
         )
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise ModelError(f"{folder}: cannot be loaded as a sentence-transformers model ({error})") from error

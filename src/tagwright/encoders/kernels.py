@@ -5,7 +5,9 @@ Figures are microseconds per token and layer on one AVX512-BF16 core (Zen 5, tor
 
 from __future__ import annotations
 
+import logging
 import math
+import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,28 +18,41 @@ if TYPE_CHECKING:
     import torch
 
 Map: TypeAlias = "Callable[[torch.Tensor], torch.Tensor]"
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 def best_device() -> torch.device:
-    """CUDA where there is one, otherwise the processor."""
+    """CUDA where there is one, otherwise the processor.
+
+    Never Apple's GPU (MPS): nothing here was measured on one, and what is left to a library has to run on the same
+    device as what is not.
+    """
     import torch
 
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def best_dtype(device: torch.device) -> torch.dtype:
-    """bfloat16 where the device multiplies it in hardware (CUDA, AMX, AVX512-BF16), otherwise float32.
-
-    int8 would be faster still, but moves vectors too far: cosine to float32 0.994 at worst (bfloat16: 0.9999).
-    """
+    """bfloat16 where the device multiplies it in hardware (CUDA, AMX, AVX512-BF16), otherwise float32."""
     import torch
 
     if device.type == "cuda":
         return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float32
     able: dict[str, Any] = getattr(torch.cpu, "get_capabilities", dict)()
-    return torch.bfloat16 if able.get("avx512_bf16") or able.get("amx_bf16") else torch.float32
+    in_hardware = able.get("avx512_bf16") or able.get("amx_bf16")
+    return torch.bfloat16 if in_hardware and not _limited() else torch.float32
+
+
+_BEFORE_BFLOAT16 = {"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE", "AVX512_CORE_VNNI"}
+
+
+def _limited() -> bool:
+    """Whether a user keeps oneDNN or torch from what the processor has, as `torch.cpu` does not know."""
+    isa = os.environ.get("ONEDNN_MAX_CPU_ISA") or os.environ.get("DNNL_MAX_CPU_ISA") or ""
+    return isa.upper() in _BEFORE_BFLOAT16 or os.environ.get("ATEN_CPU_CAPABILITY", "").lower() in {"default", "avx2"}
 
 
 def linear(weight: torch.Tensor, bias: torch.Tensor, *, gelu: bool = False) -> Map:
@@ -46,17 +61,46 @@ def linear(weight: torch.Tensor, bias: torch.Tensor, *, gelu: bool = False) -> M
     On x86 the weights are brought into oneDNN's own layout once, and GELU happens while the product is still in
     registers: 8.3 with, 9.6 without. In float32 this also keeps clear of MKL, half as fast as oneDNN on AMD.
     """
-    import torch
+    x86 = weight.device.type == "cpu" and platform.machine() in {"x86_64", "AMD64"}
+    return (_packed if x86 and packing_works(weight.dtype) else _plain)(weight, bias, gelu)
+
+
+def _plain(weight: torch.Tensor, bias: torch.Tensor, gelu: bool) -> Map:
     from torch.nn import functional
 
-    x86 = weight.device.type == "cpu" and platform.machine() in {"x86_64", "AMD64"}
-    if x86 and torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
-        packed = torch.ops.mkldnn._reorder_linear_weight(weight)
-        then, form = ("gelu", "none") if gelu else ("none", "")
-        return lambda x: torch.ops.mkldnn._linear_pointwise(x, packed, bias, then, [], form)
     if gelu:
         return lambda x: functional.gelu(functional.linear(x, weight, bias))
     return lambda x: functional.linear(x, weight, bias)
+
+
+def _packed(weight: torch.Tensor, bias: torch.Tensor, gelu: bool) -> Map:
+    """By functions that torch keeps for its own compiler: they may go, or change. `packing_works` says whether."""
+    import torch
+
+    packed = torch.ops.mkldnn._reorder_linear_weight(weight)
+    then, form = ("gelu", "none") if gelu else ("none", "")
+    return lambda x: torch.ops.mkldnn._linear_pointwise(x, packed, bias, then, [], form)
+
+
+@cache
+def packing_works(dtype: torch.dtype) -> bool:
+    """Whether packed weights give what plain ones give, tried once with each GELU and number of dimensions."""
+    import torch
+
+    generator = torch.Generator().manual_seed(0)
+    w, x = (torch.randn(shape, generator=generator).to(dtype) for shape in ((48, 32), (2, 5, 32)))
+    bias = torch.arange(48).to(dtype)
+    try:
+        for gelu in (False, True):
+            expected = _plain(w.float(), bias.float(), gelu)(x.float())
+            error = (_packed(w, bias, gelu)(x).float() - expected).abs().max() / expected.abs().max()
+            if not error < 16 * torch.finfo(dtype).eps:
+                log.info("weights are not packed: the product of packed weights is off by %s", error.item())
+                return False
+    except (AttributeError, RuntimeError, NotImplementedError, TypeError) as problem:
+        log.info("weights are not packed: %s", " ".join(str(problem).split())[:200])
+        return False
+    return True
 
 
 def layer_norm(weight: torch.Tensor, bias: torch.Tensor, epsilon: float) -> Map:
@@ -73,12 +117,13 @@ LOG2_E = math.log2(math.e)
 def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     """softmax(q k' / LOG2_E) v, all (texts, heads, tokens, width).
 
-    On the processor no row's maximum is subtracted first, as it cancels out: 2.2, with a softmax 3.4, with PyTorch's
-    SDPA 6.3. Where all logits of a row are beyond 88 the result is NaN, and `attend_any` has to do it.
+    In bfloat16 on the processor no row's maximum is subtracted first, as it cancels out: 2.2, with a softmax 3.4, with
+    PyTorch's SDPA 6.3 (in float32 7.8, with SDPA 6.1). Where all logits of a row are beyond 88 the result is NaN, and
+    `attend_any` has to do it.
     """
     import torch
 
-    if q.device.type == "cuda":
+    if q.device.type == "cuda" or q.dtype == torch.float32:
         return attend_any(q, k, v)
     rows, keys, values = (part.reshape(-1, *part.shape[2:]) for part in (q, k, v))
     weights = torch.bmm(rows, keys.transpose(1, 2)).exp2_()

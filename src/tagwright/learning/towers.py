@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Literal
 
+from tagwright.encoders.kernels import best_device
+
 if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
@@ -17,8 +19,9 @@ def encoder(module: Any) -> SentenceTransformer:
 
     module = copy.deepcopy(module)
     if type(module).__name__ == "StaticEmbedding":
-        return SentenceTransformer(modules=[module])
-    return SentenceTransformer(modules=[module, Pooling(module.get_embedding_dimension(), ("cls", "mean"))])
+        return SentenceTransformer(modules=[module], device=str(best_device()))
+    pooling = Pooling(module.get_embedding_dimension(), ("cls", "mean"))
+    return SentenceTransformer(modules=[module, pooling], device=str(best_device()))
 
 
 def width(model: SentenceTransformer) -> int:

@@ -74,6 +74,6 @@ def _stage(name: StageName, labels: Vocabulary, config: Config) -> Stage:
     if name == "names":
         return Names(labels, NameOptions(stem=config.language, k=config.candidates))
     if name == "dense":
-        return Dense(labels, BiEncoder.load(config.encoder), DenseOptions(k=config.candidates))
+        return Dense.lazy(labels, BiEncoder.load(config.encoder), DenseOptions(k=config.candidates))
     lexical = LexicalOptions(weighting=name, stem=config.language, scope=config.scope, k=config.candidates)
     return Lexical(labels, lexical)

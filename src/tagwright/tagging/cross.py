@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tagwright.encoders.cross import CrossEncoder
 from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_manifest, write_manifest
-from tagwright.types import Distribution, Document, Floats, Label, Quote, Run
+from tagwright.types import Distribution, Document, Floats, Label, Quote, Run, Stage
 
 LabelText: TypeAlias = Literal["name", "names", "text", "statement"]
 
@@ -60,7 +60,7 @@ class CrossOptions:
             raise ConfigError(f"document_tokens is {self.document_tokens}, expected at least 1, or none for all")
 
 
-class Cross:
+class Cross(Stage):
     """Ranks candidates by reading each document and label together (MICoL Eq. 6). A types.Stage that finds nothing.
 
     Of a document it reads title and abstract, or all text from the start where there is no abstract.
@@ -71,13 +71,16 @@ class Cross:
     def __init__(self, labels: Sequence[Label], encoder: PairScorer, options: CrossOptions = CrossOptions()) -> None:
         self.labels, self.encoder, self.options = labels, encoder, options
 
-    def __call__(self, documents: Sequence[Document]) -> Run:
-        """No candidates: to compare every label would take too long."""
-        return Run.from_rows([[] for _ in documents])
+    def read(self, documents: Sequence[Document]) -> list[str]:
+        """The text of each document."""
+        return [document.head if document.abstract else document.text for document in documents]
 
-    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+    def find(self, reading: list[str]) -> Run:
+        """No candidates: to compare every label would take too long."""
+        return Run.from_rows([[] for _ in reading])
+
+    def score(self, reading: list[str], candidates: Run) -> Floats:
         """(suggestions,) the cross-encoder's score of each document and its candidates, of any size."""
-        texts = [document.head if document.abstract else document.text for document in documents]
         used, columns = np.unique(candidates.labels, return_inverse=True)
         view: Mapping[LabelText, Callable[[Label], str]] = {
             "name": lambda label: label.name,
@@ -87,7 +90,7 @@ class Cross:
         }
         labels = [view[self.options.label_text](self.labels[label]) for label in used.tolist()]
         tokens = self.options.document_tokens
-        return self.encoder.score(texts, labels, candidates.rows, columns, first_tokens=tokens, progress="re-ranking")
+        return self.encoder.score(reading, labels, candidates.rows, columns, first_tokens=tokens, progress="re-ranking")
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:  # noqa: ARG002
         """None: what speaks for a label is spread over the whole network."""

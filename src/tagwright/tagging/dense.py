@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tagwright.data.text import sentence_spans
 from tagwright.encoders.bi import BiEncoder, unit
@@ -15,7 +16,8 @@ from tagwright.encoders.packaged import PACKAGED
 from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_manifest, write_manifest
 from tagwright.tagging.nearest import Index, Kind, Storage, Vectors, index_name
-from tagwright.types import Distribution, Document, Floats, Label, Quote, Run
+from tagwright.tagging.pending import BUDGET, PendingLabels
+from tagwright.types import Distribution, Document, Floats, Label, Mask, Quote, Run, Stage
 
 LabelText: TypeAlias = Literal["name", "names", "text", "both"]
 
@@ -78,7 +80,18 @@ class DenseOptions:
             raise ConfigError(f'index is {self.index!r}, expected "auto", "exact", "hnsw" or "ivf"')
 
 
-class Dense:
+class Texts(NamedTuple):
+    """Documents as an encoder sees them. vectors: (documents, dim); written: (documents,) whether there is any text.
+
+    proposed: their candidates, where not all labels are encoded.
+    """
+
+    vectors: Floats
+    written: Mask
+    proposed: Run | None = None
+
+
+class Dense(Stage):
     """Candidates by meaning: the labels of largest cosine to the whole document. A types.Stage.
 
     vectors: of the labels already, where they are known; otherwise the labels are encoded now.
@@ -95,16 +108,67 @@ class Dense:
         index: Index | None = None,
     ) -> None:
         self.labels, self.encoder, self.options = labels, encoder, options
-        if vectors is None:
-            vectors = self._encode_labels(self._views(labels))
-        name = index_name(options.index, len(labels))
-        self.vectors, self.index = vectors, index or (Index.build(vectors, name) if name else None)
+        self._pending: PendingLabels | None = None
+        self._set(self._encode_labels(self._views(labels)) if vectors is None else vectors, index)
 
-    def __call__(self, documents: Sequence[Document]) -> Run:
-        """The k nearest labels of each document, scored by cosine; none for a document without text."""
-        written = np.array([bool(document.text.strip()) for document in documents], np.bool_)
-        run = self.nearest(self._encode(documents))
-        return run.keep(written[run.rows])
+    @classmethod
+    def lazy(cls, labels: Sequence[Label], encoder: BiEncoder, options: DenseOptions = DenseOptions()) -> Dense:
+        """The same, but labels are encoded when they are needed: candidates of a few documents, or all for many.
+
+        Until then candidates are proposed by `encoders.sketch`. Labels that are in the encoder's cache are known.
+        """
+        sketch = encoder.sketch() if len(labels) > BUDGET else None
+        if sketch is None:
+            return cls(labels, encoder, options)
+        empty = Vectors.of(np.zeros((0, encoder.dim), np.float32), options.storage)
+        stage = cls([], encoder, options, empty)
+        stage.labels, stage._pending = labels, PendingLabels(stage._views(labels), encoder, sketch)
+        if not stage._pending.missing:
+            stage.encode_labels()
+        return stage
+
+    @property
+    def vectors(self) -> Vectors:
+        """Those of all labels; encodes what is missing."""
+        self.encode_labels()
+        return self._vectors
+
+    @property
+    def index(self) -> Index | None:
+        """What finds the nearest of many labels; encodes what is missing."""
+        self.encode_labels()
+        return self._index
+
+    @property
+    def budget(self) -> int | None:
+        """So many candidates are scored while labels are missing."""
+        return BUDGET if self._pending else None
+
+    def encode_labels(self) -> None:
+        """Encode the labels that are not encoded yet."""
+        if self._pending:
+            everything = np.arange(len(self.labels))
+            self._pending.encode(everything, progress="labels")
+            vectors, self._pending = self._pending.vectors(everything), None
+            self._set(Vectors.of(vectors, self.options.storage))
+
+    def read(self, documents: Sequence[Document]) -> Texts:
+        """Encode the documents, each of norm 1. If their candidates could be most of the missing labels, encode all."""
+        head = self.options.scope == "head"
+        texts = [d.head if head and d.abstract else d.text for d in documents]
+        if self._pending and len(texts) * BUDGET >= self._pending.missing:
+            self.encode_labels()
+        written = np.array([bool(text.strip()) for text in texts], np.bool_)
+        proposed = self._pending.propose(texts, self.options.k) if self._pending else None
+        return Texts(self.encoder.encode(texts), written, proposed)
+
+    def find(self, reading: Texts) -> Run:
+        """The k nearest labels of each document, scored by cosine; none for a document without text.
+
+        While labels are missing, those proposed instead.
+        """
+        run = self.nearest(reading.vectors) if reading.proposed is None else reading.proposed
+        return run.keep(reading.written[run.rows])
 
     def nearest(self, queries: Floats) -> Run:
         """The k labels of largest cosine to each query (queries, dim)."""
@@ -112,13 +176,12 @@ class Dense:
             return self.index.nearest(self.vectors, queries, self.options.k)
         return self.vectors.nearest(queries, self.options.k)
 
-    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+    def score(self, reading: Texts, candidates: Run) -> Floats:
         """(suggestions,) the cosine of each document and its candidates, exact whatever the index."""
-        return self.vectors.cosines(self._encode(documents), candidates.rows, candidates.labels)
-
-    def rescore(self, documents: Sequence[Document], candidates: Run) -> Run:
-        """The same candidates ranked by the cosine of document and label. A types.Rerank."""
-        return candidates.rescored(self.score(documents, candidates))
+        if not self._pending:
+            return self.vectors.cosines(reading.vectors, candidates.rows, candidates.labels)
+        used, rows = np.unique(candidates.labels, return_inverse=True)
+        return self._some(used).cosines(reading.vectors, candidates.rows, rows)
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
         """The up to 3 sentences nearest to the label, of the first 100, weighted by their cosine to it."""
@@ -128,7 +191,7 @@ class Dense:
         """The up to 3 pieces of a text that are nearest to the label, weighted by their cosine to it."""
         if not spans:
             return ()
-        cosines = self.encoder.encode([text[start:end] for start, end in spans]) @ self.vectors[np.array([label])][0]
+        cosines = self.encoder.encode([text[start:end] for start, end in spans]) @ self._some(np.array([label]))[:][0]
         quotes = [Quote(*span, cosine) for span, cosine in zip(spans, cosines.tolist(), strict=True)]
         return tuple(sorted(quotes, key=lambda quote: -quote.weight)[:QUOTES])
 
@@ -137,6 +200,8 @@ class Dense:
 
         An index, if so many labels need one, is built anew.
         """
+        if self._pending and isinstance(self.encoder, BiEncoder):
+            return Dense.lazy(labels, self.encoder, self.options)
         known = {texts: row for row, texts in enumerate(self._views(self.labels))}
         views = self._views(labels)
         new = [texts for texts in dict.fromkeys(views) if texts not in known]
@@ -146,8 +211,9 @@ class Dense:
 
     def describe(self) -> str:
         """How the labels are kept and searched: "26,983 labels x 384, float16, exact"."""
-        shape = f"{len(self.vectors):,} labels x {self.vectors.codes.shape[1]}"
-        return f"{shape}, {self.options.storage}, {self.index or 'exact'}"
+        shape = f"{len(self.labels):,} labels x {self.encoder.dim}"
+        missing = f", {self._pending.missing:,} not encoded yet" if self._pending else ""
+        return f"{shape}, {self.options.storage}, {self._index or 'exact'}{missing}"
 
     def save(self, folder: Path) -> None:
         """Write the label vectors and their index, and the encoder unless it is the packaged one."""
@@ -180,9 +246,16 @@ class Dense:
         vectors = Vectors.load(folder, options.storage, shape)
         return cls(labels, encoder, options, vectors, index and Index.load(folder, *index, shape))
 
-    def _encode(self, documents: Sequence[Document]) -> Floats:
-        head = self.options.scope == "head"
-        return self.encoder.encode([d.head if head and d.abstract else d.text for d in documents])
+    def _set(self, vectors: Vectors, index: Index | None = None) -> None:
+        name = index_name(self.options.index, len(vectors))
+        self._vectors, self._index = vectors, index or (Index.build(vectors, name) if name else None)
+
+    def _some(self, labels: NDArray[np.integer]) -> Vectors:
+        """The vectors of these labels, computed if need be."""
+        if not self._pending:
+            return Vectors.of(self._vectors[labels], "float32")
+        self._pending.encode(labels)
+        return Vectors.of(self._pending.vectors(labels), "float32")
 
     def _views(self, labels: Sequence[Label]) -> list[tuple[str, ...]]:
         """The texts of each label whose vectors are averaged, the same number for all."""

@@ -15,8 +15,9 @@ from tagwright.encoders.bi import BiEncoder
 from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.tagging.combine import union
+from tagwright.tagging.dense import Texts
 from tagwright.tagging.nearest import Index, Kind, Storage, Vectors, index_name
-from tagwright.types import Distribution, Document, Floats, Ints, Label, Longs, Quote, Run
+from tagwright.types import Distribution, Document, Floats, Ints, Label, Longs, Quote, Run, Stage
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -67,7 +68,7 @@ class FreeVectors:
         return FreeVectors(labels.astype(np.int32), self.vectors.take(rows, self.vectors))
 
 
-class Dual:
+class Dual(Stage):
     """Candidates by DEPL: the labels of greatest probability. A types.Stage.
 
     documents: phi_doc. texts: phi_label of Eq. 1, or None for the dense classifier. free: the classifier, or None for
@@ -100,22 +101,26 @@ class Dual:
             name = index_name(options.index, len(labels))
             self.index = Index.build(self.vectors, name) if name else None
 
-    def __call__(self, documents: Sequence[Document]) -> Run:
+    def read(self, documents: Sequence[Document]) -> Texts:
+        """Encode the documents."""
+        texts = [document.text for document in documents]
+        return Texts(self.documents.encode_raw(texts), np.array([bool(text.strip()) for text in texts], np.bool_))
+
+    def find(self, reading: Texts) -> Run:
         """The k most probable labels of each document; none for a document without text.
 
         With two probabilities, the first 2 k by either are looked at.
         """
-        queries, k = self._queries(documents), self.options.k
+        queries, k = reading.vectors, self.options.k
         depth = 2 * k if self.vectors is not None and self.free else k
         found = [self._nearest(queries, depth)] if self.vectors is not None else []
         pool = union([*found, *([self.free.nearest(queries, depth)] if self.free else [])])
-        written = np.array([bool(document.text.strip()) for document in documents], np.bool_)
-        pool = pool.keep(written[pool.rows])
+        pool = pool.keep(reading.written[pool.rows])
         return pool.rescored(self._probabilities(queries, pool.rows, pool.labels)).top(k)
 
-    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+    def score(self, reading: Texts, candidates: Run) -> Floats:
         """(suggestions,) the probability of each candidate; 0 where the stage knows nothing of the label."""
-        return self._probabilities(self._queries(documents), candidates.rows, candidates.labels)
+        return self._probabilities(reading.vectors, candidates.rows, candidates.labels)
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
         """The up to 3 sentences, of the first 100, for which alone the label is most probable."""
@@ -197,9 +202,6 @@ class Dual:
             vectors=Vectors.load(folder, options.storage, shape) if parts[0] else None,
             index=index and Index.load(folder, *index, shape),
         )
-
-    def _queries(self, documents: Sequence[Document]) -> Floats:
-        return self.documents.encode_raw([document.text for document in documents])
 
     def _encode(self, texts: Sequence[str]) -> Floats:
         if self.texts is None:

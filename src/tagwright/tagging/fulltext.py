@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -15,7 +15,7 @@ from tagwright.encoders.bi import BiEncoder, unit
 from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_manifest, write_manifest
 from tagwright.tagging.dense import Dense, TextEncoder
-from tagwright.types import Distribution, Document, Floats, Label, Longs, Quote, Run
+from tagwright.types import Distribution, Document, Floats, Label, Longs, Quote, Run, Stage
 
 Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstract", "first"]
 
@@ -61,7 +61,17 @@ class FullTextOptions:
             raise ConfigError(f"weights are for tree and sections; aggregate is {self.aggregate}")
 
 
-class FullText:
+class Paragraphs(NamedTuple):
+    """Documents as this stage sees them. vectors: (paragraphs, dim) of norm 1; indptr: (documents + 1,) whose they are.
+
+    Where they were aggregated, a document has one vector, or none if it has no text.
+    """
+
+    vectors: Floats
+    indptr: Longs
+
+
+class FullText(Stage):
     """Candidates and scores by the cosine of a label and the paragraphs of a document. A types.Stage.
 
     dense: the labels, their vectors and the encoder, which reads the paragraphs too; its k limits the candidates.
@@ -72,25 +82,41 @@ class FullText:
     def __init__(self, dense: Dense, options: FullTextOptions = FullTextOptions()) -> None:
         self.dense, self.options = dense, options
 
-    def __call__(self, documents: Sequence[Document]) -> Run:
+    def read(self, documents: Sequence[Document]) -> Paragraphs:
+        """Encode the paragraphs and aggregate them (Eq. 6); where aggregate is best, each keeps its vector."""
+        parts = [self._read(documents[start : start + BATCH]) for start in range(0, len(documents), BATCH)]
+        sizes = [np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)]
+        vectors = [np.zeros((0, self.dense.encoder.dim), np.float32), *(part.vectors for part in parts)]
+        return Paragraphs(np.concatenate(vectors), np.cumsum(np.concatenate(sizes)))
+
+    def find(self, reading: Paragraphs) -> Run:
         """The k labels of largest score of each document; none for a document without text.
 
         Where aggregate is best, a label must be among the k nearest of one paragraph.
         """
-        return Run.concat([self._find(self._read(batch)) for batch in _batches(documents)])
+        near = self.dense.nearest(reading.vectors)
+        if self.options.aggregate != "best":
+            return Run(near.indptr[reading.indptr], near.labels, near.scores)
+        owners = np.repeat(np.arange(len(reading.indptr) - 1), np.diff(reading.indptr))[near.rows]
+        cells = np.unique(owners * len(self.dense.labels) + near.labels)
+        rows, labels = np.divmod(cells, len(self.dense.labels))
+        pool = Run.of(np.searchsorted(rows, np.arange(len(reading.indptr))), labels, np.zeros(len(labels)))
+        return pool.rescored(self.score(reading, pool)).top(self.dense.options.k)
 
-    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+    def score(self, reading: Paragraphs, candidates: Run) -> Floats:
         """(suggestions,) FuTex Eq. 7, or the mean cosine of the best paragraphs; 0 where there is no text."""
-        parts = [np.zeros(0, np.float32)]
-        for start, batch in enumerate(_batches(documents)):
-            rows = np.arange(start * BATCH, start * BATCH + len(batch))
-            parts.append(self._score(self._read(batch), candidates.take(rows)))
-        return np.concatenate(parts)
-
-    def vectors(self, documents: Sequence[Document]) -> Floats:
-        """(documents, dim) the aggregated paragraphs (Eq. 6), of norm 1; zero for a document without text."""
-        parts = [self._read(batch).aggregated for batch in _batches(documents)]
-        return np.concatenate([np.zeros((0, self.dense.encoder.dim), np.float32), *parts])
+        if self.options.aggregate != "best":
+            found, rows = np.zeros(len(candidates.labels), np.float32), candidates.rows
+            has = (np.diff(reading.indptr) > 0)[rows]
+            first = reading.indptr[rows[has]]
+            found[has] = self.dense.vectors.cosines(reading.vectors, first, candidates.labels[has])
+            return found
+        spans = zip(reading.indptr[:-1].tolist(), reading.indptr[1:].tolist(), strict=True)
+        best = [
+            mean_of_best(reading.vectors[start:end] @ self.dense.vectors[labels].T, self.options.best)
+            for (start, end), (labels, _) in zip(spans, candidates, strict=True)
+        ]
+        return np.concatenate([np.zeros(0, np.float32), *best])
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
         """The up to 3 paragraphs nearest to the label, weighted by their cosine to it; sentences where one is read.
@@ -124,33 +150,13 @@ class FullText:
             raise ModelError(f"{folder}: options cannot be read ({error}); save the model again") from None
         return cls(Dense.load(folder / "dense", labels, load_encoder), options)
 
-    def _find(self, read: _Read) -> Run:
-        k = self.dense.options.k
-        if self.options.aggregate != "best":
-            found = self.dense.nearest(read.aggregated)
-            return found.keep((np.diff(read.indptr) > 0)[found.rows])
-        near = self.dense.nearest(read.vectors)
-        owners = np.repeat(np.arange(len(read.indptr) - 1), np.diff(read.indptr))[near.rows]
-        cells = np.unique(owners * len(self.dense.labels) + near.labels)
-        rows, labels = np.divmod(cells, len(self.dense.labels))
-        pool = Run.of(np.searchsorted(rows, np.arange(len(read.indptr))), labels, np.zeros(len(labels)))
-        return pool.rescored(self._score(read, pool)).top(k)
-
-    def _score(self, read: _Read, candidates: Run) -> Floats:
-        if self.options.aggregate != "best":
-            return self.dense.vectors.cosines(read.aggregated, candidates.rows, candidates.labels)
-        spans = zip(read.indptr[:-1].tolist(), read.indptr[1:].tolist(), strict=True)
-        found = [
-            mean_of_best(read.vectors[start:end] @ self.dense.vectors[labels].T, self.options.best)
-            for (start, end), (labels, _) in zip(spans, candidates, strict=True)
-        ]
-        return np.concatenate([np.zeros(0, np.float32), *found])
-
-    def _read(self, documents: Sequence[Document]) -> _Read:
+    def _read(self, documents: Sequence[Document]) -> Paragraphs:
         leaves, shares = zip(*map(self._leaves, documents), strict=True)
-        texts = [leaf.text for each in leaves for leaf in each]
         indptr = np.cumsum([0, *map(len, leaves)])
-        return _Read(self.dense.encoder.encode(texts), np.concatenate(shares), indptr)
+        vectors = self.dense.encoder.encode([leaf.text for each in leaves for leaf in each])
+        if self.options.aggregate == "best":
+            return Paragraphs(vectors, indptr)
+        return _aggregated(vectors, np.concatenate(shares), indptr)
 
     def _leaves(self, document: Document) -> tuple[list[Paragraph], Floats]:
         """What is encoded of a document, and the share of each in its vector."""
@@ -181,27 +187,13 @@ def mean_of_best(cosines: Floats, m: int) -> Floats:
     return means
 
 
-class _Read(NamedTuple):
-    """Some documents. vectors: (leaves, dim) of norm 1; shares: (leaves,); indptr: (documents + 1,) whose they are."""
+def _aggregated(vectors: Floats, shares: Floats, indptr: Longs) -> Paragraphs:
+    """One vector for each document that has text: the sum of share * vector, of norm 1 (Eq. 6)."""
+    from scipy.sparse import csr_array
 
-    vectors: Floats
-    shares: Floats
-    indptr: Longs
-
-    @property
-    def aggregated(self) -> Floats:
-        """(documents, dim) sums of share * vector, of norm 1 or zero."""
-        from scipy.sparse import csr_array
-
-        places = np.arange(len(self.shares))
-        shape = len(self.indptr) - 1, len(self.shares)
-        sums: Floats = csr_array((self.shares, places, self.indptr), shape) @ self.vectors
-        return unit(sums)
-
-
-def _batches(documents: Sequence[Document]) -> Iterator[Sequence[Document]]:
-    for start in range(0, len(documents), BATCH):
-        yield documents[start : start + BATCH]
+    sums: Floats = csr_array((shares, np.arange(len(shares)), indptr), (len(indptr) - 1, len(shares))) @ vectors
+    written = np.diff(indptr) > 0
+    return Paragraphs(unit(sums[written]), np.cumsum([0, *written]))
 
 
 def _along_tree(found: list[Paragraph], document: Document, options: FullTextOptions) -> tuple[list[Paragraph], Floats]:

@@ -17,7 +17,7 @@ from tagwright.data.bags import Matrix, count_words, smooth_idf
 from tagwright.data.text import word_spans, words
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.store import read_manifest, write_manifest
-from tagwright.types import Distribution, Document, Floats, Label, Longs, Quote, Run
+from tagwright.types import Distribution, Document, Floats, Label, Longs, Quote, Run, Stage
 
 CELLS = 1 << 24
 "The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."
@@ -87,7 +87,7 @@ class LexicalOptions:
             raise ConfigError(f"k is {self.k}, expected at least 1")
 
 
-class Lexical:
+class Lexical(Stage):
     """Candidates by the words that a document shares with a label's names and description. A types.Stage.
 
     BM25 sums over the set of shared words, as Eq. 1 does: a word that the document repeats counts once. The cosine
@@ -115,20 +115,29 @@ class Lexical:
             self._items = _tfidf_matrix(counts, self._idf)
         self._postings = self._items.T.tocsr()  # the labels of a term stand together: (terms, labels)
 
-    def __call__(self, documents: Sequence[Document]) -> Run:
+    def read(self, documents: Sequence[Document]) -> Matrix:
+        """(documents, terms) float32: the weight of each term of each document."""
+        counts = count_words(map(self._scope, documents), self._number)
+        counts.resize(len(documents), len(self._idf))
+        if self.options.weighting == "tfidf":
+            return _tfidf_matrix(counts, self._idf)
+        counts.data = np.ones_like(counts.data)
+        return counts
+
+    def find(self, reading: Matrix) -> Run:
         """The k best labels that score more than the threshold. A label that shares no word is no candidate."""
         options, labels = self.options, self._postings.shape[1]
         k = labels if options.k is None else min(options.k, labels)
-        chunks = _chunks(documents, max(1, min(1024, CELLS // (k + 1))))
-        return Run.concat([_best(self._queries(chunk), self._postings, k, options.threshold) for _, chunk in chunks])
+        chunks = _chunks(reading.shape[0], max(1, min(1024, CELLS // (k + 1))))
+        return Run.concat(
+            [_best(reading[rows.start : rows.stop], self._postings, k, options.threshold) for rows in chunks]
+        )
 
-    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+    def score(self, reading: Matrix, candidates: Run) -> Floats:
         """(suggestions,) the BM25 score or cosine of each candidate, however small; 0 for no shared word."""
-        parts = [np.zeros(0, np.float32)]
-        for start, chunk in _chunks(documents, 256):
-            rows = np.arange(start, start + len(chunk))
-            parts.append(_products(self._queries(chunk), self._items, candidates.take(rows)))
-        return np.concatenate(parts)
+        chunks = _chunks(reading.shape[0], 256)
+        parts = [_products(reading[rows.start : rows.stop], self._items, candidates.take(rows)) for rows in chunks]
+        return np.concatenate([np.zeros(0, np.float32), *parts])
 
     def calibrated(self, documents: Sequence[Document], mean_candidates: float) -> Lexical:
         """The same stage under the threshold that gives these documents `mean_candidates` on average.
@@ -146,7 +155,7 @@ class Lexical:
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
         """The first occurrence of each shared word, with what it adds to the score: the weights sum to the score."""
-        shared, text = self._queries([document]).multiply(self._items[[label]]).tocsr(), self._scope(document)
+        shared, text = self.read([document]).multiply(self._items[[label]]).tocsr(), self._scope(document)
         first: dict[int, tuple[int, int]] = {}
         for word, span in zip(words(text), word_spans(text), strict=True):
             first.setdefault(self._number(word), span)
@@ -173,15 +182,6 @@ class Lexical:
 
     def _scope(self, document: Document) -> str:
         return document.head if self.options.scope == "head" and document.abstract else document.text
-
-    def _queries(self, documents: Sequence[Document]) -> Matrix:
-        """(documents, terms) float32: the weight of each term of each document."""
-        counts = count_words(map(self._scope, documents), self._number)
-        counts.resize(len(documents), len(self._idf))
-        if self.options.weighting == "tfidf":
-            return _tfidf_matrix(counts, self._idf)
-        counts.data = np.ones_like(counts.data)
-        return counts
 
 
 def bm25(
@@ -265,10 +265,10 @@ def _with_data(matrix: Matrix, data: NDArray[np.float64]) -> Matrix:
     return csr_matrix((data.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def _chunks(documents: Sequence[Document], size: int) -> Iterator[tuple[int, list[Document]]]:
+def _chunks(rows: int, size: int) -> Iterator[range]:
     """Up to `size` documents at a time, with the place of their first."""
-    for start in range(0, len(documents), size):
-        yield start, [documents[i] for i in range(start, min(start + size, len(documents)))]
+    for start in range(0, rows, size):
+        yield range(start, min(start + size, rows))
 
 
 def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) -> Run:

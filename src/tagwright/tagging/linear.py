@@ -13,13 +13,13 @@ from tagwright.encoders.linear import LabelTrees, LinearModel
 from tagwright.errors import ModelError
 from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.tagging.combine import look_up
-from tagwright.types import Distribution, Document, Floats, Ints, Label, Quote, Run
+from tagwright.types import Distribution, Document, Floats, Ints, Label, Quote, Run, Stage
 
 QUOTES = 5
 "The most words that are quoted for a label."
 
 
-class Linear:
+class Linear(Stage):
     """Candidates by a linear SVM. A types.Stage.
 
     model: over these labels, in their order. A score is the SVM's own plus 1, and 0 at least: 0 as far away as a
@@ -31,20 +31,23 @@ class Linear:
     def __init__(self, labels: Sequence[Label], bag: BagOfWords, model: LinearModel, k: int = 100) -> None:
         self.labels, self.bag, self.model, self.k = labels, bag, model, k
 
-    def __call__(self, documents: Sequence[Document]) -> Run:
+    def read(self, documents: Sequence[Document]) -> Matrix:
+        """(documents, words) the TF-IDF vector of each document."""
+        return self.bag.transform(document.text for document in documents)
+
+    def find(self, reading: Matrix) -> Run:
         """The k labels of largest score; none for a document without a known word, none never seen in training."""
-        features = self._features(documents)
-        run = self.model.scores(features, self.k)
-        found = run.keep((run.scores > -1) & (np.diff(features.indptr) > 0)[run.rows])
+        run = self.model.scores(reading, self.k)
+        found = run.keep((run.scores > -1) & (np.diff(reading.indptr) > 0)[run.rows])
         return found.rescored(found.scores + 1)
 
-    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+    def score(self, reading: Matrix, candidates: Run) -> Floats:
         """(suggestions,) the score of each candidate; 0 for a label that no training document had."""
-        return np.maximum(self.model.score(self._features(documents), candidates) + 1, 0)
+        return np.maximum(self.model.score(reading, candidates) + 1, 0)
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
         """The first occurrence of the up to 5 words that add most to the label's score, with what each adds."""
-        added = self._features([document]).multiply(self.model.weights[[label]]).tocsr()
+        added = self.read([document]).multiply(self.model.weights[[label]]).tocsr()
         best = np.argsort(-added.data, kind="stable")[:QUOTES]
         first: dict[str, tuple[int, int]] = {}
         for word, span in zip(words(document.text), word_spans(document.text), strict=True):
@@ -75,11 +78,8 @@ class Linear:
             )
         return cls(labels, bag, model, k)
 
-    def _features(self, documents: Sequence[Document]) -> Matrix:
-        return self.bag.transform(document.text for document in documents)
 
-
-class Trees:
+class Trees(Stage):
     """Candidates by trees of labels (Parabel, Bonsai). A types.Stage; scores are probabilities.
 
     places: (labels that the trees know,) the place of each among these labels, -1 for one that is not there.
@@ -93,13 +93,19 @@ class Trees:
         self.labels, self.bag, self.model, self.k = labels, bag, model, k
         self.places = np.arange(len(labels), dtype=np.int32) if places is None else places
 
-    def __call__(self, documents: Sequence[Document]) -> Run:
-        """The k most probable labels of each document; none for a document without a known word."""
-        return self._predicted(documents).top(self.k)
+    def read(self, documents: Sequence[Document]) -> Run:
+        """All that the beams come to in each document."""
+        run = self.model.predict(self.bag.transform(document.text for document in documents), len(self.places))
+        known = run.keep(self.places[run.labels] >= 0)
+        return Run.of(known.indptr, self.places[known.labels], known.scores)
 
-    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+    def find(self, reading: Run) -> Run:
+        """The k most probable labels of each document; none for a document without a known word."""
+        return reading.top(self.k)
+
+    def score(self, reading: Run, candidates: Run) -> Floats:
         """(suggestions,) the probability of each candidate; 0 for one that no beam came to, or that is not known."""
-        return look_up(self._predicted(documents), candidates)
+        return look_up(reading, candidates)
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:  # noqa: ARG002
         """None: the way to a label leads through many branches."""
@@ -128,12 +134,6 @@ class Trees:
                 f"expected {len(bag.words)} and {len(labels)}; save the model again"
             )
         return cls(labels, bag, model, k, np.array(places))
-
-    def _predicted(self, documents: Sequence[Document]) -> Run:
-        """All that the beams come to."""
-        run = self.model.predict(self.bag.transform(document.text for document in documents), len(self.places))
-        known = run.keep(self.places[run.labels] >= 0)
-        return Run.of(known.indptr, self.places[known.labels], known.scores)
 
 
 def _save_parts(folder: Path, bag: BagOfWords, model: LinearModel | LabelTrees) -> None:

@@ -27,7 +27,7 @@ from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.store import read_manifest, write_manifest
 from tagwright.tagging.combine import look_up
 from tagwright.tagging.lexical import GRAMMAR_WORDS
-from tagwright.types import Distribution, Document, Floats, Label, Longs, Mask, Quote, Run
+from tagwright.types import Distribution, Document, Floats, Label, Longs, Mask, Quote, Run, Stage
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -61,7 +61,7 @@ class NameOptions:
             raise ConfigError(f"k is {self.k}, expected 1 or more; leave it out to keep all")
 
 
-class Names:
+class Names(Stage):
     """The labels whose names occur in a document, scored by how often, how early and how specific: see `score`.
 
     A form that is the name of several labels makes all of them candidates. A short name in capitals ("AIDS", "IT")
@@ -91,14 +91,18 @@ class Names:
             implementation=Implementation.ContiguousNFA,  # a DFA takes longer to build than most runs take
         )
 
-    def __call__(self, documents: Sequence[Document]) -> Run:
-        """The labels found in each document, best first."""
-        found = self._find(documents)
-        return found if self.options.k is None else found.top(self.options.k)
+    def read(self, documents: Sequence[Document]) -> Run:
+        """All labels found in each document, best first."""
+        rest = iter(documents)
+        return Run.concat([self._find_in(batch) for batch in iter(lambda: list(islice(rest, _BATCH)), [])])
 
-    def score(self, documents: Sequence[Document], candidates: Run) -> Floats:
+    def find(self, reading: Run) -> Run:
+        """The k best of the labels found in each document."""
+        return reading if self.options.k is None else reading.top(self.options.k)
+
+    def score(self, reading: Run, candidates: Run) -> Floats:
         """(suggestions,) the score of each candidate, 0 where no name of it is found."""
-        return look_up(self._find(documents), candidates)
+        return look_up(reading, candidates)
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
         """Every occurrence of a name of the label, weightiest first. Their weights add up to the label's score."""
@@ -130,10 +134,6 @@ class Names:
         except (KeyError, TypeError, ConfigError) as error:
             raise ModelError(f"{folder}: its options are damaged ({error}); save the model again") from None
         return cls(labels, options)
-
-    def _find(self, documents: Sequence[Document]) -> Run:
-        rest = iter(documents)
-        return Run.concat([self._find_in(batch) for batch in iter(lambda: list(islice(rest, _BATCH)), [])])
 
     def _find_in(self, documents: Sequence[Document]) -> Run:
         from scipy.sparse import coo_array

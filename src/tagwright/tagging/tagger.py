@@ -106,13 +106,18 @@ class Tagger:
         if not any(map(self.fusion.weight, self.stages)):
             raise ConfigError("every stage has weight 0: nothing ranks the candidates")
 
-    def candidates(self, documents: Sequence[Document]) -> dict[str, Run]:
-        """What each stage suggests on its own, by the name of the stage; rankers suggest nothing."""
-        return {name: stage(documents) for name, stage in self.stages.items() if name not in self.fusion.rankers}
+    def read(self, documents: Sequence[Document]) -> dict[str, Any]:
+        """What each stage makes of a batch of documents, by the name of the stage: each document is read once."""
+        return {name: stage.read(documents) for name, stage in self.stages.items()}
 
-    def fuse(self, documents: Sequence[Document], candidates: Mapping[str, Run]) -> Run:
+    def candidates(self, readings: Mapping[str, Any]) -> dict[str, Run]:
+        """What each stage suggests on its own, by the name of the stage; rankers suggest nothing."""
+        finders = (name for name in self.stages if name not in self.fusion.rankers)
+        return {name: self.stages[name].find(readings[name]) for name in finders}
+
+    def fuse(self, readings: Mapping[str, Any], candidates: Mapping[str, Run]) -> Run:
         """One ranking of all candidates; of a single stage, its own scores."""
-        fused = self._ranked(documents, candidates)
+        fused = self._ranked(readings, candidates)
         if not self.fusion.tail:
             return fused
         if self.fusion.keep is None:
@@ -122,14 +127,15 @@ class Tagger:
 
     def tag(self, documents: Iterable[Document], k: int = 10) -> Run:
         """The k best labels of every document (fewer where the stages find fewer), in batches of bounded memory."""
-        runs = [self.fuse(batch, self.candidates(batch)).top(k) for batch in batches(documents)]
-        return Run.concat(runs)
+        return Run.concat([self._tag(batch).top(k) for batch in batches(documents)])
 
     def explain(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """For each of these labels the evidence of every stage that suggests it for the document."""
-        runs = self.candidates([document])
+        readings = self.read([document])
+        runs = self.candidates(readings)
         pool = self._pool(runs)
-        runs |= {name: self._rescored(name, [document], pool) for name in self.fusion.rankers}
+        proposing = (name for name, stage in self.stages.items() if stage.budget is not None)
+        runs |= {name: self._rescored(name, readings, pool) for name in {*self.fusion.rankers, *proposing}}
         places = {name: {label: rank for rank, label in enumerate(run[0][0].tolist())} for name, run in runs.items()}
 
         def evidence(name: str, label: int) -> Evidence:
@@ -170,14 +176,20 @@ class Tagger:
         except (AttributeError, KeyError, TypeError, ConfigError, InputError) as error:
             raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
 
-    def _pool(self, candidates: Mapping[str, Run]) -> Run:
-        """What is to be ranked: what the stages found, but the tail's, within the budget."""
-        found = [run for name, run in candidates.items() if name != self.fusion.tail]
-        if self.fusion.budget is None:
-            return union(found) if len(found) > 1 else found[0]
-        return reciprocal_ranks(found).top(self.fusion.budget)
+    def _tag(self, documents: Sequence[Document]) -> Run:
+        readings = self.read(documents)
+        return self.fuse(readings, self.candidates(readings))
 
-    def _ranked(self, documents: Sequence[Document], candidates: Mapping[str, Run]) -> Run:
+    def _pool(self, candidates: Mapping[str, Run]) -> Run:
+        """What is to be ranked: what the stages found, but the tail's, within the smallest budget."""
+        found = [run for name, run in candidates.items() if name != self.fusion.tail]
+        budgets = (self.fusion.budget, *(stage.budget for stage in self.stages.values()))
+        budget = min((each for each in budgets if each is not None), default=None)
+        if budget is None:
+            return union(found) if len(found) > 1 else found[0]
+        return reciprocal_ranks(found).top(budget)
+
+    def _ranked(self, readings: Mapping[str, Any], candidates: Mapping[str, Run]) -> Run:
         """The candidates in the order that all stages with a say agree on."""
         pool = self._pool(candidates)
         voters = {name: stage for name, stage in self.stages.items() if self.fusion.weight(name)}
@@ -185,19 +197,20 @@ class Tagger:
             return pool
         weights = [self.fusion.weight(name) for name in voters]
         if self.fusion.by == "ranks":
-            opinions = [candidates.get(name) or self._rescored(name, documents, pool) for name in voters]
+            found = {name: run for name, run in candidates.items() if self.stages[name].budget is None}
+            opinions = [found.get(name) or self._rescored(name, readings, pool) for name in voters]
             return reciprocal_ranks(opinions, weights, self.fusion.rank_constant, pool)
-        scores = [stage.score(documents, pool) for stage in voters.values()]
+        scores = [stage.score(readings[name], pool) for name, stage in voters.items()]
         if len(voters) == 1:
             return pool.rescored(scores[0])
         if self.fusion.by == "scores":
             return standard_scores(pool, scores, weights)
         return summed_evidence(pool, scores, [stage.distribution for stage in voters.values()], weights)
 
-    def _rescored(self, name: str, documents: Sequence[Document], pool: Run) -> Run:
+    def _rescored(self, name: str, readings: Mapping[str, Any], pool: Run) -> Run:
         """The pool in the order of a stage, but for what it has nothing to say of: equal zeros are no ranks."""
         stage = self.stages[name]
-        run = pool.rescored(stage.score(documents, pool))
+        run = pool.rescored(stage.score(readings[name], pool))
         return run if stage.distribution == "normal" else run.keep(run.scores > 0)
 
 

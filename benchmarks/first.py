@@ -1,0 +1,121 @@
+"""The first tag: seconds of `suggest` on one document with nothing cached, and what the quick way costs in quality.
+
+The quick way encodes the candidates of a document only; the full way encodes every label first. Quality is that of the
+zero-shot method on dev documents, one by one and all together. Needs the packaged MiniLM and the corpora.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks import corpora
+from benchmarks.machine import describe
+from benchmarks.zeroshot import own_labels, without
+
+from tagwright.data.labels import Vocabulary
+from tagwright.encoders.bi import BiEncoder
+from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.scores import evaluate
+from tagwright.evaluation.significance import compare
+from tagwright.methods import zeroshot
+from tagwright.store import replace_file
+from tagwright.tagging.dense import Dense
+from tagwright.tagging.tagger import Tagger
+from tagwright.types import Document, Floats, Mask, Run
+
+MEASURES = ("P@1", "P@5", "nDCG@5")
+
+ISAS = {
+    "as it is": {},
+    "AVX2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
+    "AVX-512 with VNNI": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI", "ATEN_CPU_CAPABILITY": "avx512"},
+}
+"What the processor is told to have."
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks first", description=__doc__)
+    parser.add_argument("--corpora", nargs="+", default=list(corpora.NAMES))
+    parser.add_argument("--documents", type=int, default=500, help="of each corpus, for the quality")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--output", type=Path, help="write the result as JSON")
+    options = parser.parse_args(arguments)
+    corpora.require(tuple(options.corpora))
+    found: dict[str, Any] = {"machine": describe(), "seconds": {}, "quality": {}}
+    for name in ("epmc", "mdn"):
+        found["seconds"][name] = {isa: seconds(name, variables, options.rounds) for isa, variables in ISAS.items()}
+        print(name, found["seconds"][name], flush=True)
+    for name in options.corpora:
+        found["quality"][name] = quality(name, options.documents)
+        print(name, found["quality"][name], flush=True)
+    if options.output:
+        with replace_file(options.output) as file:
+            file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def seconds(name: str, variables: dict[str, str], rounds: int) -> dict[str, float]:
+    """The whole process on one dev document, with an empty cache each time: median, least and most."""
+    times = []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            document = Path(folder) / "document.jsonl"
+            first = corpora.documents(name, "dev", 1)[0]
+            document.write_text(json.dumps(asdict(first), ensure_ascii=False) + "\n", encoding="utf-8")
+            command = [sys.executable, "-m", "tagwright", "suggest", str(document), "--labels"]
+            start = time.perf_counter()
+            subprocess.run(
+                [*command, str(corpora.FOLDER / name / "labels.jsonl.gz")],
+                env={**os.environ, **variables, "TAGWRIGHT_CACHE": folder},
+                stdout=subprocess.DEVNULL,
+                check=True,
+            )
+            times.append(time.perf_counter() - start)
+    return {"median": round(statistics.median(times), 1), "min": round(min(times), 1), "max": round(max(times), 1)}
+
+
+def quality(name: str, most: int) -> dict[str, Any]:
+    """The quick way, every document as if it were the first, and the full way."""
+    vocabulary, documents = corpora.labels(name), corpora.documents(name, "dev")
+    gold, own = vocabulary.gold(documents), own_labels(documents, vocabulary, name == "mdn")
+    gold = without(gold, own)
+    kept = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:most])
+    documents, gold, own = [documents[i] for i in kept], gold.take(kept), own[kept]
+    full = without(zeroshot.fit(vocabulary).tag(documents, 11), own)
+    quick = without(one_by_one(vocabulary, documents), own)
+    found: dict[str, Any] = {"documents": len(documents)}
+    for way, run in (("quick", quick), ("full", full)):
+        scores = evaluate(run, gold, measures=MEASURES).measures
+        found[way] = {measure: round(scores[measure].value, 4) for measure in MEASURES}
+    found["quick against full"] = compare(quick, full, gold, measures=MEASURES).to_json()["measures"]
+    return found
+
+
+def one_by_one(vocabulary: Vocabulary, documents: Sequence[Document]) -> Run:
+    """Each document tagged as if no label had been encoded before."""
+    tagger = zeroshot.fit(vocabulary)
+    stages = dict(tagger.stages)
+    plain = stages["dense"]
+    assert isinstance(plain, Dense)
+    stages["dense"] = Dense.lazy(vocabulary, Forgetful.load(plain.encoder.name), plain.options)
+    quick = Tagger(vocabulary, stages, tagger.fusion)
+    return Run.concat([quick.tag([document], 11) for document in documents])
+
+
+class Forgetful(BiEncoder):
+    """An encoder that says it knows no text, though it may have it in its cache."""
+
+    def known(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
+        """Nothing."""
+        return np.zeros((len(texts), self.dim), np.float32), np.zeros(len(texts), np.bool_)

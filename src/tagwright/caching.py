@@ -1,0 +1,18 @@
+"""Where a user's caches lie."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def cache_folder() -> Path:
+    """$TAGWRIGHT_CACHE, or where the platform keeps a user's caches."""
+    if folder := os.environ.get("TAGWRIGHT_CACHE"):
+        return Path(folder)
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "tagwright"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "tagwright" / "cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tagwright"

@@ -1,0 +1,73 @@
+"""Linear maps in 8 bits, on the processor: weights by output channel, activations by token as they come."""
+
+from __future__ import annotations
+
+import logging
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+    from tagwright.encoders.kernels import Map
+
+log = logging.getLogger(__name__)
+
+_LARGEST = 127
+_UNAVAILABLE = (AttributeError, RuntimeError, NotImplementedError, TypeError)
+"What a product raises that this torch or this processor does not have."
+
+
+def linear(weight: torch.Tensor, bias: torch.Tensor, *, gelu: bool = False) -> Map:
+    """The map x -> x weight' + bias, then GELU (the exact one) if asked for: float32 in and out, 8 bits between.
+
+    Call it only where `reach` is not 0.
+    """
+    from torch.nn import functional
+
+    product = _product(weight, bias, reach() or _LARGEST)
+    return (lambda x: functional.gelu(product(x))) if gelu else product
+
+
+@cache
+def reach() -> int:
+    """The largest activation, of 127 steps, whose products are right on this processor; 0: none, so no int8.
+
+    Without VNNI, AVX2 adds two products in 16 bits, which 127 x 255 overflows: there activations get 7 bits.
+    """
+    import torch
+
+    generator = torch.Generator().manual_seed(0)
+    x, w = torch.randn(24, 160, generator=generator), torch.randn(96, 160, generator=generator)
+    x[0], w[0] = 1, 1  # the largest sum that there can be
+    bias = torch.arange(96, dtype=torch.float32)
+    expected = torch.nn.functional.linear(x, w, bias)
+    for steps in (_LARGEST, _LARGEST // 2):
+        try:
+            error = (_product(w, bias, steps)(x) - expected).norm() / expected.norm()
+        except _UNAVAILABLE as problem:
+            log.info("int8 is not used: %s", " ".join(str(problem).split())[:200])
+            return 0
+        if error < 2 / steps:
+            return steps
+    log.info("int8 is not used: torch's 8-bit product is wrong on this processor")
+    return 0
+
+
+def _product(weight: torch.Tensor, bias: torch.Tensor, steps: int) -> Map:
+    """Torch's 8-bit product by oneDNN. steps: between 0 and the largest activation of a token."""
+    import torch
+
+    scales = weight.abs().amax(1).clamp_(min=torch.finfo(torch.float32).tiny).div_(_LARGEST)
+    packed = torch.ops.onednn.qlinear_prepack((weight / scales[:, None]).round_().to(torch.int8), None)
+    zeros, zero = torch.zeros(len(weight), dtype=torch.int64), steps + 1
+
+    def apply(x: torch.Tensor) -> torch.Tensor:
+        size = x.abs().amax(-1, keepdim=True).clamp_(min=1e-30).div_(steps)
+        codes = (x / size).round_().to(torch.int8).view(torch.uint8).add_(zero)
+        y = torch.ops.onednn.qlinear_pointwise(
+            codes, 1.0, zero, packed, scales, zeros, None, 1.0, 0, torch.float32, "none", [], ""
+        )
+        return torch.addcmul(bias, y, size)
+
+    return apply

@@ -1,0 +1,41 @@
+"""The number format that was asked for in, the one that this machine computes a transformer in out."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+from tagwright.encoders import int8, kernels
+from tagwright.errors import ConfigError
+
+Computed: TypeAlias = Literal["float32", "bfloat16", "int8"]
+Precision: TypeAlias = Literal["auto", "float32", "bfloat16", "int8"]
+
+
+def check(precision: str) -> None:
+    """Raises ConfigError for what is no precision."""
+    if precision not in get_args(Precision):
+        raise ConfigError(f"precision is {precision!r}, expected one of {', '.join(get_args(Precision))}")
+
+
+def resolve(precision: Precision, *, quantisable: bool = True) -> Computed:
+    """What a transformer is computed in: the fastest that was measured for the device and processor, or as asked.
+
+    auto: bfloat16 where the device multiplies it in hardware, otherwise int8 on a processor whose torch has a right
+    8-bit product, otherwise float32. quantisable: whether the encoder can be computed in int8. Raises ConfigError
+    where int8 was asked for and cannot be had.
+    """
+    import torch
+
+    check(precision)
+    device = kernels.best_device()
+    if precision == "auto":
+        if kernels.best_dtype(device) == torch.bfloat16:
+            return "bfloat16"
+        return "int8" if quantisable and device.type == "cpu" and int8.reach() else "float32"
+    if precision != "int8":
+        return precision
+    if device.type != "cpu" or not int8.reach():
+        raise ConfigError(f'precision is "int8"; torch has no right 8-bit product on this {device.type}; leave it out')
+    if not quantisable:
+        raise ConfigError('precision is "int8"; only encoders of the BERT architecture have it; leave it out')
+    return "int8"

@@ -1,0 +1,104 @@
+"""What the commands take as documents and vocabularies: standard input, columns, formats, lists of names."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.app.conftest import Command, write
+from tests.app.test_cli import WORDS, answer
+
+from tagwright.data.labels import Vocabulary
+
+ON_LABELS = ("--labels", "labels.jsonl")
+
+
+def test_plain_text_on_standard_input_is_one_document(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stdin:
+        buffer = io.BytesIO(b"Honey of the bees\n")
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    lines = answer(run, "suggest", "-", *ON_LABELS, *WORDS, "-k", "1").splitlines()
+    assert lines[0] == "stdin  Honey of the bees"
+    assert lines[1].endswith("  Bees  [bee]")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("suggest",),
+        ("evaluate",),
+        ("candidates",),
+        ("describe",),
+        ("compare", "--run", "right.jsonl", "--run", "wrong.jsonl"),
+        ("train", "svm", "--output", "model"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_documents_are_checked_before_the_vocabulary_is_read(
+    run: Command, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: Any, **__: Any) -> Vocabulary:
+        raise AssertionError("the vocabulary is read first")
+
+    monkeypatch.setattr(Vocabulary, "read", read)
+    Path("broken.jsonl").write_text('{"id": 1,')
+    name, *options = command
+    given = [*options[:1], "broken.jsonl", *options[1:]] if name == "train" else ["broken.jsonl", *options]
+    outcome = run(name, *given, *ON_LABELS)
+    assert outcome.code == 2
+    assert outcome.err.startswith("tagwright: broken.jsonl:1: is not JSON")
+
+
+@pytest.mark.parametrize("command", ["suggest", "evaluate", "candidates", "describe", "read", "graph"])
+def test_columns_and_format_are_taken_by_every_command(run: Command, command: str) -> None:
+    Path("shop.data").write_text("Nr,Produkt,Art,Kunde\n1,Honey of the bees,bee,Ann\n2,Money,bank,Ann\n")
+    columns = ("--columns", "id=Nr,title=Produkt,labels=Art,author=Kunde", "--input-format", "csv")
+    labels = () if command in ("read", "graph") else ON_LABELS
+    words = WORDS if command in ("suggest", "evaluate", "candidates") else ()
+    out = answer(run, command, "shop.data", *columns, *labels, *words)
+    expected = {"suggest": "1  Honey of the bees", "evaluate": "2 documents", "candidates": "2 documents",
+                "describe": "documents with labels", "read": '"bee"', "graph": "P-A-P"}  # fmt: skip
+    assert expected[command] in out
+
+
+def test_a_format_that_there_is_not_is_refused_with_those_there_are(run: Command) -> None:
+    outcome = run("read", "docs.jsonl", "--input-format", "xlsx")
+    assert outcome.code == 2
+    assert "there is no format 'xlsx' of documents; there are jsonl, annif" in outcome.err
+
+
+def test_a_list_of_names_is_a_vocabulary_and_equal_names_are_told_apart(run: Command) -> None:
+    Path("names.txt").write_text("Animals\nAnimals > Bees\nGames\nGames > Bees\nPlants > Roses\n")
+    write("garden.jsonl", [{"title": "Bees on roses"}])
+    on = ("suggest", "garden.jsonl", "--labels", "names.txt", *WORDS)
+    shown = answer(run, *on)
+    assert "  Animals > Bees  [Animals > Bees]" in shown
+    assert "  Roses  [Plants > Roses]" in shown
+    assert "\tAnimals > Bees\t" in answer(run, *on, "--format", "tsv")
+
+
+def test_paths_are_shown_on_request(run: Command) -> None:
+    Path("names.txt").write_text("Plants\nPlants > Roses\n")
+    write("garden.jsonl", [{"title": "Roses"}])
+    on = ("suggest", "garden.jsonl", "--labels", "names.txt", *WORDS)
+    assert "  Roses  [Plants > Roses]" in answer(run, *on)
+    assert "  Plants > Roses  [Plants > Roses]" in answer(run, *on, "--paths")
+
+
+def test_a_wide_table_is_described_in_a_few_lines(run: Command) -> None:
+    """60 columns, each with one value for all documents (a hub), or one for each."""
+    columns = [f"col{number}" for number in range(60)]
+    rows = [["title", *columns]]
+    rows += [[f"Bees {row}", *(str(row if place % 2 else "same") for place in range(60))] for row in range(200)]
+    Path("wide.csv").write_text("\n".join(map(",".join, rows)))
+    brief = answer(run, "describe", "wide.csv")
+    assert len(brief.splitlines()) < 30
+    assert "60, none of them read as text" in brief
+    assert "col0, col10, col12, col14, col16 and 25 more (--all)" in brief
+    whole = answer(run, "describe", "wide.csv", "--all")
+    assert all(f"documents with metadata {column} " in whole for column in columns)
+    assert len(json.loads(answer(run, "describe", "wide.csv", "--json"))["fields"]) == 60
