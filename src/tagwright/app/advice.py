@@ -60,7 +60,7 @@ class Advice:
 TABLE = (
     Row(
         "svm",
-        "train svm DOCS... --labels FILE --output DIR --fuse",
+        "train svm DOCS... --labels FILE --output DIR",
         "labels",
         MANY_LABELLED,
         "web pages, 6,421 labelled: nDCG@5 59.0, zero-shot 38.0; titles, 41,333: 46.2 and 37.0; with 50 and 300 "

@@ -98,6 +98,7 @@ def train(method: str, job: Job, few: Few) -> None:
     _check_options(method, job, few)
     module, fixed = METHODS[method]
     config = configure(module.Config, job.config, job.settings, _unused(method), **fixed)
+    _check_labels(job)
     with silence(job.quiet):
         documents = read_documents(job.docs, job.columns, job.input_format)
         vocabulary = _vocabulary(job)
@@ -180,8 +181,14 @@ def _unused(method: str) -> frozenset[str]:
 
 
 def _vocabulary(job: Job) -> Vocabulary:
-    assert job.labels  # see _check_options
+    _check_labels(job)
+    assert job.labels
     return Vocabulary.read(job.labels, language=job.language or None)
+
+
+def _check_labels(job: Job) -> None:
+    if job.labels is None:
+        raise ConfigError("which labels? give a vocabulary: --labels FILE")
 
 
 def _gold(documents: Corpus, vocabulary: Vocabulary, job: Job) -> Run:
@@ -230,8 +237,6 @@ def _check_options(method: str, job: Job, few: Few) -> None:
         given = getattr(few, name) is not None if hasattr(few, name) else bool(getattr(job, name))
         if given and method not in methods:
             raise ConfigError(f"--{name.replace('_', '-')} belongs to {', '.join(methods)}, not to {method}")
-    if job.labels is None and method != "finetune":
-        raise ConfigError("which labels? give a vocabulary: --labels FILE")
     if job.output.name in ("", ".."):
         raise ConfigError(f"--output {job.output}: give a folder by its name")
     check_replaceable(job.output, "saved tagger")
