@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from dataclasses import asdict, replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.errors import InputError
-from tagwright.types import Run
+from tagwright.types import Document, Run, Section
 
 SCORES = st.floats(width=32, allow_nan=False)
 ROWS = st.lists(st.dictionaries(st.integers(0, 40), SCORES, max_size=8), max_size=6)
@@ -99,3 +103,24 @@ def test_an_input_error_starts_with_its_place() -> None:
     assert str(InputError("no title", "a.jsonl", 7)) == "a.jsonl:7: no title"
     assert str(InputError("no title", "a.jsonl")) == "a.jsonl: no title"
     assert str(InputError("no title")) == "no title"
+
+
+def test_head_and_text_are_joined_once() -> None:
+    document = Document("d", "Bees", "They fly.", (Section("Wings", 1, ("Four.",)),))
+    assert document.text is document.text
+    assert document.head is document.head
+    assert (document.head, document.text) == ("Bees\nThey fly.", "Bees\nThey fly.\nWings\nFour.")
+    assert Document("d", "Bees").text == "Bees"
+    assert Document("d", sections=(Section("", 1, ("Four.",)),)).text == "Four."
+
+
+def test_what_was_joined_is_no_part_of_a_document() -> None:
+    document, plain = (Document("d", "Bees", sections=(Section("Wings", 1, ("Four.",)),)) for _ in range(2))
+    assert document.text
+    assert document == plain
+    assert (repr(document), asdict(document)) == (repr(plain), asdict(plain))
+    assert pickle.dumps(document) == pickle.dumps(plain)
+    for other in (pickle.loads(pickle.dumps(document)), copy.copy(document), copy.deepcopy(document)):
+        assert other == document
+        assert other.text == "Bees\nWings\nFour."
+    assert replace(document, title="Wasps").text == "Wasps\nWings\nFour."

@@ -2,96 +2,89 @@
 
 A saved thing is a folder: `manifest.json` says what it is and how it was configured, arrays lie beside it as `.npy`
 (memory-mapped on load), texts as JSON lines. A reader of a folder that is being replaced sees the old one or the new
-one; a writer that dies leaves the old one whole.
+one; a writer that dies leaves the old one whole. How that is done, on every system, is in `replacing`.
 """
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
-from tagwright.errors import ModelError, TagwrightError
+from tagwright.errors import ConfigError, ModelError
+from tagwright.fields import fits, in_words
+from tagwright.replacing import (
+    check_replaceable,
+    put_back,
+    read_whole,
+    recover,
+    remove_leftovers,
+    replace_file,
+    replace_folder,
+    writing,
+)
+
+__all__ = [
+    "check_files",
+    "check_replaceable",
+    "digest",
+    "digests",
+    "is_first",
+    "is_folder_name",
+    "read_array",
+    "read_manifest",
+    "read_number",
+    "read_options",
+    "read_whole",
+    "recover",
+    "remove_leftovers",
+    "replace_file",
+    "replace_folder",
+    "write_arrays",
+    "write_manifest",
+    "writing",
+]
 
 FORMAT = 1
 "Rises when a saved folder of an older Tagwright can no longer be read."
 
+MOST = 1 << 31
+"A whole number in a saved configuration is smaller: libraries that are given larger ones end the process."
 
-@contextlib.contextmanager
-def replace_file(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on leaving, it takes the place of `path` in one step. A pipe stays.
+BLOCK = 1 << 24
+"Numbers that are looked at together."
 
-    Raises TagwrightError when the file cannot be written; what was there before is then untouched.
-    """
-    path = Path(path)
-    with _writing(path):
-        if path.exists() and not path.is_file():  # a pipe or a device: what is written there cannot be taken back
-            yield path
-            return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
-        try:
-            yield temporary
-            _sync(temporary)
-            temporary.chmod(0o666 & ~_umask())
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+T = TypeVar("T")
 
-
-@contextlib.contextmanager
-def replace_folder(folder: Path | str) -> Iterator[Path]:
-    """Yield a temporary folder beside `folder`; on leaving, it takes the place of `folder`.
-
-    A folder cannot be exchanged in one step everywhere, so the old one is first renamed to `.NAME.previous`. If the
-    machine stops between the two renames, `recover` puts it back. Raises TagwrightError as `replace_file` does, and
-    when `folder` holds something that Tagwright did not save.
-    """
-    folder = Path(folder)
-    with _writing(folder):
-        check_replaceable(folder)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-        try:
-            yield temporary
-            for file in sorted(temporary.rglob("*")):
-                _sync(file)
-            temporary.chmod(0o777 & ~_umask())
-            previous = _previous(folder)
-            if folder.exists():
-                folder.replace(previous)
-            temporary.replace(folder)
-            shutil.rmtree(previous, ignore_errors=True)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-
-
-def check_replaceable(folder: Path, expected: str = "folder saved by Tagwright") -> None:
-    """Refuse what `replace_folder` would refuse, before the work is done. Raises TagwrightError naming the expected."""
-    recover(folder)
-    if folder.exists() and not _ours(folder):
-        raise TagwrightError(f"{folder}: exists and is not a {expected}; choose another place")
-
-
-def recover(folder: Path) -> None:
-    """Put back a saved folder whose replacement was cut off between its two renames; otherwise do nothing."""
-    if not folder.exists() and _previous(folder).is_dir():
-        _previous(folder).replace(folder)
+_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 
 
 def is_first() -> bool:
     """Whether this is the only process, or the first of those that `accelerate launch` started: the one that writes."""
     return os.environ.get("RANK", "0") == "0"
+
+
+def is_folder_name(name: object) -> bool:
+    """Whether a folder can be called so inside another one, on every system, and is then inside it.
+
+    >>> [is_folder_name(name) for name in ("dense", "../dense", "C:dense", "..", "", "con", "manifest.json")]
+    [True, False, False, False, False, False, False]
+    """
+    return (
+        isinstance(name, str)
+        and re.fullmatch(r'[^\x00-\x1f\x7f<>:"/\\|?*]{1,100}', name) is not None
+        and not name.endswith((".", " "))
+        and not _RESERVED.fullmatch(name)
+        and name not in ("manifest.json", "labels.jsonl")
+    )
 
 
 def write_manifest(folder: Path, kind: str, content: Mapping[str, Any]) -> None:
@@ -102,20 +95,51 @@ def write_manifest(folder: Path, kind: str, content: Mapping[str, Any]) -> None:
 
 def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     """Read `manifest.json` of a saved `kind`. Raises ModelError when it is missing, damaged, or of another kind."""
-    recover(folder)
     path = folder / "manifest.json"
-    if not path.is_file():
+    if not put_back(folder, path):
         raise ModelError(f"{folder}: no saved {kind} here (manifest.json is missing)")
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path}: damaged ({error}); save the {kind} again") from None
     if not isinstance(manifest, dict) or manifest.get("kind") != kind:
         got = manifest.get("kind") if isinstance(manifest, dict) else type(manifest).__name__
-        raise ModelError(f"{path}: holds {got!r}, expected a saved {kind}")
+        raise ModelError(f"{path}: holds {str(got)[:100]!r}, expected a saved {kind}")
     if manifest.get("tagwright") != FORMAT:
-        raise ModelError(f"{path}: format {manifest.get('tagwright')}, this Tagwright reads {FORMAT}; save it again")
+        raise ModelError(
+            f"{path}: format {str(manifest.get('tagwright'))[:100]}, this Tagwright reads {FORMAT}; save it again"
+        )
     return manifest
+
+
+def read_options(folder: Path, kind: type[T], values: object) -> T:
+    """The options of a saved stage, a dataclass. Raises ModelError when one is unknown or cannot have its value."""
+    try:
+        if not isinstance(values, dict):
+            raise ConfigError(f"{type(values).__name__} in place of options")
+        types = get_type_hints(kind)
+        known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+        for name, value in values.items():
+            if name not in known:
+                raise ConfigError(f"there is no option {name[:100]}")
+            if not fits(value, types[name]) or (isinstance(value, int) and abs(value) >= MOST):
+                raise ConfigError(f"{name} is {str(value)[:100]}, expected {in_words(types[name])}")
+        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    except ConfigError as error:
+        raise ModelError(
+            f"{folder}: manifest cannot be read (its options cannot be read: {error}); save the model again"
+        ) from None
+
+
+def read_number(folder: Path, manifest: Mapping[str, Any], name: str, most: int = MOST - 1) -> int:
+    """A whole number of a manifest, from 1 to `most`. Raises ModelError when it is something else."""
+    value = manifest.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        raise ModelError(
+            f"{folder}: manifest cannot be read ({name} is {str(value)[:100]}, expected a number from 1 to {most}); "
+            "save the model again"
+        )
+    return value
 
 
 def write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -124,40 +148,77 @@ def write_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
         np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
 
-def read_array(folder: Path, name: str) -> NDArray[Any]:
-    """Memory-map `NAME.npy`. Raises ModelError when it is missing or damaged."""
+def read_array(
+    folder: Path,
+    name: str,
+    dtype: DTypeLike | None = None,
+    shape: tuple[int | None, ...] | None = None,
+    *,
+    finite: bool = True,
+) -> NDArray[Any]:
+    """Memory-map `NAME.npy`. dtype, shape (None: any length): what it must be. finite: whether its numbers must be.
+
+    Raises ModelError when it is missing or damaged.
+    """
     path = folder / f"{name}.npy"
     try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # numpy reads the header as a piece of Python, which fails in many ways
         raise ModelError(f"{path}: cannot be read ({error}); save the model again") from None
+    if not isinstance(array, np.ndarray):
+        raise ModelError(f"{path}: cannot be read (not one array); save the model again")
+    right = shape is None or (
+        len(shape) == array.ndim and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True))
+    )
+    if not right or (dtype is not None and array.dtype != np.dtype(dtype)):
+        raise ModelError(
+            f"{path}: cannot be read (holds {array.shape} {array.dtype}, expected {shape or 'an array'} "
+            f"{np.dtype(dtype or array.dtype)}); save the model again"
+        )
+    if finite and not _is_finite(array):
+        raise ModelError(f"{path}: cannot be read (holds numbers that are not finite); save the model again")
     return array
 
 
-def _previous(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.previous")
+def digests(folder: Path) -> dict[str, str]:
+    """What tells whether a file below the folder is damaged: a hash of each but the manifests, which are read as text.
+
+    A gigabyte takes about a second.
+    """
+    return {name: digest(file) for name, file in sorted(_files(folder).items())}
 
 
-def _ours(folder: Path) -> bool:
-    return folder.is_dir() and ((folder / "manifest.json").is_file() or not any(folder.iterdir()))
+def check_files(folder: Path, expected: object) -> None:
+    """Raise ModelError when a file is missing or not the one that `digests` saw. Other files do not matter."""
+    if not isinstance(expected, dict):
+        raise ModelError(f"{folder}: the list of files is damaged; save the model again")
+    files = _files(folder)
+    for name, checksum in expected.items():
+        if name not in files:
+            raise ModelError(f"{folder / Path(name).name}: is missing; save the model again")
+        if digest(files[name]) != checksum:
+            raise ModelError(f"{files[name]}: damaged (its checksum differs); save the model again")
 
 
-@contextlib.contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _files(folder: Path) -> dict[str, Path]:
+    files = (file for file in folder.rglob("*") if file.name != "manifest.json" and file.is_file())
+    return {file.relative_to(folder).as_posix(): file for file in files}
+
+
+def digest(file: Path) -> str:
+    """A checksum of a file, hexadecimal. Raises ModelError when it cannot be read."""
+    found = hashlib.blake2b(digest_size=16)
     try:
-        yield
+        with file.open("rb") as opened:
+            while part := opened.read(BLOCK):
+                found.update(part)
     except OSError as error:
-        raise TagwrightError(f"{path}: cannot be written ({error.strerror or error})") from error
+        raise ModelError(f"{file}: cannot be read ({error.strerror}); save the model again") from None
+    return found.hexdigest()
 
 
-def _sync(path: Path) -> None:
-    """Bring a file or folder to the disk: a full disk shows here at the latest, before anything is replaced."""
-    if path.is_file():
-        with path.open("rb") as file:
-            os.fsync(file.fileno())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _is_finite(array: NDArray[Any]) -> bool:
+    """Whether all numbers are. Looks at every one of them: 0.03 s for 30,000 vectors."""
+    flat = array.reshape(-1)
+    blocks = range(0, len(flat), BLOCK) if array.dtype.kind == "f" else ()
+    return all(np.isfinite(flat[start : start + BLOCK]).all() for start in blocks)

@@ -29,8 +29,16 @@ class Section:
     paragraphs: tuple[str, ...] = ()
 
 
+class _Joined:
+    """Room for what a document joins once; no fields, so that comparing, copying and pickling know nothing of it."""
+
+    __slots__ = ("_head", "_text")
+    _head: str
+    _text: str
+
+
 @dataclass(frozen=True, slots=True)
-class Document:
+class Document(_Joined):
     """A text to be tagged. labels: gold label ids where somebody knows them; metadata: a field to its values."""
 
     id: str
@@ -47,7 +55,12 @@ class Document:
         >>> Document("d", title="Bees", abstract="They fly.").head
         'Bees\nThey fly.'
         """
-        return "\n".join(part for part in (self.title, self.abstract) if part)
+        try:
+            return self._head
+        except AttributeError:
+            head = "\n".join(part for part in (self.title, self.abstract) if part)
+            object.__setattr__(self, "_head", head)
+            return head
 
     @property
     def text(self) -> str:
@@ -56,8 +69,13 @@ class Document:
         >>> Document("d", title="Bees", sections=(Section("Wings", 1, ("Four.",)),)).text
         'Bees\nWings\nFour.'
         """
-        body = (part for section in self.sections for part in (section.heading, *section.paragraphs))
-        return "\n".join(part for part in (self.title, self.abstract, *body) if part)
+        try:
+            return self._text
+        except AttributeError:
+            body = (part for section in self.sections for part in (section.heading, *section.paragraphs))
+            text = "\n".join(part for part in (self.head, *body) if part) if self.sections else self.head
+            object.__setattr__(self, "_text", text)
+            return text
 
 
 @dataclass(frozen=True, slots=True)

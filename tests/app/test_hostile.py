@@ -102,7 +102,7 @@ def test_a_bad_file_is_named(run: Command, bad: str, command: Callable[[str], tu
         (("suggest", "docs.jsonl", "--labels", "docs.jsonl"), "docs.jsonl:1: holds documents, expected labels"),
         (("suggest", "right.jsonl", "--labels", "labels.jsonl"), "right.jsonl:1: holds a run, expected documents"),
         (("suggest", "docs.jsonl", "--labels", "folder"), "folder: is a folder, expected a file of labels"),
-        (("read", "bomb.xml"), 'bomb.xml:1: declares the XML entity "b", which is never resolved; write it out'),
+        (("read", "bomb.xml"), 'bomb.xml:1: declares the XML entity "a", which is never resolved; write it out'),
         (("suggest", "docs.jsonl"), "which labels? give a vocabulary (--labels FILE) or a saved tagger (--model DIR)"),
         (("suggest", *ON, "--language", "de"), "JSON lines do not say languages"),
         (("evaluate", "docs.jsonl", "--model", "missing"), "missing: no saved tagger here"),
@@ -275,3 +275,51 @@ def test_a_mistake_of_ours_is_not_hidden(run: Command, monkeypatch: pytest.Monke
     monkeypatch.setattr(zeroshot, "fit", broken)
     with pytest.raises(ZeroDivisionError):
         run("suggest", *ON)
+
+
+ESCAPE, OVERRIDE = "\x1b[31m", "\u202e"
+
+
+def test_escape_characters_of_files_are_shown_not_obeyed(run: Command, desk: Path) -> None:
+    (desk / "ec.csv").write_text(f"id,text,{ESCAPE}col\n1,2\n")
+    assert "as in the header (id, text, \\u001b[31mcol)" in refusal(run, "read", "ec.csv")
+    (desk / f"{ESCAPE}{OVERRIDE}.jsonl").write_text("[]")
+    assert refusal(run, "read", f"{ESCAPE}{OVERRIDE}.jsonl").startswith("\\u001b[31m\\u202e.jsonl:1: holds []")
+    assert ESCAPE not in refusal(run, ESCAPE)
+
+
+def test_escape_characters_of_a_file_name_are_escaped_in_warnings(desk: Path) -> None:
+    (desk / "good.txt").write_text("Bees")
+    (desk / f"{ESCAPE}.html").write_bytes(b"<p>caf\xe9")
+    done = subprocess.run(
+        [*TAGWRIGHT, "read", "good.txt", f"{ESCAPE}.html"], capture_output=True, text=True, check=True
+    )
+    assert done.stderr.startswith("\\u001b[31m.html: is not utf-8")
+    assert ESCAPE not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("output", ["text", "tsv", "spreadsheet", "jsonl"])
+def test_text_that_would_turn_round_is_shown_escaped(run: Command, output: str) -> None:
+    name = f"bees{OVERRIDE}sgge"
+    write("turned.jsonl", [{"id": f"d{OVERRIDE}", "title": f"bees{OVERRIDE}sgge \x9b31m \u2028"}])
+    write("names.jsonl", [{"id": f"l{OVERRIDE}", "names": [name, "bees"]}])
+    found = run("suggest", "turned.jsonl", "--labels", "names.jsonl", *WORDS, "--format", output)
+    assert (found.code, found.err) == (0, "")
+    assert not {OVERRIDE, "\x9b", "\u2028"} & {*found.out}
+    assert "l\\u202e" in found.out
+    if output == "jsonl":
+        record = json.loads(found.out)
+        assert (record["id"], record["suggestions"][0]["label"]) == (f"d{OVERRIDE}", f"l{OVERRIDE}")
+
+
+def test_a_description_shows_no_override(run: Command) -> None:
+    write("turned.jsonl", [{"id": f"{each}{OVERRIDE}", "title": "Bees"} for each in "ab"])
+    assert "b\\u202e and a\\u202e" in run("describe", "turned.jsonl").out
+
+
+def test_a_spreadsheet_gets_no_formulas(run: Command) -> None:
+    write("formula.jsonl", [{"id": "=1+1", "title": "bees"}])
+    write("names.jsonl", [{"id": "@b", "names": ["-bees"]}])
+    on = ("formula.jsonl", "--labels", "names.jsonl", *WORDS)
+    assert run("suggest", *on, "--format", "spreadsheet").out.startswith("'=1+1\t'@b\t'-bees\t")
+    assert run("suggest", *on, "--format", "tsv").out.startswith("=1+1\t@b\t-bees\t")

@@ -102,3 +102,13 @@ def test_a_wide_table_is_described_in_a_few_lines(run: Command) -> None:
     whole = answer(run, "describe", "wide.csv", "--all")
     assert all(f"documents with metadata {column} " in whole for column in columns)
     assert len(json.loads(answer(run, "describe", "wide.csv", "--json"))["fields"]) == 60
+
+
+def test_training_takes_columns(run: Command) -> None:
+    rows = [f"{number},{text},{label}" for number in range(4) for text, label in (("honey", "bee"), ("money", "bank"))]
+    Path("shop.csv").write_text("\n".join(["Nr,Produkt,Art", *(f"{place}{row}" for place, row in enumerate(rows))]))
+    columns = ("--columns", "id=Nr,title=Produkt,labels=Art")
+    answer(run, "train", "svm", "shop.csv", *ON_LABELS, *columns, "--output", "model", "--quiet")
+    lines = answer(run, "suggest", "shop.csv", *columns, "--model", "model", "-k", "1").splitlines()
+    assert lines[0] == "00  honey"
+    assert lines[1].endswith("  Bees  [bee]")

@@ -5,6 +5,7 @@ import re
 from functools import partial
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,84 @@ def test_rts_is_trained_saved_and_leaves_nothing_beside_the_tagger(
     assert first_labels(Tagger.load(tmp_path / "M").tag(UNSEEN)) == GOLD.labels.tolist()
     assert set(tmp_path.iterdir()) - before == {tmp_path / "M"}
     assert "loss" in json.loads((tmp_path / "M" / "training.jsonl").read_text().splitlines()[-2])
+    record = Tagger.load(tmp_path / "M").training
+    assert record["method"] == "rts"
+    assert (record["options"]["encoder"], record["options"]["max_words"]) == (static, 8)
+    assert record["runs"]["."]["batch"] == 16  # and what the method chose for this encoder
+    assert record["runs"]["."]["weight_decay"] == 0.0
+    assert {"device", "precision", "threads", "torch"} <= record["machine"].keys()
+
+
+def test_a_fine_tuned_tagger_says_what_it_was_before(data: list[str], static: str, tmp_path: Path) -> None:
+    run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=["steps=1", *QUICK, f"encoder={static}"])
+    few = [data[0], "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F")]
+    run("train", "finetune", *few, settings=["held_out=0", "steps=1"])
+    training = Tagger.load(tmp_path / "F").training
+    assert (training["method"], training["before"]["method"]) == ("finetune", "rts")
+    again = Tagger.load(tmp_path / "F").restrict(LABELS.ids[:2])
+    again.save(tmp_path / "again")
+    assert Tagger.load(tmp_path / "again").training == training
+
+
+def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_differs(
+    data: list[str],
+    static: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tagwright.learning.learner.PACKAGED", static)
+    monkeypatch.setattr("tagwright.learning.learner.best_device", lambda: SimpleNamespace(type="cpu"))
+    options, arguments = QUICK[2:], ["ict", *data, "--output", str(tmp_path / "M")]
+    killed(*arguments, settings=options, monkeypatch=monkeypatch)
+    with monkeypatch.context() as patch, pytest.raises(ConfigError, match=r'started with encoder ".*", not "static"'):
+        patch.setattr("tagwright.learning.learner.best_device", lambda: SimpleNamespace(type="cpu"))
+        run("train", *arguments, "--resume", settings=options)
+    monkeypatch.setattr("tagwright.app.training.machine", lambda: {"torch": "99", "device": "a new one"})
+    said = run("train", *arguments, "--resume", settings=options).stderr
+    assert "goes on with torch" in said
+    assert ", now 99" in said
+    assert f"auto: encoder {static}" in said
+    assert Tagger.load(tmp_path / "M").training["options"]["encoder"] == static
+
+
+def test_a_full_disk_while_saving_keeps_the_old_tagger_and_the_checkpoint(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from safetensors import SafetensorError
+
+    def full(*_: object, **__: object) -> None:
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    arguments = ["rts", *data, "--output", str(tmp_path / "M")]
+    settings = ["steps=1", *QUICK, f"encoder={static}"]
+    run("train", *arguments, settings=settings)
+    before = Tagger.load(tmp_path / "M").tag(UNSEEN).scores.tolist()
+    with monkeypatch.context() as patch, pytest.raises(TagwrightError, match=r"cannot be written \(No space left"):
+        patch.setattr("tagwright.encoders.bi.BiEncoder.save", full)
+        run("train", *arguments, settings=settings)
+    assert Tagger.load(tmp_path / "M").tag(UNSEEN).scores.tolist() == before
+    assert (tmp_path / "M.training" / NAME).is_file()
+    run("train", *arguments, "--resume", settings=settings)
+    with monkeypatch.context() as patch, pytest.raises(TagwrightError, match=r"cannot be written \(No space left"):
+        patch.setattr("safetensors.torch.save_file", full)
+        run("train", *arguments, settings=settings)
+    assert {path.name for path in tmp_path.iterdir()} >= {"M"}
+    assert not (tmp_path / "M.training").exists()
+
+
+def test_what_killed_saves_have_left_is_removed_before_the_training(
+    data: list[str], static: str, tmp_path: Path
+) -> None:
+    settings = ["steps=1", *QUICK, f"encoder={static}"]
+    for name in ("M", "O"):
+        run("train", "rts", *data, "--output", str(tmp_path / name), settings=settings)
+    (tmp_path / "O").rename(tmp_path / ".M.previous")
+    (tmp_path / ".M.tmp0123abcd" / "dense").mkdir(parents=True)
+    with pytest.raises(InputError):
+        run("train", "rts", "nowhere.jsonl", *data[1:], "--output", str(tmp_path / "M"), settings=settings)
+    assert not list(tmp_path.glob(".M*"))
+    run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=settings)
+    assert not list(tmp_path.glob(".M*"))
 
 
 def test_a_run_that_died_is_resumed_from_beside_the_output(

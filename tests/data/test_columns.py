@@ -10,7 +10,7 @@ from tests.data.reading import read, refusal, written
 
 from tagwright.data.columns import Columns, parse_columns
 from tagwright.data.documents import Corpus
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, InputError
 from tagwright.types import Document
 
 JUMPER = "A warm jumper of yellow wool for cold days, washed by hand and dried flat."
@@ -71,8 +71,14 @@ def test_columns_are_what_the_user_says(tmp_path: Path, name: str) -> None:
 
 def test_a_column_that_is_not_there_is_refused_with_those_there_are(tmp_path: Path) -> None:
     path = written(tmp_path, "Name,Body\nBees,They fly.\n", "a.csv")
-    with pytest.raises(Exception, match=r'a.csv:2: no column "Nmae"; there are "name", "body"$'):
+    with pytest.raises(InputError, match=r'a.csv:2: no column "Nmae"; there are "name", "body"$'):
         Corpus.read(path, columns={"title": "Nmae"})
+
+
+def test_a_column_for_two_fields_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "Name,Body\nBees,They fly.\n", "a.csv")
+    with pytest.raises(InputError, match='the column "Name" is given for two fields'):
+        Corpus.read(path, columns={"title": "Name", "text": "Name"})
 
 
 def test_columns_of_what_has_none_are_refused(tmp_path: Path) -> None:
@@ -127,6 +133,12 @@ def test_a_text_about_html_is_not_stripped_in_tables(tmp_path: Path) -> None:
 def test_a_number_that_was_taken_for_an_id_may_come_twice(tmp_path: Path) -> None:
     content = "sku,name\nA,Bees\nB,Wasps\nA,Ants\n,Flies\n"
     assert [document.id for document in read(written(tmp_path, content, "a.csv"))] == ["A", "B", "A#4", "5"]
+
+
+def test_rows_of_two_tables_without_ids_are_refused_with_the_remedy(tmp_path: Path) -> None:
+    paths = [written(tmp_path, "title\nBees\n", name) for name in ("a.csv", "b.csv")]
+    with pytest.raises(InputError, match=r"name a column of ids, --columns id=\.\.\.\)$"):
+        Corpus.read(*paths)
 
 
 def test_columns_without_any_known_name_are_judged_by_what_they_hold(tmp_path: Path) -> None:

@@ -125,8 +125,15 @@ def test_entities_are_never_resolved(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwright.data.docx.LARGEST", 10_000)
-    assert "bytes, expected at most 10,000" in refusal(written(tmp_path, as_bytes(bees()), "a.docx"))
+    path = written(tmp_path, as_bytes(bees()), "a.docx")
+    with zipfile.ZipFile(path) as parts:
+        xml = sum(part.file_size for part in parts.infolist() if part.filename.endswith((".xml", ".rels")))
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", str(path.stat().st_size // 10 - 1))
+    assert "bytes, the limit for one document; to read it, raise TAGWRIGHT_MAX_DOCUMENT_SIZE" in refusal(path)
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", str(xml // 4 - 1))
+    assert "bytes, more than 4 times the limit; to read it, raise TAGWRIGHT_MAX_DOCUMENT_SIZE" in refusal(path)
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", str(xml // 4 + 1))
+    assert read(path)
 
 
 def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -119,7 +119,7 @@ BOMB = (
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        (BOMB + "]><article><body><p>&i;</p></body></article>", 'a.xml:1: declares the XML entity "b", which is never'),
+        (BOMB + "]><article><body><p>&i;</p></body></article>", 'a.xml:1: declares the XML entity "a", which is never'),
         ('<!DOCTYPE article [<!ENTITY x SYSTEM "secret.txt">]><article><body><p>&x;</p></body></article>', '"x"'),
         ('<!DOCTYPE article [<!ENTITY % x SYSTEM "http://127.0.0.1/x.dtd"> %x;]><article><body/></article>', '"x"'),
         (article(FRONT, BODY)[:-20], "is not XML (unclosed token)"),
@@ -142,9 +142,7 @@ def test_what_is_damaged_or_dangerous_is_refused(tmp_path: Path, text: str, prob
 
 def test_harmless_entities_are_read(tmp_path: Path) -> None:
     pictures = '<!NOTATION gif SYSTEM "gif"><!ENTITY fig SYSTEM "fig.gif" NDATA gif>'
-    text = f'<!DOCTYPE article SYSTEM "x.dtd" [{pictures}<!ENTITY bee "Apis">]>' + article(
-        "<body><p>&bee; &alpha; &unheardof;</p></body>"
-    )
+    text = f'<!DOCTYPE article SYSTEM "x.dtd" [{pictures}]>' + article("<body><p>Apis &alpha; &unheardof;</p></body>")
     assert read(written(tmp_path, text, "a.xml"))[0].sections[0].paragraphs == ("Apis α \ufffd",)
 
 

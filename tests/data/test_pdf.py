@@ -132,6 +132,13 @@ def test_running_heads_of_a_short_paper_are_left_out_wherever_they_are_written(t
     assert " ".join(document.abstract.split()) == " ".join(said)
 
 
+def test_a_title_of_two_slides_stays(tmp_path: Path) -> None:
+    pages = [page((title, 18, True), f"Bees {word} over the old town.")
+             for title, word in (("Bees", "fly"), ("Results", "look"), ("Results", "land"))]  # fmt: skip
+    [document] = read(written(tmp_path, pdf(pages), "a.pdf"))
+    assert [section.heading for section in document.sections].count("Results") == 2
+
+
 def test_a_paragraph_goes_on_over_columns_and_pages_until_it_ends(tmp_path: Path) -> None:
     left = [
         Set("Bees fly over the", 100),

@@ -207,6 +207,34 @@ def test_xml_entities_that_could_read_files_or_grow_are_refused(tmp_path: Path, 
     assert message.startswith("zoo.rdf:3: declares the XML entity ")
 
 
+def test_abbreviations_are_written_out_before_rdflib_reads_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = "<skos:scopeNote>&bee; &#38; <!-- &bee; --><![CDATA[&bee;]]>&amp;</skos:scopeNote></skos:Concept>"
+    text = XML.replace("&#160;", "\xa0").replace("]>", """<!ENTITY bee 'Apis "&#39;>'>]>""", 1)
+    text = text.replace("</skos:Concept>", note, 1)
+    seen: list[str] = []
+    write = skos._written_out
+
+    def watched(text: str, path: Path | str) -> str:
+        seen.append(write(text, path))
+        return seen[0]
+
+    monkeypatch.setattr(skos, "_written_out", watched)
+    described = {label.description for label in Vocabulary.read(written(tmp_path, text, "zoo.rdf"))}
+    assert "Apis \"'> & &bee;&" in described
+    assert "&skos;" not in seen[0]
+
+
+def test_abbreviations_that_make_a_file_much_longer_are_refused(tmp_path: Path) -> None:
+    text = XML.replace('"&#160;"', f'"{"ha" * 100}"').replace(
+        "</skos:Concept>", "&nbsp;" * 10_000 + "</skos:Concept>", 1
+    )
+    assert refusal(written(tmp_path, text, "zoo.rdf")) == (
+        'zoo.rdf: grows more than 5 times by the XML entity "nbsp"; write it out'
+    )
+
+
 def test_an_external_document_type_is_refused(tmp_path: Path) -> None:
     text = XML.replace("rdf:RDF [", 'rdf:RDF SYSTEM "http://localhost/x.dtd" [')
     message = refusal(written(tmp_path, text, "zoo.rdf"))

@@ -86,3 +86,8 @@ def test_where_nothing_can_be_compared_the_error_says_why() -> None:
 )
 def test_combinations_are_parted_at_a_plus_between_blanks(expression: str, paths: list[str]) -> None:
     assert split_paths(expression) == paths
+
+
+def test_a_long_expression_of_quotes_is_split_at_its_pluses_alone() -> None:
+    parts = [f'P-"field + {number}"-P' for number in range(20_000)]
+    assert split_paths(" + ".join(parts)) == parts

@@ -254,6 +254,27 @@ def test_a_run_that_was_killed_while_ranking_goes_on(
         futex.fit(PAPERS, LABELS, replace(config, pseudo_labels=3), tmp_path, resume=True)
 
 
+def test_what_was_ranked_is_joined_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(futex, "BATCH", 1)
+    batches, joined = 8 * PAPERS, 0
+    concat = Run.concat
+
+    def counting(runs: Sequence[Run]) -> Run:
+        nonlocal joined
+        joined += sum(map(len, runs))
+        return concat(runs)
+
+    class Ensemble:
+        def tag(self, documents: Sequence[Document], k: int) -> Run:
+            return Run.from_rows([{int(document.id[-1:]): 1.0} for document in documents]).top(k)
+
+    monkeypatch.setattr(Run, "concat", counting)
+    papers = [replace(paper, id=str(number)) for number, paper in enumerate(batches)]
+    found = futex.pseudo_labels(Ensemble(), papers, replace(QUICK, checkpoint_seconds=3600.0), tmp_path)  # type: ignore[arg-type]
+    assert found.labels.tolist() == [number % 10 for number in range(len(papers))]
+    assert joined <= 2 * len(papers)  # to be saved, and to be given back; not their square
+
+
 def test_what_cannot_be_learnt_from_is_said_before_anything_is_loaded() -> None:
     alone = [replace(document, metadata={"reference": (document.id,)}) for document in PAPERS]
     with pytest.raises(TagwrightError, match='meta-path "P->P<-P" joins no two of the 24 documents'):

@@ -118,6 +118,18 @@ def test_no_name_goes_on_from_one_document_into_the_next() -> None:
 # Everyday words
 
 
+def test_of_too_many_labels_of_one_name_the_most_specific_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(names_module, "SHARED", 3)
+    assert found("bees and wasps", *["Bee"] * 5, "Wasp") == [0, 1, 2, 5]
+    assert found("bees", "Bee (letter)", "Bee", "Bee (spelling)", "Bee", "Bee") == [1, 3, 4]  # a qualifier halves it
+    assert found("bees", ("Bees", "Bee"), ("Bee", "Bees", "bee"), "Bee") == [0, 1, 2]  # many names of one label are one
+
+
+def test_no_mention_makes_more_candidates_than_one_name_may_have_labels() -> None:
+    stage = Names(vocabulary(*["Bee"] * 20_000))
+    assert len(stage([Document("d", "bees", "Bees, bees.")]).labels) == names_module.SHARED == 1000
+
+
 def test_function_words_are_no_names_unless_wanted() -> None:
     text = "It may be his will and its own die."
     names = ("May", "Will", "Its", "Die", "May Day")

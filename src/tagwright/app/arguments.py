@@ -15,6 +15,10 @@ class Format(str, Enum):
     text = "text"
     jsonl = "jsonl"
     tsv = "tsv"
+    spreadsheet = "spreadsheet"
+
+
+FORMATS = "How to print; tsv has cells as they are, spreadsheet an apostrophe before those that look like formulas."
 
 
 class Method(str, Enum):

@@ -10,7 +10,9 @@ from typing import Annotated, Any, Optional
 import typer
 
 from tagwright import __version__
+from tagwright.__main__ import INTERRUPTED, interrupted
 from tagwright.app.arguments import (
+    FORMATS,
     Columns,
     Docs,
     ExcludeSelf,
@@ -29,6 +31,7 @@ from tagwright.app.arguments import (
     UnknownLabels,
 )
 from tagwright.errors import TagwrightError
+from tagwright.terminal import escape_warnings, escaped
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -42,9 +45,6 @@ app = typer.Typer(
 )
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__  # of all wrong options and arguments; typer has no public name for it
-
-INTERRUPTED = 130
-"What typer returns for a KeyboardInterrupt, as shells do."
 
 
 def _print_version(wanted: bool) -> None:
@@ -71,7 +71,7 @@ def suggest(
     language: Language = "",
     model: Model = None,
     k: Annotated[int, typer.Option("-k", min=1, help="Labels per document.")] = 10,
-    output: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.text,
+    output: Annotated[Format, typer.Option("--format", help=FORMATS)] = Format.text,
     explain: Annotated[bool, typer.Option(help="Say what in the document speaks for each label.")] = False,
     path: Annotated[
         list[str],
@@ -285,7 +285,7 @@ def train(
         training.finetune(job, few)
     else:
         training.train(method.value, job, few)
-    print(f"saved {output}")
+    print(escaped(f"saved {output}"))
 
 
 @app.command()
@@ -397,15 +397,18 @@ def demo(quiet: Quiet = False) -> None:
 
 def main() -> None:
     """Run the command line. What the user can mend is printed in one line: exit code 2, no traceback."""
+    escape_warnings()
     try:
         code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:
-            _say("interrupted")
+            interrupted()
     except TagwrightError as error:
         code = _say(str(error))
     except _USAGE_ERROR as error:
         code = _say(f"{error.format_message()} (tagwright --help)")
+    except KeyboardInterrupt:
+        code = interrupted()
     except BrokenPipeError:  # whoever read our output has seen enough
         code = 1
     except OSError as error:
@@ -415,7 +418,7 @@ def main() -> None:
 
 
 def _say(problem: str) -> int:
-    print(f"tagwright: {' '.join(problem.split())}", file=sys.stderr)
+    print(f"tagwright: {escaped(' '.join(problem.split()))}", file=sys.stderr)
     return 2
 
 

@@ -17,6 +17,7 @@ from tagwright.evaluation.report import Rows
 from tagwright.evaluation.scores import evaluate
 from tagwright.methods import zeroshot
 from tagwright.tagging.tagger import Tagger
+from tagwright.terminal import escaped
 from tagwright.types import Document, Label, Run
 
 FACETS = ("Topic", "Framework", "Intended Audience")
@@ -41,8 +42,8 @@ def run() -> None:
     for document in _examples(documents):
         found, scores = (part.tolist() for part in tagger.tag([document], k=5)[0])
         suggested = zip(found, scores, tagger.explain(document, found), strict=True)
-        print("\n".join(show.as_text(document, [Suggestion(*each) for each in suggested], vocabulary)))
-        print(f"  declared by its authors: {', '.join(document.labels)}\n")
+        print(escaped("\n".join(show.as_text(document, [Suggestion(*each) for each in suggested], vocabulary))))
+        print(escaped(f"  declared by its authors: {', '.join(document.labels)}\n"))
     show.show_table(_score_rows(tagger, documents), "Against the classifiers that the authors declared")
 
 

@@ -9,14 +9,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from itertools import pairwise
-from math import isfinite
 from pathlib import Path
 from textwrap import dedent
-from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from tagwright.data.lines import shown
 from tagwright.errors import ConfigError
+from tagwright.fields import fits, in_words
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -40,7 +39,7 @@ def options_of(kind: type, unused: Collection[str] = ()) -> list[Option]:
     """The fields of a dataclass but for the unused ones, with the text under each in its source."""
     types, meanings, defaults = get_type_hints(kind), _meanings(kind), kind()
     return [
-        Option(field.name, _in_words(types[field.name]), _written(getattr(defaults, field.name)), meanings[field.name])
+        Option(field.name, in_words(types[field.name]), _written(getattr(defaults, field.name)), meanings[field.name])
         for field in fields(kind)
         if field.name not in unused
     ]
@@ -75,9 +74,9 @@ def configure(
             raise ConfigError(f'unknown option "{key}"; {hint}')
     types, defaults = get_type_hints(kind), kind()
     for key, value in values.items():
-        if not _fits(value, types[key]):
+        if not fits(value, types[key]):
             example = "" if getattr(defaults, key) is None else f", such as {shown(getattr(defaults, key))}"
-            raise ConfigError(f"{key} is {shown(value)}, expected {_in_words(types[key])}{example}")
+            raise ConfigError(f"{key} is {shown(value)}, expected {in_words(types[key])}{example}")
     return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
 
 
@@ -119,30 +118,3 @@ def _meanings(kind: type) -> dict[str, str]:
 
 def _written(value: object) -> str:
     return "none (not set)" if value is None else shown(list(value) if isinstance(value, tuple) else value)
-
-
-def _fits(value: object, kind: Any) -> bool:
-    """Whether a value read from TOML fits a field: Literal, tuple, Mapping[str, X], X | None, a number, str, bool."""
-    if get_origin(kind) in (Union, UnionType):
-        return any(_fits(value, part) for part in get_args(kind))
-    if get_origin(kind) is Literal:
-        return isinstance(value, str) and value in get_args(kind)
-    if get_origin(kind) is tuple:
-        return isinstance(value, list) and all(_fits(part, get_args(kind)[0]) for part in value)
-    if get_origin(kind) is Mapping:
-        return isinstance(value, dict) and all(_fits(part, get_args(kind)[1]) for part in value.values())
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-    return type(value) is kind
-
-
-def _in_words(kind: Any) -> str:
-    if get_origin(kind) in (Union, UnionType):
-        return " or ".join(_in_words(part) for part in get_args(kind) if part is not NoneType)
-    if get_origin(kind) is Literal:
-        return f"one of {', '.join(get_args(kind))}"
-    if get_origin(kind) is tuple:
-        return f"a list, each {_in_words(get_args(kind)[0])}"
-    if get_origin(kind) is Mapping:
-        return f"a table, each value {_in_words(get_args(kind)[1])}"
-    return {float: "a number", int: "a whole number", bool: "true or false"}.get(kind, "a text")

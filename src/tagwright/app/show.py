@@ -24,6 +24,7 @@ from tagwright.evaluation import page, report
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
 from tagwright.tagging.tagger import Evidence
+from tagwright.terminal import escaped
 from tagwright.types import Document, Quote
 
 Suggestions = Iterable[tuple[Document, list[Suggestion]]]
@@ -31,26 +32,34 @@ Suggestions = Iterable[tuple[Document, list[Suggestion]]]
 QUOTES = 3
 "Pieces of text shown for each stage."
 
+_FORMULA = ("=", "+", "-", "@")
+"How cells begin that spreadsheets compute."
+
 
 def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str, *, paths: bool = False) -> Iterator[str]:
     """The suggestions as lines: text for people, a run file (jsonl), or document, label, name, score (tsv).
 
+    spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute.
     paths: names with those of the labels above, which they have anyhow where several labels share one.
     """
-    lines: Mapping[str, Callable[[Document, list[Suggestion], Vocabulary], Iterator[str]]]
-    lines = {"text": partial(as_text, paths=paths), "jsonl": _as_jsonl, "tsv": partial(_as_tsv, paths=paths)}
+    lines: Mapping[str, Callable[[Document, list[Suggestion], Vocabulary], Iterator[str]]] = {
+        "text": partial(as_text, paths=paths),
+        "jsonl": _as_jsonl,
+        "tsv": partial(_as_tsv, paths=paths),
+        "spreadsheet": partial(_as_spreadsheet, paths=paths),
+    }
     for document, suggested in found:
-        yield from lines[output](document, suggested, vocabulary)
+        yield from map(escaped, lines[output](document, suggested, vocabulary))
 
 
 def as_text(
     document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool = False
 ) -> Iterator[str]:
     """One document and its labels for people: a line each, and one for the evidence of each stage."""
-    yield f"{document.id}  {_short(document.title, 100)}".rstrip()
+    yield f"{_cell(document.id)}  {_short(document.title, 100)}".rstrip()
     for each in suggested:
         name = vocabulary.shown_name(each.label, whole=paths)
-        yield f"  {each.score:6.3f}  {name}  [{vocabulary[each.label].id}]"
+        yield f"  {each.score:6.3f}  {_cell(name)}  [{_cell(vocabulary[each.label].id)}]"
         yield from (f"          {evidence_line(evidence, document)}" for evidence in each.evidence)
         yield from (f"          {neighbours_line(one)}" for one in each.neighbours)
     if not suggested:
@@ -65,7 +74,7 @@ def neighbours_line(shared: Shared) -> str:
 def records(found: Iterable[Mapping[str, Any]]) -> None:
     """Print JSON lines."""
     for record in found:
-        print(json.dumps(record, ensure_ascii=False))
+        print(escaped(json.dumps(record, ensure_ascii=False)))
 
 
 def options(found: Sequence[Option], *, as_json: bool) -> None:
@@ -126,7 +135,7 @@ def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
         distinct, occurrences = many(len(found.missed), "gold label"), many(sum(found.missed.values()), "time")
         print(f"No stage reaches {distinct}, {occurrences} in all; most often:")
     for label, times in islice(found.missed.items(), 10):
-        print(f"  {times:>5} x {vocabulary[label].name}  [{vocabulary[label].id}]")
+        print(escaped(f"  {times:>5} x {_cell(vocabulary[label].name)}  [{_cell(vocabulary[label].id)}]"))
 
 
 def description(found: Description, *, as_json: bool, every: bool = False) -> None:
@@ -138,7 +147,7 @@ def description(found: Description, *, as_json: bool, every: bool = False) -> No
     show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in found.facts.items())])
     for title, lines in (("Worth a look", found.warnings), ("Methods", found.methods)):
         print(f"\n{title}")
-        print("\n".join(f"  {line}" for line in lines) or "  nothing")
+        print("\n".join(f"  {escaped(_cell(line))}" for line in lines) or "  nothing")
     print("\nWhich to take: the first that the data allow")
     for each in found.advice:
         print(f"{'->' if each.take else '  '} {each.method}, {each.where}{': yes' if each.fits else ': no'}")
@@ -175,7 +184,7 @@ def coverages(found: Sequence[Coverage], *, as_json: bool) -> None:
 def neighbours(found: Iterable[tuple[str, list[str]]]) -> None:
     """Print each document with its neighbours as a line of JSON."""
     for id_, ids in found:
-        print(json.dumps({"id": id_, "neighbours": ids}, ensure_ascii=False))
+        print(escaped(json.dumps({"id": id_, "neighbours": ids}, ensure_ascii=False)))
 
 
 def show_table(rows: report.Rows, title: str = "") -> None:
@@ -183,8 +192,9 @@ def show_table(rows: report.Rows, title: str = "") -> None:
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 200)
-    for part in report.fitting(rows, console.width):
-        console.print(report.table(part, title))
+    cells = [[escaped(_cell(cell)) for cell in row] for row in rows]
+    for part in report.fitting(cells, console.width):
+        console.print(report.table(part, escaped(title)))
         title = ""
 
 
@@ -248,6 +258,14 @@ def _as_tsv(document: Document, suggested: list[Suggestion], vocabulary: Vocabul
         yield "\t".join((_cell(document.id), _cell(vocabulary[each.label].id), _cell(name), f"{each.score:.6g}"))
 
 
+def _as_spreadsheet(
+    document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool
+) -> Iterator[str]:
+    for line in _as_tsv(document, suggested, vocabulary, paths=paths):
+        *texts, score = line.split("\t")
+        yield "\t".join([*(f"'{text}" if text.startswith(_FORMULA) else text for text in texts), score])
+
+
 def _cell(text: str) -> str:
     return " ".join(text.split())
 
@@ -262,4 +280,4 @@ def _plain(value: object) -> str:
 
 
 def _print_json(content: Mapping[str, Any]) -> None:
-    print(json.dumps(content, ensure_ascii=False, indent=1))
+    print(escaped(json.dumps(content, ensure_ascii=False, indent=1)))

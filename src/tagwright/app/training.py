@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+import platform
 import shutil
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from tagwright import __version__
 from tagwright.app.check import check, validation, without
 from tagwright.app.jobs import read as read_documents
 from tagwright.app.options import Option, configure, options_of
@@ -20,13 +24,16 @@ from tagwright.data.descriptions import read_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.labels import Unknown, Vocabulary
 from tagwright.data.runs import read_run
+from tagwright.encoders.kernels import best_device
+from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.evaluation.metrics import labelled
+from tagwright.learning.checkpoints import configs
 from tagwright.learning.pairs import sample_labels, sample_pairs
 from tagwright.learning.trainer import FREE_TO_CHANGE
 from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
 from tagwright.progress import note, silence
-from tagwright.store import check_replaceable, is_first
+from tagwright.store import check_replaceable, is_first, replace_folder
 from tagwright.tagging.joining import LEARNT, join
 from tagwright.tagging.tagger import Tagger
 from tagwright.types import Longs, Run
@@ -103,7 +110,7 @@ def train(method: str, job: Job, few: Few) -> None:
         documents = read_documents(job.docs, job.columns, job.input_format)
         vocabulary = _vocabulary(job)
         more: dict[str, Any] = {}
-        data = {"documents": digest(documents), "labels": digest(vocabulary)}
+        data = {"documents": documents.digest(), "labels": digest(vocabulary)}
         if job.keywords:
             more["keywords"] = read_keywords(job.keywords, vocabulary.index)
             data["keywords"] = digest(more["keywords"].items())
@@ -116,10 +123,12 @@ def train(method: str, job: Job, few: Few) -> None:
         elif learnt:
             more["gold"] = without(gold, rows)
             data["validation"] = digest(rows.tolist())
-        with unfinished(job.output, _start(method, config, data), resume=job.resume) as folder:
+        start = _start(method, config, data)
+        with unfinished(job.output, start, resume=job.resume) as folder:
+            _say_auto(config)
             tagger = module.fit(documents, vocabulary, config, folder, resume=job.resume, **more)
             tagger = _fused(tagger, job)
-            _save(tagger, job.output, folder)
+            _save(tagger, start, job.output, folder)
         _say_check(tagger, documents, gold, rows)
 
 
@@ -153,15 +162,17 @@ def finetune(job: Job, few: Few) -> None:
         sample = _sample(without(gold, rows), len(tagger.vocabulary), few, config.seed)
         if not len(sample.labels):
             raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
-        data = {"documents": digest(documents), "labels": digest(tagger.vocabulary), "shares": digest(sample)}
+        data = {"documents": documents.digest(), "labels": digest(tagger.vocabulary), "shares": digest(sample)}
         stats = ((file.name, file.stat()) for file in sorted(few.model.rglob("*")) if file.is_file())
         data["model"] = digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
-        with unfinished(job.output, _start("finetune", config, data), resume=job.resume) as folder:
+        start = _start("finetune", config, data)
+        with unfinished(job.output, start, resume=job.resume) as folder:
+            before = {"before": tagger.training}
             tagger = maclr.fine_tune(tagger, documents, sample, config, folder, resume=job.resume)
             if job.fuse:  # the other stages are fitted anew, the plain encoder among them
                 tagger = Tagger(tagger.vocabulary, {"dense": tagger.stages["dense"]})
             tagger = _fused(tagger, job)
-            _save(tagger, job.output, folder)
+            _save(replace(tagger, training=before), start, job.output, folder)
         _say_check(tagger, documents, gold, rows)
 
 
@@ -247,7 +258,34 @@ def _check_options(method: str, job: Job, few: Few) -> None:
 
 
 def _start(method: str, config: Any, data: Mapping[str, str]) -> Start:
-    return Start(method, {name: value for name, value in asdict(config).items() if name not in FREE_TO_CHANGE}, data)
+    options = {**asdict(config), **_resolved(config)}
+    return Start(method, {name: options[name] for name in options if name not in FREE_TO_CHANGE}, data, machine())
+
+
+def _resolved(config: Any) -> Mapping[str, Any]:
+    """What the method's options that are "auto" or unset stand for on this machine."""
+    found: Mapping[str, Any] = getattr(config, "resolved", {})
+    return {name: value for name, value in found.items() if getattr(config, name) != value}
+
+
+def _say_auto(config: Any) -> None:
+    if is_first() and (chosen := _resolved(config)):
+        print(f"tagwright: auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}", file=sys.stderr)
+
+
+def machine() -> dict[str, str]:
+    """What of the machine bears on the last digits of what is learnt. Plain texts."""
+    import torch
+
+    device = best_device()
+    return {
+        "device": torch.cuda.get_device_name(device)
+        if device.type == "cuda"
+        else f"{device.type} {platform.machine()}",
+        "precision": resolve("auto"),
+        "threads": str(torch.get_num_threads()),
+        "torch": torch.__version__,
+    }
 
 
 def _sample(gold: Run, labels: int, few: Few, seed: int) -> Run:
@@ -256,16 +294,29 @@ def _sample(gold: Run, labels: int, few: Few, seed: int) -> Run:
     return gold if few.share_of_pairs is None else sample_pairs(gold, few.share_of_pairs, seed=seed)
 
 
-def _save(tagger: Tagger, output: Path, folder: Path) -> None:
-    """Save the tagger with the logs of its training; only then are the checkpoints no longer needed."""
+def _save(tagger: Tagger, start: Start, output: Path, folder: Path) -> None:
+    """Save the tagger with how it came to be and its logs; only then are the checkpoints no longer needed."""
     if not is_first():
         return
-    tagger.save(output)
-    for log in sorted(folder.rglob("log.jsonl")):
-        name = "-".join(("training", *log.relative_to(folder).parent.parts))
-        shutil.copyfile(log, output / f"{name}.jsonl")
-    for events in folder.rglob("events.out.tfevents.*"):
-        kept = output / "tensorboard" / events.relative_to(folder)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(events, kept)
+    with replace_folder(output) as target:
+        replace(tagger, training={**_record(start, folder), **tagger.training}).write(target)
+        for log in sorted(folder.rglob("log.jsonl")):
+            name = "-".join(("training", *log.relative_to(folder).parent.parts))
+            shutil.copyfile(log, target / f"{name}.jsonl")
+        for events in folder.rglob("events.out.tfevents.*"):
+            kept = target / "tensorboard" / events.relative_to(folder)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(events, kept)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _record(start: Start, folder: Path) -> dict[str, Any]:
+    """How a tagger came to be: with what "auto" stood for, and the length and rates of each run."""
+    return {
+        "method": start.method,
+        "options": dict(start.options),
+        "runs": configs(folder),
+        "machine": dict(start.machine),
+        "version": __version__,
+        "date": datetime.now(timezone.utc).date().isoformat(),
+    }

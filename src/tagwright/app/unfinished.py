@@ -8,12 +8,13 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.store import check_replaceable, is_first, read_manifest, write_manifest
+from tagwright.store import check_replaceable, is_first, read_manifest, write_manifest, writing
+from tagwright.terminal import escaped
 
 KIND = "unfinished training"
 
@@ -23,11 +24,15 @@ NOT_NEEDED = ("manifest.json", "log.jsonl", "events.out.tfevents.*")
 
 @dataclass(frozen=True)
 class Start:
-    """What makes a training what it is. options: plain values. data: what is learnt from, by name, as `digest`s."""
+    """What makes a training what it is. options: plain values. data: what is learnt from, by name, as `digest`s.
+
+    machine: what else bears on the last digits of what is learnt; it may change.
+    """
 
     method: str
     options: Mapping[str, Any]
     data: Mapping[str, str]
+    machine: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, before: Mapping[str, Any]) -> None:
         """Raise ConfigError when the manifest `before` is of another start."""
@@ -40,6 +45,13 @@ class Start:
         for name in sorted({*data, *self.data}):
             if data.get(name) != self.data.get(name):
                 raise ConfigError(f"started with other {name}")
+
+    def differences(self, before: Mapping[str, Any]) -> list[str]:
+        """What of the machine is not what it was in the manifest `before`: "torch 2.13, now 2.14"."""
+        machine = before.get("machine", {})
+        return [
+            f"{name} {machine[name]}, now {now}" for name, now in self.machine.items() if machine.get(name, now) != now
+        ]
 
 
 @contextmanager
@@ -60,7 +72,7 @@ def unfinished(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
         if not _waits(folder):
             shutil.rmtree(folder, ignore_errors=True)
         elif isinstance(stop, KeyboardInterrupt):
-            print(f"tagwright: {folder}: --resume goes on from here", file=sys.stderr)
+            print(escaped(f"tagwright: {folder}: --resume goes on from here"), file=sys.stderr)
         raise
 
 
@@ -77,14 +89,19 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
     if _waits(folder):
         if not resume:
             raise ConfigError(f"{folder}: a training is not finished; go on with --resume, or remove this folder")
+        before = read_manifest(folder, KIND)
         try:
-            start.check(read_manifest(folder, KIND))
+            start.check(before)
         except ConfigError as error:
             raise ConfigError(f"{folder}: was {error}; resume it as it was started, or remove this folder") from None
+        if differences := "; ".join(start.differences(before)):
+            said = f"tagwright: {folder}: goes on with {differences}: the last digits will differ"
+            print(escaped(said), file=sys.stderr)
     elif resume:
-        print(f"tagwright: {folder}: no training to resume; starting anew", file=sys.stderr)
+        print(escaped(f"tagwright: {folder}: no training to resume; starting anew"), file=sys.stderr)
     folder.mkdir(parents=True, exist_ok=True)
-    write_manifest(folder, KIND, {"method": start.method, "options": dict(start.options), "data": dict(start.data)})
+    with writing(folder):
+        write_manifest(folder, KIND, asdict(start))
 
 
 def _waits(folder: Path) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import mmap
+import struct
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -23,6 +26,8 @@ MAX_CHARACTERS = 4_000_000
 "Where a batch ends, so that one in memory stays small; a longer document is a batch of its own."
 
 _CHUNK = 1 << 24
+_MAGIC = 8
+"Bytes before the first message of an Arrow file."
 
 
 @cache
@@ -62,16 +67,11 @@ class MappedFile:
     """
 
     def __init__(self, path: Path) -> None:
-        import pyarrow as pa
-
         try:
             with path.open("rb") as file:
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            reader = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(self._map)))
-            if not reader.schema.equals(schema()):
-                raise InputError(f"is no saved corpus, but an Arrow file with {', '.join(reader.schema.names)}", path)
-            self._batches = [reader.get_batch(position) for position in range(reader.num_record_batches)]
-        except (OSError, ValueError) as error:  # an empty file cannot be mapped; Arrow's errors are of both kinds
+            self._batches = _mapped_batches(self._map, path)
+        except damage() as error:  # an empty file cannot be mapped, which is a ValueError
             raise InputError(f"is no saved corpus, or a damaged one ({first_line(error)})", path) from None
         self._starts: list[int] = list(accumulate((batch.num_rows for batch in self._batches), initial=0))
 
@@ -106,20 +106,39 @@ class MappedFile:
                 file.write(self._map[start : start + _CHUNK])
                 self._give_back()
 
+    def digest(self) -> str:
+        """A hash of the whole file."""
+        found = hashlib.sha256()
+        for start in range(0, len(self._map), _CHUNK):
+            found.update(self._map[start : start + _CHUNK])
+            self._give_back()
+        return found.hexdigest()
+
     def validate(self) -> None:
-        """Read everything and raise ValueError if texts or lists lie outside the file, or texts are not UTF-8."""
+        """Read everything and raise one of `damage` if texts or lists lie outside the file, or texts are not UTF-8."""
         for batch in self._batches:
             batch.validate(full=True)
             self._give_back()
 
     def close(self) -> None:
-        """Let go of the file. The batches go first: a file that is mapped cannot be closed, nor on Windows removed."""
+        """Let go of the file. The batches go first: a file that is mapped cannot be closed, nor on Windows removed.
+
+        After an error its traceback may still hold a batch; the file is then let go of together with it.
+        """
         self._batches.clear()
-        self._map.close()
+        with contextlib.suppress(BufferError):
+            self._map.close()
 
     def _give_back(self) -> None:
         if hasattr(mmap, "MADV_DONTNEED"):  # not on Windows, which takes pages back by itself
             self._map.madvise(mmap.MADV_DONTNEED)
+
+
+def damage() -> tuple[type[Exception], ...]:
+    """What Arrow raises for a file that is not what it should be; its errors share no class with each other."""
+    import pyarrow as pa
+
+    return pa.ArrowException, OSError, ValueError
 
 
 def first_line(error: Exception) -> str:
@@ -128,16 +147,69 @@ def first_line(error: Exception) -> str:
 
 
 def to_documents(batch: pa.RecordBatch) -> list[Document]:
-    """The documents of a batch with the columns of `schema`."""
+    """The documents of a batch with the columns of `schema`. What another program wrote may still hold nulls.
+
+    Raises ValueError for a null in place of a section or of a field of metadata, and for a field that stands twice.
+    """
     columns = (
         batch.column("id").to_pylist(),
         batch.column("title").to_pylist(),
         batch.column("abstract").to_pylist(),
         _lists(batch.column("sections"), _to_sections),
-        map(dict, _lists(batch.column("metadata"), _to_fields)),
+        map(_once, _lists(batch.column("metadata"), _to_fields)),
         _lists(batch.column("labels"), _to_strings),
     )
     return [Document(*parts) for parts in zip(*columns, strict=True)]
+
+
+def _mapped_batches(mapped: mmap.mmap, path: Path) -> list[pa.RecordBatch]:
+    """The batches of a mapped file, none of them copied. Raises InputError for another Arrow file, or one of `damage`.
+
+    They are taken in turn, not from the places that the footer names: so each can be looked at before it is made, and
+    what is compressed, as `write` does not, is refused before it is unpacked into any amount of memory.
+    """
+    import pyarrow as pa
+
+    content = pa.py_buffer(mapped)
+    file = pa.ipc.open_file(pa.BufferReader(content))
+    if not file.schema.equals(schema()):
+        raise InputError(f"is no saved corpus, but an Arrow file with {', '.join(file.schema.names)}", path)
+    messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(content.slice(_MAGIC)))
+    batches = [_mapped_batch(message) for message in messages if message.type != "schema"]
+    if len(batches) != file.num_record_batches:
+        raise ValueError(f"{len(batches)} batches, but {file.num_record_batches} in its footer")
+    return batches
+
+
+def _mapped_batch(message: pa.ipc.Message) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    if _is_compressed(message.metadata.to_pybytes()):
+        raise ValueError("it is compressed; write it uncompressed")
+    return pa.ipc.read_record_batch(message, schema())
+
+
+def _is_compressed(metadata: bytes) -> bool:
+    """Whether the fourth field of a RecordBatch, the third of a Message, is there: Arrow's Message.fbs, a flatbuffer.
+
+    Raises ValueError where the offsets lead outside.
+    """
+
+    def field(table: int, number: int) -> int:
+        """Where a field of a table lies; 0 if it has none."""
+        offsets = table - int(struct.unpack_from("<i", metadata, table)[0])
+        place = 4 + 2 * number
+        size, *_ = struct.unpack_from("<H", metadata, offsets)
+        found = int(struct.unpack_from("<H", metadata, offsets + place)[0]) if place < size else 0
+        return found and table + found
+
+    def pointed(place: int) -> int:
+        return place + int(struct.unpack_from("<I", metadata, place)[0])
+
+    try:
+        return field(pointed(field(pointed(0), 2)), 3) > 0
+    except struct.error:
+        raise ValueError("its metadata lead outside") from None
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -145,12 +217,19 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
     characters = 0
     for document in documents:
         batch.append(document)
-        characters += len(document.abstract) + sum(sum(map(len, part.paragraphs)) for part in document.sections)
+        characters += _size(document)
         if len(batch) == MAX_ROWS or characters >= MAX_CHARACTERS:
             yield batch
             batch, characters = [], 0
     if batch:
         yield batch
+
+
+def _size(document: Document) -> int:
+    """Characters of everything that a document holds."""
+    sections = sum(len(section.heading) + sum(map(len, section.paragraphs)) for section in document.sections)
+    metadata = sum(len(field) + sum(map(len, values)) for field, values in document.metadata.items())
+    return len(document.title) + len(document.abstract) + sections + metadata + sum(map(len, document.labels))
 
 
 def _to_batch(documents: list[Document]) -> pa.RecordBatch:
@@ -174,12 +253,18 @@ def _from_section(section: Section) -> dict[str, object]:
 
 def _lists(array: pa.ListArray, convert: Callable[[pa.Array], list[T]]) -> list[tuple[T, ...]]:
     """One tuple per row. The values are converted all at once, then cut where the rows end."""
+    if array.null_count:  # a null may own values, which `flatten` leaves out and the offsets count
+        import pyarrow as pa
+
+        array = pa.array(array.to_pylist(), array.type)
     values = convert(array.flatten())
     ends = array.offsets.to_numpy()
     return [tuple(values[start:end]) for start, end in pairwise((ends - ends[0]).tolist())]
 
 
 def _to_sections(array: pa.StructArray) -> list[Section]:
+    if array.null_count:
+        raise ValueError("null in place of a section")
     headings, levels, paragraphs = array.flatten()
     parts = zip(headings.to_pylist(), levels.to_pylist(), _lists(paragraphs, _to_strings), strict=True)
     return [Section(*part) for part in parts]
@@ -187,7 +272,16 @@ def _to_sections(array: pa.StructArray) -> list[Section]:
 
 def _to_fields(array: pa.StructArray) -> list[tuple[str, tuple[str, ...]]]:
     fields, values = array.flatten()
+    if fields.null_count:
+        raise ValueError("null in place of a field of metadata")
     return list(zip(fields.to_pylist(), _lists(values, _to_strings), strict=True))
+
+
+def _once(fields: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, tuple[str, ...]]:
+    found = dict(fields)
+    if len(found) < len(fields):
+        raise ValueError("a field of metadata twice")
+    return found
 
 
 def _to_strings(array: pa.StringArray) -> list[str]:

@@ -16,7 +16,8 @@ from typing_extensions import Self
 
 from tagwright.data.text import words
 from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
+from tagwright.fields import fits
+from tagwright.store import read_array, read_manifest, read_number, read_options, write_arrays, write_manifest
 from tagwright.types import Longs
 
 Matrix: TypeAlias = Any
@@ -105,13 +106,13 @@ class BagOfWords:
     def load(cls, folder: Path) -> Self:
         """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
         manifest = read_manifest(folder, "bag of words")
-        frequencies = read_array(folder, "frequencies")
-        try:
-            if len(manifest["words"]) != len(frequencies):
-                raise ValueError(f"{len(manifest['words'])} words, {len(frequencies)} frequencies")
-            return cls(manifest["words"], frequencies, manifest["documents"], BagOptions(**manifest["options"]))
-        except (KeyError, TypeError, ValueError, ConfigError) as error:
-            raise ModelError(f"{folder}: cannot be read ({error}); save the model again") from None
+        words, documents = manifest.get("words"), read_number(folder, manifest, "documents")
+        if not isinstance(words, list) or not fits(words, tuple[str, ...]) or len(set(words)) < len(words):
+            raise ModelError(f"{folder}: the words are damaged; save the model again")
+        frequencies = read_array(folder, "frequencies", np.int64, (len(words),))
+        if not 0 < frequencies.min(initial=1) <= frequencies.max(initial=1) <= documents:
+            raise ModelError(f"{folder}: more documents hold a word than there are; save the model again")
+        return cls(words, frequencies, documents, read_options(folder, BagOptions, manifest.get("options")))
 
     def _weighted(self, counts: Matrix) -> Matrix:
         counts.data *= self._idf[counts.indices]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -16,7 +17,7 @@ from typing import Any, TypeAlias
 
 from tagwright.data.html import plain_text
 from tagwright.data.lines import Place, shown
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError
 
 Record: TypeAlias = Mapping[str, Any]
 Columns: TypeAlias = Mapping[str, str]
@@ -138,6 +139,9 @@ class _Plan:
 def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool) -> _Plan:
     there = list(dict.fromkeys(column for row in sample for column in row))
     fields = {_column(column, there, place): name for name, column in columns.items()}
+    if len(fields) < len(columns):
+        twice = Counter(columns.values()).most_common(1)[0][0]
+        raise place.error(f"the column {shown(twice)} is given for two fields; a column is one of them")
     given = dict(fields)
     if not (_FOREIGN & set(there) or any(isinstance(row.get("subjects"), list) for row in sample)):
         fields |= _guesses(there, fields)
@@ -160,7 +164,7 @@ def _column(wanted: str, there: Sequence[str], place: Place) -> str:
     found = [column for column in there if column == wanted]
     found = found or [column for column in there if column.strip().casefold() == wanted.casefold()]
     if len(found) != 1:
-        raise InputError(f"no column {shown(wanted)}; there are {', '.join(map(shown, there))}", *place)
+        raise place.error(f"no column {shown(wanted)}; there are {', '.join(map(shown, there))}")
     return found[0]
 
 

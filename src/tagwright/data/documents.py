@@ -18,9 +18,10 @@ import numpy as np
 from tagwright import store
 from tagwright.data import arrow
 from tagwright.data.columns import Columns
+from tagwright.data.limits import document_limit
 from tagwright.data.lines import Place, shown
 from tagwright.data.readers import Format, open_sources
-from tagwright.data.records import SHAPES, Located, Record, to_document, to_record
+from tagwright.data.records import Located, Record, checked
 from tagwright.data.tables import from_rows
 from tagwright.errors import InputError, TagwrightError
 from tagwright.types import Document
@@ -43,6 +44,7 @@ class Corpus(Sequence[Document]):
         *sources: str | Path,
         format: Format | None = None,  # noqa: A002
         columns: Columns | None = None,
+        max_document_size: int | None = None,
     ) -> Corpus:
         """Read files, folders of papers, globs, or `-` for standard input, one after the other.
 
@@ -58,10 +60,14 @@ class Corpus(Sequence[Document]):
         usual names are recognised (name, headline; body, content; summary, description; sku, handle; see
         `columns.ALIASES`), or else the column with the longest texts is the text; a line of log says which.
 
+        max_document_size: bytes, unpacked, by default 20,000,000 or what TAGWRIGHT_MAX_DOCUMENT_SIZE says. A larger
+        line, row or article is logged and left out; a larger file that is one document cannot be read.
+
         Raises InputError with file and line for anything that cannot be read, a column that is not there, a missing id
         or one that stands twice; of several papers those that cannot be read are logged, and the others read.
         """
-        return cls._build(open_sources(*sources, format=format, columns=columns))
+        with document_limit(max_document_size):
+            return cls._build(open_sources(*sources, format=format, columns=columns))
 
     @classmethod
     def of(cls, documents: Iterable[Document]) -> Corpus:
@@ -71,9 +77,8 @@ class Corpus(Sequence[Document]):
         >>> len(bees), bees[-1].title, bees.ids
         (2, 'Wasps', ['1', '2'])
         """
-        records = enumerate(map(to_record, documents), 1)
-        checked = ((line, to_document(record, SHAPES["jsonl"], Place("documents", line))) for line, record in records)
-        return cls._build([("documents", checked)])
+        found = ((line, checked(document, Place("documents", line))) for line, document in enumerate(documents, 1))
+        return cls._build([("documents", found)])
 
     @classmethod
     def from_dataset(cls, dataset: Any) -> Corpus:
@@ -87,13 +92,25 @@ class Corpus(Sequence[Document]):
 
     @classmethod
     def open(cls, path: Path | str) -> Corpus:
-        """Open a saved corpus where it lies. Raises InputError when there is none."""
-        return cls(Path(path))
+        """Open a saved corpus where it lies. It is read once and checked, which takes as long as iterating over it.
+
+        Raises InputError when there is none, when it is damaged, and with the row when a document is not as `save`
+        writes it; `read` takes what another program wrote, and cleans it. The file must stay as it is: one that is
+        made shorter while it is open ends the process (SIGBUS), as mapped files do; a new one in its place does no
+        harm, which is how `save` writes.
+        """
+        corpus = cls(Path(path))
+        corpus._check(path)
+        return corpus
 
     def save(self, path: Path | str) -> None:
         """Write an `.arrow` file to `open` or `read` again. Raises TagwrightError when it cannot be written."""
         with store.replace_file(path) as temporary:
             self._file.copy(temporary)
+
+    def digest(self) -> str:
+        """What tells these documents from others: a hash of the file, of which nothing need be decoded."""
+        return self._file.digest()
 
     @property
     def ids(self) -> list[str]:
@@ -140,6 +157,19 @@ class Corpus(Sequence[Document]):
             raise origins.twins(*twins, corpus._file.id(twins[0]))
         return corpus
 
+    def _check(self, path: Path | str) -> None:
+        """Raise InputError unless this is what `save` writes."""
+        try:
+            self._file.validate()
+            for row, document in enumerate(self, 1):
+                if document != checked(document, Place(path, row)):
+                    raise InputError("is not as Corpus.save writes it; Corpus.read takes and cleans it", path, row)
+        except arrow.damage() as error:
+            raise InputError(f"is a damaged saved corpus ({arrow.first_line(error)})", path) from None
+        if twins := self._first_twins():
+            first, second = (position + 1 for position in twins)
+            raise InputError(f"row {first} has the same id; every document needs its own", path, second)
+
     def _first_twins(self) -> tuple[int, int] | None:
         """The first two documents with the same id. Of a million ids the hashes stay in memory, not the texts."""
         hashes = np.fromiter(map(hash, self._file.ids()), np.int64, len(self))
@@ -172,6 +202,8 @@ class _Origins:
     def twins(self, first: int, second: int, id: str) -> InputError:  # noqa: A002
         """The error to raise for two documents with this id."""
         problem = f"the id {shown(id)} is also that of {self._place(first)}; every document needs its own"
+        if id == str(self._lines[first]) == str(self._lines[second]):
+            problem += " (a row without id has the number of its line: name a column of ids, --columns id=...)"
         return InputError(f"{self._place(second)}: {problem}")
 
     def _place(self, position: int) -> str:

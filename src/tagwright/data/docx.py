@@ -9,14 +9,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from tagwright.data.limits import PICTURES, largest_document, read_whole, too_large
 from tagwright.data.lines import open_bytes
 from tagwright.data.records import Located
 from tagwright.data.sections import Block, one_line, present, to_document
 from tagwright.errors import InputError
 from tagwright.types import Document
 
-LARGEST = 1 << 30
-"Bytes that the file may unpack to; more is a bomb rather than a text."
+MARKUP = 4
+"How many times as large the XML may be as a document: Word marks nearly every word."
 
 _TITLE = -1
 "The depth of a style for the title."
@@ -40,7 +41,7 @@ def read_docx(path: Path) -> Iterator[Located]:
     except ImportError:
         raise InputError('reading Word files needs python-docx; pip install "tagwright[docx]"', path) from None
     with open_bytes(path) as file:
-        content = BytesIO(file.read())
+        content = BytesIO(read_whole(file, path, PICTURES))
     try:
         _check_parts(content, path)
         yield 0, _document(docx.Document(content))
@@ -52,14 +53,16 @@ def read_docx(path: Path) -> Iterator[Located]:
 
 def _check_parts(content: BytesIO, path: Path) -> None:
     with zipfile.ZipFile(content) as parts:
-        size = sum(part.file_size for part in parts.infolist())
+        sizes = {part: part.file_size for part in parts.infolist()}
         names = parts.namelist()
     if not any(name.startswith("word/") for name in names):
         workbook = any(name.startswith("xl/") for name in names)
         problem = "a workbook, which is not read; save its sheet as CSV" if workbook else "another kind of archive"
         raise InputError(f"is no Word file (.docx) but {problem}", path)
-    if size > LARGEST:
-        raise InputError(f"unpacks to {size:,} bytes, expected at most {LARGEST:,}; save the text alone", path)
+    xml = sum(size for part, size in sizes.items() if part.filename.lower().endswith((".xml", ".rels")))
+    for size, times in ((sum(sizes.values()), PICTURES), (xml, MARKUP)):
+        if size > times * largest_document():
+            raise InputError(too_large(f"unpacks to {size:,} bytes, more than {times} times the limit"), path)
 
 
 def _document(file: Any) -> Document:

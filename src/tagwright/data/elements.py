@@ -1,6 +1,6 @@
 """An XML file in, the elements that are documents out, one at a time. Nothing outside the file is ever read.
 
-Document types are passed over, entities are not expanded: a bomb of them is refused, and so is one that lies elsewhere.
+Document types are passed over, and no entity is expanded: a file that declares one of its own is refused.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TypeAlias
 from xml.etree.ElementTree import Element, TreeBuilder  # builds trees; expat below does the parsing
 from xml.parsers import expat
 
+from tagwright.data.limits import largest_document, leave_out, too_large
 from tagwright.data.lines import open_bytes, shown
 from tagwright.data.text import clean
 from tagwright.errors import InputError
@@ -21,6 +22,8 @@ from tagwright.errors import InputError
 DEEPEST = 200
 "Elements inside each other; texts have some dozens."
 CHUNK = 1 << 16
+_TAG = 16
+"What an element counts beside its name and attributes: tags, and the memory it takes."
 
 Test: TypeAlias = Callable[[Element], bool]
 
@@ -28,8 +31,8 @@ Test: TypeAlias = Callable[[Element], bool]
 def read_elements(path: Path, name: str) -> Iterator[tuple[int, Element]]:
     """The outermost elements of a name with the lines they begin on, names without namespaces, plain or gzip.
 
-    Raises InputError with path and line for what is not XML, is nested too deep, or declares entities that are more
-    than an abbreviation; what came before has then been given.
+    An element above the limit for a document is logged and left out. Raises InputError with path and line for what is
+    not XML, is nested too deep, or declares entities; what came before has then been given.
     """
     harvest = _Harvest(name, path)
     with open_bytes(path) as file:
@@ -74,6 +77,7 @@ class _Harvest:
         self._builder: TreeBuilder | None = None
         self._depth = self._root = self._line = 0
         self._found: list[tuple[int, Element]] = []
+        self._fed = self._left = 0
         self._parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
         parser.UseForeignDTD(True)  # which is never read: so entities without a declaration are no errors
@@ -85,8 +89,11 @@ class _Harvest:
     def take(self, chunk: bytes) -> Iterator[tuple[int, Element]]:
         """The elements that end in the next piece of the file; b"" is its end."""
         problem = ""
+        self._fed += len(chunk)
         try:
             self._parser.Parse(chunk, not chunk)
+            if self._fed - self._parser.CurrentByteIndex > largest_document() + CHUNK:  # a tag is kept until it ends
+                problem = f"holds a tag or comment that {too_large()}"
         except expat.ExpatError as error:
             problem = f"is not XML ({expat.ErrorString(error.code)})"
         except (LookupError, ValueError) as error:
@@ -101,27 +108,38 @@ class _Harvest:
         if self._depth > DEEPEST:
             raise self._error(f"nests more than {DEEPEST} elements, expected a text")
         name = _local(tag)
-        if self._builder is None and name == self._name:
-            self._builder, self._root, self._line = TreeBuilder(), self._depth, self._parser.CurrentLineNumber
-        if self._builder is not None:
-            self._builder.start(name, {_local(key): value for key, value in attributes.items()})
+        if not self._root and name == self._name:
+            self._builder, self._left = TreeBuilder(), largest_document()
+            self._root, self._line = self._depth, self._parser.CurrentLineNumber
+        if builder := self._room(
+            _TAG + 2 * len(name) + sum(len(key) + len(value) for key, value in attributes.items())
+        ):
+            builder.start(name, {_local(key): value for key, value in attributes.items()})
 
     def _end(self, tag: str) -> None:
-        if self._builder is not None:
+        if self._builder:
             self._builder.end(_local(tag))
-            if self._depth == self._root:
+        if self._depth == self._root:
+            if self._builder:
                 self._found.append((self._line, self._builder.close()))
-                self._builder = None
+            self._builder, self._root = None, 0
         self._depth -= 1
 
     def _text(self, text: str) -> None:
-        if self._builder is not None:
-            self._builder.data(text)
+        if builder := self._room(len(text)):
+            builder.data(text)
 
-    def _entity(self, name: str, parameter: bool, value: str | None, *other: str | None) -> None:
-        """Refuse entities but unparsed ones (pictures), and abbreviations of short texts without references."""
-        unparsed = other[-1] is not None
-        if not unparsed and (parameter or value is None or len(value) > 200 or set(value) & set("&%<")):
+    def _room(self, size: int) -> TreeBuilder | None:
+        """What builds the element, if there is one that may grow by this; one above the limit is given up."""
+        self._left -= size
+        if self._builder and self._left < 0:
+            leave_out(self._path, self._line)
+            self._builder = None
+        return self._builder
+
+    def _entity(self, name: str, _parameter: bool, _value: str | None, *other: str | None) -> None:
+        """Refuse all but unparsed ones, which are pictures: even a short text, a million times, fills the memory."""
+        if other[-1] is None:
             raise self._error(f"declares the XML entity {shown(name)}, which is never resolved; write it out")
 
     def _skipped(self, name: str, parameter: bool) -> None:

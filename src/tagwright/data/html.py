@@ -8,6 +8,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+from tagwright.data.limits import read_whole
 from tagwright.data.lines import open_bytes
 from tagwright.data.records import Located
 from tagwright.data.sections import Block, one_line, present, to_document
@@ -43,7 +44,7 @@ def read_html(path: Path) -> Iterator[Located]:
     venue, keyword, from `meta` elements as publishers and search engines know them. Raises InputError.
     """
     with open_bytes(path) as file:
-        content = file.read()
+        content = read_whole(file, path)
     yield 0, _page(_decoded(content, path)).document()
 
 

@@ -16,9 +16,10 @@ def read_jsonl(path: Path, columns: Columns | None = None, flavour: Flavour | No
     """One document a line, plain or gzip; the flavour follows from the keys of the first one unless it is given.
 
     columns: which keys hold the parts of a document, where they have names of their own (`tagwright.data.columns`).
-    Raises InputError with path and line for what is not JSON, not UTF-8, or a field of a wrong type.
+    Raises InputError with path and line for what is not JSON, not UTF-8, or a field of a wrong type; a line above the
+    limit for a document is logged and left out.
     """
-    yield from _documents(json_lines(path), path, columns, flavour)
+    yield from _documents(json_lines(path, "leave out"), path, columns, flavour)
 
 
 def read_json(path: Path, columns: Columns | None = None, flavour: Flavour | None = None) -> Iterator[Located]:

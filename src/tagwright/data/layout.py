@@ -157,10 +157,14 @@ def _rows(lines: Sequence[Line], places: Sequence[int]) -> list[list[int]]:
 
 
 def _in_place(lines: Sequence[Line], pages: Sequence[Sequence[Sequence[int]]], size: float) -> set[int]:
-    """Lines at the edges of pages that say the same at the same height on several of them."""
+    """Lines at the edges of pages that say the same at the same height on several of them, large type aside.
+
+    Slides repeat their titles.
+    """
     edges = {place for rows in pages for row in (*rows[:EDGE], *rows[-EDGE:]) for place in row}
-    spots = {place: (*_shape(lines[place], size), round(lines[place].y)) for place in edges}
-    counts = Counter(spot for place, spot in spots.items() if re.search(r"[^\W\d_]", lines[place].text))
+    shapes = {place: _shape(lines[place], size) for place in edges if re.search(r"[^\W\d_]", lines[place].text)}
+    spots = {place: (text, round(lines[place].y)) for place, (text, large) in shapes.items() if not large}
+    counts = Counter(spots.values())
     return {place for place, spot in spots.items() if counts[spot] >= (3 if len(pages) > SHORT else 2)}
 
 

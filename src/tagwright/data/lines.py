@@ -9,12 +9,14 @@ import io
 import itertools
 import json
 import re
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Literal, NamedTuple, TypeAlias
 
 from tagwright import store
+from tagwright.data.limits import largest_document, leave_out, too_large
 from tagwright.data.text import clean
 from tagwright.errors import InputError
 
@@ -24,7 +26,12 @@ WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
 _GZIP = b"\x1f\x8b"
 _LONGEST_CELL = 1 << 30
 _BOM = b"\xef\xbb\xbf"
+_CHUNK = 1 << 16
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+Large: TypeAlias = Literal["refuse", "leave out", "take"]
+"What becomes of a line above the limit for a document: an error, a warning, or nothing where lines are no documents."
 
 
 class Place(NamedTuple):
@@ -58,13 +65,14 @@ def open_bytes(path: Path | str) -> Iterator[IO[bytes]]:
         raise InputError(f"cannot be read ({error.strerror or error})", path) from None
 
 
-def open_lines(path: Path | str) -> Iterator[tuple[int, str]]:
+def open_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file, plain or gzip, with numbers from 1, without line ends and byte order mark.
 
-    Raises InputError as `open_bytes` does, and with the line number for bytes that are not UTF-8.
+    Raises InputError as `open_bytes` does, and with the line number for bytes that are not UTF-8 and for a line above
+    the limit for a document, unless such are to be left out or taken.
     """
     with open_bytes(path) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in _raw_lines(file, path, large):
             if number == 1:
                 line = line.removeprefix(_BOM)
             try:
@@ -74,13 +82,24 @@ def open_lines(path: Path | str) -> Iterator[tuple[int, str]]:
                 raise InputError(problem, path, number) from None
 
 
-def json_lines(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
+def open_text(path: Path | str) -> str:
+    """The lines of a UTF-8 file that is one document. Raises InputError as `open_lines` does, and for a larger one."""
+    left, kept = largest_document(), list[str]()
+    for _, line in open_lines(path):
+        left -= len(line.encode()) + 1
+        if left < -1:  # the last line may have no end
+            raise InputError(too_large(), path)
+        kept.append(line)
+    return "\n".join(kept)
+
+
+def json_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a JSON lines file with their line numbers; blank lines are passed over.
 
     Half a surrogate pair, which cannot be written as UTF-8 again, becomes U+FFFD. Raises InputError as `open_lines`
     does, and with the line number for what is not a JSON object, is nested too deep, or gives a key twice.
     """
-    for number, line in open_lines(path):
+    for number, line in open_lines(path, large):
         if line.strip():
             yield number, _object(_parsed(line, path, number), path, number)
 
@@ -88,14 +107,14 @@ def json_lines(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
 def json_objects(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
     """The JSON objects of a `.json` file: lines, or else one object or one list of them over the whole file.
 
-    A place in a list is a position, from 1. Raises InputError as `json_lines` does.
+    A place in a list is a position, from 1. Raises InputError as `json_lines` does, and for a file above the limit for
+    a document that is not lines: it is in memory as a whole.
     """
-    lines = open_lines(path)
-    first = next((line for _, line in lines if line.strip()), "")
+    first = next((line for _, line in open_lines(path, "leave out") if line.strip()), "")
     if _is_object(first):
-        yield from json_lines(path)
-    elif first:
-        found = _parsed("\n".join([first, *(line for _, line in lines)]), path, None)
+        yield from json_lines(path, "leave out")
+    elif text := open_text(path):
+        found = _parsed(text, path, None)
         for number, each in enumerate(found if isinstance(found, list) else [found], 1):
             yield number, _object(each, path, number)
 
@@ -112,27 +131,36 @@ def write_json_lines(records: Iterable[Mapping[str, Any]], path: Path | str) -> 
                 stream.write(json.dumps(record, ensure_ascii=False).encode(errors="replace") + b"\n")
 
 
-def tsv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
+def tsv_rows(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, list[str]]]:
     """The cells of each line between tabs, nothing quoted; blank lines are left out. Raises as `open_lines` does."""
-    return ((line, text.split("\t")) for line, text in open_lines(path) if text.strip())
+    return ((line, text.split("\t")) for line, text in open_lines(path, large) if text.strip())
 
 
 def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
     """The cells of each row, parted by commas, semicolons or tabs, with the line the row begins on.
 
     A quoted cell may hold line ends; blank rows are left out. Which of the three parts the cells is read off the first
-    line, a header. Raises InputError as `open_lines` does, and for quotes out of place.
+    line, a header. Raises InputError as `open_lines` does, for quotes out of place, and for a row above the limit for
+    a document, which most often is a quoted cell that does not end.
     """
     csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))  # the default refuses cells over 128 kB
-    lines = (text.replace("\0", " ") + "\n" for _, text in open_lines(path))  # Python 3.10 refuses NUL
-    header = next(lines, "")
-    reader = csv.reader(itertools.chain([header], lines), delimiter=max(",;\t", key=header.count), strict=True)
-    line = 1
+    size, line = 0, 1
+
+    def lines() -> Iterator[str]:
+        nonlocal size
+        for _, text in open_lines(path):
+            size += len(text) + 1
+            if size > largest_document() + 1:
+                raise InputError(f"begins a row that {too_large()}, or close the quote of its cell", path, line)
+            yield text.replace("\0", " ") + "\n"  # Python 3.10 refuses NUL
+
+    header = next(rest := lines(), "")
+    reader = csv.reader(itertools.chain([header], rest), delimiter=max(",;\t", key=header.count), strict=True)
     try:
         for cells in reader:
             if any(map(str.strip, cells)):
                 yield line, cells
-            line = reader.line_num + 1
+            line, size = reader.line_num + 1, 0
     except csv.Error as error:
         raise InputError(f"is not CSV ({error}); a quote in a quoted cell is written twice", path, line) from None
 
@@ -175,6 +203,23 @@ def shown(value: object, limit: int = 60) -> str:
     except RecursionError:
         text = f"a {type(value).__name__} nested too deep"
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _raw_lines(file: IO[bytes], path: Path | str, large: Large) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines, never more of one in memory than the limit for a document."""
+    limit = largest_document() if large != "take" else sys.maxsize - 1
+    for number in itertools.count(1):
+        line = file.readline(limit + 1)
+        if not line:
+            return
+        if len(line) <= limit or line.endswith(b"\n"):
+            yield number, line
+        elif large == "refuse":
+            raise InputError(too_large(), path, number)
+        else:
+            leave_out(path, number)
+            while line and not line.endswith(b"\n"):
+                line = file.readline(_CHUNK)
 
 
 def _parsed(text: str, path: Path | str, number: int | None) -> object:

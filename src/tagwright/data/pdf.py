@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from tagwright.data.layout import Entry, Line, to_blocks, without_line_numbers
+from tagwright.data.limits import PICTURES, largest_document, read_whole, too_large
 from tagwright.data.lines import open_bytes
 from tagwright.data.records import Located
 from tagwright.data.sections import one_line, present, to_document
@@ -33,14 +34,16 @@ def read_pdf(path: Path) -> Iterator[Located]:
     except ImportError:
         raise InputError('reading PDF needs pypdf; pip install "tagwright[pdf]"', path) from None
     with open_bytes(path) as file:
-        content = BytesIO(file.read())
+        content = BytesIO(read_whole(file, path, PICTURES))
     try:
         with unlogged("pypdf"):  # it warns about files that it reads all the same
             reader = pypdf.PdfReader(content)
-            rows = [row for number, page in enumerate(reader.pages) for row in _rows(page, number, path)]
+            rows = list(_limited(row for number, page in enumerate(reader.pages) for row in _rows(page, number, path)))
             lines = [line for row in without_line_numbers(rows) for line in _line(row)]
             outline = _outline(reader)
             information = _information(reader)
+    except _TooLargeError:
+        raise InputError(too_large(), path) from None
     except pypdf.errors.FileNotDecryptedError:
         raise InputError("is encrypted; save it without a password", path) from None
     except Exception as error:  # for damaged files pypdf raises KeyError, RecursionError and many more
@@ -53,6 +56,19 @@ def read_pdf(path: Path) -> Iterator[Located]:
         keyword=re.split(r"\s*[,;]\s*", information.get("/Keywords", "")),
     )
     yield 0, to_document(title, blocks, metadata)
+
+
+class _TooLargeError(Exception):
+    """The pages hold more text than a document may have."""
+
+
+def _limited(rows: Iterable[list[Line]]) -> Iterator[list[Line]]:
+    left = largest_document()
+    for row in rows:
+        left -= sum(len(piece.text) for piece in row)
+        if left < 0:
+            raise _TooLargeError
+        yield row
 
 
 def _rows(page: Any, number: int, path: Path) -> Iterator[list[Line]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tagwright.data.lines import open_lines, shown
+from tagwright.data.lines import open_lines, open_text, shown
 from tagwright.data.records import Located
 from tagwright.data.sections import Block, to_document
 from tagwright.data.text import clean
@@ -32,7 +32,7 @@ def read_text(path: Path) -> Iterator[Located]:
     A plain text may have labels in a file of the same name: URIs in a `.tsv`, or else names in a `.key`, one a line,
     which `Vocabulary.resolve` understands. Raises InputError with path and line.
     """
-    text = clean("\n".join(line for _, line in open_lines(path)).replace("\r", "\n"))
+    text = clean(open_text(path).replace("\r", "\n"))
     if path.suffix.lower() in _MARKDOWN:
         yield 0, parse_markdown(text)
     else:

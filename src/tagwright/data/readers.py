@@ -70,6 +70,9 @@ TABLES: frozenset[Format] = frozenset(
 PAPERS: frozenset[Format] = frozenset({"text", "latex", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
 "Formats where a file is one document, or few: among many files one that is damaged is reported, and the rest read."
 
+SPARED: frozenset[Format] = PAPERS | {"arrow"}
+"So is a saved corpus; folders are not searched for these."
+
 _SUFFIXES: Mapping[str, Format] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv",
@@ -97,8 +100,8 @@ def open_sources(
     A source is a file, a folder of `PAPERS`, a glob, or `-` for standard input: JSON lines, a paper, or else a text
     that is one document. A document without id has the path of its file as id, within a folder the path from there,
     unless files in several folders have that one too; "stdin" on standard input. columns: which columns or keys of the
-    files of `TABLES` hold the parts of a document. Of several files, those of `PAPERS` that cannot be read are logged,
-    and the others read. Raises InputError for a source that is not there or holds no documents, for any other file that
+    files of `TABLES` hold the parts of a document. Of several files, those `SPARED` that cannot be read are logged, and
+    the others read. Raises InputError for a source that is not there or holds no documents, for any other file that
     cannot be read, and when none could; ConfigError for a format there is not, and for columns where none can be.
     """
     if format is not None and format not in READERS:
@@ -223,7 +226,7 @@ def _id(path: Path) -> str:
 def _is_paper(file: _File) -> bool:
     """Whether a file is to be spared among others; so is one of which nothing is known."""
     try:
-        return (file.format or guess_format(file.path)) in PAPERS
+        return (file.format or guess_format(file.path)) in SPARED
     except InputError:
         return True
 

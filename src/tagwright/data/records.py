@@ -76,6 +76,11 @@ def to_document(record: Record, shape: Shape, place: Place) -> Document:
     )
 
 
+def checked(document: Document, place: Place) -> Document:
+    """A document from memory or from a saved corpus, as if it stood in a file. Raises InputError with the place."""
+    return to_document(to_record(document), SHAPES["jsonl"], place)
+
+
 def to_record(document: Document) -> dict[str, Any]:
     """The document as plain values in the project's own shape, ready for JSON."""
     return {

@@ -27,6 +27,11 @@ _PARSERS = {"turtle": "turtle", "rdfxml": "xml", "ntriples": "nt"}
 _CORE, _XL = "http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#"
 _BASE = "file:///"
 "What relative ids are relative to, so that they are the same wherever the file lies."
+GROWTH = 5
+"How many times longer abbreviations may make a file; namespaces make it twice as long."
+
+_REFERENCE = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([^\s&;<#]+);", re.DOTALL)
+"What refers to an entity; within comments and CDATA nothing does."
 _log = logging.getLogger(__name__)
 
 
@@ -42,7 +47,7 @@ def read_labels(path: Path | str, language: str | None, file_format: Format) -> 
     Raises InputError for a file that is not SKOS in this format, ConfigError for a language that is not in it,
     TagwrightError without rdflib.
     """
-    graph = _parse("\n".join(text for _, text in open_lines(path)), path, file_format)
+    graph = _parse("\n".join(text for _, text in open_lines(path, "take")), path, file_format)
     concepts = _concepts(graph)
     if not concepts:
         raise InputError("holds no skos:Concept in use, expected a SKOS thesaurus", path)
@@ -81,7 +86,7 @@ def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
     except ImportError:
         raise TagwrightError(f'{path}: reading SKOS needs rdflib; pip install "tagwright[skos]"') from None
     if file_format == "rdfxml":
-        _check_document_type(text, path)
+        text = _written_out(text, path)
     try:
         with unlogged("rdflib"):  # it warns, with tracebacks, about dates and URIs that nobody here reads
             return rdflib.Graph().parse(data=text, format=_PARSERS[file_format], publicID=_BASE)
@@ -89,12 +94,30 @@ def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
         raise InputError(f"is not {file_format} ({_reason(error)})", path, _line(error)) from None
 
 
-def _check_document_type(text: str, path: Path | str) -> None:
-    """Refuse whatever a document type can do beyond abbreviating, before the content that would use it is parsed.
+def _written_out(text: str, path: Path | str) -> str:
+    """The same XML with its abbreviations written out. Whatever else a document type can do is refused.
 
     Many RDF/XML files abbreviate namespaces, as in `<!ENTITY skos "http://...">`. Short values without references in
-    them are harmless; external entities and document types lie elsewhere, and nested ones grow without end.
+    them are harmless; external entities and document types lie elsewhere, and nested ones grow without end. rdflib
+    would take ever longer over each, so none is left to it.
     """
+    values = _abbreviations(text, path)
+    left = GROWTH * len(text)
+
+    def value(match: re.Match[str]) -> str:
+        nonlocal left
+        found = values.get(match[1] or "")
+        left -= len(found or "")
+        if left < 0:
+            raise InputError(f"grows more than {GROWTH} times by the XML entity {shown(match[1])}; write it out", path)
+        return match[0] if found is None else found
+
+    return _REFERENCE.sub(value, text) if values else text
+
+
+def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
+    """The entities that the document type declares, ready to stand anywhere in the text."""
+    found: dict[str, str] = {}
 
     def document_type(_name: str, system: str | None, public: str | None, _internal: bool) -> None:
         if system or public:
@@ -105,6 +128,7 @@ def _check_document_type(text: str, path: Path | str) -> None:
         if parameter or value is None or len(value) > 200 or set(value) & set("&%<"):
             problem = f"declares the XML entity {shown(name)}; only short texts without references may be; write it out"
             raise InputError(problem, path, parser.CurrentLineNumber)
+        found.setdefault(name, re.sub(r"[\"'>\s]", lambda match: f"&#{ord(match[0])};", value))
 
     def root(_name: str, _attributes: dict[str, str]) -> None:
         raise _RootReachedError
@@ -116,6 +140,7 @@ def _check_document_type(text: str, path: Path | str) -> None:
             parser.Parse(text, True)
         except expat.ExpatError as error:
             raise InputError(f"is not XML ({expat.ErrorString(error.code)})", path, error.lineno) from None
+    return found
 
 
 class _RootReachedError(Exception):

@@ -11,7 +11,8 @@ from typing import TypeAlias
 from tagwright.data import arrow
 from tagwright.data.columns import ALIASES, SAMPLE, Columns, folded, part_labels, running_text, to_fields
 from tagwright.data.lines import Place, csv_rows, shown, tsv_rows
-from tagwright.data.records import Located, Record, recognise, to_documents
+from tagwright.data.parquet import parquet_rows
+from tagwright.data.records import Located, Record, checked, recognise, to_documents
 from tagwright.errors import InputError
 
 LONGEST_NAME = 6
@@ -29,7 +30,7 @@ def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     as `<uri>`s or parted by blanks, tabs, `;` or `|`; a line without tab has no labels; the id is the number of the
     line. Raises InputError with path and line.
     """
-    rows = tsv_rows(path)
+    rows = tsv_rows(path, "leave out")
     first = next(rows, None)
     if first is None:
         return
@@ -64,27 +65,25 @@ def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
 def read_parquet(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """The columns of `read_csv` or of the JSON lines shape; labels as text or list. Places are rows, from 1.
 
-    Raises InputError with path and row.
+    Raises InputError with path and row; a row above the limit for a document is logged and left out.
     """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        with pq.ParquetFile(path) as file:
-            batches = file.iter_batches(batch_size=arrow.MAX_ROWS)
-            rows = (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="lossy"))
-            yield from from_rows(enumerate(rows, 1), path, columns)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        yield from from_rows(parquet_rows(path), path, columns)
+    except arrow.damage() as error:
         raise InputError(f"is no Parquet file, or a damaged one ({arrow.first_line(error)})", path) from None
 
 
 def read_arrow(path: Path) -> Iterator[Located]:
-    """A corpus that `Corpus.save` wrote. Places are rows, from 1. Raises InputError with path."""
+    """A corpus that `Corpus.save` wrote, or another program with the same columns. Places are rows, from 1.
+
+    Raises InputError with path, and with the row for a field that no other reader would take either.
+    """
     file = arrow.MappedFile(path)
     try:
         file.validate()
-        yield from enumerate(file.documents(0, len(file)), 1)
-    except ValueError as error:
+        for row, document in enumerate(file.documents(0, len(file)), 1):
+            yield row, checked(document, Place(path, row))
+    except arrow.damage() as error:
         raise InputError(f"is a damaged saved corpus ({arrow.first_line(error)})", path) from None
     finally:
         file.close()

@@ -30,7 +30,8 @@ _log = logging.getLogger(__name__)
 def kept(path: Path, options: Iterable[object], parse: Callable[[], Iterable[Label]]) -> list[Label]:
     """The labels that `parse` gives of this file under these options, from the cache where it has them.
 
-    Raises InputError when the file cannot be read, and what `parse` raises.
+    What `parse` logs is logged when it is called, not again. Raises InputError when the file cannot be read, and what
+    `parse` raises.
     """
     file = cache_folder() / "vocabularies" / f"{_key(path, options)}.jsonl"
     labels = _read(file)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagwright.errors import ModelError
+from tagwright.store import is_folder_name
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -46,25 +47,22 @@ def read_architecture(folder: Path) -> Architecture:
     """
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
         raise ModelError(f"{folder}: no encoder here, neither modules.json nor config.json")
-    modules = _read(folder / "modules.json") or [
-        {"type": "Transformer", "path": ""},
-        {"type": "Pooling", "path": "1_Pooling"},
-    ]
-    paths = {module["type"].rsplit(".", 1)[-1]: module["path"] for module in modules}
+    paths = {kind.rsplit(".", 1)[-1]: path for kind, path in read_modules(folder)}
     transformer = folder / paths.get("Transformer", "")
-    config, sentence = _read(transformer / "config.json"), _read(transformer / "sentence_bert_config.json")
+    config, sentence = read_json(transformer / "config.json"), read_json(transformer / "sentence_bert_config.json")
+    _check_numbers(transformer / "config.json", config)
     lengths = (
         sentence.get("max_seq_length"),
-        _read(transformer / "tokenizer_config.json").get("model_max_length"),
+        read_json(transformer / "tokenizer_config.json").get("model_max_length"),
         config.get("max_position_embeddings"),
     )
     return Architecture(
         tuple(paths),
         # Lower-casing before the tokenizer is an old option that only the general path knows.
         config if not sentence.get("do_lower_case") and not paths.get("Transformer") else {},
-        _pooling(_read(folder / paths.get("Pooling", "") / "config.json")),
-        min((length for length in lengths if length), default=None),
-        _read(folder / "config_sentence_transformers.json").get("default_prompt_name"),
+        _pooling(read_json(folder / paths.get("Pooling", "") / "config.json")),
+        min((length for length in lengths if isinstance(length, int) and length > 0), default=None),
+        read_json(folder / "config_sentence_transformers.json").get("default_prompt_name"),
     )
 
 
@@ -93,8 +91,43 @@ def _pooling(config: Mapping[str, Any]) -> str:
     return "mean" if not modes else "+".join(map(str, modes))
 
 
-def _read(file: Path) -> Any:
+def _check_numbers(file: Path, config: Mapping[str, Any]) -> None:
+    """Raise ModelError for a size of the transformer that is none."""
+    names = ("hidden_size", "num_attention_heads", "num_hidden_layers", "max_position_embeddings", "vocab_size")
+    for name in names:
+        value = config.get(name, 1)
+        if not isinstance(value, int) or isinstance(value, bool) or not -1 <= value < 1 << 31 or value == 0:
+            raise ModelError(f"{file}: damaged ({name} is {str(value)[:100]}); get the model again")
+
+
+def read_modules(folder: Path) -> list[tuple[str, str]]:
+    """The type and path of each part of a model; a folder without modules.json has the usual two.
+
+    Raises ModelError when the file is damaged, or a path leads out of the folder.
+    """
+    file = folder / "modules.json"
+    if not file.is_file():
+        return [("Transformer", ""), ("Pooling", "1_Pooling")]
+    modules = _json(file)
+    if not isinstance(modules, list) or not modules:
+        raise ModelError(f"{file}: damaged (no list of modules); get the model again")
+    found = [(part.get("type"), part.get("path")) if isinstance(part, dict) else (None, None) for part in modules]
+    for kind, path in found:
+        if not isinstance(kind, str) or not isinstance(path, str) or not (path == "" or is_folder_name(path)):
+            raise ModelError(f"{file}: damaged (a module is of type {kind!r} in {path!r}); get the model again")
+    return found  # type: ignore[return-value]  # checked just now
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """The settings in a file, none where there is no file. Raises ModelError when it is damaged."""
+    found = _json(file) if file.is_file() else {}
+    if not isinstance(found, dict):
+        raise ModelError(f"{file}: damaged (holds no settings); get the model again")
+    return found
+
+
+def _json(file: Path) -> Any:
     try:
-        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    except ValueError as error:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{file}: damaged ({error}); get the model again") from None

@@ -118,8 +118,12 @@ class Bert:
         if not weights.is_file() or not tokenizer.is_file():
             return None
         try:
-            return cls(architecture, load_file(weights), tokenizers.Tokenizer.from_file(str(tokenizer)), precision)
-        except SafetensorError as error:
+            splits = tokenizers.Tokenizer.from_file(str(tokenizer))
+        except Exception as error:  # the library has no class of its own for it
+            raise ModelError(f"{tokenizer}: damaged ({error}); get the model again") from error
+        try:
+            return cls(architecture, load_file(weights), splits, precision)
+        except (SafetensorError, RuntimeError, TypeError, ValueError, ArithmeticError) as error:  # or the settings are
             raise ModelError(f"{weights}: damaged ({error}); get the model again") from error
         except KeyError:  # a tensor is called otherwise
             return None

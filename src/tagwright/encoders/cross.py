@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.encoders.architecture import Architecture, read_architecture
+from tagwright.encoders.architecture import Architecture, read_architecture, read_json
 from tagwright.encoders.entailment import as_one_score
 from tagwright.encoders.general import load_model
 from tagwright.encoders.joint import Joiner
@@ -112,14 +111,13 @@ class CrossEncoder:
 def _is_cross(folder: Path, architecture: Architecture) -> bool:
     """Whether the folder holds a score too, not only a transformer: in the format of today or of old."""
     settings = folder / "config_sentence_transformers.json"
-    kind = json.loads(settings.read_text("utf-8")).get("model_type") if settings.is_file() else None
+    kind = read_json(settings).get("model_type")
     names = architecture.config.get("architectures") or [""]
     return kind == "CrossEncoder" or str(names[0]).endswith("ForSequenceClassification")
 
 
 def _load(folder: Path, max_length: int | None) -> sentence_transformers.CrossEncoder:
     """From local files, safetensors only, no code of the model's own."""
-    from safetensors import SafetensorError
     from sentence_transformers import CrossEncoder
     from transformers.utils import logging
 
@@ -132,7 +130,7 @@ def _load(folder: Path, max_length: int | None) -> sentence_transformers.CrossEn
             trust_remote_code=False,
             model_kwargs={"use_safetensors": True},
         )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+    except Exception as error:  # whatever four libraries raise for a damaged file
         raise ModelError(f"{folder}: cannot be loaded as a cross-encoder ({error})") from error
     model.max_seq_length = max_length or model.max_seq_length
     return model

@@ -43,7 +43,6 @@ class General:
 
 def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
     """Load from local files, safetensors only, no code of the model's own; with this pooling and max_length."""
-    from safetensors import SafetensorError
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Pooling
     from transformers.utils import logging
@@ -57,7 +56,7 @@ def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
             trust_remote_code=False,
             model_kwargs={"use_safetensors": True},
         )
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+    except Exception as error:  # whatever four libraries raise for a damaged file
         raise ModelError(f"{folder}: cannot be loaded as a sentence-transformers model ({error})") from error
     if architecture.max_length is not None:
         model.max_seq_length = architecture.max_length

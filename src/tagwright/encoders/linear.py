@@ -19,11 +19,22 @@ from typing_extensions import Self
 
 from tagwright.data.bags import Matrix
 from tagwright.errors import ModelError
-from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
+from tagwright.store import (
+    check_files,
+    digests,
+    read_array,
+    read_manifest,
+    read_number,
+    write_arrays,
+    write_manifest,
+)
 from tagwright.types import Floats, Longs, Run
 
 CELLS = 1 << 23
 "The most scores that are held at once."
+
+WIDEST = 1 << 16
+"The widest beam: omikuji takes memory for all of it beforehand."
 
 
 class LinearModel:
@@ -52,6 +63,7 @@ class LinearModel:
         ones = csr_matrix(np.ones((features.shape[0], 1), np.float32))
         items = hstack([self.weights[known], csr_matrix(self.bias[known][:, None])], format="csr").T.tocsr()
         queries, lowest = hstack([features, ones], format="csr"), float(np.finfo(np.float32).min)
+        k = max(1, min(k, len(known)))
         best = sp_matmul_topn(queries, items, top_n=k, threshold=lowest, n_threads=os.cpu_count() or 1)
         found = int(best.indptr[-1])
         return Run.of(best.indptr, known[best.indices[:found]], best.data[:found])
@@ -88,15 +100,9 @@ class LinearModel:
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Memory-map what `save` wrote. Raises ModelError when it is missing or damaged."""
-        from scipy.sparse import csr_matrix
-
-        manifest = read_manifest(folder, "linear model")
-        parts, bias = [read_array(folder, name) for name in ("data", "indices", "indptr")], read_array(folder, "bias")
-        try:
-            weights = csr_matrix(tuple(parts), shape=(len(bias), manifest["words"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(f"{folder}: cannot be read ({error}); save the model again") from None
-        return cls(weights, bias)
+        words = read_number(folder, read_manifest(folder, "linear model"), "words")
+        bias = _read_bias(folder)
+        return cls(_read_matrix(folder, (len(bias), words)), bias)
 
     @cached_property
     def _words(self) -> Matrix:
@@ -131,21 +137,52 @@ class LabelTrees:
         """Write into an existing folder."""
         with quiet():
             self.model.save(str(folder))
-        write_manifest(folder, "label trees", {"beam": self.beam})
+        self.describe(folder, self.beam)
+
+    @staticmethod
+    def describe(folder: Path, beam: int) -> None:
+        """Write the manifest of a folder with omikuji's files, which omikuji itself trusts blindly."""
+        write_manifest(folder, "label trees", {"beam": beam, "files": digests(folder)})
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
         import omikuji
 
-        beam = read_manifest(folder, "label trees").get("beam")
-        if not isinstance(beam, int):
-            raise ModelError(f"{folder}: beam is {beam!r}, expected a number; save the model again")
+        manifest = read_manifest(folder, "label trees")
+        beam = read_number(folder, manifest, "beam", WIDEST)
+        check_files(folder, manifest.get("files"))
         try:
             with quiet():
                 return cls(omikuji.Model.load(str(folder)), beam)
         except RuntimeError as error:
             raise ModelError(f"{folder}: the trees cannot be read ({error}); save the model again") from None
+
+
+def _read_bias(folder: Path) -> Floats:
+    """(labels,) finite, or -inf for a label that was never learnt."""
+    bias: Floats = read_array(folder, "bias", np.float32, (None,), finite=False)
+    if np.isnan(bias).any() or (bias == np.inf).any():
+        raise ModelError(f"{folder / 'bias.npy'}: cannot be read (holds no numbers); save the model again")
+    return bias
+
+
+def _read_matrix(folder: Path, shape: tuple[int, int]) -> Matrix:
+    """A CSR matrix of float32. scipy checks neither the places of rows nor those of columns, and reads where they say.
+
+    Raises ModelError when the arrays are no matrix of this shape.
+    """
+    from scipy.sparse import csr_matrix
+
+    data = read_array(folder, "data", np.float32, (None,))
+    indices, indptr = read_array(folder, "indices", None, (len(data),)), read_array(folder, "indptr", None, (None,))
+    whole = all(places.dtype in (np.int32, np.int64) for places in (indices, indptr))
+    rows = whole and len(indptr) == shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(data)
+    if not rows or (np.diff(indptr) < 0).any():
+        raise ModelError(f"{folder / 'indptr.npy'}: cannot be read (does not part the weights into {shape[0]} labels)")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < shape[1]:
+        raise ModelError(f"{folder / 'indices.npy'}: cannot be read (names words that are not there)")
+    return csr_matrix((data, indices, indptr), shape=shape)
 
 
 @contextmanager

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import mmap
 from importlib.util import find_spec
 from pathlib import Path
 
+from tagwright.encoders.architecture import read_modules
 from tagwright.errors import ModelError
 
 PACKAGED = "minilm"
@@ -61,8 +61,7 @@ def _cached(name: str) -> Path:
 
 def _refuse_pickles(folder: Path) -> None:
     """Every part that has weights must have them as safetensors: pickled ones can run code when they are read."""
-    modules = folder / "modules.json"
-    parts = [part["path"] for part in json.loads(modules.read_text("utf-8"))] if modules.is_file() else [""]
+    parts = [path for _, path in read_modules(folder)] if (folder / "modules.json").is_file() else [""]
     for part in (folder / path for path in parts):
         if any(part.glob("*.bin")) and not any(part.glob("*.safetensors")):
             raise ModelError(f"{part}: has no safetensors weights, only pickled ones; convert them first")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagwright.errors import ConfigError, ModelError
-from tagwright.store import replace_file
+from tagwright.store import remove_leftovers, replace_file
 
 if TYPE_CHECKING:
     import torch
@@ -32,7 +33,6 @@ class Checkpoint:
         """Take the place of the folder's checkpoint. A process that dies meanwhile leaves the old one whole."""
         from safetensors.torch import save_file
 
-        discard_unfinished(folder)
         with replace_file(folder / NAME) as path:
             tensors = {name: tensor.detach().contiguous() for name, tensor in self.tensors.items()}
             save_file(tensors, path, {"progress": json.dumps(self.progress), "config": json.dumps(self.config)})
@@ -72,11 +72,19 @@ class Checkpoint:
 
 def discard(folder: Path) -> None:
     """Remove the checkpoint of a run whose model is stored elsewhere."""
-    discard_unfinished(folder)
+    remove_leftovers(folder / NAME)
     (folder / NAME).unlink(missing_ok=True)
 
 
-def discard_unfinished(folder: Path) -> None:
-    """Remove what a process that was killed while saving has left behind."""
-    for file in folder.glob(f".{NAME}.*"):
-        file.unlink(missing_ok=True)
+def configs(folder: Path) -> dict[str, Any]:
+    """The configs of all runs whose checkpoints lie below a folder, by the folder of each; ours is "."."""
+    from safetensors import SafetensorError, safe_open
+
+    found = {}
+    for file in sorted(folder.rglob(NAME)):
+        with (
+            contextlib.suppress(SafetensorError, OSError, KeyError, TypeError, ValueError),
+            safe_open(file, "pt") as saved,
+        ):
+            found[file.parent.relative_to(folder).as_posix()] = json.loads(saved.metadata()["config"])
+    return found

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tagwright.errors import ConfigError
-from tagwright.store import replace_file
+from tagwright.store import replace_file, writing
 
 Row: TypeAlias = Mapping[str, float]
 "step (how many are done), epoch, seconds, and either loss, learning_rate and gradient_norm, or held_out_loss."
@@ -30,7 +30,7 @@ class Journal:
         """Append a row."""
         self.rows.append(row)
         if self.file:
-            with self.file.open("a", encoding="utf-8") as file:
+            with writing(self.file), self.file.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
         if self._board:
             for name in row.keys() - {"step"}:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi import BiEncoder
@@ -102,6 +102,11 @@ class Learner(Trained):
         if self.encoder != "auto":
             return self.encoder
         return PACKAGED if best_device().type == "cuda" else STATIC
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What the options that are "auto" or unset stand for on this machine: stored with what is trained."""
+        return {"encoder": self.encoder_name}
 
     @property
     def is_static(self) -> bool:

@@ -17,7 +17,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from tagwright.data.bags import Matrix
-from tagwright.encoders.linear import LabelTrees, LinearModel
+from tagwright.encoders.linear import WIDEST, LabelTrees, LinearModel
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.learning.hinge import TOGETHER, Loss, solve
 from tagwright.progress import bar
@@ -97,6 +97,8 @@ class TreeOptions:
         for name, least in (("trees", 1), ("leaf", 2), ("beam", 1), ("workers", 0)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} is {getattr(self, name)}, expected at least {least}")
+        if self.beam > WIDEST:
+            raise ConfigError(f"beam is {self.beam}, expected at most {WIDEST}")
 
 
 def fit_svm(
@@ -151,7 +153,7 @@ def fit_trees(features: Matrix, gold: Run, labels: int, options: TreeOptions = T
             file.writelines(_lines(features, gold, used.tolist(), labels))
         model.mkdir()
         _grow(data, model, options)
-        write_manifest(model, "label trees", {"beam": options.beam})
+        LabelTrees.describe(model, options.beam)
         return LabelTrees.load(model)
 
 

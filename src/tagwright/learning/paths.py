@@ -27,8 +27,8 @@ SAMPLE = 1000
 BATCH = 64
 "Documents whose partners are in memory at once."
 
-_PLUS = re.compile(r'\s\+\s(?=(?:[^"]*"[^"]*")*[^"]*$)')
-"A plus between meta-paths; names of fields are quoted where they hold blanks."
+_PLUS = re.compile(r'"[^"]*"|(\s\+\s)')
+"A quoted name of a field, which may hold anything, or a plus between meta-paths."
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,9 @@ def split_paths(expression: str) -> list[str]:
     >>> split_paths('P->P<-P + P-"a + b"-P')
     ['P->P<-P', 'P-"a + b"-P']
     """
-    return [part.strip() for part in _PLUS.split(expression)]
+    pluses = [match.span() for match in _PLUS.finditer(expression) if match[1]]
+    starts, ends = [0, *(end for _, end in pluses)], [*(start for start, _ in pluses), len(expression)]
+    return [expression[start:end].strip() for start, end in zip(starts, ends, strict=True)]
 
 
 def divergence(x: NDArray[np.floating], y: NDArray[np.floating], both: NDArray[np.floating]) -> NDArray[np.float64]:

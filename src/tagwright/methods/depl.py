@@ -8,7 +8,8 @@ keywords (3.3), and DEPL+cls, which adds a classifier (3.5).
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -160,9 +161,7 @@ def fit(
     `fit` gave for these kinds on the same documents, so that they are not trained again. keywords: instead of the
     SVM's, such as edited ones. Raises ConfigError when there is nothing to learn from, ModelError without encoder.
     """
-    known = known_labels(documents, labels) if gold is None else gold
-    readable = np.array([bool(document.text.strip()) for document in documents], np.bool_)
-    known = known.keep(readable[known.rows])  # what has no text teaches nothing, and its labels are unseen
+    known = _known_of_texts(documents, labels, gold)
     seen = _without_held_out(known, config)
     with_keywords = config.kind in ("depl", "depl+cls") and config.keywords > 0 and keywords is None
     asked = config.kind == "svm" or with_keywords or (config.kind != "classifier" and config.hard_negatives > 0)
@@ -183,7 +182,23 @@ def fit(
     return Tagger(labels, {"dual": material.learn(config, start, stage_folder(output, "dual"), resume=resume)})  # 3.3
 
 
-def known_labels(documents: Sequence[Document], labels: Vocabulary, unknown: Unknown = "warn") -> Run:
+def _known_of_texts(documents: Sequence[Document], labels: Vocabulary, gold: Run | None) -> Run:
+    """What is known of documents with text, read once: no text teaches nothing, and its labels are unseen."""
+    readable = array("b")
+
+    def noted() -> Iterator[Document]:
+        for document in documents:
+            readable.append(bool(document.text.strip()))
+            yield document
+
+    if gold is None:
+        gold = known_labels(noted(), labels)
+    else:
+        readable.extend(bool(document.text.strip()) for document in documents)
+    return gold.keep(np.array(readable, np.bool_)[gold.rows])
+
+
+def known_labels(documents: Iterable[Document], labels: Vocabulary, unknown: Unknown = "warn") -> Run:
     """The documents' labels. Says how many documents have none, and how many labels never occur.
 
     unknown: see `Vocabulary.gold`. Raises ConfigError when no document has any label of the vocabulary.

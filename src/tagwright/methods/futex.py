@@ -170,6 +170,11 @@ class Config(FullTextOptions, Learner):
             return self.network
         return "cross" if best_device().type == "cuda" and "abstract" in self.rankings else "none"
 
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """As for any learner, with the network that is trained and the pairs it reads."""
+        return {**super().resolved, "network": self.learning, "count": self.count or _usual_count()}
+
 
 def fit(
     documents: Sequence[Document],
@@ -206,7 +211,7 @@ def fine_tune(
     if config.learning == "none":
         return cross, _as_it_comes(config)
     neighbours, view = Graph.of(documents).follow(config.meta_path), config.view
-    count = config.count or (COUNT if best_device().type == "cuda" else COUNT_WITHOUT_GPU)
+    count = config.count or _usual_count()
     options: dict[str, Any] = {"held_out": config.held_out, "seed": config.seed, "view": view}
     if config.learning in ("cross", "both"):
         triples = metadata_triples(documents, neighbours, count, **options)  # Eq. 1
@@ -272,25 +277,30 @@ def pseudo_labels(
     settings = json.loads(json.dumps({**asdict(config), "documents": len(documents)}))
     settings = {name: value for name, value in settings.items() if name not in FREE_TO_CHANGE}
     checkpoint = Checkpoint.load(folder, settings) if folder and resume else None
-    done = _run(checkpoint.tensors) if checkpoint else Run.from_rows([])
+    parts = [_run(checkpoint.tensors) if checkpoint else Run.from_rows([])]
+
+    def joined() -> Run:
+        parts[:] = [Run.concat(parts)]
+        return parts[0]
 
     def save() -> None:
         if folder and is_first():
+            done = joined()
             arrays = {"indptr": done.indptr, "labels": done.labels, "scores": done.scores}
             tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
             Checkpoint({"documents": len(done)}, settings, tensors).save(folder)
 
-    saved = time.monotonic()
-    with bar("ranking", len(documents) - len(done)) as ranked:
-        for start in range(len(done), len(documents), BATCH):
+    saved, first = time.monotonic(), len(parts[0])
+    with bar("ranking", len(documents) - first) as ranked:
+        for start in range(first, len(documents), BATCH):
             batch = documents[start : start + BATCH]
-            done = Run.concat([done, ensemble.tag(batch, config.pseudo_labels)])
+            parts.append(ensemble.tag(batch, config.pseudo_labels))
             ranked(len(batch))
             if time.monotonic() - saved >= config.checkpoint_seconds:
                 save()
                 saved = time.monotonic()
     save()
-    return done
+    return joined()
 
 
 def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, config: Config) -> Tagger:
@@ -313,6 +323,10 @@ def classifier(labels: Vocabulary, bag: BagOfWords, features: Matrix, pseudo: Ru
     """Parabel, learnt from pseudo labels of the documents that the features are of."""
     options = TreeOptions(trees=config.trees, leaf=config.leaf_labels, beam=config.beam)
     return Trees(labels, bag, fit_trees(features, pseudo, len(labels), options), config.suggestions)
+
+
+def _usual_count() -> int:
+    return COUNT if best_device().type == "cuda" else COUNT_WITHOUT_GPU
 
 
 def _as_it_comes(config: Config) -> BiEncoder:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from tagwright.data.graph import Graph
 from tagwright.data.labels import Vocabulary
@@ -143,6 +143,11 @@ class Config(Learner):
         """As for any learner, but a cross-encoder is never static."""
         return PACKAGED if self.encoder == "auto" and self.architecture == "cross" else super().encoder_name
 
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """As for any learner, with the pairs of an epoch."""
+        return {**super().resolved, "count": self.count or _usual_count(self)}
+
 
 def fit(
     documents: Sequence[Document],
@@ -158,6 +163,7 @@ def fit(
     without encoder.
     """
     found_by = finders(documents, labels, config)  # 3.2
+    config = _with_path(documents, labels, config, found_by)
     pairs = pair_source(documents, labels, config, found_by)  # 3.3.2
     encoder: BiEncoder | CrossEncoder
     if config.architecture == "bi":
@@ -167,7 +173,8 @@ def fit(
         encoder = CrossEncoder.load(config.encoder_name, max_length=config.max_length, seed=config.seed)
         training = config.training(STATIC, _usual(CROSS), pairs)
         encoder = learn_cross(encoder, pairs, training, output, resume=resume)  # Eq. 11
-    return rerank(labels, found_by, encoder, config)  # Algorithm 2
+    tagger = rerank(labels, found_by, encoder, config)  # Algorithm 2
+    return replace(tagger, training={"meta_path": config.meta_path})
 
 
 def finders(documents: Sequence[Document], labels: Vocabulary, config: Config) -> dict[str, Stage]:
@@ -227,6 +234,16 @@ def choose_path(
     best, *others = (f"{each.expression} ({each.divergence:.3f})" for each in found)
     log.warning("meta_path auto: %s, by the divergence of Eq. 17; then %s", best, ", ".join(others) or "none")
     return found
+
+
+def _with_path(
+    documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Stage]
+) -> Config:
+    """The same with the meta-path that "auto" stands for, where pairs are drawn along one."""
+    if config.pairs not in ("metadata", "mixed") or split_paths(config.meta_path) != [AUTO]:
+        return config
+    best = choose_path(documents, labels, Graph.of(documents), found_by, config.seed)[0]
+    return replace(config, meta_path=best.expression)
 
 
 def _dense(labels: Vocabulary, encoder: BiEncoder, config: Config) -> Dense:

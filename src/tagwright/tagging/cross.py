@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.encoders.cross import CrossEncoder
-from tagwright.errors import ConfigError, ModelError
-from tagwright.store import read_manifest, write_manifest
+from tagwright.errors import ConfigError
+from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Distribution, Document, Floats, Label, Quote, Run, Stage
 
 LabelText: TypeAlias = Literal["name", "names", "text", "statement"]
@@ -110,9 +110,5 @@ class Cross(Stage):
         cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], PairScorer] = CrossEncoder.load
     ) -> Cross:
         """Read what `save` wrote. load_encoder gets a folder. Raises ModelError when a part is missing or damaged."""
-        manifest = read_manifest(folder, "cross")
-        try:
-            options = CrossOptions(**manifest["options"])
-        except (KeyError, TypeError, ConfigError) as error:
-            raise ModelError(f"{folder}: manifest cannot be read ({error}); save the model again") from None
+        options = read_options(folder, CrossOptions, read_manifest(folder, "cross").get("options"))
         return cls(labels, load_encoder(str(folder / "encoder")), options)

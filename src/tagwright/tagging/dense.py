@@ -14,7 +14,7 @@ from tagwright.data.text import sentence_spans
 from tagwright.encoders.bi import BiEncoder, unit
 from tagwright.encoders.packaged import PACKAGED
 from tagwright.errors import ConfigError, ModelError
-from tagwright.store import read_manifest, write_manifest
+from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.tagging.nearest import Index, Kind, Storage, Vectors, index_name
 from tagwright.tagging.pending import BUDGET, PendingLabels
 from tagwright.types import Distribution, Document, Floats, Label, Mask, Quote, Run, Stage
@@ -223,7 +223,7 @@ class Dense(Stage):
         packaged = self.encoder.name == PACKAGED
         if not packaged:
             self.encoder.save(folder / "encoder")
-        index = self.index and {"name": self.index.name, "effort": self.index.effort}
+        index = self.index and self.index.described
         content = {"options": asdict(self.options), "packaged_encoder": packaged, "index": index}
         write_manifest(folder, "dense", content)
 
@@ -236,15 +236,16 @@ class Dense(Stage):
         Raises ModelError when a part is missing or damaged, or does not fit the labels or the encoder.
         """
         manifest = read_manifest(folder, "dense")
-        try:
-            options, packaged = DenseOptions(**manifest["options"]), bool(manifest["packaged_encoder"])
-            index = manifest["index"] and (str(manifest["index"]["name"]), int(manifest["index"]["effort"]))
-        except (KeyError, TypeError, ValueError, ConfigError) as error:
-            raise ModelError(f"{folder}: manifest cannot be read ({error}); save the model again") from None
+        options, packaged = (
+            read_options(folder, DenseOptions, manifest.get("options")),
+            manifest.get("packaged_encoder"),
+        )
+        if not isinstance(packaged, bool):
+            raise ModelError(f"{folder}: the manifest does not say which encoder; save the model again")
         encoder = load_encoder(PACKAGED if packaged else str(folder / "encoder"))
         shape = (len(labels), encoder.dim)
         vectors = Vectors.load(folder, options.storage, shape)
-        return cls(labels, encoder, options, vectors, index and Index.load(folder, *index, shape))
+        return cls(labels, encoder, options, vectors, Index.read(folder, manifest.get("index"), shape))
 
     def _set(self, vectors: Vectors, index: Index | None = None) -> None:
         name = index_name(self.options.index, len(vectors))

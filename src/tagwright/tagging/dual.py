@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tagwright.data.descriptions import Keywords, cut, pseudo_description, read_keywords, write_keywords
 from tagwright.data.text import sentence_spans
 from tagwright.encoders.bi import BiEncoder
-from tagwright.errors import ConfigError, ModelError
-from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
+from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.store import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.tagging.combine import union
 from tagwright.tagging.dense import Texts
 from tagwright.tagging.nearest import Index, Kind, Storage, Vectors, index_name
@@ -176,7 +176,7 @@ class Dual(Stage):
             self.free.vectors.save(folder / "free")
             write_arrays(folder / "free", {"labels": self.free.labels})
         write_keywords(self.labels, self.keywords, folder / "keywords.jsonl")
-        index = self.index and {"name": self.index.name, "effort": self.index.effort}
+        index = self.index and self.index.described
         parts = {"texts": self.texts is not None, "free": self.free is not None}
         write_manifest(folder, "dual", {"options": asdict(self.options), "index": index, **parts})
 
@@ -184,23 +184,19 @@ class Dual(Stage):
     def load(cls, folder: Path, labels: Sequence[Label]) -> Dual:
         """Memory-map what `save` wrote, for the same labels. Raises ModelError when a part is missing or damaged."""
         manifest = read_manifest(folder, "dual")
-        try:
-            options, parts = DualOptions(**manifest["options"]), (bool(manifest["texts"]), bool(manifest["free"]))
-            index = manifest["index"] and (str(manifest["index"]["name"]), int(manifest["index"]["effort"]))
-        except (KeyError, TypeError, ValueError, ConfigError) as error:
-            raise ModelError(f"{folder}: manifest cannot be read ({error}); save the model again") from None
+        options, parts = read_options(folder, DualOptions, manifest.get("options")), _parts(folder, manifest)
         documents = BiEncoder.load(str(folder / "documents"), cached=False)
-        shape, keywords = (len(labels), documents.dim), read_keywords(folder / "keywords.jsonl")
+        shape = (len(labels), documents.dim)
         texts = BiEncoder.load(str(folder / "texts"), cached=False) if parts[0] else None
         return cls(
             labels,
             documents,
             texts,
             _load_free(folder / "free", options.storage, *shape) if parts[1] else None,
-            keywords,
+            _read_keywords(folder / "keywords.jsonl"),
             options,
             vectors=Vectors.load(folder, options.storage, shape) if parts[0] else None,
-            index=index and Index.load(folder, *index, shape),
+            index=Index.read(folder, manifest.get("index"), shape),
         )
 
     def _encode(self, texts: Sequence[str]) -> Floats:
@@ -253,10 +249,27 @@ def probability(logits: Floats) -> Floats:
     return found
 
 
+def _parts(folder: Path, manifest: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Whether there are label texts, and classifier weights: at least one of them."""
+    texts, free = manifest.get("texts"), manifest.get("free")
+    if not isinstance(texts, bool) or not isinstance(free, bool) or not (texts or free):
+        raise ModelError(f"{folder}: the manifest does not say what there is; save the model again")
+    return texts, free
+
+
+def _read_keywords(path: Path) -> Keywords:
+    try:
+        return read_keywords(path)
+    except (InputError, OSError) as error:
+        raise ModelError(f"{error}; save the model again") from None
+
+
 def _load_free(folder: Path, storage: Storage, labels: int, dim: int) -> FreeVectors:
-    rows = np.array(read_array(folder, "labels"))
+    rows = np.array(read_array(folder, "labels", np.int32, (None,)))
     if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < labels:
         raise ModelError(
             f"{folder}: holds vectors of label {int(rows.max())}, there are {labels}; save the model again"
         )
+    if (np.diff(rows) <= 0).any():
+        raise ModelError(f"{folder}: cannot be read (its labels do not rise); save the model again")
     return FreeVectors(rows, Vectors.load(folder, storage, (len(rows), dim)))

@@ -12,8 +12,8 @@ import numpy as np
 from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents, tree_shares
 from tagwright.data.text import sentence_spans, word_spans
 from tagwright.encoders.bi import BiEncoder, unit
-from tagwright.errors import ConfigError, ModelError
-from tagwright.store import read_manifest, write_manifest
+from tagwright.errors import ConfigError
+from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.tagging.dense import Dense, TextEncoder
 from tagwright.types import Distribution, Document, Floats, Label, Longs, Quote, Run, Stage
 
@@ -144,10 +144,7 @@ class FullText(Stage):
         cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] = BiEncoder.load
     ) -> FullText:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
-        try:
-            options = FullTextOptions(**read_manifest(folder, "fulltext")["options"])
-        except (AttributeError, KeyError, TypeError, ConfigError) as error:
-            raise ModelError(f"{folder}: options cannot be read ({error}); save the model again") from None
+        options = read_options(folder, FullTextOptions, read_manifest(folder, "fulltext").get("options"))
         return cls(Dense.load(folder / "dense", labels, load_encoder), options)
 
     def _read(self, documents: Sequence[Document]) -> Paragraphs:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from tagwright.data.bags import Matrix, count_words, smooth_idf
 from tagwright.data.text import word_spans, words
-from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.store import read_manifest, write_manifest
+from tagwright.errors import ConfigError, InputError
+from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Distribution, Document, Floats, Label, Longs, Quote, Run, Stage
 
 CELLS = 1 << 24
@@ -174,11 +174,7 @@ class Lexical(Stage):
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Lexical:
         """Read what `save` wrote and weigh the labels. Raises ModelError when the folder holds something else."""
-        try:
-            options = LexicalOptions(**read_manifest(folder, "lexical")["options"])
-        except (KeyError, TypeError, ConfigError) as error:
-            raise ModelError(f"{folder}: options cannot be read ({error}); save the model again") from None
-        return cls(labels, options)
+        return cls(labels, read_options(folder, LexicalOptions, read_manifest(folder, "lexical").get("options")))
 
     def _scope(self, document: Document) -> str:
         return document.head if self.options.scope == "head" and document.abstract else document.text

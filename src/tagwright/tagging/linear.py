@@ -11,7 +11,7 @@ from tagwright.data.bags import BagOfWords, Matrix
 from tagwright.data.text import word_spans, words
 from tagwright.encoders.linear import LabelTrees, LinearModel
 from tagwright.errors import ModelError
-from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
+from tagwright.store import read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.tagging.combine import look_up
 from tagwright.types import Distribution, Document, Floats, Ints, Label, Quote, Run, Stage
 
@@ -69,9 +69,9 @@ class Linear(Stage):
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Linear:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
-        k = read_manifest(folder, "linear stage").get("k")
+        k = read_number(folder, read_manifest(folder, "linear stage"), "k")
         bag, model = BagOfWords.load(folder / "words"), LinearModel.load(folder / "model")
-        if not isinstance(k, int) or model.weights.shape != (len(labels), len(bag.words)):
+        if model.weights.shape != (len(labels), len(bag.words)):
             raise ModelError(
                 f"{folder}: weights for {model.weights.shape} labels and words, expected "
                 f"({len(labels)}, {len(bag.words)}); save the model again"
@@ -126,9 +126,13 @@ class Trees(Stage):
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Trees:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
-        k, places = read_manifest(folder, "tree stage").get("k"), read_array(folder, "places")
+        k = read_number(folder, read_manifest(folder, "tree stage"), "k")
+        places = read_array(folder, "places", np.int32, (None,))
         bag, model = BagOfWords.load(folder / "words"), LabelTrees.load(folder / "model")
-        if not isinstance(k, int) or places.max(initial=-1) >= len(labels) or model.words != len(bag.words):
+        known = np.sort(places[places >= 0])
+        if places.min(initial=0) < -1 or (np.diff(known) == 0).any():
+            raise ModelError(f"{folder / 'places.npy'}: cannot be read (a label has two places); save the model again")
+        if places.max(initial=-1) >= len(labels) or model.words != len(bag.words):
             raise ModelError(
                 f"{folder}: trees over {model.words} words and {places.max(initial=-1) + 1} labels, "
                 f"expected {len(bag.words)} and {len(labels)}; save the model again"

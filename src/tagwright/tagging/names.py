@@ -23,8 +23,8 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Self
 
 from tagwright.data.text import fold, raw_words, word_spans
-from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.store import read_manifest, write_manifest
+from tagwright.errors import ConfigError, InputError
+from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.tagging.combine import look_up
 from tagwright.tagging.lexical import GRAMMAR_WORDS
 from tagwright.types import Distribution, Document, Floats, Label, Longs, Mask, Quote, Run, Stage
@@ -64,8 +64,8 @@ class NameOptions:
 class Names(Stage):
     """The labels whose names occur in a document, scored by how often, how early and how specific: see `score`.
 
-    A form that is the name of several labels makes all of them candidates. A short name in capitals ("AIDS", "IT")
-    must stand in capitals in the document too, unless the whole vocabulary is in capitals.
+    A form that is the name of several labels makes all of them candidates, up to SHARED of them. A short name in
+    capitals ("AIDS", "IT") must stand in capitals in the document too, unless the whole vocabulary is in capitals.
 
     Raises InputError when the names hold more distinct words than there are letters (1.1 million).
     """
@@ -128,12 +128,7 @@ class Names(Stage):
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Build again with the saved options. Raises ModelError when there are none, or none that fit."""
-        manifest = read_manifest(folder, "names")
-        try:
-            options = NameOptions(**manifest["options"])
-        except (KeyError, TypeError, ConfigError) as error:
-            raise ModelError(f"{folder}: its options are damaged ({error}); save the model again") from None
-        return cls(labels, options)
+        return cls(labels, read_options(folder, NameOptions, read_manifest(folder, "names").get("options")))
 
     def _find_in(self, documents: Sequence[Document]) -> Run:
         from scipy.sparse import coo_array
@@ -240,6 +235,9 @@ def forms(name: str) -> dict[str, float]:
     return {name: 1.0, bare: share, natural: share}
 
 
+SHARED = 1000
+"""Labels that one name may stand for: where a million have one name, it says next to nothing, and each mention of it
+would make a million candidates. In no vocabulary that we know do nearly as many share one."""
 _QUALIFIED = re.compile(r"(.*\S)\s+\([^()]+\)")
 _BATCH = 64
 "Documents matched at once: enough to spread the cost of the array operations over short ones."
@@ -332,20 +330,24 @@ def _specificities(
 ) -> csr_array:
     """(patterns, labels): what a pattern says for a label, the most where several names of the label come to it.
 
-    forms: grouped by label. ids: the pattern of each form. described: label -> stems of its description.
+    forms: grouped by label. ids: the pattern of each form. described: label -> stems of its description. Of the labels
+    that share a pattern, the SHARED of which it says most are kept, the first of the vocabulary among equals.
     """
     from scipy.sparse import csr_array
 
     counts: Counter[str] = Counter()
     for label, group in groupby(forms, key=attrgetter("label")):
         counts.update(described.get(label, set()).union(*(form.pattern[0] for form in group)))
-    bits: dict[tuple[int, int], float] = {}
-    for form, pattern in zip(forms, ids, strict=True):
-        cell = pattern, form.label
-        value = form.share * specificity(map(counts.__getitem__, form.pattern[0]), labels)
-        bits[cell] = max(value, bits.get(cell, 0))
-    rows, columns = np.array(list(bits), np.int32).reshape(-1, 2).T
-    return csr_array((list(bits.values()), (rows, columns)), (max(ids, default=-1) + 1, labels))
+    stems = {pattern: form.pattern[0] for form, pattern in zip(forms, ids, strict=True)}
+    bits = np.array([specificity(map(counts.__getitem__, stems[pattern]), labels) for pattern in range(len(stems))])
+    rows, columns = np.array(ids, np.int32), np.array([form.label for form in forms], np.int32)
+    values = np.array([form.share for form in forms]) * (bits[rows] if len(rows) else 0)
+    order = np.lexsort((columns, -values, rows))
+    cells = rows[order].astype(np.int64) * labels + columns[order]
+    order = order[np.sort(np.unique(cells, return_index=True)[1])]  # of each label what it says most
+    rows = rows[order]
+    kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < SHARED
+    return csr_array((values[order][kept], (rows[kept], columns[order][kept])), (len(stems), labels))
 
 
 def _outside_longer(mentions: _Mentions) -> Mask:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.errors import ModelError
-from tagwright.store import read_array, write_arrays
+from tagwright.store import digest, read_array, read_number, write_arrays
 from tagwright.types import Floats, Longs, Run
 
 Storage: TypeAlias = Literal["float32", "float16", "int8"]
@@ -95,13 +96,12 @@ class Vectors:
     def load(cls, folder: Path, storage: Storage, shape: tuple[int, int]) -> Vectors:
         """Memory-map what `save` wrote. Raises ModelError when it is not of this storage and shape (n, dim)."""
         codes = read_array(folder, "vectors")
-        scales = read_array(folder, "scales") if storage == "int8" else None
-        if codes.dtype != storage or codes.shape != shape or (scales is not None and scales.shape != shape[:1]):
+        if codes.dtype != storage or codes.shape != shape:
             raise ModelError(
                 f"{folder}: label vectors are {codes.shape} {codes.dtype}, expected {shape} {storage} for these labels "
                 "and this encoder; save the model again"
             )
-        return cls(codes, scales)
+        return cls(codes, read_array(folder, "scales", np.float32, shape[:1]) if storage == "int8" else None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,10 +134,12 @@ class Index:
         return Run.of(indptr, rows, vectors.cosines(queries, pairs, rows)).top(k)
 
     def save(self, folder: Path) -> None:
-        """Write `index.faiss`."""
+        """Write `index.faiss`, and its checksum: FAISS believes all that it reads."""
         import faiss
 
-        faiss.write_index(self.faiss, str(folder / "index.faiss"))
+        path = folder / "index.faiss"
+        faiss.write_index(self.faiss, str(path))
+        path.with_suffix(".checksum").write_text(digest(path), encoding="ascii")
 
     @classmethod
     def load(cls, folder: Path, name: str, effort: int, shape: tuple[int, int]) -> Index:
@@ -146,14 +148,37 @@ class Index:
 
         path = folder / "index.faiss"
         try:
+            expected = path.with_suffix(".checksum").read_bytes()
+        except OSError:
+            raise ModelError(f"{path}: cannot be read (no checksum is beside it); save the model again") from None
+        if digest(path).encode("ascii") != expected:
+            raise ModelError(f"{path}: cannot be read (its checksum differs: damaged); save the model again")
+        try:
             index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
-        except RuntimeError as error:
+            if (index.ntotal, index.d) != shape:
+                raise ModelError(
+                    f"{path}: holds {index.ntotal} vectors of {index.d}, expected {shape}; save the model again"
+                )
+            return cls(index, name, effort)
+        except RuntimeError as error:  # also where the file holds an index of another name
             raise ModelError(f"{path}: cannot be read ({str(error).splitlines()[-1]}); save the model again") from None
-        if (index.ntotal, index.d) != shape:
-            raise ModelError(
-                f"{path}: holds {index.ntotal} vectors of {index.d}, expected {shape}; save the model again"
-            )
-        return cls(index, name, effort)
+
+    @classmethod
+    def read(cls, folder: Path, described: object, shape: tuple[int, int]) -> Index | None:
+        """The index that a manifest describes, if there is one. Raises ModelError as `load` does."""
+        if described is None:
+            return None
+        if not isinstance(described, dict):
+            raise ModelError(f"{folder}: manifest cannot be read (the index has no name); save the model again")
+        name = str(described.get("name"))
+        if not re.fullmatch(r"(IVF\d{1,7}|HNSW32),SQ8", name):
+            raise ModelError(f"{folder}: manifest cannot be read (an index {name[:100]!r}); save the model again")
+        return cls.load(folder, name, read_number(folder, described, "effort"), shape)
+
+    @property
+    def described(self) -> Mapping[str, object]:
+        """What a manifest says of it, for `read`."""
+        return {"name": self.name, "effort": self.effort}
 
     def __post_init__(self) -> None:
         import faiss

@@ -11,7 +11,16 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from tagwright.data.labels import Vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.store import read_manifest, replace_folder, write_manifest
+from tagwright.store import (
+    check_files,
+    digests,
+    is_folder_name,
+    read_manifest,
+    read_options,
+    read_whole,
+    replace_folder,
+    write_manifest,
+)
 from tagwright.tagging.combine import followed, reciprocal_ranks, standard_scores, summed_evidence, union
 from tagwright.tagging.cross import Cross
 from tagwright.tagging.dense import Dense
@@ -92,10 +101,15 @@ class Tagger:
     vocabulary: Vocabulary
     stages: Mapping[str, Stage]
     fusion: Fusion = field(default_factory=Fusion)
+    training: Mapping[str, Any] = field(default_factory=dict)
+    "How it came to be: method, options with what auto stood for, machine, date. Plain JSON, kept for the reader."
 
     def __post_init__(self) -> None:
         if not self.stages:
             raise ConfigError("a tagger without stages suggests nothing: name at least one")
+        for name in self.stages:
+            if not is_folder_name(name):
+                raise ConfigError(f"a stage is called {str(name)[:100]!r}, expected a name that a folder can have")
         named = {*self.fusion.rankers, *filter(None, [self.fusion.tail])}
         if unknown := named - self.stages.keys():
             raise ConfigError(
@@ -156,24 +170,38 @@ class Tagger:
     def save(self, folder: Path | str) -> None:
         """Save to a folder, which a killed save leaves as it was. Raises TagwrightError when it cannot be written."""
         with replace_folder(folder) as target:
-            self.vocabulary.write(target / "labels.jsonl")
-            for name, stage in self.stages.items():
-                (target / name).mkdir()
-                stage.save(target / name)
-            kinds = {name: type(stage).__name__ for name, stage in self.stages.items()}
-            write_manifest(target, "tagger", {"stages": kinds, "fusion": asdict(self.fusion)})
+            self.write(target)
+
+    def write(self, folder: Path) -> None:
+        """Write into an existing folder, which the caller puts in place atomically."""
+        self.vocabulary.write(folder / "labels.jsonl")
+        for name, stage in self.stages.items():
+            (folder / name).mkdir()
+            stage.save(folder / name)
+        kinds = {name: type(stage).__name__ for name, stage in self.stages.items()}
+        content = {"stages": kinds, "fusion": asdict(self.fusion), "training": self.training}
+        write_manifest(folder, "tagger", {**content, "files": digests(folder)})
 
     @classmethod
     def load(cls, folder: Path | str) -> Tagger:
-        """Load a saved tagger. Raises ModelError when the folder holds none or is damaged."""
-        folder = Path(folder)
+        """Load a saved tagger, the old or the new one if it is being replaced.
+
+        Raises ModelError when the folder holds none or is damaged.
+        """
+        return read_whole(Path(folder), lambda: cls._read(Path(folder)))
+
+    @classmethod
+    def _read(cls, folder: Path) -> Tagger:
         manifest = read_manifest(folder, "tagger")
+        kinds, training = manifest.get("stages"), manifest.get("training", {})
+        if not isinstance(kinds, dict) or not all(map(is_folder_name, kinds)) or not isinstance(training, dict):
+            raise ModelError(f"{folder}: is damaged (its stages have no proper names); save the tagger again")
+        check_files(folder, manifest.get("files", {}))
         try:
             vocabulary = Vocabulary.read(folder / "labels.jsonl")
-            stages = {name: _load_stage(folder / name, kind, vocabulary) for name, kind in manifest["stages"].items()}
-            fusion = {**manifest["fusion"], "rankers": tuple(manifest["fusion"].get("rankers", ()))}
-            return cls(vocabulary, stages, Fusion(**fusion))
-        except (AttributeError, KeyError, TypeError, ConfigError, InputError) as error:
+            stages = {name: _load_stage(folder / name, kind, vocabulary) for name, kind in kinds.items()}
+            return cls(vocabulary, stages, read_options(folder, Fusion, manifest.get("fusion")), training)
+        except (ConfigError, InputError) as error:
             raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
 
     def _tag(self, documents: Sequence[Document]) -> Run:
@@ -222,7 +250,7 @@ def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[D
 
 
 def _load_stage(folder: Path, kind: Any, vocabulary: Vocabulary) -> Stage:
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise ModelError(f"{folder.parent}: holds a stage of kind {kind!r}, expected one of {', '.join(KINDS)}")
     stage: Stage = KINDS[kind].load(folder, vocabulary)
     return stage

@@ -1,0 +1,30 @@
+"""Text in, the same text out with nothing that a terminal would obey: what files say is shown, never acted on."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+_OBEYED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters but tab and line end; separators that end lines; what overrides the direction of text, so that
+it reads otherwise than it is; halves of characters, which are how Python writes bytes of file names."""
+
+
+def escaped(text: str) -> str:
+    r"""Text that can be printed. JSON stays JSON of the same values, since all these stand in strings there.
+
+    >>> escaped("\x1b[31mred \u202egnp.exe")
+    '\\u001b[31mred \\u202egnp.exe'
+    """
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def escape_warnings() -> None:
+    """Escape what is logged too, as long as nobody has set up logging otherwise."""
+    if logging.lastResort:
+        logging.lastResort.setFormatter(_Escaping())
+
+
+class _Escaping(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return escaped(super().format(record))

@@ -1,0 +1,86 @@
+"""How often each document of a corpus is decoded: a stand-in counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tagwright.app import jobs
+from tagwright.data import arrow
+from tagwright.data.documents import Corpus
+from tagwright.data.jsonl import write_jsonl
+from tagwright.data.labels import Vocabulary
+from tagwright.methods import depl
+from tagwright.types import Document, Label, Run
+
+LABELS = Vocabulary([Label("bee", ("Bees",)), Label("ant", ("Ants",))])
+DOCUMENTS = [Document(str(i), f"Bees {i}", "They fly. " * 9, labels=("bee",)) for i in range(50)]
+
+
+class Decoded:
+    """documents: how many were decoded. pieces: in how many pieces."""
+
+    def __init__(self, decode: Any) -> None:
+        self.decode, self.documents, self.pieces = decode, 0, 0
+
+    def __call__(self, batch: Any) -> list[Document]:
+        self.documents += batch.num_rows
+        self.pieces += 1
+        found: list[Document] = self.decode(batch)
+        return found
+
+
+@pytest.fixture
+def decoded(monkeypatch: pytest.MonkeyPatch) -> Decoded:
+    counter = Decoded(arrow.to_documents)
+    monkeypatch.setattr(arrow, "to_documents", counter)
+    return counter
+
+
+@pytest.fixture
+def task(tmp_path: Path, decoded: Decoded) -> jobs.Task:
+    documents, labels = tmp_path / "docs.jsonl", tmp_path / "labels.jsonl"
+    write_jsonl([*DOCUMENTS, Document("x", "Wasps")], documents)
+    LABELS.write(labels)
+    return jobs.task(Corpus.read(documents), labels, "", None, None, True, True)
+
+
+def test_what_is_to_be_scored_is_read_once(task: jobs.Task, decoded: Decoded) -> None:
+    assert (len(task.kept), task.lengths.tolist()) == (50, [20] * 50)
+    assert (decoded.documents, decoded.pieces) == (51, 1)
+
+
+def test_what_is_scored_is_read_in_batches(task: jobs.Task, decoded: Decoded, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Tagger:
+        def tag(self, documents: Sequence[Document], k: int) -> Run:
+            return Run.from_rows([[0] for _ in documents]).top(k)
+
+    monkeypatch.setattr(jobs, "BATCH", 20)
+    before = decoded.documents
+    assert len(jobs.tag(Tagger(), task)) == 50  # type: ignore[arg-type]
+    assert (decoded.documents - before, decoded.pieces) == (50, 1 + 3)
+
+
+def test_what_tells_corpora_apart_is_found_without_decoding(decoded: Decoded) -> None:
+    digest = Corpus.of(DOCUMENTS).digest()
+    assert digest == Corpus.of(DOCUMENTS).digest() != Corpus.of(DOCUMENTS[1:]).digest()
+    assert decoded.documents == 0
+
+
+def test_gold_labels_and_texts_of_a_supervised_training_are_read_once(decoded: Decoded) -> None:
+    corpus = Corpus.of(DOCUMENTS)
+    rows = np.zeros(0, np.int64)
+
+    def stop(*arguments: Any, **_: Any) -> Any:
+        nonlocal rows
+        rows = arguments[2].rows
+        raise InterruptedError
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(InterruptedError):
+        patch.setattr(depl, "sparse", stop)
+        depl.fit(corpus, LABELS, depl.Config(kind="svm", held_out=0.0))
+    assert len(rows) == decoded.documents == 50

@@ -1,0 +1,187 @@
+"""Small saved taggers of every kind of stage, and what a bad disk, a bad copy or a bad editor makes of their files.
+
+`python -m tests.damage COUNT [SEED]` tries more than the tests do, each damage in a process of its own, without the
+checksums that would find nearly all of it first: prints what neither works nor is an error in one line.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tests.tiny import DIM, tiny_encoder
+
+from tagwright.data.bags import BagOfWords, BagOptions
+from tagwright.data.labels import Vocabulary
+from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.cross import CrossEncoder
+from tagwright.errors import TagwrightError
+from tagwright.learning.linear import SvmOptions, TreeOptions, fit_svm, fit_trees
+from tagwright.tagging.cross import Cross
+from tagwright.tagging.dense import Dense, DenseOptions
+from tagwright.tagging.dual import Dual, FreeVectors
+from tagwright.tagging.fulltext import FullText
+from tagwright.tagging.lexical import Lexical
+from tagwright.tagging.linear import Linear, Trees
+from tagwright.tagging.names import Names
+from tagwright.tagging.nearest import Index, Vectors
+from tagwright.tagging.tagger import Fusion, Tagger
+from tagwright.types import Document, Label
+
+LABELS = Vocabulary(Label(name, (name,), about) for name, about in (("bee", "honey"), ("bank", "money"), ("rain", "")))
+DOCUMENTS = [
+    Document(f"{name}{i}", f"{name} {words}", labels=(name,))
+    for name, words in (("bee", "honey hive"), ("bank", "money stock"), ("rain", "water river"))
+    for i in range(3)
+]
+VALUES: tuple[Any, ...] = (-5, 0, 10**12, 4294967295000, 1e308, None, True, "x", "../x", [], {}, [[]], {"a": 1})
+
+
+def taggers(folder: Path) -> list[Path]:
+    """Saved taggers, small enough to be loaded again and again."""
+    encoder = BiEncoder.load(str(tiny_encoder(folder / "tiny")), cached=False)
+    cross = CrossEncoder.load(str(folder / "tiny"))
+    bag = BagOfWords.of((document.text for document in DOCUMENTS), BagOptions(min_documents=1))
+    features, gold = bag.transform(document.text for document in DOCUMENTS), LABELS.gold(DOCUMENTS)
+    vectors = np.random.default_rng(0).standard_normal((2, DIM), np.float32)
+    free = FreeVectors(np.array([0, 2], np.int32), Vectors.of(vectors, "float16"))
+    dense = Dense(LABELS, encoder, DenseOptions(storage="int8"))
+    indexed = Dense(LABELS, encoder, dense.options, dense.vectors, Index.build(dense.vectors, "HNSW32,SQ8"))
+    svm = Linear(LABELS, bag, fit_svm(features, gold, len(LABELS), SvmOptions(workers=1)))
+    trees = Trees(LABELS, bag, fit_trees(features, gold, len(LABELS), TreeOptions(leaf=2, workers=1)))
+    made = {
+        "words": Tagger(LABELS, {"names": Names(LABELS), "lexical": Lexical(LABELS)}, Fusion(weights={"names": 0.5})),
+        "linear": Tagger(LABELS, {"svm": svm, "trees": trees}),
+        "dense": Tagger(LABELS, {"dense": indexed, "full": FullText(dense)}),
+        "cross": Tagger(LABELS, {"names": Names(LABELS), "cross": Cross(LABELS, cross)}, Fusion(rankers=("cross",))),
+        "dual": Tagger(LABELS, {"dual": Dual(LABELS, encoder, encoder, free, {"bee": ("hive",)})}),
+    }
+    for name, tagger in made.items():
+        tagger.save(folder / name)
+    return [folder / name for name in made]
+
+
+def damage(tagger: Path, seed: int) -> str:
+    """Damage one file of a saved tagger in one way; says what was done."""
+    rng = random.Random(seed)
+    files = sorted(file for file in tagger.rglob("*") if file.is_file())
+    ways: dict[str, Callable[[Path], object]] = {
+        "bits": lambda file: _flip(file, rng),
+        "cut": lambda file: file.write_bytes(file.read_bytes()[: rng.randrange(file.stat().st_size + 1)]),
+        "swap": lambda file: file.write_bytes(rng.choice(files).read_bytes()),
+        "delete": Path.unlink,
+        "value": lambda file: _revalue(file, rng),
+        "number": lambda file: _renumber(file, rng),
+    }
+    way = rng.choice([*ways, "value", "value"])
+    fitting = {"value": ".json", "number": ".npy"}.get(way, "")
+    file = rng.choice([file for file in files if file.name.endswith(fitting)] or files)
+    ways[way](file)
+    return f"{way} {file.relative_to(tagger).as_posix()}"
+
+
+def use(tagger: Path) -> str:
+    """Load and suggest: "result", or the error in one line. Anything else is a finding."""
+    try:
+        loaded = Tagger.load(tagger)
+        run = loaded.tag(DOCUMENTS[:2], 2)
+        if len(run.labels):
+            loaded.explain(DOCUMENTS[0], [int(run.labels[0])])
+    except TagwrightError as error:
+        return str(error)
+    return "result"
+
+
+def without_checksums(tagger: Path) -> None:
+    """As a damage would find it that happened before they were taken."""
+    path = tagger / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), "files": {}}), encoding="utf-8")
+
+
+def _flip(file: Path, rng: random.Random) -> None:
+    content = bytearray(file.read_bytes())
+    for _ in range(rng.choice((1, 1, 8)) if content else 0):
+        content[rng.randrange(len(content))] ^= 1 << rng.randrange(8)
+    file.write_bytes(content)
+
+
+def _revalue(file: Path, rng: random.Random) -> None:
+    """Put something else in the place of one value of a JSON file."""
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        return
+    place = content
+    while isinstance(place, dict | list) and place:
+        key = rng.choice(list(place) if isinstance(place, dict) else range(len(place)))
+        if not isinstance(place[key], dict | list) or not place[key] or rng.random() < 0.3:
+            place[key] = rng.choice(VALUES)
+            break
+        place = place[key]
+    file.write_text(json.dumps(content), encoding="utf-8")
+
+
+def _renumber(file: Path, rng: random.Random) -> None:
+    """Put something else in the place of one number of an array."""
+    if file.suffix != ".npy":
+        return
+    array = np.array(np.load(file))
+    if array.size:
+        values = [np.inf, np.nan, 1e30] if array.dtype.kind == "f" else [-2, -1, np.iinfo(array.dtype).max, 0]
+        with np.errstate(all="ignore"):
+            array.reshape(-1)[rng.randrange(array.size)] = np.array(rng.choice(values)).astype(array.dtype)
+    np.save(file, array)
+
+
+def _try(tagger: Path, seeds: range) -> None:
+    """Damage, use and mend, again and again; the last line that is printed is of the one that ended the process."""
+    with tempfile.TemporaryDirectory() as name:
+        for seed in seeds:
+            copy = Path(name) / str(seed)
+            shutil.copytree(tagger, copy)
+            without_checksums(copy)
+            _say(seed, damage(copy, seed))
+            try:
+                use(copy)
+            except Exception as error:
+                _say("FOUND", tagger.name, seed, type(error).__name__, str(error)[:200].replace("\n", " "))
+            shutil.rmtree(copy)
+
+
+def _say(*parts: object) -> None:
+    sys.stdout.write(" ".join(map(str, parts)) + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """COUNT damages of each tagger, from SEED on."""
+    if sys.argv[1] == "try":
+        _try(Path(sys.argv[2]), range(int(sys.argv[3]), int(sys.argv[4])))
+        return
+    count, first = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    with tempfile.TemporaryDirectory() as name:
+        for tagger in taggers(Path(name)):
+            start, end = first, first + count
+            while start < end:
+                command = [sys.executable, "-m", "tests.damage", "try", str(tagger), str(start), str(end)]
+                done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=3600)
+                lines = done.stdout.splitlines()
+                _say("\n".join(line for line in lines if line.startswith("FOUND")))
+                tried = [line for line in lines if not line.startswith("FOUND")]
+                if done.returncode == 0 or not tried:
+                    break
+                _say("ENDED", tagger.name, done.returncode, tried[-1], done.stderr[-300:])
+                start = int(tried[-1].split()[0]) + 1
+        _say(f"{count} damages of each")
+
+
+if __name__ == "__main__":
+    main()
