@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from tagwright.app.advice import Holdings, advise
 from tagwright.app.description import describe, many
 from tagwright.data.labels import Vocabulary
 from tagwright.types import Document, Label, Section
@@ -103,6 +104,36 @@ def test_methods_need_what_they_learn_from() -> None:
         "full text (FuTex): yes, 1 of 2 documents have sections",
         "supervised (DEPL): yes, 1 of 2 documents have labels",
     )
+
+
+def taken(**holdings: int) -> list[str]:
+    return [each.method for each in advise(Holdings(**{"documents": 5000, **holdings})) if each.take]
+
+
+@pytest.mark.parametrize(
+    ("holdings", "method"),
+    [
+        ({}, "zero-shot"),
+        ({"documents": 300, "labels": 300, "texts": 300}, "zero-shot"),
+        ({"labels": 1999}, "zero-shot"),
+        ({"texts": 5000}, "rts"),
+        ({"texts": 5000, "metadata": 4000}, "micol"),
+        ({"texts": 5000, "metadata": 4000, "papers": 3000}, "futex"),
+        ({"labels": 2000, "papers": 3000}, "svm"),
+    ],
+)
+def test_one_method_is_advised(holdings: dict[str, int], method: str) -> None:
+    assert taken(**holdings) == [method]
+
+
+def test_advice_counts_what_the_documents_hold() -> None:
+    paper = Document("3", sections=(Section("", 1, ("word " * 2000,)),), metadata={"keyword": ("bee",)})
+    found = {each.method: each for each in describe([BEES, WASPS, paper], LABELS, None).advice}
+    assert found["svm"].where == "from 2,000 documents with labels (here 1)"
+    assert found["micol"].where.endswith("(here 1)")  # authors do not count
+    assert found["futex"].where.endswith("(here 1)")  # the other one with sections has a few words
+    assert found["zero-shot"].take
+    assert not found["svm"].fits
 
 
 def test_an_empty_list_of_metadata_links_nothing() -> None:

@@ -138,7 +138,7 @@ def test_an_unknown_gold_label_is_named_with_its_document(run: Command) -> None:
     write("gold.jsonl", [{"id": "1", "title": "a", "labels": ["beee"]}])
     on = ("gold.jsonl", "--labels", "labels.jsonl")
     problem = 'document "1" has the label "beee", which is not in the vocabulary; did you mean "bee"?'
-    assert refusal(run, "evaluate", *on, *WORDS) == problem
+    assert refusal(run, "evaluate", *on, *WORDS, "--unknown-labels", "error") == problem
     assert "1 gold label not in the vocabulary, such as beee" in run("describe", *on).out
     assert run("suggest", *on, *WORDS).code == 0
 

@@ -481,7 +481,7 @@ def test_depl_takes_edited_keywords_of_the_svm(data: list[str], static: str, tmp
     assert {label: tuple(words) for label, words in stage.keywords.items() if words} == edited
     path.write_text('{"id": "nobody", "keywords": ["zebra"]}\n')
     with pytest.raises(InputError, match=r"edited.jsonl:1: no label has the id \"?nobody"):
-        run("train", "depl", *data, *options)
+        run("train", "depl", *data, *options, "--overwrite")
 
 
 def test_guesses_of_another_tagger_give_labels_their_descriptions(data: list[str], tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tagwright.app.advice import PAPER, Advice, Holdings, advise
 from tagwright.data.labels import Vocabulary
 from tagwright.data.text import fold
 from tagwright.types import Document
@@ -25,6 +26,8 @@ LINKS = frozenset({"reference", "citation"})
 "Metadata fields whose values are documents."
 
 
+MEANINGFUL = LINKS | {"keyword", "keywords"}
+"Metadata fields whose values say what a document is about."
 HUBS = "each link more than"
 "What the warnings of hubs have in common."
 
@@ -33,7 +36,7 @@ _OF_A_FIELD = ("documents with metadata ", "different values of ")
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """facts: name -> number or text. warnings, methods: one sentence each.
+    """facts: name -> number or text. warnings, methods: one sentence each. advice: which method to take, best first.
 
     fields: the metadata fields, those that join documents first, each with whether it does.
     """
@@ -42,6 +45,7 @@ class Description:
     warnings: tuple[str, ...]
     methods: tuple[str, ...]
     fields: Mapping[str, bool]
+    advice: tuple[Advice, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
@@ -74,7 +78,8 @@ def describe(documents: Iterable[Document], labels: Vocabulary | None, test: Ite
         warnings += survey.overlap(test)
     joining = {name: survey.joins(name) for name in survey.values}
     fields = dict(sorted(joining.items(), key=lambda each: (not each[1], each[0])))
-    return Description(facts, tuple(warnings), tuple(_methods(survey, labels)), fields)
+    advice = tuple(advise(survey.holdings()))
+    return Description(facts, tuple(warnings), tuple(_methods(survey, labels)), fields, advice)
 
 
 _PARTS = ("title", "abstract", "sections", "labels")
@@ -90,6 +95,7 @@ class Survey:
         self.values: dict[str, Counter[str]] = {}
         self.texts: dict[bytes, str] = {}
         self.titled_texts = 0
+        self.papers = 0
         self.empty: list[str] = []
         self.twins: list[tuple[str, str]] = []
 
@@ -99,6 +105,7 @@ class Survey:
         self.gold.update(set(document.labels))
         self.with_.update(part for part in _PARTS if getattr(document, part))
         self.titled_texts += bool(document.title and (document.abstract or document.sections))
+        self.papers += bool(document.sections and self.words[-1] >= PAPER)
         for name, values in document.metadata.items():
             self.values.setdefault(name, Counter()).update(set(values))
             self.with_[f"metadata {name}"] += bool(values)
@@ -122,6 +129,16 @@ class Survey:
             found[f"documents with metadata {name}"] = self.with_[f"metadata {name}"]
             found[f"different values of {name}"] = len(values)
         return found
+
+    def holdings(self) -> Holdings:
+        """How many documents have what a method needs."""
+        return Holdings(
+            documents=len(self.words),
+            labels=self.with_["labels"],
+            papers=self.papers,
+            metadata=max(self.with_[f"metadata {name}"] for name in MEANINGFUL),
+            texts=self.titled_texts,
+        )
 
     def joins(self, name: str) -> bool:
         """Whether the values of a metadata field are documents, or one is shared by two."""

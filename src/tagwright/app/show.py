@@ -82,11 +82,10 @@ def options(found: Sequence[Option], *, as_json: bool) -> None:
     if as_json:
         _print_json({"options": [asdict(option) for option in found]})
         return
-    width = min(100, shutil.get_terminal_size().columns)
     for option in found:
         print(f"{option.name} = {option.default}")
-        for text in (option.expected, option.meaning):
-            print(textwrap.fill(text, width, initial_indent="    ", subsequent_indent="    "))
+        _wrapped(option.expected, 4)
+        _wrapped(option.meaning, 4)
 
 
 def scores(found: Scores, *, as_json: bool) -> None:
@@ -149,6 +148,17 @@ def description(found: Description, *, as_json: bool, every: bool = False) -> No
     for title, lines in (("Worth a look", found.warnings), ("Methods", found.methods)):
         print(f"\n{title}")
         print("\n".join(f"  {escaped(_cell(line))}" for line in lines) or "  nothing")
+    print("\nWhich to take: the first that the data allow")
+    for each in found.advice:
+        print(f"{'->' if each.take else '  '} {each.method}, {each.where}{': yes' if each.fits else ': no'}")
+        if each.take:
+            print(f"     tagwright {each.command}")
+        _wrapped(each.why, 5)
+
+
+def _wrapped(text: str, indent: int) -> None:
+    width = min(100, shutil.get_terminal_size().columns)
+    print(textwrap.fill(text, width, initial_indent=" " * indent, subsequent_indent=" " * indent))
 
 
 def document(found: Document) -> None:

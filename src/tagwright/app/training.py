@@ -104,6 +104,7 @@ def train(method: str, job: Job, few: Few) -> None:
     _check_options(method, job, few)
     module, fixed = METHODS[method]
     config = configure(module.Config, job.config, job.settings, _unused(method), **fixed)
+    _check_labels(job)
     with silence(job.quiet):
         vocabulary = _vocabulary(job)
         documents = read_documents(job.docs, job.columns, job.input_format)
@@ -192,9 +193,14 @@ def _unused(method: str) -> frozenset[str]:
 
 
 def _vocabulary(job: Job) -> Vocabulary:
+    _check_labels(job)
+    assert job.labels
+    return Vocabulary.read(job.labels, language=job.language or None)
+
+
+def _check_labels(job: Job) -> None:
     if job.labels is None:
         raise ConfigError("which labels? give a vocabulary: --labels FILE")
-    return Vocabulary.read(job.labels, language=job.language or None)
 
 
 def _gold(documents: Corpus, vocabulary: Vocabulary, job: Job) -> Run:

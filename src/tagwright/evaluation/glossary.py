@@ -14,7 +14,7 @@ SENTENCES = {
     "nDCG": "Like precision, but a right label counts more the earlier it stands; 100 is the best possible order.",
     "success": "The share of documents with at least one right label among the first k suggestions.",
     "macro-F1": "F1 of each label by itself, averaged over the labels: rare labels count as much as common ones.",
-    "macro-F1-tail": "The same over the labels that 1 to 9 training documents have.",
+    "macro-F1-tail": "macro-F1 over the labels that 1 to 9 training documents have.",
     "PSP": "Precision in which rare labels count more than common ones (propensity-scored).",
     "PSnDCG": "nDCG in which rare labels count more than common ones (propensity-scored).",
     "macro-PSP": "PSP of each document, averaged over the documents.",

@@ -24,6 +24,10 @@ CARDS = ("P@1", "P@5", "F1@5", "nDCG@5", "R@100")
 "The measures at the top of the page."
 
 
+PANELS = ("P@1", "nDCG@5", "R@100")
+"The measures that are drawn slice by slice."
+
+
 @dataclass(frozen=True, slots=True)
 class Details:
     """What a page shows besides the measures. missed: labels with their names. curves: macro-F1 by label frequency."""
@@ -113,7 +117,7 @@ def _slices(scores: Scores) -> str:
     panels = "".join(
         f"<figure><figcaption>{escape(measure)}</figcaption>"
         f"{interval_table({name: part.measures[measure] for name, part in large.items()})}</figure>"
-        for measure in CARDS
+        for measure in PANELS
         if large and all(measure in part.measures for part in large.values())
     )
     terms = {f"{name}, {part.documents:,}": SLICES.get(name, "") for name, part in large.items()}
@@ -149,7 +153,7 @@ def _suggestion(shown: Shown) -> str:
 
 
 def _missed(missed: Sequence[tuple[str, Missed]]) -> str:
-    note = "<p>Among the first five suggestions of a document that has the label.</p>"
+    note = "<p>How often a label is among the first five suggestions of the documents that have it.</p>"
     rows = [["label", "documents", "found", "missed", "suggested wrongly"]]
     rows += [[name, *map(str, (row.gold, row.found, row.gold - row.found, row.wrong))] for name, row in missed]
     return note + _table(rows)
