@@ -31,10 +31,10 @@ def resolve(precision: Precision, *, quantisable: bool = True) -> Computed:
     if precision == "auto":
         if kernels.best_dtype(device) == torch.bfloat16:
             return "bfloat16"
-        return "int8" if quantisable and device.type == "cpu" and int8.reach() else "float32"
+        return "int8" if quantisable and device.type == "cpu" and int8.levels() else "float32"
     if precision != "int8":
         return precision
-    if device.type != "cpu" or not int8.reach():
+    if device.type != "cpu" or not int8.levels():
         raise ConfigError(f'precision is "int8"; torch has no right 8-bit product on this {device.type}; leave it out')
     if not quantisable:
         raise ConfigError('precision is "int8"; only encoders of the BERT architecture have it; leave it out')

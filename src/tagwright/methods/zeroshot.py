@@ -7,6 +7,7 @@ from typing import Literal
 
 from tagwright.data.labels import Vocabulary
 from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError
 from tagwright.tagging.dense import Dense, DenseOptions
 from tagwright.tagging.lexical import Lexical, LexicalOptions
@@ -41,6 +42,9 @@ class Config:
 
     encoder: str = "minilm"
     "The encoder of the dense stage: the packaged one, a folder, or a Hugging Face id that is on this machine."
+
+    precision: Precision = "auto"
+    "What the encoder computes in: auto is bfloat16 where the device has it, else int8, else float32."
 
     language: str = "english"
     'The language whose word endings are cut off (snowball); "none" leaves words whole.'
@@ -78,6 +82,7 @@ def _stage(name: StageName, labels: Vocabulary, config: Config) -> Stage:
     if name == "names":
         return Names(labels, NameOptions(stem=config.language, k=config.candidates))
     if name == "dense":
-        return Dense(labels, BiEncoder.load(config.encoder), DenseOptions(k=config.candidates))
+        encoder = BiEncoder.load(config.encoder, precision=config.precision)
+        return Dense(labels, encoder, DenseOptions(k=config.candidates))
     lexical = LexicalOptions(weighting=name, stem=config.language, scope=config.scope, k=config.candidates)
     return Lexical(labels, lexical)
