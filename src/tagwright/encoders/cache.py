@@ -232,7 +232,9 @@ def _size(path: Path) -> int:
 
 
 def _used(path: Path) -> float:
-    return max((file.stat().st_mtime for file in _files(path) if file.exists()), default=0.0)
+    """When it was written last. A journal without content is left by readers."""
+    written = [file.stat() for file in _files(path)[:2] if file.exists()]
+    return max((each.st_mtime for each in written if each.st_size), default=0.0)
 
 
 def _count(path: Path) -> int | None:
