@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
+from tagwright.encoders import int8
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
 from tagwright.encoders.bert import Bert
 from tagwright.encoders.cache import EmbeddingCache
@@ -133,7 +134,9 @@ class BiEncoder:
     @cached_property
     def fingerprint(self) -> str:
         """Differs between encoders that give different vectors: weights, tokenizer, pooling, length, precision."""
-        choices = (_VERSION, self._architecture.pooling, self.max_length, self.precision)
+        # How far int8 rounds activations depends on the processor.
+        precision = (self.precision, int8.levels() if self.precision == "int8" else 0)
+        choices = (_VERSION, self._architecture.pooling, self.max_length, precision)
         content = hashlib.blake2b(repr(choices).encode(), digest_size=16)
         if isinstance(self._source, Path):
             for file in sorted(self._source.rglob("*")):
