@@ -68,6 +68,7 @@ def test_auto_is_the_fastest_that_was_measured(
     monkeypatch.setattr(kernels, "best_device", lambda: torch.device("cpu"))
     monkeypatch.setattr(kernels, "best_dtype", lambda _: torch.bfloat16 if bfloat16 else torch.float32)
     monkeypatch.setattr(int8, "levels", lambda: levels)
+    monkeypatch.setattr(precision, "INT8_IN_AUTO", True)
     assert precision.resolve("auto") == expected
     assert precision.resolve("auto", quantisable=False) != "int8"
 

@@ -7,6 +7,9 @@ from datetime import datetime, timezone
 
 from tagwright.encoders import cache
 
+SHOWN = 20
+"Encoders that are printed."
+
 
 def show_cache(*, clear: bool, as_json: bool) -> None:
     """Print encoders, vectors and sizes; or clear the cache first, and say what that freed."""
@@ -21,9 +24,11 @@ def show_cache(*, clear: bool, as_json: bool) -> None:
         return
     total = sum(entry.size for entry in entries)
     print(f"{folder}: {len(entries)} encoders, {megabytes(total)} of at most {megabytes(limit)}")
-    for entry in entries:
-        vectors = "cannot be read" if entry.vectors is None else f"{entry.vectors:,} vectors"
+    for entry in entries[:SHOWN]:
+        vectors = "damaged, or of an older version" if entry.vectors is None else f"{entry.vectors:,} vectors"
         print(f"{entry.fingerprint}  {vectors}, {megabytes(entry.size)}, used {_when(entry.used)}")
+    if len(entries) > SHOWN:
+        print(f"and {len(entries) - SHOWN} more, used before these (--json prints all)")
 
 
 def megabytes(size: int) -> str:

@@ -44,7 +44,7 @@ class Config:
     "The encoder of the dense stage: the packaged one, a folder, or a Hugging Face id that is on this machine."
 
     precision: Precision = "auto"
-    "What the encoder computes in: auto is bfloat16 where the device has it, else int8, else float32."
+    "What the encoder computes in: auto is bfloat16 where the device has it, else float32; int8 is faster."
 
     language: str = "english"
     'The language whose word endings are cut off (snowball); "none" leaves words whole.'
