@@ -12,8 +12,8 @@ Precision: TypeAlias = Literal["auto", "float32", "bfloat16", "int8"]
 
 
 INT8_IN_AUTO = False
-"""Whether auto may stand for int8: only once `benchmarks encode quality` shows that no corpus loses more than 0.3 points
-of nDCG@5 by it, and none significantly."""
+"""Whether auto may stand for int8: only once `benchmarks encode quality` shows that nDCG@5 changes on no corpus by more
+than 0.3 points, and on none significantly."""
 
 
 def check(precision: str) -> None:
@@ -26,8 +26,8 @@ def resolve(precision: Precision, *, quantisable: bool = True) -> Computed:
     """What a transformer is computed in: the fastest that was measured for the device and processor, or as asked.
 
     auto: bfloat16 where the device multiplies it in hardware, otherwise (see INT8_IN_AUTO) int8 on a processor whose
-    torch has a right 8-bit product, otherwise float32. quantisable: whether the encoder can be computed in int8. Raises ConfigError
-    where int8 was asked for and cannot be had.
+    torch has a right 8-bit product, otherwise float32. quantisable: whether the encoder can be computed in int8.
+    Raises ConfigError where int8 was asked for and cannot be had.
     """
     import torch
 
