@@ -1,7 +1,10 @@
-"""How many documents a second `BiEncoder` encodes, beside `SentenceTransformer.encode` with its defaults.
+"""Encoding with `BiEncoder` in each precision: `python -m benchmarks encode [speed | quality] [--output FILE]`.
 
-The same documents, cut to 256 tokens by both, and label names; the two take turns, and medians are compared. Needs the
-packaged MiniLM and the corpora.
+speed: how many times as fast as `SentenceTransformer.encode` with its defaults, on the processor as it is and kept to
+AVX2 and to AVX-512 with VNNI, each in a process of its own. Documents cut to 256 tokens by all, and labels; all take
+turns, and medians are compared.
+quality: nDCG@5 of the zero-shot method in int8 and bfloat16 against float32, on the dev documents of four corpora.
+Needs the packaged MiniLM and the corpora.
 """
 
 from __future__ import annotations
@@ -9,119 +12,192 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+from benchmarks import corpora, machine
+from benchmarks.tables import change
+from benchmarks.zeroshot import own_labels, without
 
-from tagwright.data.documents import Corpus
 from tagwright.data.labels import Vocabulary
+from tagwright.encoders import int8
 from tagwright.encoders.bi import BiEncoder
-from tagwright.types import Floats
+from tagwright.encoders.precision import Precision, resolve
+from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.scores import evaluate
+from tagwright.evaluation.significance import compare
+from tagwright.methods import zeroshot
+from tagwright.store import replace_file
+from tagwright.types import Document, Floats, Run
 
-CORPORA = ("epmc", "mdn", "tib")
+DEFAULT = Path(__file__).parent / "results" / "encode.json"
+THEIRS = "sentence-transformers"
+
+PROCESSORS: Mapping[str, Mapping[str, str]] = {
+    "AVX2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
+    "AVX-512 with VNNI": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_VNNI", "ATEN_CPU_CAPABILITY": "avx512"},
+    "as it is": {},
+}
+"What keeps oneDNN and torch to less than the processor has. MKL, which the other side uses, has no such variable."
 
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks encode", description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path(__file__).resolve().parents[2] / "shared/data")
-    parser.add_argument("--documents", type=int, default=128, help="of each corpus")
-    parser.add_argument("--labels", type=int, default=2000, help="names of labels, of tib")
+    parser.add_argument("job", choices=("speed", "here", "quality"), nargs="?", default="speed")
+    parser.add_argument("--documents", type=int, help="of each corpus: 16 for speed, 1000 for quality")
+    parser.add_argument("--labels", type=int, help="speed: of mdn and of tib, 150; quality: at most so many, all")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--output", type=Path, help="a JSON file")
+    parser.add_argument("--corpora", nargs="+", choices=corpora.NAMES, default=corpora.NAMES)
+    parser.add_argument("--output", type=Path, default=DEFAULT)
     options = parser.parse_args(arguments)
+    corpora.require(tuple(options.corpora))
+    if options.job == "here":  # in a process of its own, for `speed`
+        print(json.dumps(here(options.documents or 16, options.labels or 150, options.rounds)))
+    elif options.job == "speed":
+        for name, variables in PROCESSORS.items():
+            found = elsewhere(variables, arguments)
+            write(options.output, "speed", name, found)
+            show_speed(name, found)
+    else:
+        for name in options.corpora:
+            found = quality(name, options.documents or 1000, options.labels)
+            write(options.output, "quality", name, found)
+            show_quality(name, found)
 
-    corpora = {name: Corpus.read(options.data / name / "dev.jsonl.gz") for name in CORPORA}
-    texts = {name: [d.text for d in islice(corpus, options.documents)] for name, corpus in corpora.items()}
-    vocabulary = Vocabulary.read(options.data / "tib" / "labels.jsonl.gz")
-    texts["label names"] = [label.name for label in islice(vocabulary, options.labels)]
-    encoder = BiEncoder.load(cached=False)
-    report = {"machine": machine(), "rounds": options.rounds}
-    report["texts"] = {name: compare(encoder, texts[name], options.rounds) for name in texts}
-    show(report)
-    if options.output:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+def elsewhere(variables: Mapping[str, str], arguments: Sequence[str]) -> dict[str, Any]:
+    """What `here` measures in a process with these variables."""
+    kept = [argument for argument in arguments if argument != "speed"]
+    child = [sys.executable, "-m", "benchmarks", "encode", "here", *kept]
+    done = subprocess.run(child, env={**os.environ, **variables}, stdout=subprocess.PIPE, check=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
-def compare(encoder: BiEncoder, texts: Sequence[str], rounds: int) -> dict[str, Any]:
-    """Both ways in turn, after a first run of each that is not counted."""
-    ways: dict[str, Callable[[], Floats]] = {
-        "tagwright": partial(encoder.encode, texts),
-        "sentence-transformers": partial(encoder.model.encode, list(texts), show_progress_bar=False),
+def here(documents: int, labels: int, rounds: int) -> dict[str, Any]:
+    """Ratios to the other side in each precision that this processor computes fast, of documents and of labels."""
+    texts = {
+        "documents": [d.text for name in ("mdn", "tib", "epmc") for d in corpora.documents(name, "dev", documents)],
+        "labels": [label.text for name in ("mdn", "tib") for label in corpora.labels(name)[:labels]],
     }
+    precisions: list[Precision] = ["float32"]
+    if int8.levels():
+        precisions.append("int8")
+    if (auto := resolve("auto")) == "bfloat16":
+        precisions.append("bfloat16")
+    encoders = {each: BiEncoder.load(precision=each, cached=False) for each in precisions}
+    found: dict[str, Any] = {"auto": auto, "activation_levels": int8.levels(), "rounds": rounds}
+    return {**found, **{kind: times_as_fast(encoders, some, rounds) for kind, some in texts.items()}}
+
+
+def times_as_fast(encoders: Mapping[Precision, BiEncoder], texts: Sequence[str], rounds: int) -> dict[str, Any]:
+    """All in turn, after a first run of each that is not counted."""
+    model = encoders["float32"].model
+    ways: dict[str, Callable[[], Floats]] = {THEIRS: partial(model.encode, list(texts), show_progress_bar=False)}
+    ways |= {precision: partial(encoder.encode, texts) for precision, encoder in encoders.items()}
     vectors = {way: encode() for way, encode in ways.items()}
     runs = [{way: timed(encode) for way, encode in ways.items()} for _ in range(rounds)]
-    ids = encoder.model.tokenizer(list(texts), truncation=True, max_length=encoder.max_length)["input_ids"]
+    ids = model.tokenizer(list(texts), truncation=True, max_length=encoders["float32"].max_length)["input_ids"]
     tokens = sum(map(len, ids))
-    cosines = (vectors["tagwright"] * vectors["sentence-transformers"]).sum(axis=1)
-    result: dict[str, Any] = {"texts": len(texts), "tokens": tokens}
+    found: dict[str, Any] = {"texts": len(texts), "tokens": tokens}
     for way in ways:
-        seconds = statistics.median(run[way][0] for run in runs)
-        result[way] = {
-            "texts_per_second": len(texts) / seconds,
-            "tokens_per_second": tokens / seconds,
-            "processor_microseconds_per_token": 1e6 * statistics.median(run[way][1] for run in runs) / tokens,
+        ratios, cosines = [run[THEIRS] / run[way] for run in runs], (vectors[way] * vectors[THEIRS]).sum(axis=1)
+        found[way] = {
+            "tokens_per_second": tokens / statistics.median(run[way] for run in runs),
+            "times_as_fast": {"median": statistics.median(ratios), "least": min(ratios), "most": max(ratios)},
+            "cosine": {"least": float(cosines.min()), "mean": float(cosines.mean())},
         }
-    ratios = [run["sentence-transformers"][0] / run["tagwright"][0] for run in runs]
-    result["times_as_fast"] = {"median": statistics.median(ratios), "least": min(ratios), "most": max(ratios)}
-    result["cosine"] = {"least": float(cosines.min()), "mean": float(np.mean(cosines))}
-    return result
+    return found
 
 
-def timed(encode: Callable[[], Floats]) -> tuple[float, float]:
-    """Seconds on the clock and of the processor."""
-    clock, processor = time.perf_counter(), time.process_time()
+def timed(encode: Callable[[], Floats]) -> float:
+    """Seconds on the clock."""
+    start = time.perf_counter()
     encode()
-    return time.perf_counter() - clock, time.process_time() - processor
+    return time.perf_counter() - start
 
 
-def machine() -> dict[str, Any]:
-    import torch
-
-    from tagwright.encoders.kernels import best_device, best_dtype
-
-    device = best_device()
-    able = [kind for kind in ("avx2", "avx512_bf16", "amx_bf16") if torch.cpu.get_capabilities().get(kind)]
-    return {
-        "processor": processor(),
-        "cores": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-        "able": able,
-        "load": round(os.getloadavg()[0], 1),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "path": f"{device.type} {str(best_dtype(device)).removeprefix('torch.')}",
-    }
-
-
-def processor() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.is_file() else []
-    return next(
-        (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.processor()
-    )
+def quality(name: str, documents: int, labels: int | None) -> dict[str, Any]:
+    """nDCG@5 of the zero-shot method in each precision, and what the test says of each against float32."""
+    dev = corpora.documents(name, "dev", documents)
+    vocabulary = some_labels(corpora.labels(name), dev, labels)
+    gold, own = vocabulary.gold(dev, unknown="ignore"), own_labels(dev, vocabulary, name == "mdn")
+    kept = np.flatnonzero(labelled(gold))
+    dev, gold, own = [dev[i] for i in kept], gold.take(kept), own[kept]
+    runs = {key: without(tag(), own) for key, tag in taggings(vocabulary, dev).items()}
+    found: dict[str, Any] = {"documents": len(dev), "labels": len(vocabulary)}
+    for key, run in runs.items():
+        found[key] = evaluate(run, gold, measures=("nDCG@5",)).to_json()["measures"]
+        if key != "float32":
+            found[key]["against float32"] = compare(run, runs["float32"], gold, measures=("nDCG@5",)).to_json()[
+                "measures"
+            ]
+    return found
 
 
-def show(report: dict[str, Any]) -> None:
-    rows = Table("texts", "", "texts/s", "tokens/s", "processor us/token", "times as fast", "cosine least", "mean")
-    for name, result in report["texts"].items():
-        for way in ("sentence-transformers", "tagwright"):
-            speed = result[way]
-            cells = [f"{speed['texts_per_second']:,.1f}", f"{speed['tokens_per_second']:,.0f}"]
-            cells.append(f"{speed['processor_microseconds_per_token']:.0f}")
-            if way == "tagwright":
-                cells += [
-                    f"{result['times_as_fast']['median']:.1f}",
-                    *(f"{result['cosine'][k]:.5f}" for k in ("least", "mean")),
-                ]
-            rows.add_row(name, way, *cells)
-    Console(width=130).print(", ".join(f"{key} {value}" for key, value in report["machine"].items()), rows, sep="\n")
+def taggings(vocabulary: Vocabulary, documents: Sequence[Document]) -> dict[str, Callable[[], Run]]:
+    """The zero-shot method in each precision that this machine has; int8 with 7 bits is what AVX2 computes."""
+
+    def tag(precision: Precision, levels: int = 0) -> Run:
+        true = int8.levels
+        int8.levels = (lambda: levels) if levels else true  # type: ignore[assignment]
+        try:
+            return zeroshot.fit(vocabulary, zeroshot.Config(precision=precision)).tag(documents, 11)
+        finally:
+            int8.levels = true
+
+    found: dict[str, Callable[[], Run]] = {"float32": partial(tag, "float32")}
+    for levels in (int8.MOST, int8.MOST // 2):
+        if int8.levels() >= levels:
+            found[f"int8, activations of {levels.bit_length()} bits"] = partial(tag, "int8", levels)
+    if resolve("auto") == "bfloat16":
+        found["bfloat16"] = partial(tag, "bfloat16")
+    return found
+
+
+def some_labels(vocabulary: Vocabulary, documents: Sequence[Document], count: int | None) -> Vocabulary:
+    """The labels of the documents, and others drawn with seed 0, until there are so many; None: all."""
+    if count is None or count >= len(vocabulary):
+        return vocabulary
+    gold = {label for document in documents for label in document.labels}
+    rest = np.random.default_rng(0).permutation(len(vocabulary)).tolist()
+    order = sorted(rest, key=lambda i: vocabulary[i].id not in gold)
+    return Vocabulary([vocabulary[i] for i in sorted(order[:count])])
+
+
+def write(output: Path, job: str, name: str, found: Mapping[str, Any]) -> None:
+    """Set one part of the result file; what else is in it stays."""
+    old = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
+    result = {key: old.get(key, {}) for key in ("speed", "quality")}
+    result[job] |= {"machine": machine.describe(), "load": round(os.getloadavg()[0], 1), name: found}
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with replace_file(output) as file:
+        file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def show_speed(name: str, found: Mapping[str, Any]) -> None:
+    for kind in ("documents", "labels"):
+        for way, row in found[kind].items():
+            if isinstance(row, Mapping):
+                speed, least = row["times_as_fast"], row["cosine"]["least"]
+                auto = " (auto)" if way == found["auto"] else ""
+                print(
+                    f"{name:18} {kind:10} {way + auto:22} {row['tokens_per_second']:8,.0f} tokens/s, "
+                    f"{speed['median']:.1f} [{speed['least']:.1f}, {speed['most']:.1f}] times as fast, "
+                    f"least cosine {least:.4f}"
+                )
+
+
+def show_quality(name: str, found: Mapping[str, Any]) -> None:
+    for key, row in found.items():
+        if isinstance(row, Mapping):
+            against = row.get("against float32")
+            test = change(against["nDCG@5"]) if against else ""
+            print(f"{name:6} {key:30} nDCG@5 {100 * row['nDCG@5']['value']:.2f} {test}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 
+from tagwright.encoders import int8
+
 # A deadline would be a timed test: on a busy machine a first import takes longer than any example.
 settings.register_profile("tagwright", deadline=None)
 settings.load_profile("tagwright")
@@ -14,3 +16,17 @@ settings.load_profile("tagwright")
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or fills the user's cache."""
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(autouse=True)
+def _exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test computes in int8 because its processor has no bfloat16; those about int8 ask for `with_int8`."""
+    if "with_int8" not in request.fixturenames:
+        monkeypatch.setattr(int8, "levels", lambda: 0)
+
+
+@pytest.fixture
+def with_int8() -> None:
+    """Torch's own 8-bit product is used; the test is skipped, saying so, where this processor has none."""
+    if not int8.levels():
+        pytest.skip("no 8-bit product here")

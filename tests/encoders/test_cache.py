@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tagwright.encoders.cache import EmbeddingCache, cache_folder
+from tagwright.encoders.cache import EmbeddingCache, cache_folder, cache_limit, clear, contents, keep_to
+from tagwright.errors import ConfigError
 from tagwright.types import Floats
 
 ONE, TWO = np.array([[1, 0.5]], np.float32), np.array([[0.25, 2]], np.float32)
@@ -120,3 +122,95 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
 def test_the_folder_is_the_one_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path))
     assert cache_folder() == tmp_path
+
+
+def test_a_row_with_any_changed_bit_is_missing_and_computed_again(tmp_path: Path) -> None:
+    cache = EmbeddingCache("f", 2, tmp_path)
+    cache.put(["bee", "wasp"], np.concatenate([ONE, TWO]))
+    good = cache.path.read_bytes()
+    [(_, vector, checksum, _)] = sqlite3.connect(cache.path).execute("SELECT * FROM vectors LIMIT 1").fetchall()
+    for part in (vector, checksum):
+        for bit in range(8 * len(part)):
+            place, damaged = good.index(part) + bit // 8, bytearray(good)
+            damaged[place] ^= 1 << bit % 8
+            for journal in tmp_path.rglob("*.sqlite-*"):
+                journal.unlink()
+            cache.path.write_bytes(damaged)
+            vectors, known = EmbeddingCache("f", 2, tmp_path).get(["bee", "wasp"])
+            assert known.sum() == 1
+            assert vectors.tolist() in ([[1, 0.5], [0, 0]], [[0, 0], [0.25, 2]])
+    EmbeddingCache("f", 2, tmp_path).put(["bee", "wasp"], np.concatenate([ONE, TWO]))
+    assert EmbeddingCache("f", 2, tmp_path).get(["bee", "wasp"])[0].tolist() == [[1, 0.5], [0.25, 2]]
+
+
+def test_single_bits_anywhere_in_the_file_give_no_traceback_and_no_wrong_vector(tmp_path: Path) -> None:
+    texts = [str(i) for i in range(50)]
+    right = np.arange(100, dtype=np.float32).reshape(50, 2)
+    cache = EmbeddingCache("f", 2, tmp_path)
+    cache.put(texts, right)
+    good, rng = cache.path.read_bytes(), np.random.default_rng(0)
+    for place in rng.integers(0, len(good), 300).tolist():
+        damaged = bytearray(good)
+        damaged[place] ^= 1 << int(rng.integers(8))
+        for file in cache.path.parent.iterdir():
+            file.unlink()
+        cache.path.write_bytes(damaged)
+        vectors, known = EmbeddingCache("f", 2, tmp_path).get(texts)
+        assert (vectors[known] == right[known]).all()
+        EmbeddingCache("f", 2, tmp_path).put(texts, right)
+
+
+def test_a_vector_under_another_texts_key_is_missing(tmp_path: Path) -> None:
+    cache = EmbeddingCache("f", 2, tmp_path)
+    cache.put(["bee", "wasp"], np.concatenate([ONE, TWO]))
+    with sqlite3.connect(cache.path) as database:
+        [first, second] = [key for (key,) in database.execute("SELECT text FROM vectors ORDER BY rowid")]
+        database.execute("DELETE FROM vectors WHERE text = ?", [first])
+        database.execute("UPDATE vectors SET text = ? WHERE text = ?", [first, second])
+    database.close()
+    assert not EmbeddingCache("f", 2, tmp_path).get(["bee", "wasp"])[1].any()
+
+
+def test_the_encoder_used_longest_ago_goes_first_then_the_oldest_texts(tmp_path: Path) -> None:
+    old, new = (EmbeddingCache(name, 64, tmp_path) for name in ("old", "new"))
+    for hour, cache in enumerate((old, new)):
+        cache.put([str(i) for i in range(1000)], np.ones((1000, 64), np.float32))
+        os.utime(cache.path, (3600 * hour, 3600 * hour))
+    size = sum(entry.size for entry in contents(tmp_path))
+    keep_to(size - 1, old.path.parent)
+    assert [entry.fingerprint for entry in contents(tmp_path)] == ["new"]
+    with sqlite3.connect(new.path) as database:
+        database.execute("UPDATE vectors SET used = used + 1 WHERE rowid > 500")
+    database.close()
+    limit = contents(tmp_path)[0].size * 2 // 3
+    keep_to(limit, new.path.parent)
+    assert contents(tmp_path)[0].size <= limit
+    known = EmbeddingCache("new", 64, tmp_path).get([str(i) for i in range(1000)])[1]
+    assert known[500:].any()
+    assert not known[:500].any() or known[500:].all()
+
+
+def test_what_is_written_keeps_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWRIGHT_CACHE_LIMIT", "200k")
+    cache = EmbeddingCache("f", 384, tmp_path)
+    for start in range(0, 1000, 100):
+        cache.put([str(start + i) for i in range(100)], np.ones((100, 384), np.float32))
+    assert sum(file.stat().st_size for file in cache.path.parent.iterdir()) <= 200 << 10
+    assert cache.get(["999"])[1].all()
+
+
+@pytest.mark.parametrize("text", ["two", "-1", "nan", "2T", "inf"])
+def test_a_limit_that_is_none_is_refused(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWRIGHT_CACHE_LIMIT", text)
+    with pytest.raises(ConfigError, match="expected bytes, such as 500M"):
+        cache_limit()
+
+
+def test_contents_and_clear(tmp_path: Path) -> None:
+    assert contents(tmp_path) == []
+    assert clear(tmp_path) == 0
+    EmbeddingCache("f", 2, tmp_path).put(["bee", "wasp"], np.concatenate([ONE, TWO]))
+    [entry] = contents(tmp_path)
+    assert (entry.fingerprint, entry.vectors) == ("f", 2)
+    assert clear(tmp_path) >= entry.size > 0
+    assert contents(tmp_path) == []

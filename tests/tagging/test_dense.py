@@ -22,7 +22,7 @@ class BagOfWords:
         self.name, self.dim = name, dim
         self.encoded: list[str] = []
 
-    def encode(self, texts: Sequence[str], *, progress: str = "") -> Floats:  # noqa: ARG002
+    def encode(self, texts: Sequence[str], *, progress: str = "", keep: bool = True) -> Floats:  # noqa: ARG002
         self.encoded += texts
         vectors: Floats = np.zeros((len(texts), self.dim), np.float32)
         for vector, text in zip(vectors, texts, strict=True):

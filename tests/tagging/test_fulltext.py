@@ -106,9 +106,9 @@ def test_no_paragraph_is_encoded_with_another_batch(monkeypatch: pytest.MonkeyPa
     asked: list[int] = []
 
     class Counting(BagOfWords):
-        def encode(self, texts: Any, *, progress: str = "") -> Floats:
+        def encode(self, texts: Any, *, progress: str = "", keep: bool = True) -> Floats:
             asked.append(len(texts))
-            return super().encode(texts, progress=progress)
+            return super().encode(texts, progress=progress, keep=keep)
 
     full = FullText(Dense(LABELS, Counting(), DenseOptions(label_text="name")), FullTextOptions(shortest=0))
     full.read([PAPER, PLAIN, PAPER])

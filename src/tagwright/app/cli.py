@@ -386,6 +386,21 @@ def labels_(
 
 
 @app.command()
+def cache(
+    clear: Annotated[bool, typer.Option("--clear", help="Remove all that is in it.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Say what is in the cache of embeddings: encoders, vectors, size.
+
+    TAGWRIGHT_CACHE_LIMIT (2G) is its limit: what was not used longest goes. TAGWRIGHT_CACHE_DOCUMENTS=no keeps
+    documents out of it. TAGWRIGHT_CACHE is its folder.
+    """
+    from tagwright.app.cache_contents import show_cache
+
+    show_cache(clear=clear, as_json=as_json)
+
+
+@app.command()
 def demo(quiet: Quiet = False) -> None:
     """Tag the Python packages installed here with the Trove classifiers, and score it."""
     from tagwright.app.demo import run

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
+from tagwright.encoders import int8
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
 from tagwright.encoders.bert import Bert
 from tagwright.encoders.cache import EmbeddingCache
@@ -25,7 +26,7 @@ from tagwright.types import Floats, Mask
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-_VERSION = 1  # rises when an unchanged model gives other vectors than before
+_VERSION = 2  # rises when an unchanged model gives other vectors than before
 _CHUNK = 4096  # texts between two writes to the cache: what a killed run can lose
 
 
@@ -87,10 +88,11 @@ class BiEncoder:
         """An encoder with the weights that `model` has when the first text is encoded; not cached."""
         return cls(name, model, architecture_of(model))
 
-    def encode(self, texts: Sequence[str], *, progress: str = "") -> Floats:
+    def encode(self, texts: Sequence[str], *, progress: str = "", keep: bool = True) -> Floats:
         """(texts, dim) unit vectors (zero where a static encoder knows no word), the same computed or kept.
 
-        progress: the title of a progress bar on stderr; without one there is none.
+        progress: the title of a progress bar on stderr; without one there is none. keep: whether later runs find what
+        is computed now in the cache.
         """
         unique = list(dict.fromkeys(texts))
         vectors, known = self._look_up(unique)
@@ -101,7 +103,7 @@ class BiEncoder:
                 chunk = [unique[row] for row in rows]
                 # The cache keeps float16. Always rounding to it makes kept and computed vectors the same.
                 vectors[rows] = unit(self._forward(chunk, done)).astype(np.float16)
-                if self.cache:
+                if self.cache and keep:
                     self.cache.put(chunk, vectors[rows])
         row = {text: i for i, text in enumerate(unique)}
         return unit(vectors[[row[text] for text in texts]])
@@ -133,7 +135,9 @@ class BiEncoder:
     @cached_property
     def fingerprint(self) -> str:
         """Differs between encoders that give different vectors: weights, tokenizer, pooling, length, precision."""
-        choices = (_VERSION, self._architecture.pooling, self.max_length, self.precision)
+        # How far int8 rounds activations depends on the processor.
+        precision = (self.precision, int8.levels() if self.precision == "int8" else 0)
+        choices = (_VERSION, self._architecture.pooling, self.max_length, precision)
         content = hashlib.blake2b(repr(choices).encode(), digest_size=16)
         if isinstance(self._source, Path):
             for file in sorted(self._source.rglob("*")):

@@ -1,69 +1,152 @@
 """Texts in, the vectors computed for them before out: one SQLite file per encoder, shared by all processes.
 
 The cache saves work and nothing else depends on it: when its file cannot be read or written, one line of log says so
-and everything is computed anew.
+and everything is computed anew. Every row has a checksum: a damaged one counts as missing, and is written again.
+
+All files together keep to a limit, $TAGWRIGHT_CACHE_LIMIT: the encoders and texts that were not asked for longest go.
+$TAGWRIGHT_CACHE_DOCUMENTS=no keeps vectors of documents out. They are kept by default, because the same documents are
+read again by every evaluation and training; what is read only once ages, and goes before the labels that every run asks
+for.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from tagwright.caching import cache_folder as cache_folder
+from tagwright.errors import ConfigError
 from tagwright.types import Floats, Mask
 
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-_TABLE = "CREATE TABLE IF NOT EXISTS embeddings (text BLOB PRIMARY KEY, vector BLOB NOT NULL)"
+LIMIT = 2 << 30
+"Bytes that all files may have together, unless $TAGWRIGHT_CACHE_LIMIT says otherwise."
+
+_TABLE = """CREATE TABLE IF NOT EXISTS vectors
+(text BLOB PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL, used INTEGER NOT NULL)"""
 _ASKED = 10_000  # keys per query; SQLite takes at most 32,766
+_SPARED = 0.75  # of the limit is left when something has to go, so that not every write has to look
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_Row = tuple[bytes, bytes, bytes, int]
+
+
+class Entry(NamedTuple):
+    """What the cache holds of one encoder. vectors: None where the file cannot be read."""
+
+    fingerprint: str
+    vectors: int | None
+    size: int
+    used: float
+
+
+def cache_limit() -> int:
+    """Bytes: $TAGWRIGHT_CACHE_LIMIT, such as 500M or 4G, or 2 GB. Raises ConfigError for anything else.
+
+    >>> from unittest.mock import patch
+    >>> with patch.dict(os.environ, TAGWRIGHT_CACHE_LIMIT="1.5k"):
+    ...     cache_limit()
+    1536
+    """
+    text = os.environ.get("TAGWRIGHT_CACHE_LIMIT", "").strip()
+    if not text:
+        return LIMIT
+    number = text.upper().removesuffix("B")
+    unit = number[-1:] if number[-1:] in {"K", "M", "G"} else ""
+    try:
+        size = float(number.removesuffix(unit)) * _UNITS[unit]
+        if not 0 <= size < 1 << 60:
+            raise ValueError
+    except ValueError:
+        raise ConfigError(f"TAGWRIGHT_CACHE_LIMIT is {text!r}, expected bytes, such as 500M or 4G") from None
+    return int(size)
+
+
+def keeps_documents() -> bool:
+    """Whether vectors of documents are kept beside those of labels: unless $TAGWRIGHT_CACHE_DOCUMENTS says no."""
+    return os.environ.get("TAGWRIGHT_CACHE_DOCUMENTS", "yes").strip().lower() not in {"no", "0", "false"}
+
+
+def contents(folder: Path | None = None) -> list[Entry]:
+    """What the cache holds, the encoder used last first."""
+    found = []
+    for path in _folder(folder).glob("*.sqlite"):
+        with suppress(OSError):  # another process has just removed it
+            found.append(Entry(path.stem, _count(path), _size(path), _used(path)))
+    return sorted(found, key=lambda entry: -entry.used)
+
+
+def clear(folder: Path | None = None) -> int:
+    """Remove all vectors, damaged files too; returns how many bytes that frees. Raises OSError where it cannot."""
+    size = 0
+    for path in _folder(folder).iterdir() if _folder(folder).is_dir() else ():
+        if any(mark in path.name for mark in (".sqlite", ".damaged")):
+            size += path.stat().st_size
+            path.unlink(missing_ok=True)
+    return size
 
 
 class EmbeddingCache:
     """The vectors of one encoder, `dim` numbers each, kept as float16. fingerprint: what tells encoders apart."""
 
     def __init__(self, fingerprint: str, dim: int, folder: Path | None = None) -> None:
-        self.path = (folder or cache_folder()) / "embeddings" / f"{fingerprint}.sqlite"
-        self.dim = dim
-        self._usable = True
+        self.path = _folder(folder) / f"{fingerprint}.sqlite"
+        self.dim, self.limit = dim, cache_limit()
+        self._usable = self.limit > 0
 
     def get(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
         """(texts, dim) vectors and (texts,) which of them are known; the others are zero."""
         vectors, known = np.zeros((len(texts), self.dim), np.float32), np.zeros(len(texts), np.bool_)
         row = {_key(text): i for i, text in enumerate(texts)}
-        for key, vector in self._run(self._select, list(row)):
-            if len(vector) == 2 * self.dim:
-                vectors[row[key]], known[row[key]] = np.frombuffer(vector, np.float16), True
+        stale = []
+        for key, vector, checksum, used in self._run(self._select, list(row)):
+            if key not in row or not _sound(key, vector, checksum, 2 * self.dim):
+                continue
+            vectors[row[key]], known[row[key]] = np.frombuffer(vector, np.float16), True
+            if used != _now():
+                stale.append(key)
+        self._run(self._touch, stale)
         return vectors, known
 
     def put(self, texts: Sequence[str], vectors: Floats) -> None:
         """Remember vectors (texts, dim)."""
         halves = np.asarray(vectors, np.float16)
-        self._run(self._insert, [(_key(text), half.tobytes()) for text, half in zip(texts, halves, strict=True)])
+        pairs = [(_key(text), half.tobytes()) for text, half in zip(texts, halves, strict=True)]
+        self._run(self._insert, [(key, vector, _checksum(key, vector), _now()) for key, vector in pairs])
+        if self._usable:
+            try:
+                keep_to(self.limit, self.path.parent)
+            except (OSError, sqlite3.Error) as error:
+                log.warning("%s: cannot be made smaller (%s)", self.path.parent, error)
 
-    def _select(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
-        found: list[tuple[bytes, bytes]] = []
+    def _select(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> list[_Row]:
+        found: list[_Row] = []
         for start in range(0, len(keys), _ASKED):
             asked = keys[start : start + _ASKED]
             places = ",".join("?" * len(asked))
-            found += database.execute(f"SELECT text, vector FROM embeddings WHERE text IN ({places})", asked)  # noqa: S608
+            found += database.execute(f"SELECT * FROM vectors WHERE text IN ({places})", asked)  # noqa: S608
         return found
 
-    def _insert(self, database: sqlite3.Connection, rows: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-        database.executemany("INSERT OR REPLACE INTO embeddings VALUES (?, ?)", rows)
+    def _insert(self, database: sqlite3.Connection, rows: Sequence[_Row]) -> list[_Row]:
+        database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", rows)
         return []
 
-    def _run(
-        self, action: Callable[[sqlite3.Connection, Sequence[T]], list[tuple[bytes, bytes]]], values: Sequence[T]
-    ) -> list[tuple[bytes, bytes]]:
+    def _touch(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> list[_Row]:
+        database.executemany("UPDATE vectors SET used = ? WHERE text = ?", [(_now(), key) for key in keys])
+        return []
+
+    def _run(self, action: Callable[[sqlite3.Connection, Sequence[T]], list[_Row]], values: Sequence[T]) -> list[_Row]:
         """Do it in one transaction; nothing found where the file does not let itself be used."""
         if not self._usable or not values:
             return []
@@ -77,7 +160,7 @@ class EmbeddingCache:
         except (OSError, sqlite3.OperationalError) as error:
             self._usable = False
             log.warning("%s: embeddings are not kept (%s)", self.path, error)
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.Error, ValueError, OverflowError) as error:  # an index or a text that is none is damage too
             log.warning("%s: damaged (%s), set aside; its embeddings are computed anew", self.path, error)
             self._set_aside()
         return []
@@ -90,6 +173,83 @@ class EmbeddingCache:
             self.path.replace(self.path.with_suffix(".damaged"))
         except OSError:
             self._usable = False
+
+
+def keep_to(limit: int, folder: Path) -> None:
+    """Where the files have more bytes than this, remove what was not used longest: damaged files, encoders, texts."""
+    sizes = {path: _size(path) for path in folder.glob("*.sqlite")}
+    damaged = {path: path.stat().st_size for path in folder.glob("*.damaged")}
+    excess = sum(sizes.values()) + sum(damaged.values()) - limit
+    if excess <= 0:
+        return
+    for path, size in damaged.items():
+        path.unlink(missing_ok=True)
+        excess -= size
+    excess += int((1 - _SPARED) * limit) if excess > 0 else 0
+    oldest = sorted(sizes, key=_used)
+    for path in oldest[:-1]:
+        if excess > 0:
+            _remove(path)
+            excess -= sizes[path]
+    if excess > 0 and oldest:
+        _shrink(oldest[-1], min(1.0, excess / max(1, sizes[oldest[-1]])))
+
+
+def _shrink(path: Path, share: float) -> None:
+    """Remove this share of the rows, those not asked for longest, and give their place back."""
+    with closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as database:
+        (count,) = database.execute("SELECT COUNT(*) FROM vectors").fetchone()
+        oldest = "SELECT rowid FROM vectors ORDER BY used, rowid LIMIT ?"
+        database.execute(f"DELETE FROM vectors WHERE rowid IN ({oldest})", [int(np.ceil(count * share))])  # noqa: S608
+        with suppress(sqlite3.OperationalError):  # another process reads: the next write tries again
+            database.execute("VACUUM")
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _remove(path: Path) -> None:
+    for file in reversed(_files(path)):  # a journal must not outlive its file: it would be replayed into a new one
+        with suppress(OSError):  # Windows removes nothing that another process has open
+            file.unlink(missing_ok=True)
+
+
+def _files(path: Path) -> list[Path]:
+    return [path, *(path.with_name(path.name + journal) for journal in ("-wal", "-shm"))]
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in _files(path) if file.exists())
+
+
+def _used(path: Path) -> float:
+    """When it was written last. A journal without content is left by readers."""
+    written = [file.stat() for file in _files(path)[:2] if file.exists()]
+    return max((each.st_mtime for each in written if each.st_size), default=0.0)
+
+
+def _count(path: Path) -> int | None:
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=30)) as database:
+            return int(database.execute("SELECT COUNT(*) FROM vectors").fetchone()[0])
+    except sqlite3.Error:
+        return None
+
+
+def _folder(folder: Path | None) -> Path:
+    return (folder or cache_folder()) / "embeddings"
+
+
+def _now() -> int:
+    """Hours: a row's time of last use is written at most once in an hour."""
+    return int(time.time()) // 3600
+
+
+def _sound(key: bytes, vector: object, checksum: object, length: int) -> bool:
+    return isinstance(vector, bytes) and len(vector) == length and checksum == _checksum(key, vector)
+
+
+def _checksum(key: bytes, vector: bytes) -> bytes:
+    """Of the key too: an index that leads to another text's vector must not pass."""
+    return hashlib.blake2b(key + vector, digest_size=8).digest()
 
 
 def _key(text: str) -> bytes:

@@ -150,13 +150,17 @@ class Transformer:
     def ready(self) -> Iterator[None]:
         """On a processor with plain attention, which trains half as fast again as SDPA there."""
         inner: Any = self.model.transformers_model
-        before = inner.config._attn_implementation
-        if self.model.device.type == "cpu":
-            inner.set_attn_implementation("eager")
+        # The name in use is private: where it is not to be had, the model trains with what it has.
+        before = getattr(getattr(inner, "config", None), "_attn_implementation", None)
+        switch = getattr(inner, "set_attn_implementation", None)
+        if self.model.device.type != "cpu" or switch is None or not isinstance(before, str):
+            yield
+            return
+        switch("eager")
         try:
             yield
         finally:
-            inner.set_attn_implementation(before)
+            switch(before)
 
 
 class Cross(Transformer):

@@ -8,6 +8,7 @@ from typing import Literal
 
 from tagwright.data.labels import Vocabulary
 from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError
 from tagwright.tagging.dense import Dense, DenseOptions
 from tagwright.tagging.lexical import Lexical, LexicalOptions
@@ -38,6 +39,9 @@ class Config:
 
     encoder: str = "minilm"
     "The encoder of the dense stage: the packaged one, a folder, or a Hugging Face id that is on this machine."
+
+    precision: Precision = "auto"
+    "What the encoder computes in: auto is bfloat16 where the device has it, else float32; int8 is faster."
 
     language: str = "english"
     'The language whose word endings are cut off (snowball); "none" leaves words whole.'
@@ -74,6 +78,7 @@ def _stage(name: StageName, labels: Vocabulary, config: Config) -> Stage:
     if name == "names":
         return Names(labels, NameOptions(stem=config.language, k=config.candidates))
     if name == "dense":
-        return Dense.lazy(labels, BiEncoder.load(config.encoder), DenseOptions(k=config.candidates))
+        encoder = BiEncoder.load(config.encoder, precision=config.precision)
+        return Dense.lazy(labels, encoder, DenseOptions(k=config.candidates))
     lexical = LexicalOptions(weighting=name, stem=config.language, scope=config.scope, k=config.candidates)
     return Lexical(labels, lexical)

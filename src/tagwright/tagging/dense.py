@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.data.text import sentence_spans
 from tagwright.encoders.bi import BiEncoder, unit
+from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.packaged import PACKAGED
 from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.tagging.nearest import Index, Kind, Storage, Vectors, index_name
 from tagwright.tagging.pending import BUDGET, PendingLabels
 from tagwright.types import Distribution, Document, Floats, Label, Mask, Quote, Run, Stage
+
+log = logging.getLogger(__name__)
 
 LabelText: TypeAlias = Literal["name", "names", "text", "both"]
 
@@ -38,8 +42,8 @@ class TextEncoder(Protocol):
         """Length of a vector."""
         ...
 
-    def encode(self, texts: Sequence[str], *, progress: str = "") -> Floats:
-        """(texts, dim) float32, each of norm 1. progress: the title of a progress bar, if any."""
+    def encode(self, texts: Sequence[str], *, progress: str = "", keep: bool = True) -> Floats:
+        """(texts, dim) float32, each of norm 1. progress: the title of a progress bar, if any. keep: for later runs."""
         ...
 
     def save(self, folder: Path) -> None:
@@ -160,7 +164,7 @@ class Dense(Stage):
             self.encode_labels()
         written = np.array([bool(text.strip()) for text in texts], np.bool_)
         proposed = self._pending.propose(texts, self.options.k) if self._pending else None
-        return Texts(self.encoder.encode(texts), written, proposed)
+        return Texts(self.encoder.encode(texts, keep=keeps_documents()), written, proposed)
 
     def find(self, reading: Texts) -> Run:
         """The k nearest labels of each document, scored by cosine; none for a document without text.
@@ -191,7 +195,8 @@ class Dense(Stage):
         """The up to 3 pieces of a text that are nearest to the label, weighted by their cosine to it."""
         if not spans:
             return ()
-        cosines = self.encoder.encode([text[start:end] for start, end in spans]) @ self._some(np.array([label]))[:][0]
+        pieces = self.encoder.encode([text[start:end] for start, end in spans], keep=keeps_documents())
+        cosines = pieces @ self._some(np.array([label]))[:][0]
         quotes = [Quote(*span, cosine) for span, cosine in zip(spans, cosines.tolist(), strict=True)]
         return tuple(sorted(quotes, key=lambda quote: -quote.weight)[:QUOTES])
 
@@ -224,15 +229,20 @@ class Dense(Stage):
         if not packaged:
             self.encoder.save(folder / "encoder")
         index = self.index and self.index.described
+        precision = {
+            "asked": getattr(self.encoder, "asked", "auto"),
+            "computed": getattr(self.encoder, "precision", ""),
+        }
         content = {"options": asdict(self.options), "packaged_encoder": packaged, "index": index}
-        write_manifest(folder, "dense", content)
+        write_manifest(folder, "dense", {**content, "precision": precision})
 
     @classmethod
     def load(
-        cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] = BiEncoder.load
+        cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] | None = None
     ) -> Dense:
         """Memory-map what `save` wrote, for the same labels. load_encoder gets the packaged name or a folder.
 
+        None: a BiEncoder with the precision that was asked for; the log says so where this machine computes another.
         Raises ModelError when a part is missing or damaged, or does not fit the labels or the encoder.
         """
         manifest = read_manifest(folder, "dense")
@@ -242,7 +252,8 @@ class Dense(Stage):
         )
         if not isinstance(packaged, bool):
             raise ModelError(f"{folder}: the manifest does not say which encoder; save the model again")
-        encoder = load_encoder(PACKAGED if packaged else str(folder / "encoder"))
+        name = PACKAGED if packaged else str(folder / "encoder")
+        encoder = load_encoder(name) if load_encoder else _encoder(folder, name, manifest.get("precision", {}))
         shape = (len(labels), encoder.dim)
         vectors = Vectors.load(folder, options.storage, shape)
         return cls(labels, encoder, options, vectors, Index.read(folder, manifest.get("index"), shape))
@@ -274,3 +285,15 @@ class Dense(Stage):
             self.encoder.encode(texts, progress="labels").reshape(len(views), width, self.encoder.dim).mean(axis=1)
         )
         return Vectors.of(unit(vectors), self.options.storage)
+
+
+def _encoder(folder: Path, name: str, precision: Any) -> BiEncoder:
+    """The encoder in the precision that was asked for when the labels were encoded."""
+    try:
+        asked, computed = precision.get("asked", "auto"), precision.get("computed", "")
+        encoder = BiEncoder.load(name, precision=asked)
+    except (AttributeError, ConfigError) as error:
+        raise ModelError(f"{folder}: encoder cannot be loaded ({error}); save the model on this machine") from None
+    if computed and computed != encoder.precision:
+        log.info("%s: labels were encoded in %s, documents are in %s", folder, computed, encoder.precision)
+    return encoder

@@ -11,7 +11,8 @@ import numpy as np
 
 from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents, tree_shares
 from tagwright.data.text import sentence_spans, word_spans
-from tagwright.encoders.bi import BiEncoder, unit
+from tagwright.encoders.bi import unit
+from tagwright.encoders.cache import keeps_documents
 from tagwright.errors import ConfigError
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.tagging.dense import Dense, TextEncoder
@@ -141,7 +142,7 @@ class FullText(Stage):
 
     @classmethod
     def load(
-        cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] = BiEncoder.load
+        cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] | None = None
     ) -> FullText:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
         options = read_options(folder, FullTextOptions, read_manifest(folder, "fulltext").get("options"))
@@ -150,7 +151,8 @@ class FullText(Stage):
     def _read(self, documents: Sequence[Document]) -> Paragraphs:
         leaves, shares = zip(*map(self._leaves, documents), strict=True)
         indptr = np.cumsum([0, *map(len, leaves)])
-        vectors = self.dense.encoder.encode([leaf.text for each in leaves for leaf in each])
+        texts = [leaf.text for each in leaves for leaf in each]
+        vectors = self.dense.encoder.encode(texts, keep=keeps_documents())
         if self.options.aggregate == "best":
             return Paragraphs(vectors, indptr)
         return _aggregated(vectors, np.concatenate(shares), indptr)
