@@ -78,7 +78,12 @@ def test_a_language_that_was_given_is_not_recognised() -> None:
 
 @pytest.mark.parametrize(
     ("code", "inflected", "word"),
-    [("fi", "kirjastossa", "kirjasto"), ("de", "analysen", "analyse"), ("sv", "fiskarna", "fisk"), ("pl", "domami", "dom")],
+    [
+        ("fi", "kirjastossa", "kirjasto"),
+        ("de", "analysen", "analyse"),
+        ("sv", "fiskarna", "fisk"),
+        ("pl", "domami", "dom"),
+    ],
 )
 def test_endings_are_those_of_the_language(code: str, inflected: str, word: str) -> None:
     stem = stemmer([parse(code)])

