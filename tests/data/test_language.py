@@ -65,6 +65,21 @@ def test_auto_is_what_the_names_are_in() -> None:
     assert resolve("auto", names, [Document("d", title=ENGLISH[0])]) == "finnish"
 
 
+def test_a_small_vocabulary_has_one_language_and_asks_the_documents() -> None:
+    assert resolve("auto", labels("Bees", "Apoidea", "Banks", "Rain")) == "english"
+    assert resolve("auto", labels("kirjasto", "auto"), [Document("d", FINNISH[0], " ".join(FINNISH))]) == "finnish"
+
+
+def test_a_large_vocabulary_may_have_two() -> None:
+    assert resolve("auto", labels(*(GERMAN + ENGLISH) * 10)) in ("german+english", "english+german")
+
+
+def test_what_auto_became_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "tagwright"):
+        resolve("auto", labels("kalastus", "kirjastot", "taidehistoria"), [Document("d", FINNISH[0])])
+    assert caplog.messages == ["language: Finnish (recognised in texts and vocabulary; --language overrides)"]
+
+
 def test_auto_is_what_the_documents_are_in_where_names_are_none() -> None:
     documents = [Document("d", title=GERMAN[0], abstract=GERMAN[1])]
     assert resolve("auto", labels("004", "005.1"), documents) == "german"

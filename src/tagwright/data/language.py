@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tagwright.data.lines import shown
 from tagwright.data.text import fold, raw_words
 from tagwright.errors import ConfigError
+from tagwright.progress import hint
 from tagwright.types import Document, Label
 
 if TYPE_CHECKING:
@@ -35,6 +36,9 @@ CHARACTERS = 1000
 SHARE = 0.2
 """A language is one of a collection's when at least so much of it is in that language: fewer are quotations, proper
 names, and errors. (Of the Finnish names of YSO, 12% look English; of GND's names with English ones beside, 45%.)"""
+
+FEW = 50
+"With fewer texts than these, names of a vocabulary say too little."
 
 _LANGUAGES = """
 af afr afrikaans|ar ara arabic|be bel belarusian|bg bul bulgarian|bn ben bengali|ca cat catalan|cs ces/cze czech|
@@ -115,22 +119,29 @@ def check(text: str) -> None:
 def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document] = ()) -> str:
     """The languages that "auto" stands for, as `spelled`; any other language in one spelling.
 
-    Names are found in the languages that the names are in, so the vocabulary decides; where its names are too few or
-    too odd to tell, the documents do, and English where they cannot either.
+    Names are found in the languages that they are in, so the vocabulary decides. Where it has little text, the
+    documents' is added; of little text in all, only the language that most of it is in counts; without any, English.
     """
     if language != AUTO:
         return spelled(parse_all(language))
-    for where, texts in (("vocabulary", name_texts(labels)), ("texts", document_texts(documents))):
-        if found := main(recognise(texts)):
-            _log.info("language: %s (recognised in the %s; --language overrides)", " and ".join(map(str, found)), where)
-            return spelled(found)
-    _log.info("language: English (none was recognised; --language overrides)")
-    return "english"
+    texts = vocabulary_texts(labels)
+    if len(texts) < FEW:
+        texts += document_texts(documents)
+    found = main(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
+    said = f"language: {' and '.join(map(str, found))} (recognised in texts and vocabulary; --language overrides)"
+    _log.info(said)
+    hint(said)
+    return spelled(found)
 
 
-def name_texts(labels: Sequence[Label]) -> list[str]:
-    """What to recognise the language of a vocabulary in: the names, one by one, of an even sample of the labels."""
-    return [name for label in _spread(labels) for name in label.names]
+def likely(documents: Iterable[Document]) -> str:
+    """The languages of the documents, joined by "+", largest first; empty where none is recognised."""
+    return "+".join(language.name for language in main(recognise(document_texts(documents))))
+
+
+def vocabulary_texts(labels: Sequence[Label]) -> list[str]:
+    """What to recognise the language of a vocabulary in: names and descriptions, one by one, of an even sample."""
+    return [text for label in _spread(labels) for text in (*label.names, label.description) if text]
 
 
 def document_texts(documents: Iterable[Document]) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.data.bags import Matrix, count_words, smooth_idf
-from tagwright.data.language import parse_all, stemmer, stop_words
+from tagwright.data.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.data.text import word_spans, words
 from tagwright.errors import ConfigError, InputError
 from tagwright.store import read_manifest, read_options, write_manifest
@@ -56,7 +56,7 @@ class LexicalOptions:
 
     stem: str = "english"
     """The language whose endings are cut off, so that "networks" finds "network", and whose stop words do not count;
-    several are joined by "+". "none" leaves words whole, and all count."""
+    several are joined by "+". "auto" recognises it in the names; "none" leaves words whole, and all count."""
 
     stop_words: bool = False
     """Whether words like "the" count. They name no topic, and where labels are short names they are so rare among the
@@ -67,7 +67,7 @@ class LexicalOptions:
     parts of compounds, and endings that no stemmer knows (McNamee and Mayfield 2004)."""
 
     def __post_init__(self) -> None:
-        parse_all(self.stem)  # checks it
+        check(self.stem)
         if self.weighting not in ("bm25", "tfidf"):
             raise ConfigError(f'weighting is {self.weighting!r}, expected "bm25" or "tfidf"')
         if self.scope not in ("head", "text"):
@@ -91,7 +91,7 @@ class Lexical(Stage):
     distribution: Distribution = "sparse"
 
     def __init__(self, labels: Sequence[Label], options: LexicalOptions = LexicalOptions()) -> None:
-        self.options = options
+        self.options = options = replace(options, stem=resolve(options.stem, labels))
         spelling, terms = _speller(labels, options), dict[str, int]()
 
         def number(word: str) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, groupby, islice
 from operator import attrgetter
 from pathlib import Path
@@ -21,7 +21,7 @@ from ahocorasick_rs import AhoCorasick, Implementation
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Self
 
-from tagwright.data.language import parse_all, stemmer, stop_words
+from tagwright.data.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.data.text import fold, raw_words, word_spans
 from tagwright.errors import ConfigError, InputError
 from tagwright.store import read_manifest, read_options, write_manifest
@@ -40,7 +40,7 @@ class NameOptions:
     "Where to look: everywhere, as MICoL does, or in title and abstract only, if there is an abstract."
     stem: str = "english"
     """The language whose endings are cut off, so that "neural networks" finds "Neural Network", and whose stop words
-    are no names; several are joined by "+"; or "none"."""
+    are no names; several are joined by "+"; "auto": as recognised; "none": words are left whole."""
     longest: bool = False
     'Whether to ignore a match inside a longer match, such as "Breast" in "breast cancer".'
     min_characters: int = 2
@@ -53,7 +53,7 @@ class NameOptions:
     def __post_init__(self) -> None:
         if self.scope not in ("text", "head"):
             raise ConfigError(f'scope is {self.scope!r}, expected "text" or "head"')
-        parse_all(self.stem)  # checks it
+        check(self.stem)
         if self.min_characters < 1:
             raise ConfigError(f"min_characters is {self.min_characters}, expected 1 or more")
         if self.k is not None and self.k < 1:
@@ -72,7 +72,7 @@ class Names(Stage):
     distribution: Distribution = "bits"
 
     def __init__(self, labels: Sequence[Label], options: NameOptions = NameOptions()) -> None:
-        self.options = options
+        self.options = options = replace(options, stem=resolve(options.stem, labels))
         stem = stemmer(parse_all(options.stem))
         stems = _Cache(lambda word: stem(fold(word)))
         forms = list(_forms_of(labels, stems, options))
