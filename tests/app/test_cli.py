@@ -128,6 +128,17 @@ def test_a_saved_tagger_suggests_over_its_own_or_other_labels(run: Command, desk
     assert "honey  [h]" in answer(run, "suggest", "docs.jsonl", "--model", "model", "--labels", "others.jsonl")
 
 
+@pytest.mark.parametrize("option", [("--language", "fi"), ("--language", "Finnish"), ("--set", "language=fin"), ()])
+def test_one_option_sets_the_language_of_names_and_endings_or_it_is_recognised(
+    run: Command, desk: Path, option: tuple[str, ...]
+) -> None:
+    (desk / "labels.csv").write_text("id,label_en,label_fi\n1,libraries,kirjasto\n2,fishing,kalastus\n", "utf-8")
+    write("finnish.jsonl", [{"id": "1", "title": "Mistä kirjastosta löydän tietoa?", "labels": ["1"]}])
+    files = ("finnish.jsonl", "--labels", "labels.csv")
+    table = answer(run, "evaluate", *files, *WORDS, *option, "--json")
+    assert json.loads(table)["measures"]["P@1"]["value"] == 1
+
+
 def test_evaluate_prints_every_measure_with_its_interval(run: Command) -> None:
     lines = answer(run, "evaluate", *ON, "--run", "right.jsonl").splitlines()
     assert lines[0].strip() == "3 documents"

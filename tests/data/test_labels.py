@@ -224,9 +224,22 @@ def test_a_format_that_is_given_goes_before_the_name(tmp_path: Path) -> None:
     assert list(Vocabulary.read(path, format="csv")) == [Label("1", ("Animals",))]
 
 
-def test_a_language_for_json_lines_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "text"), [("labels.jsonl", '{"id": "1", "name": "a"}'), ("labels.csv", "id,name\n1,a\n")]
+)
+def test_a_language_is_no_error_where_a_file_says_none(tmp_path: Path, name: str, text: str) -> None:
+    assert Vocabulary.read(written(tmp_path, text, name), language="German")[0].name == "a"
+
+
+def test_an_unknown_language_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, '{"id": "1", "name": "a"}')
-    assert "JSON lines do not say languages" in refusal(path, ConfigError, language="de")
+    assert 'no language "klingon"' in refusal(path, ConfigError, language="klingon")
+
+
+@pytest.mark.parametrize("language", ["de", "deu", "german", "German", "fr+de", "de-AT"])
+def test_the_language_of_names_has_every_spelling(tmp_path: Path, language: str) -> None:
+    content = "id,label_en,label_de\n1,Animals,Tiere\n"
+    assert Vocabulary.read(written(tmp_path, content, "labels.csv"), language=language)[0].name == "Tiere"
 
 
 # TSV and CSV
@@ -285,8 +298,6 @@ def test_without_english_the_first_language_is_the_default(tmp_path: Path) -> No
 def test_a_language_without_a_column_is_refused_with_those_there_are(tmp_path: Path) -> None:
     message = refusal(written(tmp_path, LANGUAGES, "labels.csv"), ConfigError, language="it")
     assert message == 'labels.csv: no names in the language "it"; the languages are de, en, fr'
-    message = refusal(written(tmp_path, "id,name\n1,a\n", "labels.csv"), ConfigError, language="it")
-    assert message == 'labels.csv: no names in the language "it"; it says no languages'
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,20 @@ def test_without_english_the_most_frequent_language_is_the_default(tmp_path: Pat
     assert [label.name for label in Vocabulary.read(turtle(tmp_path, content))] == ["b", "c", "d"]
 
 
+@pytest.mark.parametrize(
+    ("language", "likely", "name"),
+    [
+        (None, "", "Birds"), (None, "german", "Vögel"), (None, "french+german", "Vögel"), (None, "french", "Birds"),
+        ("auto", "german", "Vögel"), ("English", "german", "Birds"), ("ger", "", "Vögel"),
+    ],
+)  # fmt: skip
+def test_names_are_in_the_likely_language_unless_one_is_wanted(
+    tmp_path: Path, language: str | None, likely: str, name: str
+) -> None:
+    vocabulary = Vocabulary.read(turtle(tmp_path, TURTLE), language=language, likely=likely)
+    assert vocabulary[vocabulary.index["http://zoo/2"]].name == name
+
+
 def test_a_language_nothing_is_in_is_refused_with_those_there_are(tmp_path: Path) -> None:
     message = refusal(turtle(tmp_path, TURTLE), ConfigError, language="fr")
     assert message == 'zoo.ttl: no names in the language "fr"; the languages are en, de'

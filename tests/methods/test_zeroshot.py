@@ -15,6 +15,7 @@ from tagwright.methods.zeroshot import Config
 from tagwright.tagging.dense import Dense
 from tagwright.tagging.lexical import Lexical
 from tagwright.tagging.names import Names
+from tagwright.tagging.tagger import Tagger
 from tagwright.types import Document, Label
 
 LABELS = Vocabulary([Label("bee", ("Bees",), "Insects that make honey."), Label("bank", ("Banks",), "Money is there.")])
@@ -40,6 +41,32 @@ def tiny(tmp_path: Path) -> str:
 def test_a_configuration_that_cannot_work_is_refused(wrong: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Config(**wrong)
+
+
+FINNISH = Vocabulary([Label(str(row), (name,)) for row, name in enumerate(("kalastus", "kirjastot", "taidehistoria"))])
+
+
+@pytest.mark.parametrize("language", ["auto", "fi", "finnish", "Finnish"])
+def test_endings_and_compounds_follow_the_language(language: str) -> None:
+    tagger = zeroshot.fit(FINNISH, Config(stages=("names", "tfidf"), weights=(0.5, 1.0), language=language))
+    assert tagger.stages["names"]([Document("1", "Kirjastoissa")]).labels.tolist() == [1]
+    assert tagger.stages["tfidf"]([Document("1", "Merikalastuslaki")]).labels.tolist() == [0]
+
+
+def test_a_saved_tagger_keeps_the_language_that_was_recognised(tmp_path: Path) -> None:
+    tagger = zeroshot.fit(FINNISH, Config(stages=("names", "tfidf"), weights=(0.5, 1.0)))
+    tagger.save(tmp_path / "saved")
+    names, tfidf = Tagger.load(tmp_path / "saved").with_labels(LABELS).stages.values()
+    assert isinstance(names, Names)
+    assert isinstance(tfidf, Lexical)
+    assert names.options.stem == tfidf.options.stem == "finnish"
+    assert tfidf.options.ngrams == 0.5
+
+
+def test_english_has_no_ngrams() -> None:
+    (tfidf,) = zeroshot.fit(LABELS, Config(stages=("tfidf",), weights=(1.0,))).stages.values()
+    assert isinstance(tfidf, Lexical)
+    assert (tfidf.options.stem, tfidf.options.ngrams) == ("english", 0)
 
 
 @pytest.mark.parametrize(

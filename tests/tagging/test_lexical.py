@@ -138,11 +138,66 @@ def test_words_are_compared_by_stem() -> None:
     assert not row(Lexical(labels("Network"), LexicalOptions(stem="none"))(documents("networks")))
 
 
-@pytest.mark.parametrize("text", ["the study of bees", "die Biene und der Honig"])
-def test_grammar_words_count_only_when_asked_for(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "stem"),
+    [("the study of bees", "english"), ("die Biene und der Honig", "german"), ("die Biene", "german+english")],
+)
+def test_stop_words_of_the_language_count_only_when_asked_for(text: str, stem: str) -> None:
     items = labels("The Who", "Die Brücke", "Wasp")
-    assert not row(Lexical(items)(documents(text)))
-    assert row(Lexical(items, LexicalOptions(grammar_words=True))(documents(text)))
+    assert not row(Lexical(items, LexicalOptions(stem=stem))(documents(text)))
+    assert row(Lexical(items, LexicalOptions(stem=stem, stop_words=True))(documents(text)))
+
+
+def compounds(ngrams: float) -> Lexical:
+    """Finnish for fishing, library, loan period, sea."""
+    names = labels("kalastus", "kirjasto", "lainausaika", "meri")
+    return Lexical(names, LexicalOptions(weighting="tfidf", stem="fi", ngrams=ngrams))
+
+
+def test_parts_of_compounds_are_found_with_ngrams() -> None:
+    for text, found in (("merikalastuslaki", {0, 3}), ("Kirjastoautossa", {1})):
+        assert not row(compounds(0)(documents(text)))
+        assert set(row(compounds(0.5)(documents(text)))) == found
+
+
+def test_ngrams_of_a_word_weigh_less_than_the_word() -> None:
+    stage = compounds(0.5)
+    whole, part = row(stage(documents("kalastus"))), row(stage(documents("kalastuslaki")))
+    assert whole[0] == pytest.approx(1)
+    assert 0 < part[0] < whole[0]
+
+
+def test_ngrams_weigh_by_hand() -> None:
+    """One label, one term in two: every idf is ln(2/2) + 1 = 1. "salmon" is its stem and the four n-grams of <salmon>.
+
+    "salmons" shares the stem and <salm, salmo, almon, but not lmon> nor its own lmons, mons>. With a weight of 1/2 the
+    vectors are 1 and four times 1/2, so sqrt(1 + 4/4) = sqrt(2), and, as only terms of labels count, 1 and three
+    times 1/2, so sqrt(7/4). Their product is 1 + 3/4.
+    """
+    stage = Lexical(labels("salmon"), LexicalOptions(weighting="tfidf", ngrams=0.5))
+    assert row(stage(documents("salmons")))[0] == pytest.approx(1.75 / (2 * 1.75) ** 0.5)
+
+
+def test_quotes_of_parts_show_the_compound_and_add_up_to_the_score() -> None:
+    stage, document = compounds(0.5), documents("Laki: merikalastus ja kalastuslaki")[0]
+    quotes = stage.quotes(document, 0)
+    assert sum(quote.weight for quote in quotes) == pytest.approx(row(stage([document]))[0])
+    assert document.text[quotes[0].start : quotes[0].end] == "merikalastus"
+
+
+def test_ngrams_are_for_tfidf() -> None:
+    with pytest.raises(ConfigError, match="ngrams"):
+        LexicalOptions(ngrams=0.5)
+
+
+@pytest.mark.parametrize(("stem", "name", "text"), [("ja", "図書館", "図書館の歴史"), ("pl", "książki", "o książkach")])
+def test_languages_of_any_script_are_read(stem: str, name: str, text: str) -> None:
+    assert row(Lexical(labels(name, "x"), LexicalOptions(weighting="tfidf", stem=stem, ngrams=0.5))(documents(text)))
+
+
+def test_an_unknown_language_is_refused() -> None:
+    with pytest.raises(ConfigError, match='no language "klingon"'):
+        LexicalOptions(stem="klingon")
 
 
 def test_all_names_and_the_description_are_read() -> None:
@@ -237,9 +292,7 @@ def test_damaged_options_are_a_model_error(tmp_path: Path, content: dict[str, An
         Lexical.load(tmp_path, labels("oak"))
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"weighting": "bm26"}, {"scope": "all"}, {"stem": "klingon"}, {"k1": -1}, {"b": 1.5}, {"k": 0}]
-)
+@pytest.mark.parametrize("wrong", [{"weighting": "bm26"}, {"scope": "all"}, {"k1": -1}, {"b": 1.5}, {"k": 0}])
 def test_options_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         LexicalOptions(**wrong)

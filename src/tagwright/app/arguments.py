@@ -65,7 +65,12 @@ LabelFile = Annotated[
     Optional[Path],  # noqa: UP045  (typer evaluates this on Python 3.10)
     typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, SKOS, or one name or path a line.", show_default=False),
 ]
-Language = Annotated[str, typer.Option(help="Language of the names, where there are several.", show_default=False)]
+Language = Annotated[
+    str,
+    typer.Option(
+        help="Language of names and endings: fi, finnish, de+en, none. Recognised when unset.", show_default=False
+    ),
+]
 Model = Annotated[Optional[Path], typer.Option("--model", help="A saved tagger.", show_default=False)]  # noqa: UP045
 Settings = Annotated[
     list[str],

@@ -90,7 +90,7 @@ def suggest(
 
     with silence(quiet):
         corpus = jobs.read(docs, columns, input_format)
-        tagger = jobs.tagger(model, labels, language, settings)
+        tagger = jobs.tagger(model, labels, language, settings, corpus)
         suggestions = jobs.suggest(tagger, corpus, k, exclude_self=exclude_self, explain=explain, paths=path)
         for line in show.suggestions(suggestions, tagger.vocabulary, output.value, paths=paths):
             print(line)
@@ -128,7 +128,7 @@ def evaluate(
         if run:
             tagger, found = None, jobs.read_run(run, task)
         else:
-            tagger = jobs.tagger(model, labels, language, settings)
+            tagger = jobs.tagger(model, labels, language, settings, corpus)
             found = jobs.tag(tagger, task)
         scores = jobs.evaluate(found, task, per_label)
     if report:
@@ -195,7 +195,7 @@ def candidates(
     with silence(quiet):
         corpus = jobs.read(docs, columns, input_format)
         task = jobs.task(corpus, labels, language, model, None, exclude_self, skip_unlabelled, unknown.value)
-        tagger = jobs.tagger(model, labels, language, settings)
+        tagger = jobs.tagger(model, labels, language, settings, corpus)
         found = jobs.ceilings(tagger, task)
     show.ceilings(found, tagger.vocabulary, as_json=as_json)
 

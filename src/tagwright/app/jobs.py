@@ -11,12 +11,13 @@ from typing import Any, cast
 
 import numpy as np
 
-from tagwright.app.options import configure
+from tagwright.app.options import configure, in_language
 from tagwright.data.columns import parse_columns
 from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.graph import Coverage, Graph
 from tagwright.data.labels import Unknown, Vocabulary
+from tagwright.data.language import AUTO, likely
 from tagwright.data.metapath import possible
 from tagwright.data.neighbours import Neighbours
 from tagwright.data.readers import Format, open_sources
@@ -102,17 +103,27 @@ class Ceilings:
     missed: Mapping[int, int]
 
 
-def tagger(model: Path | None, labels: Path | None, language: str, settings: Sequence[str]) -> Tagger:
-    """A saved tagger, over another vocabulary if one is given, or else the zero-shot method."""
+def tagger(
+    model: Path | None,
+    labels: Path | None,
+    language: str,
+    settings: Sequence[str],
+    documents: Sequence[Document] = (),
+) -> Tagger:
+    """A saved tagger, over another vocabulary if one is given, or else the zero-shot method.
+
+    documents: what is to be tagged; their language counts where none is given.
+    """
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if not model:
-        made = zeroshot.fit(_vocabulary(labels, language), configure(zeroshot.Config, settings=settings))
+        config = configure(zeroshot.Config, settings=in_language(settings, language))
+        made = zeroshot.fit(_vocabulary(labels, config.language, documents), config, documents)
         stages = ", ".join(f"{name} {made.fusion.weight(name):g}" for name in made.stages)
         hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
         return made
     saved = Tagger.load(model)
-    return saved.with_labels(_vocabulary(labels, language)) if labels else saved
+    return saved.with_labels(_vocabulary(labels, language, documents)) if labels else saved
 
 
 def read(docs: Sequence[str], columns: str = "", input_format: str = "") -> Corpus:
@@ -186,7 +197,7 @@ def task(
     if model and not labels:
         read_manifest(model, "tagger")  # says what is wrong if there is no tagger
         labels = model / "labels.jsonl"
-    vocabulary = _vocabulary(labels, language)
+    vocabulary = _vocabulary(labels, language, corpus)
     lengths, has_any = array("q"), array("b")
 
     def measured() -> Iterator[Document]:
@@ -312,10 +323,12 @@ def _scored(task: Task) -> Iterator[list[Document]]:
         yield task.corpus.take(task.kept[start : start + BATCH].tolist())
 
 
-def _vocabulary(labels: Path | None, language: str) -> Vocabulary:
+def _vocabulary(labels: Path | None, language: str, documents: Sequence[Document]) -> Vocabulary:
     if labels is None:
         raise ConfigError("which labels? give a vocabulary (--labels FILE) or a saved tagger (--model DIR)")
-    return Vocabulary.read(labels, language=language or None)
+    if language in ("", AUTO):
+        return Vocabulary.read(labels, likely=likely(documents))
+    return Vocabulary.read(labels, language=language)
 
 
 def _own(documents: Sequence[Document], vocabulary: Vocabulary, exclude_self: bool) -> Longs:

@@ -80,6 +80,11 @@ def configure(
     return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
 
 
+def in_language(settings: Sequence[str], language: str) -> list[str]:
+    """The settings with the option --language before them: `--set language=` says the same."""
+    return [*([f'language="{language}"'] if language else []), *settings]
+
+
 def _read(file: Path) -> Mapping[str, Any]:
     try:
         with file.open("rb") as content:

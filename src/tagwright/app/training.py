@@ -17,11 +17,12 @@ import numpy as np
 from tagwright import __version__
 from tagwright.app.check import check, validation, without
 from tagwright.app.jobs import read as read_documents
-from tagwright.app.options import Option, configure, options_of
+from tagwright.app.options import Option, configure, in_language, options_of
 from tagwright.app.unfinished import Start, digest, unfinished
 from tagwright.data.descriptions import read_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.labels import Unknown, Vocabulary
+from tagwright.data.language import AUTO, likely
 from tagwright.data.runs import read_run
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.precision import resolve
@@ -35,7 +36,7 @@ from tagwright.progress import note, silence
 from tagwright.store import check_replaceable, is_first, replace_folder
 from tagwright.tagging.joining import LEARNT, join
 from tagwright.tagging.tagger import Tagger
-from tagwright.types import Longs, Run
+from tagwright.types import Document, Longs, Run
 
 _log = logging.getLogger(__name__)
 
@@ -103,11 +104,11 @@ def train(method: str, job: Job, few: Few) -> None:
     """Train a method from scratch and save its tagger, joined with others where asked; say what that is worth."""
     _check_options(method, job, few)
     module, fixed = METHODS[method]
-    config = configure(module.Config, job.config, job.settings, _unused(method), **fixed)
+    config = configure(module.Config, job.config, _settings(module.Config, job), _unused(method), **fixed)
     _check_labels(job)
     with silence(job.quiet):
-        vocabulary = _vocabulary(job)
         documents = read_documents(job.docs, job.columns, job.input_format)
+        vocabulary = _vocabulary(job, documents)
         more: dict[str, Any] = {}
         data = {"documents": documents.digest(), "labels": digest(vocabulary)}
         if job.keywords:
@@ -134,11 +135,11 @@ def train(method: str, job: Job, few: Few) -> None:
 def zero_shot(job: Job, few: Few) -> None:
     """Save a tagger of the zero-shot method, so that others can go on from it."""
     _check_options(ZERO_SHOT, job, few)
-    config = configure(zeroshot.Config, job.config, job.settings)
+    config = configure(zeroshot.Config, job.config, _settings(zeroshot.Config, job))
     with silence(job.quiet):
         if job.docs:
             _log.warning("zero-shot learns nothing: the documents are not read")
-        tagger = zeroshot.fit(_vocabulary(job), config)
+        tagger = zeroshot.fit(_vocabulary(job, ()), config)
         training = {"method": ZERO_SHOT, "options": asdict(config), "machine": machine(), "version": __version__}
         replace(tagger, training=training).save(job.output)
 
@@ -155,7 +156,7 @@ def finetune(job: Job, few: Few) -> None:
         documents = read_documents(job.docs, job.columns, job.input_format)
         tagger = Tagger.load(few.model)
         if job.labels:
-            tagger = tagger.with_labels(_vocabulary(job))
+            tagger = tagger.with_labels(_vocabulary(job, documents))
         if job.fuse and LEARNT in tagger.stages:
             raise ConfigError(f"{few.model}: has the stages {', '.join(tagger.stages)} already; leave out --fuse")
         gold = tagger.vocabulary.gold(documents, unknown=job.unknown)
@@ -192,10 +193,16 @@ def _unused(method: str) -> frozenset[str]:
     return unused.get(method, frozenset()) - fixed.keys()
 
 
-def _vocabulary(job: Job) -> Vocabulary:
+def _settings(config: type[Any], job: Job) -> Sequence[str]:
+    return in_language(job.settings, job.language) if hasattr(config, "language") else job.settings
+
+
+def _vocabulary(job: Job, documents: Sequence[Document]) -> Vocabulary:
     _check_labels(job)
     assert job.labels
-    return Vocabulary.read(job.labels, language=job.language or None)
+    if job.language in ("", AUTO):
+        return Vocabulary.read(job.labels, likely=likely(documents))
+    return Vocabulary.read(job.labels, language=job.language)
 
 
 def _check_labels(job: Job) -> None:
@@ -222,7 +229,7 @@ def _validation(gold: Run, job: Job, *, learnt: bool) -> Longs:
 def _fused(tagger: Tagger, job: Job) -> Tagger:
     """The tagger with the stages of the zero-shot method and those of saved taggers."""
     labels = tagger.vocabulary
-    others = [zeroshot.fit(labels)] if job.fuse else []
+    others = [zeroshot.fit(labels, zeroshot.Config(language=job.language or AUTO))] if job.fuse else []
     for other in (*others, *(Tagger.load(folder).with_labels(labels) for folder in job.fuse_with)):
         tagger = join(other, tagger)
     return tagger

@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -91,7 +91,7 @@ class BagOfWords:
 
         rest, parts = iter(texts), [csr_matrix((0, len(self.words)), dtype=np.float32)]
         while chunk := list(islice(rest, TEXTS)):
-            counts = count_words(chunk, lambda word: self.index.get(word, -1))
+            counts = count_words(chunk, self._terms)
             counts.resize(len(chunk), len(self.words))
             parts.append(self._weighted(counts))
         return vstack(parts, format="csr")
@@ -114,6 +114,9 @@ class BagOfWords:
             raise ModelError(f"{folder}: more documents hold a word than there are; save the model again")
         return cls(words, frequencies, documents, read_options(folder, BagOptions, manifest.get("options")))
 
+    def _terms(self, word: str) -> tuple[int, ...]:
+        return (self.index[word],) if word in self.index else ()
+
     def _weighted(self, counts: Matrix) -> Matrix:
         counts.data *= self._idf[counts.indices]
         counts.eliminate_zeros()  # a word of every document says nothing, and a row of such words is empty
@@ -123,17 +126,17 @@ class BagOfWords:
         return counts
 
 
-def count_words(texts: Iterable[str], number: Callable[[str], int]) -> Matrix:
-    """How often each text holds each term, CSR (texts, highest term + 1); a word of number -1 is passed over."""
+def count_words(texts: Iterable[str], terms: Callable[[str], Iterable[int]]) -> Matrix:
+    """How often each text holds each term, CSR (texts, highest term + 1). terms: what a word counts as."""
     from scipy.sparse import csr_matrix
 
-    terms, ends = array("i"), array("q", [0])
+    found, ends = array("i"), array("q", [0])
     for text in texts:
-        terms.extend(filter((-1).__ne__, map(number, words(text))))
-        ends.append(len(terms))
-    indices = np.array(terms, np.int32)
+        found.extend(chain.from_iterable(map(terms, words(text))))
+        ends.append(len(found))
+    indices = np.array(found, np.int32)
     shape = (len(ends) - 1, int(indices.max(initial=-1)) + 1)
-    counts = csr_matrix((np.ones(len(terms), np.float32), indices, np.frombuffer(ends, np.int64)), shape)
+    counts = csr_matrix((np.ones(len(found), np.float32), indices, np.frombuffer(ends, np.int64)), shape)
     counts.sum_duplicates()
     return counts
 

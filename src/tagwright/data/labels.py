@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias, overload
 import numpy as np
 
 from tagwright.data import skos, vocabulary_cache
+from tagwright.data.language import AUTO, check
 from tagwright.data.lines import (
     WORKBOOKS,
     Place,
@@ -79,7 +80,14 @@ class Vocabulary(Sequence[Label]):
                 )
 
     @classmethod
-    def read(cls, path: Path | str, *, language: str | None = None, format: Format | None = None) -> Vocabulary:  # noqa: A002
+    def read(
+        cls,
+        path: Path | str,
+        *,
+        language: str | None = None,
+        likely: str = "",
+        format: Format | None = None,  # noqa: A002
+    ) -> Vocabulary:
         """Read labels from a file, plain or gzip; the format follows from the name unless it is given.
 
         JSON lines: `{"id", "names": [preferred, ...], "description", "broader": [ids]}`, `"name"` for a single name;
@@ -90,11 +98,12 @@ class Vocabulary(Sequence[Label]):
         product taxonomy (`1 - Animals > Birds`), or an outline by indentation (`term_lists.read_names`). SKOS (extra
         `skos`): Turtle, RDF/XML, N-Triples; what was parsed is kept in the cache folder by the hash of the file.
 
-        language: which names to take where a file has several languages, English or else the first by default; labels
-        without a name in it keep one in another language. Raises InputError with file and line for anything wrong in
-        the file, ConfigError for a format or language there is not.
+        language: which names to take where a file has several languages, by code or name; labels without a name in it
+        keep one in another language. Without it, the likely one if the file has it, as the documents are in, else
+        English or else the first. Raises InputError with file and line for anything wrong in the file, ConfigError for
+        a format or language there is not.
         """
-        labels = list(_labels(Path(path), language, _format(Path(path), format)))
+        labels = list(_labels(Path(path), language, likely, _format(Path(path), format)))
         if not labels:
             raise InputError("holds no labels, expected at least one", path)
         return cls(labels)
@@ -281,17 +290,16 @@ def _format(path: Path, wanted: Format | None) -> Format:
     return wanted or _SUFFIXES[suffix]
 
 
-def _labels(path: Path, language: str | None, file_format: Format) -> Iterable[Label]:
+def _labels(path: Path, language: str | None, likely: str, file_format: Format) -> Iterable[Label]:
+    check(language or AUTO)
     if file_format == "jsonl":
-        if language is not None:
-            raise ConfigError(f"{path}: JSON lines do not say languages; leave the language {shown(language)} out")
         return _distinct(_json_labels(path), path)
     if file_format == "tsv" or file_format == "csv":
-        return _distinct(_table_labels(path, language, file_format), path)
+        return _distinct(_table_labels(path, language, likely, file_format), path)
     if file_format == "names":
         return _distinct(read_names(path), path)
-    parse = partial(skos.read_labels, path, language, file_format)
-    return vocabulary_cache.kept(path, ("skos", file_format, language), parse)
+    parse = partial(skos.read_labels, path, language, file_format, likely)
+    return vocabulary_cache.kept(path, ("skos", file_format, language, likely), parse)
 
 
 def _distinct(labels: Iterable[tuple[int, Label]], path: Path | str) -> Iterator[Label]:
@@ -318,7 +326,7 @@ def _json_labels(path: Path) -> Iterator[tuple[int, Label]]:
         yield line, Label(label_id, names, text_field(record, "description", place), broader)
 
 
-def _table_labels(path: Path, language: str | None, file_format: Format) -> Iterator[tuple[int, Label]]:
+def _table_labels(path: Path, language: str | None, likely: str, file_format: Format) -> Iterator[tuple[int, Label]]:
     rows = tsv_rows(path) if file_format == "tsv" else csv_rows(path)
     first = next(rows, None)
     if first is None:
@@ -331,7 +339,7 @@ def _table_labels(path: Path, language: str | None, file_format: Format) -> Iter
         header, rows = ["name"], itertools.chain([first], rows)
     if file_format == "tsv" and len(header) > 1 and {"id", "uri"}.isdisjoint(header):
         header, rows = ["id", "name", "notation"], itertools.chain([first], rows)
-    columns = _name_columns(header, language, Place(path, first[0]))
+    columns = _name_columns(header, language, likely, Place(path, first[0]))
     for line, cells in rows:
         place = Place(path, line)
         if any(cells[len(header) :]):
@@ -340,7 +348,7 @@ def _table_labels(path: Path, language: str | None, file_format: Format) -> Iter
         yield line, _row_label(row, columns, place)
 
 
-def _name_columns(header: Sequence[str], language: str | None, place: Place) -> list[str]:
+def _name_columns(header: Sequence[str], language: str | None, likely: str, place: Place) -> list[str]:
     """The columns that hold names, the one to prefer first. Raises InputError for a header that does not serve."""
     languages = {column[6:]: column for column in header if column.startswith("label_")}
     columns = [column for column in ("name", "label", "names") if column in header]
@@ -349,9 +357,9 @@ def _name_columns(header: Sequence[str], language: str | None, place: Place) -> 
     if not (languages or columns) or len(set(header)) < len(header):
         wanted = 'once each, among them "name", "names" or "label_LANGUAGE", and for ids of their own "id" or "uri"'
         raise place.error(f"the columns are {shown(header)}, expected {wanted}")
-    if not languages and language is None:
+    if not languages:
         return columns
-    chosen = skos.choose_language(list(languages), language, place.path)
+    chosen = skos.choose_language(list(languages), language, place.path, likely)
     return sorted(languages.values(), key=lambda column: column != f"label_{chosen}")
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from xml.parsers import expat
 
+from tagwright.data.language import AUTO, NONE, parse
 from tagwright.data.lines import open_lines, shown
 from tagwright.data.text import clean
 from tagwright.errors import ConfigError, InputError, TagwrightError
@@ -35,7 +36,7 @@ _REFERENCE = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([^\s&;<
 _log = logging.getLogger(__name__)
 
 
-def read_labels(path: Path | str, language: str | None, file_format: Format) -> list[Label]:
+def read_labels(path: Path | str, language: str | None, file_format: Format, likely: str = "") -> list[Label]:
     """The concepts of a thesaurus, sorted by URI, which is their id.
 
     names: skos:prefLabel, then altLabel, then hiddenLabel, also of SKOS-XL; description: definition, else scopeNote;
@@ -53,7 +54,7 @@ def read_labels(path: Path | str, language: str | None, file_format: Format) -> 
         raise InputError("holds no skos:Concept in use, expected a SKOS thesaurus", path)
     tags = Counter(text.language for concept in concepts for text in _texts(graph, concept, "prefLabel"))
     available = sorted(filter(None, tags), key=lambda tag: (-tags[tag], tag))
-    language = choose_language(available, language, path)
+    language = choose_language(available, language, path, likely)
     labels = [label for concept in concepts if (label := _label(graph, concept, language))]
     if len(labels) < len(concepts):
         left_out = len(concepts) - len(labels)
@@ -61,23 +62,36 @@ def read_labels(path: Path | str, language: str | None, file_format: Format) -> 
     return labels
 
 
-def choose_language(available: Sequence[str], wanted: str | None, path: Path | str) -> str:
-    """The wanted language; English by default, or else the first available, or else none ("").
+def choose_language(available: Sequence[str], wanted: str | None, path: Path | str, likely: str = "") -> str:
+    """The wanted language; else the likely one, English, or the first, whichever is available; else none ("").
 
-    available: lower-case tags, best first. "en" also finds "en-gb", and the reverse. Raises ConfigError when the
-    wanted one is not available.
+    available: lower-case tags, best first. wanted, likely: one language or several, in any spelling. "en" also finds
+    "en-gb", and the reverse. Raises ConfigError when no wanted one is among those available.
 
     >>> choose_language(["de", "en-gb"], None, "x.ttl"), choose_language(["de", "fr"], None, "x.ttl")
     ('en-gb', 'de')
+    >>> choose_language(["en", "fi"], "Finnish", "x.ttl"), choose_language(["en", "fi"], None, "x.ttl", likely="sv+fi")
+    ('fi', 'fi')
     """
-    tag = (wanted or "en").lower()
-    if tag in available:
-        return tag
-    related = next((other for other in available if _stem(other) == _stem(tag)), None)
-    if wanted is not None and related is None:
-        there = f"the languages are {', '.join(available)}" if available else "it says no languages"
+    named = wanted if wanted not in (AUTO, NONE) else None
+    tags = _tags(named) if named else [*_tags(likely), "en"]
+    chosen = next(filter(None, (_related(tag, available) for tag in tags)), "")
+    if available and not chosen and named:
+        there = f"the languages are {', '.join(available)}"
         raise ConfigError(f"{path}: no names in the language {shown(wanted)}; {there}")
-    return related or next(iter(available), "")
+    return chosen or next(iter(available), "")
+
+
+def _tags(languages: str) -> list[str]:
+    """Each as a tag: one that is spelled as one is kept, with its country."""
+    parts = [part.strip().lower() for part in languages.split("+") if part.strip()]
+    return [part if "-" in part or len(part) == 2 else parse(part).code for part in parts]
+
+
+def _related(tag: str, available: Sequence[str]) -> str:
+    """The same tag among those available, or else one of the same language."""
+    same = [other for other in available if _stem(other) == _stem(tag)]
+    return tag if tag in same else next(iter(same), "")
 
 
 def _parse(text: str, path: Path | str, file_format: Format) -> Graph:

@@ -19,6 +19,7 @@ import numpy as np
 from tagwright.data.bags import BagOfWords, BagOptions, Matrix
 from tagwright.data.graph import Graph
 from tagwright.data.labels import Vocabulary
+from tagwright.data.language import AUTO, check
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.cross import CrossEncoder
@@ -120,8 +121,9 @@ class Config(FullTextOptions, Learner):
     "Labels that the classifier suggests for a document."
     label_text: LabelText = "both"
     "What of a label the bi-encoder reads: see `DenseOptions`. The paper has name and description."
-    language: str = "english"
-    'The language whose word endings are cut off (snowball); "none" leaves words whole.'
+    language: str = AUTO
+    """The language of the names, for endings and stop words: a code or a name ("fi", "finnish"), several as "de+en";
+    "auto" recognises it in the names, "none" leaves words whole."""
 
     def __post_init__(self) -> None:
         FullTextOptions.__post_init__(self)
@@ -129,7 +131,7 @@ class Config(FullTextOptions, Learner):
         check_temperature(self.temperature)
         if not 0 <= self.abstract_chance <= 1:
             raise ConfigError(f"abstract_chance is {self.abstract_chance}, expected a chance from 0 to 1")
-        NameOptions(stem=self.language)  # checks it
+        check(self.language)
         for name, known in (
             ("network", get_args(Network)),
             ("scope", ("head", "text")),

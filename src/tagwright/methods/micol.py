@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from tagwright.data.graph import Graph
 from tagwright.data.labels import Vocabulary
+from tagwright.data.language import check
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.cross import CrossEncoder
 from tagwright.encoders.kernels import best_device
@@ -113,13 +114,15 @@ class Config(Learner):
     them: that agrees better with the keywords of authors (benchmarks/results/metadata.json, "train alone")."""
     label_text: LabelText = "both"
     "What of a label the bi-encoder embeds: see `DenseOptions`. The papers embed its text."
-    language: str = "english"
-    'The language whose word endings are cut off (snowball); "none" leaves words whole.'
+    language: str = "auto"
+    """The language of the names, for endings and stop words: a code or a name ("fi", "finnish"), several as "de+en";
+    "auto" recognises it in the names, "none" leaves words whole."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_temperature(self.temperature)
         DenseOptions(label_text=self.label_text)
+        check(self.language)
         for name, known in (
             ("architecture", ("bi", "cross")),
             ("pairs", get_args(Pairs)),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.data.bags import Matrix, count_words, smooth_idf
+from tagwright.data.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.data.text import word_spans, words
 from tagwright.errors import ConfigError, InputError
 from tagwright.store import read_manifest, read_options, write_manifest
@@ -25,21 +26,10 @@ CELLS = 1 << 24
 WORDS = 1 << 18
 "The words whose terms are remembered, those last met: most words of a text are met all the time."
 
-GRAMMAR_WORDS = frozenset(
-    """a about after against all also although among an and any are as at be because been before being between both but
-    by can could did do does during each either etc for from further had has have having he her here him his how however
-    i if in into is it its itself may more most much must my no nor not of on only onto or other our ours over own per
-    she should since so some such than that the their them then there these they this those through thus to too toward
-    towards under until up upon us very was we were what when where whether which while who whom whose why will with
-    within without would yet you your
-    aber als am an auch auf aus bei beim bis das dass dem den der des die diese diesem diesen dieser dieses durch ein
-    eine einem einen einer eines für im ist kann mit nach nicht noch oder sich sie sind sowie und unter vom von vor
-    werden wie wird wurde wurden zu zum zur zwischen über
-    au aux avec ce ces cette dans de du elle en entre et il la le les leur mais ou où par pas pour qui que sont sous
-    sur un une
-    como con del el en es esta este los las lo más para pero por se sobre una unos y""".split()  # noqa: SIM905
-)
-"English, German, French and Spanish, without those that name a thing in another of them: war, son, sin, car."
+NGRAM = 5
+"Characters in an n-gram."
+
+_NGRAM_MARK = "\0"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,22 +55,25 @@ class LexicalOptions:
     "Read the title and abstract of a document, or all of it; where there is no abstract, all of it."
 
     stem: str = "english"
-    'Snowball language whose endings are cut off, so that "networks" finds "network"; "none" leaves words whole.'
+    """The language whose endings are cut off, so that "networks" finds "network", and whose stop words do not count;
+    several are joined by "+". "auto" recognises it in the names; "none" leaves words whole, and all count."""
 
-    grammar_words: bool = False
+    stop_words: bool = False
     """Whether words like "the" count. They name no topic, and where labels are short names they are so rare among the
     labels that they would weigh most of all: 5 of 26,983 subject headings hold "the", nearly every document does."""
 
-    def __post_init__(self) -> None:
-        import Stemmer
+    ngrams: float = 0.0
+    """TF-IDF: how much the character n-grams of a word weigh beside the word itself; 0 leaves them out. They find the
+    parts of compounds, and endings that no stemmer knows (McNamee and Mayfield 2004)."""
 
-        languages = ["none", *Stemmer.algorithms()]
+    def __post_init__(self) -> None:
+        check(self.stem)
         if self.weighting not in ("bm25", "tfidf"):
             raise ConfigError(f'weighting is {self.weighting!r}, expected "bm25" or "tfidf"')
         if self.scope not in ("head", "text"):
             raise ConfigError(f'scope is {self.scope!r}, expected "head" or "text"')
-        if self.stem not in languages:
-            raise ConfigError(f"stem is {self.stem!r}, expected one of {', '.join(languages)}")
+        if self.ngrams < 0 or (self.ngrams and self.weighting == "bm25"):
+            raise ConfigError(f'ngrams is {self.ngrams}, expected 0 or more, and 0 where weighting is "bm25"')
         if not (self.k1 >= 0 and 0 <= self.b <= 1):
             raise ConfigError(f"k1 is {self.k1} and b is {self.b}, expected k1 of at least 0 and b between 0 and 1")
         if self.k is not None and self.k < 1:
@@ -98,29 +91,30 @@ class Lexical(Stage):
     distribution: Distribution = "sparse"
 
     def __init__(self, labels: Sequence[Label], options: LexicalOptions = LexicalOptions()) -> None:
-        self.options = options
-        stem, terms = _stemmer(options), dict[str, int]()
+        self.options = options = replace(options, stem=resolve(options.stem, labels))
+        spelling, terms = _speller(labels, options), dict[str, int]()
 
-        def number(word: str) -> int:
-            return terms.setdefault(term, len(terms)) if (term := stem(word)) else -1
+        def number(word: str) -> tuple[int, ...]:
+            return tuple(terms.setdefault(term, len(terms)) for term in spelling(word))
 
         counts = count_words((label.text for label in labels), lru_cache(WORDS)(number))
-        self._number = lru_cache(WORDS)(lambda word: terms.get(stem(word), -1))
+        self._terms = lru_cache(WORDS)(lambda word: tuple(terms[term] for term in spelling(word) if term in terms))
         frequencies = np.bincount(counts.indices, minlength=len(terms))
         if options.weighting == "bm25":
-            self._idf = bm25_idf(frequencies, len(labels))
-            self._items = _bm25_matrix(counts, self._idf, options)
+            self._weights = bm25_idf(frequencies, len(labels))
+            self._items = _bm25_matrix(counts, self._weights, options)
         else:
-            self._idf = smooth_idf(frequencies, len(labels))
-            self._items = _tfidf_matrix(counts, self._idf)
+            share = np.array([options.ngrams if term[0] == _NGRAM_MARK else 1 for term in terms], np.float64)
+            self._weights = share * smooth_idf(frequencies, len(labels))
+            self._items = _tfidf_matrix(counts, self._weights)
         self._postings = self._items.T.tocsr()  # the labels of a term stand together: (terms, labels)
 
     def read(self, documents: Sequence[Document]) -> Matrix:
         """(documents, terms) float32: the weight of each term of each document."""
-        counts = count_words(map(self._scope, documents), self._number)
-        counts.resize(len(documents), len(self._idf))
+        counts = count_words(map(self._scope, documents), self._terms)
+        counts.resize(len(documents), len(self._weights))
         if self.options.weighting == "tfidf":
-            return _tfidf_matrix(counts, self._idf)
+            return _tfidf_matrix(counts, self._weights)
         counts.data = np.ones_like(counts.data)
         return counts
 
@@ -154,13 +148,16 @@ class Lexical(Stage):
         return other
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
-        """The first occurrence of each shared word, with what it adds to the score: the weights sum to the score."""
+        """The first occurrence of each shared word, with what it adds to the score: the weights sum to the score.
+
+        An n-gram is shown as the first word with it.
+        """
         shared, text = self.read([document]).multiply(self._items[[label]]).tocsr(), self._scope(document)
-        first: dict[int, tuple[int, int]] = {}
+        parts = dict(zip(shared.indices.tolist(), shared.data.tolist(), strict=True))
+        quotes = list[Quote]()
         for word, span in zip(words(text), word_spans(text), strict=True):
-            first.setdefault(self._number(word), span)
-        parts = zip(shared.indices.tolist(), shared.data.tolist(), strict=True)
-        quotes = (Quote(*first[term], part) for term, part in parts)
+            if added := [parts.pop(term) for term in dict.fromkeys(self._terms(word)) if term in parts]:
+                quotes.append(Quote(*span, sum(added)))
         return tuple(sorted(quotes, key=lambda quote: (-quote.weight, quote.start)))
 
     def with_labels(self, labels: Sequence[Label]) -> Lexical:
@@ -230,14 +227,26 @@ def calibrate(run: Run, mean_candidates: float) -> float:
     return float(first_out)
 
 
-def _stemmer(options: LexicalOptions) -> Callable[[str], str]:
-    """Word to term; the empty term for a word that does not count."""
-    import Stemmer
+def _speller(labels: Sequence[Label], options: LexicalOptions) -> Callable[[str], tuple[str, ...]]:
+    """Word to terms: its stem, and its n-grams if they are wanted; none for a word that does not count."""
+    languages = parse_all(options.stem)
+    stem = stemmer(languages)
+    stopped = frozenset[str]()
+    if not options.stop_words:
+        stopped = stop_words(languages, (name for label in labels for name in label.names))
+    if not options.ngrams:
+        return lambda word: () if word in stopped else (stem(word),)
+    return lambda word: () if word in stopped else (stem(word), *_ngrams(word))
 
-    stem = str if options.stem == "none" else Stemmer.Stemmer(options.stem).stemWord
-    if options.grammar_words:
-        return stem
-    return lambda word: "" if word in GRAMMAR_WORDS else stem(word)
+
+def _ngrams(word: str) -> list[str]:
+    """The n-grams of a word, its start and end marked, and all told from words.
+
+    >>> [gram[1:] for gram in _ngrams("salmon")]
+    ['<salm', 'salmo', 'almon', 'lmon>']
+    """
+    marked = f"<{word}>"
+    return [_NGRAM_MARK + marked[i : i + NGRAM] for i in range(len(marked) - NGRAM + 1)]
 
 
 def _bm25_matrix(counts: Matrix, idf: NDArray[np.float64], options: LexicalOptions) -> Matrix:

@@ -10,23 +10,22 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, groupby, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import Stemmer
 from ahocorasick_rs import AhoCorasick, Implementation
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Self
 
+from tagwright.data.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.data.text import fold, raw_words, word_spans
 from tagwright.errors import ConfigError, InputError
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.tagging.combine import look_up
-from tagwright.tagging.lexical import GRAMMAR_WORDS
 from tagwright.types import Distribution, Document, Floats, Label, Longs, Mask, Quote, Run, Stage
 
 if TYPE_CHECKING:
@@ -40,7 +39,8 @@ class NameOptions:
     scope: Literal["text", "head"] = "text"
     "Where to look: everywhere, as MICoL does, or in title and abstract only, if there is an abstract."
     stem: str = "english"
-    'The snowball language whose endings are cut off, so that "neural networks" finds "Neural Network"; or "none".'
+    """The language whose endings are cut off, so that "neural networks" finds "Neural Network", and whose stop words
+    are no names; several are joined by "+"; "auto": as recognised; "none": words are left whole."""
     longest: bool = False
     'Whether to ignore a match inside a longer match, such as "Breast" in "breast cancer".'
     min_characters: int = 2
@@ -53,8 +53,7 @@ class NameOptions:
     def __post_init__(self) -> None:
         if self.scope not in ("text", "head"):
             raise ConfigError(f'scope is {self.scope!r}, expected "text" or "head"')
-        if self.stem not in (languages := ("none", *Stemmer.algorithms())):
-            raise ConfigError(f"stem is {self.stem!r}, expected one of {', '.join(languages)}")
+        check(self.stem)
         if self.min_characters < 1:
             raise ConfigError(f"min_characters is {self.min_characters}, expected 1 or more")
         if self.k is not None and self.k < 1:
@@ -73,8 +72,8 @@ class Names(Stage):
     distribution: Distribution = "bits"
 
     def __init__(self, labels: Sequence[Label], options: NameOptions = NameOptions()) -> None:
-        self.options = options
-        stem: Callable[[str], str] = str if options.stem == "none" else Stemmer.Stemmer(options.stem, 0).stemWord
+        self.options = options = replace(options, stem=resolve(options.stem, labels))
+        stem = stemmer(parse_all(options.stem))
         stems = _Cache(lambda word: stem(fold(word)))
         forms = list(_forms_of(labels, stems, options))
         described = {i: set(map(stems.__getitem__, raw_words(label.description))) for i, label in enumerate(labels)}
@@ -286,12 +285,14 @@ class _Cache(dict[str, str]):
 
 def _forms_of(labels: Sequence[Label], stems: _Cache, options: NameOptions) -> Iterator[_Form]:
     own_case = not options.common and not _in_capitals(labels)
+    names = (name for label in labels for name in label.names)
+    stopped = frozenset[str]() if options.common else stop_words(parse_all(options.stem), names)
     for index, label in enumerate(labels):
         own: list[_Form] = []
         for form, share in chain.from_iterable(forms(name).items() for name in label.names):
             raw = raw_words(form)
             spelling = raw[0] if own_case and _is_acronym(raw) else ""
-            everyday = not options.common and not spelling and GRAMMAR_WORDS.issuperset(map(fold, raw))
+            everyday = not spelling and stopped.issuperset(map(fold, raw))
             if not everyday and sum(map(len, raw)) >= options.min_characters:
                 own.append(_Form(index, (tuple(map(stems.__getitem__, raw)), spelling), share))
         yield from (form for form in own if not form.pattern[1] or not _covered(form, own))

@@ -1,0 +1,46 @@
+"""How well a tokenizer knows a language, with the tokenizer of tests/tiny.py: a few words, any other spelled."""
+
+from pathlib import Path
+
+import pytest
+from tests.tiny import tiny_encoder
+from tokenizers import Tokenizer
+
+from tagwright.encoders.fluency import fluency
+
+
+@pytest.fixture(scope="module")
+def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    folder: Path = tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny")
+    return Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+
+def test_known_words_have_all_their_letters_in_one_token(tokenizer: Tokenizer) -> None:
+    assert fluency(tokenizer, ["Honey, a flower!", "market"]) == (5 + 6 + 6) / 3
+
+
+def test_spelled_words_have_one_letter_in_a_token(tokenizer: Tokenizer) -> None:
+    assert fluency(tokenizer, ["hunaja kukka"]) == 1
+    assert fluency(tokenizer, ["market kukka"]) == (6 + 5) / (1 + 5)
+
+
+def test_words_of_another_script_are_not_known(tokenizer: Tokenizer) -> None:
+    assert fluency(tokenizer, ["мёдоносная", "図書館"]) == 0
+    assert fluency(tokenizer, ["market 図"]) == 6 / 2
+
+
+def test_short_words_and_numbers_say_nothing(tokenizer: Tokenizer) -> None:
+    assert fluency(tokenizer, ["bee bees 12345 b2b2b2"]) == fluency(tokenizer, []) == 0
+
+
+def test_padding_and_truncation_of_the_tokenizer_change_nothing_and_stay(tokenizer: Tokenizer) -> None:
+    padded = Tokenizer.from_str(tokenizer.to_str())
+    padded.enable_padding(length=64)
+    padded.enable_truncation(2)
+    assert fluency(padded, ["hunaja kukka"]) == 1
+    assert (padded.padding or {})["length"] == 64
+    assert (padded.truncation or {})["max_length"] == 2
+
+
+def test_a_sample_of_many_texts_is_spread_over_all_of_them(tokenizer: Tokenizer) -> None:
+    assert 1 < fluency(tokenizer, ["honey"] * 2000 + ["hunaja"] * 2000) < 5
