@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.tiny import tiny_encoder
 from tokenizers import Tokenizer
 
-from tagwright.encoders.fluency import fluency
+from tagwright.encoders.fluency import fluencies, fluency
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +45,11 @@ def test_padding_and_truncation_of_the_tokenizer_change_nothing_and_stay(tokeniz
 
 def test_a_sample_of_many_texts_is_spread_over_all_of_them(tokenizer: Tokenizer) -> None:
     assert 1 < fluency(tokenizer, ["honey"] * 2000 + ["hunaja"] * 2000) < 5
+
+
+def test_each_text_has_its_own_number_and_none_where_no_word_tells(tokenizer: Tokenizer) -> None:
+    found = fluencies(tokenizer, ["Honey, a flower!", "kukka", "bee", "мёдоносная honey"])
+    assert found.tolist()[:2] == [(5 + 6) / 2, 1]
+    assert np.isnan(found[2])
+    assert found[3] == np.float32(5 / 2)  # the unknown word is one token
+    assert fluencies(tokenizer, []).tolist() == []

@@ -16,6 +16,7 @@ from tagwright.tagging.dense import Dense
 from tagwright.tagging.lexical import Lexical
 from tagwright.tagging.names import Names
 from tagwright.tagging.tagger import Tagger
+from tagwright.tagging.titles import Titles
 from tagwright.types import Document, Label
 
 LABELS = Vocabulary([Label("bee", ("Bees",), "Insects that make honey."), Label("bank", ("Banks",), "Money is there.")])
@@ -84,7 +85,7 @@ def test_an_encoder_that_is_not_there_is_a_model_error() -> None:
 
 def test_the_default_has_names_words_and_meaning(tiny: str) -> None:
     tagger = zeroshot.fit(LABELS, Config(encoder=tiny, weights=(1.0, 1.0, 0.0)))
-    assert [type(stage) for stage in tagger.stages.values()] == [Names, Lexical, Dense]
+    assert [type(stage) for stage in tagger.stages.values()] == [Names, Lexical, Dense, Titles]
     run = tagger.tag(DOCUMENTS, k=1)
     assert [LABELS.ids[label] for label in run.labels] == ["bee", "bank"]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.tagging.combine import look_up, reciprocal_ranks, standard_scores, union
+from tagwright.tagging.combine import Weight, look_up, reciprocal_ranks, standard_scores, summed_evidence, union
 from tagwright.types import Run
 
 ROW = st.dictionaries(st.integers(0, 20), st.integers(-50, 50).map(float), max_size=6)
@@ -81,3 +81,11 @@ def test_runs_over_different_documents_are_refused() -> None:
         reciprocal_ranks([Run.from_rows([{}]), Run.from_rows([{}])], [1.0])
     with pytest.raises(ValueError, match="no union"):
         reciprocal_ranks([])
+
+
+def test_a_weight_may_differ_from_candidate_to_candidate() -> None:
+    """Bits 3 and 1 become log2(4) = 2 and log2(2) = 1; of the second stage 7 and 7, so 3 each, only one counts."""
+    candidates = Run.from_rows([{5: 2.0}, {6: 1.0}])
+    scores = [np.array([3.0, 1.0]), np.array([7.0, 7.0])]
+    weights: list[Weight] = [1.0, np.array([0.5, 0.0], np.float32)]
+    assert summed_evidence(candidates, scores, ["bits", "bits"], weights).scores.tolist() == [3.5, 1.0]

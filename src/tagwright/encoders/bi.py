@@ -15,6 +15,7 @@ from tagwright.encoders import int8
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
 from tagwright.encoders.bert import Bert
 from tagwright.encoders.cache import EmbeddingCache
+from tagwright.encoders.fluency import fluencies
 from tagwright.encoders.general import General, load_model
 from tagwright.encoders.packaged import PACKAGED, digest, find
 from tagwright.encoders.precision import Computed, Precision, resolve
@@ -24,6 +25,7 @@ from tagwright.progress import bar
 from tagwright.types import Floats, Mask
 
 if TYPE_CHECKING:
+    import tokenizers
     from sentence_transformers import SentenceTransformer
 
 _VERSION = 2  # rises when an unchanged model gives other vectors than before
@@ -148,6 +150,23 @@ class BiEncoder:
             for name, weights in sorted(self._source.state_dict().items()):
                 content.update(name.encode() + weights.cpu().numpy().tobytes())
         return content.hexdigest()
+
+    def fluency(self, texts: Sequence[str]) -> Floats:
+        """(texts,) letters per token in each text: see `fluency.fluency`; NaN for a text without a word that tells."""
+        if self._tokenizer is None:
+            return np.full(len(texts), np.nan, np.float32)
+        return fluencies(self._tokenizer, texts)
+
+    @cached_property
+    def _tokenizer(self) -> tokenizers.Tokenizer | None:
+        """None for a model whose tokenizer is of another kind."""
+        import tokenizers
+
+        file = self._source / "tokenizer.json" if isinstance(self._source, Path) else None
+        if file and file.is_file():
+            return tokenizers.Tokenizer.from_file(str(file))
+        found = getattr(self.model.tokenizer, "backend_tokenizer", self.model.tokenizer)
+        return found if isinstance(found, tokenizers.Tokenizer) else None
 
     @cached_property
     def model(self) -> SentenceTransformer:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from itertools import islice
+from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tagwright.data.text import raw_words
+from tagwright.types import Floats
 
 if TYPE_CHECKING:
     import tokenizers
@@ -34,14 +37,30 @@ def fluency(tokenizer: tokenizers.Tokenizer, texts: Sequence[str]) -> float:
     1.1; names of labels are a letter or two below texts of their language.
     """
     counts = Counter(word for text in _sample(texts) for word in raw_words(text) if _letters(word) >= _least(word))
-    tokenizer = _plain(tokenizer)
-    encodings = tokenizer.encode_batch(list(counts), add_special_tokens=False)
-    unknown = getattr(tokenizer.model, "unk_token", None)
     letters = tokens = 0
-    for (word, count), encoding in zip(counts.items(), encodings, strict=True):
-        tokens += count * len(encoding.ids)
-        letters += count * _letters(word) * (unknown is None or unknown not in encoding.tokens)
+    for word, (known, pieces) in _counts(_plain(tokenizer), list(counts)).items():
+        letters, tokens = letters + counts[word] * known, tokens + counts[word] * pieces
     return letters / tokens if tokens else 0.0
+
+
+def fluencies(tokenizer: tokenizers.Tokenizer, texts: Sequence[str]) -> Floats:
+    """(texts,) the same of each text alone; NaN where it has no word that tells, so that nothing is known."""
+    words = [[word for word in raw_words(text) if _letters(word) >= _least(word)] for text in texts]
+    counts = _counts(_plain(tokenizer), list(dict.fromkeys(chain.from_iterable(words))))
+    sums = [np.sum([counts[word] for word in each], axis=0, initial=0) for each in words]
+    return np.array(
+        [total[0] / total[1] if each else np.nan for total, each in zip(sums, words, strict=True)], np.float32
+    )
+
+
+def _counts(tokenizer: tokenizers.Tokenizer, words: Sequence[str]) -> Mapping[str, tuple[int, int]]:
+    """Letters that are known and tokens of each word."""
+    unknown = getattr(tokenizer.model, "unk_token", None)
+    encodings = tokenizer.encode_batch(words, add_special_tokens=False)
+    known = [unknown is None or unknown not in encoding.tokens for encoding in encodings]
+    return {
+        word: (_letters(word) * sure, len(each.ids)) for word, each, sure in zip(words, encodings, known, strict=True)
+    }
 
 
 def _plain(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:

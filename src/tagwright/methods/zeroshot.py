@@ -15,12 +15,16 @@ from tagwright.tagging.dense import Dense, DenseOptions
 from tagwright.tagging.lexical import Lexical, LexicalOptions
 from tagwright.tagging.names import NameOptions, Names
 from tagwright.tagging.tagger import By, Fusion, Tagger
+from tagwright.tagging.titles import Titles, share
 from tagwright.types import Document, Stage
 
 StageName = Literal["names", "bm25", "tfidf", "dense"]
 
 WEIGHTS: Mapping[str, float] = {"names": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5}
 "What each stage counts by default."
+
+TITLES = "titles"
+"The name of the stage that scores what titles name."
 
 
 NGRAMS = 0.5
@@ -39,6 +43,14 @@ class Config:
     """One per stage; None: names 0.5, bm25 and tfidf 1, dense 2.5. The weight of dense was chosen by
     benchmarks/zeroshot.py; that test is made of names and cannot judge them, so they got the least of the weights
     tried."""
+
+    titles: float = 1.0
+    """The weight of what a title names exactly (see tagging/titles.py), with names and dense, which can speak against
+    it; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
+
+    trust: bool = True
+    """Whether dense and titles lose weight on documents in a language that the encoder does not know: see
+    tagging/trust.py."""
 
     fusion: By = "evidence"
     "How the stages are combined: see tagging/combine.py."
@@ -81,9 +93,15 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
 
     documents: some of those that are to be tagged, if they are known; their language counts where names have none.
     """
-    config = replace(config, language=resolve(config.language, labels, documents))
-    stages = {str(name): _stage(name, labels, config) for name in config.stages}
-    return Tagger(labels, stages, Fusion(by=config.fusion, weights=config.weight_of))
+    resolved = replace(config, language=resolve(config.language, labels, documents))
+    stages = {str(name): _stage(name, labels, resolved) for name in config.stages}
+    weights = dict(config.weight_of)
+    if config.titles and {"names", "dense"} <= stages.keys():
+        stages[TITLES], weights[TITLES] = Titles(labels, NameOptions(stem=resolved.language)), config.titles
+    judged = [name for name in ("dense", TITLES) if config.trust and name in stages]
+    rankers = tuple(name for name in (TITLES,) if name in stages)
+    fusion = Fusion(by=config.fusion, weights=weights, fluency=dict.fromkeys(judged, "dense"), rankers=rankers)
+    return Tagger(labels, share(stages), fusion)
 
 
 def _stage(name: StageName, labels: Vocabulary, config: Config) -> Stage:

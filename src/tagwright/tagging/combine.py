@@ -12,9 +12,12 @@ from tagwright.types import Distribution, Floats, Longs, Run
 
 Scores: TypeAlias = NDArray[np.floating]
 
+Weight: TypeAlias = float | Floats
+"What a stage counts: the same for all, or (suggestions,) one for each candidate."
+
 
 def reciprocal_ranks(
-    runs: Sequence[Run], weights: Sequence[float] | None = None, k: float = 60.0, candidates: Run | None = None
+    runs: Sequence[Run], weights: Sequence[Weight] | None = None, k: float = 60.0, candidates: Run | None = None
 ) -> Run:
     """Sum of weight / (k + rank) over the runs that hold the label (Cormack et al. 2009; FuTex Eq. 9 with k = 0).
 
@@ -32,7 +35,7 @@ def reciprocal_ranks(
     return candidates.rescored(_weighted([look_up(run, candidates) for run in ranked], weights))
 
 
-def standard_scores(candidates: Run, scores: Sequence[Scores], weights: Sequence[float] | None = None) -> Run:
+def standard_scores(candidates: Run, scores: Sequence[Scores], weights: Sequence[Weight] | None = None) -> Run:
     """The candidates under the weighted sum of standard scores: (score - mean) / deviation, document by document.
 
     scores: one array (suggestions,) per stage, aligned with the candidates, which every stage has scored. weights: one
@@ -53,7 +56,7 @@ def summed_evidence(
     candidates: Run,
     scores: Sequence[Scores],
     distributions: Sequence[Distribution],
-    weights: Sequence[float] | None = None,
+    weights: Sequence[Weight] | None = None,
 ) -> Run:
     """The candidates under the weighted sum of log2(1 + evidence), never below 0: what many stages say outweighs one.
 
@@ -139,9 +142,11 @@ def _standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
     return np.divide(centred, deviation, out=np.zeros(len(scores)), where=deviation > 1e-9)
 
 
-def _weighted(scores: Sequence[Scores], weights: Sequence[float] | None) -> NDArray[np.float64]:
+def _weighted(scores: Sequence[Scores], weights: Sequence[Weight] | None) -> NDArray[np.float64]:
     weights = [1.0] * len(scores) if weights is None else weights
     if not scores or len(scores) != len(weights):
         raise ValueError(f"{len(weights)} weights for {len(scores)} stages")
-    total: NDArray[np.float64] = np.asarray(weights, np.float64) @ np.stack(scores)
+    total = np.zeros(scores[0].shape)
+    for weight, each in zip(weights, scores, strict=True):
+        total += weight * each.astype(np.float64)
     return total

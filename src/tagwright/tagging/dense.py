@@ -19,6 +19,7 @@ from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.tagging.nearest import Index, Kind, Storage, Vectors, index_name
 from tagwright.tagging.pending import BUDGET, PendingLabels
+from tagwright.tagging.trust import trust
 from tagwright.types import Distribution, Document, Floats, Label, Mask, Quote, Run, Stage
 
 log = logging.getLogger(__name__)
@@ -27,6 +28,9 @@ LabelText: TypeAlias = Literal["name", "names", "text", "both"]
 
 SENTENCES = 100
 "The most sentences of a document that are encoded to find those nearest to a label."
+
+BEGINNING = 2000
+"The characters of a document that tell its language: about as many as encoders read."
 
 QUOTES = 3
 "The most sentences that are quoted for a label."
@@ -88,11 +92,13 @@ class Texts(NamedTuple):
     """Documents as an encoder sees them. vectors: (documents, dim); written: (documents,) whether there is any text.
 
     proposed: their candidates, where not all labels are encoded.
+    beginnings: of the texts, to see what language they are in.
     """
 
     vectors: Floats
     written: Mask
     proposed: Run | None = None
+    beginnings: Sequence[str] = ()
 
 
 class Dense(Stage):
@@ -164,7 +170,9 @@ class Dense(Stage):
             self.encode_labels()
         written = np.array([bool(text.strip()) for text in texts], np.bool_)
         proposed = self._pending.propose(texts, self.options.k) if self._pending else None
-        return Texts(self.encoder.encode(texts, keep=keeps_documents()), written, proposed)
+        beginnings = [text[:BEGINNING] for text in texts]
+        vectors = self.encoder.encode(texts, keep=keeps_documents())
+        return Texts(vectors, written, proposed, beginnings)
 
     def find(self, reading: Texts) -> Run:
         """The k nearest labels of each document, scored by cosine; none for a document without text.
@@ -186,6 +194,15 @@ class Dense(Stage):
             return self.vectors.cosines(reading.vectors, candidates.rows, candidates.labels)
         used, rows = np.unique(candidates.labels, return_inverse=True)
         return self._some(used).cosines(reading.vectors, candidates.rows, rows)
+
+    def trust(self, reading: Texts) -> Floats:
+        """(documents,) from nearly 0 to 1: how well the encoder knows each document's language, 1 where nothing tells.
+
+        Only of an encoder with a tokenizer of its own can that be said.
+        """
+        if not isinstance(self.encoder, BiEncoder):
+            return np.ones(len(reading.written), np.float32)
+        return trust(self.encoder.fluency(reading.beginnings))
 
     def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
         """The up to 3 sentences nearest to the label, of the first 100, weighted by their cosine to it."""

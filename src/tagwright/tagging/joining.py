@@ -18,20 +18,25 @@ def join(first: Tagger, second: Tagger) -> Tagger:
     A stage that has no weight yet counts 1. Beside the default zero-shot stages, which keep theirs, that was the best
     of the weights tried for a trained encoder by `benchmarks zeroshot fuse`, without gold labels, on mdn and tib
     together. That test would rather have the plain encoder weigh less, 0.5; on dev documents that was worse, and this
-    is the one choice here that has seen them. Raises ConfigError for a tagger that re-ranks, or has a tail.
+    is the one choice here that has seen them. Raises ConfigError for a tagger with a budget of candidates or a tail.
     """
     for tagger in (first, second):
-        if tagger.fusion.rankers or tagger.fusion.tail or tagger.fusion.budget:
+        if tagger.fusion.tail or tagger.fusion.budget:
             names = ", ".join(tagger.stages)
-            raise ConfigError(f"the tagger with the stages {names} re-ranks: it cannot be fused with another one")
+            raise ConfigError(
+                f"the tagger with the stages {names} cuts or goes on after its ranking: it cannot be fused"
+            )
     if len(second.stages) > 1 and len(first.stages) > 1 and first.fusion.by != second.fusion.by:
         raise ConfigError(f"one tagger is fused by {first.fusion.by}, the other by {second.fusion.by}; train one anew")
-    stages, weights = dict(first.stages), dict(first.fusion.weights)
+    stages, weights, names = dict(first.stages), dict(first.fusion.weights), dict[str, str]()
     for name, stage in second.with_labels(first.vocabulary).stages.items():
-        free = _free(name, stages)
+        free = names[name] = _free(name, stages)
         stages[free], weights[free] = stage, second.fusion.weight(name)
     fusion = first.fusion if len(first.stages) > 1 else second.fusion
-    return Tagger(first.vocabulary, stages, replace(fusion, weights=weights))
+    rankers = (*first.fusion.rankers, *(names[name] for name in second.fusion.rankers))
+    fluency = {names[name]: names[judge] for name, judge in second.fusion.fluency.items()}
+    fluency = {**first.fusion.fluency, **fluency}
+    return Tagger(first.vocabulary, stages, replace(fusion, weights=weights, rankers=rankers, fluency=fluency))
 
 
 def _free(name: str, taken: dict[str, Stage]) -> str:

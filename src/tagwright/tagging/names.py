@@ -6,6 +6,7 @@ letter per word. An Aho-Corasick automaton over such strings finds whole words o
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 from collections import Counter
@@ -73,6 +74,21 @@ class Names(Stage):
 
     def __init__(self, labels: Sequence[Label], options: NameOptions = NameOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
+        self._build(labels, options)
+
+    def alike(self, options: NameOptions) -> Self:
+        """The same names under options that bear only on what is read and kept: nothing is built anew."""
+        if not self.fits(options):
+            raise ValueError(f"{options} need names that are built otherwise than by {self.options}")
+        other = copy.copy(self)
+        other.options = options
+        return other
+
+    def fits(self, options: NameOptions) -> bool:
+        """Whether these options bear only on what is read and kept."""
+        return replace(self.options, scope=options.scope, longest=options.longest, k=options.k) == options
+
+    def _build(self, labels: Sequence[Label], options: NameOptions) -> None:
         stem = stemmer(parse_all(options.stem))
         stems = _Cache(lambda word: stem(fold(word)))
         forms = list(_forms_of(labels, stems, options))
@@ -92,8 +108,11 @@ class Names(Stage):
 
     def read(self, documents: Sequence[Document]) -> Run:
         """All labels found in each document, best first."""
-        rest = iter(documents)
-        return Run.concat([self._find_in(batch) for batch in iter(lambda: list(islice(rest, _BATCH)), [])])
+        return self._find_in(documents, score)
+
+    def information(self, documents: Sequence[Document]) -> Run:
+        """All labels found in each document, scored by the `specificity` of the most specific name: bits."""
+        return self._find_in(documents, lambda bits, _: np.asarray(bits))
 
     def find(self, reading: Run) -> Run:
         """The k best of the labels found in each document."""
@@ -129,7 +148,11 @@ class Names(Stage):
         """Build again with the saved options. Raises ModelError when there are none, or none that fit."""
         return cls(labels, read_options(folder, NameOptions, read_manifest(folder, "names").get("options")))
 
-    def _find_in(self, documents: Sequence[Document]) -> Run:
+    def _find_in(self, documents: Sequence[Document], score: _Score) -> Run:
+        rest = iter(documents)
+        return Run.concat([self._find_batch(batch, score) for batch in iter(lambda: list(islice(rest, _BATCH)), [])])
+
+    def _find_batch(self, documents: Sequence[Document], score: _Score) -> Run:
         from scipy.sparse import coo_array
 
         mentions = self._mentions(documents)
@@ -244,6 +267,9 @@ _ACRONYM = 5
 "Longest name, in characters, whose capitals distinguish it from a word."
 _NO_LETTER = "\0"
 
+
+_Score: TypeAlias = Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]
+"What a label is worth, from the bits of its most specific name and the sum of the earliness of its occurrences."
 
 _Pattern: TypeAlias = tuple[tuple[str, ...], str]
 "What is looked for: stems, and how the word must be written where that matters."

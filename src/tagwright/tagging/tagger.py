@@ -21,7 +21,7 @@ from tagwright.store import (
     replace_folder,
     write_manifest,
 )
-from tagwright.tagging.combine import followed, reciprocal_ranks, standard_scores, summed_evidence, union
+from tagwright.tagging.combine import Weight, followed, reciprocal_ranks, standard_scores, summed_evidence, union
 from tagwright.tagging.cross import Cross
 from tagwright.tagging.dense import Dense
 from tagwright.tagging.dual import Dual
@@ -29,10 +29,12 @@ from tagwright.tagging.fulltext import FullText
 from tagwright.tagging.lexical import Lexical
 from tagwright.tagging.linear import Linear, Trees
 from tagwright.tagging.names import Names
+from tagwright.tagging.titles import Titles, share
+from tagwright.tagging.trust import report
 from tagwright.types import Document, Quote, Run, Stage
 
 KINDS: Mapping[str, Any] = {
-    kind.__name__: kind for kind in (Names, Lexical, Dense, Cross, Dual, FullText, Linear, Trees)
+    kind.__name__: kind for kind in (Names, Titles, Lexical, Dense, Cross, Dual, FullText, Linear, Trees)
 }
 """The closed table of what a saved tagger may hold; each has a `load(folder, labels)`."""
 
@@ -52,6 +54,10 @@ class Fusion:
 
     weights: Mapping[str, float] = field(default_factory=dict)
     "Stage -> weight; 1 for a stage that is not named. A stage of weight 0 finds candidates and is not asked again."
+
+    fluency: Mapping[str, str] = field(default_factory=dict)
+    """Stage -> the dense stage by whose trust its weight is multiplied, document by document: how well that one's
+    encoder knows the language of the text."""
 
     rank_constant: float = 60.0
     "60 is the constant of Cormack et al. 2009; 0 gives FuTex Eq. 9."
@@ -111,7 +117,7 @@ class Tagger:
             if not is_folder_name(name):
                 raise ConfigError(f"a stage is called {str(name)[:100]!r}, expected a name that a folder can have")
         named = {*self.fusion.rankers, *filter(None, [self.fusion.tail])}
-        if unknown := named - self.stages.keys():
+        if unknown := {*named, *self.fusion.fluency.values()} - self.stages.keys():
             raise ConfigError(
                 f"fusion names the stages {', '.join(sorted(unknown))}, there are {', '.join(self.stages)}"
             )
@@ -160,7 +166,7 @@ class Tagger:
 
     def with_labels(self, vocabulary: Vocabulary) -> Tagger:
         """The same tagger over another vocabulary: only new and changed labels are computed."""
-        stages = {name: stage.with_labels(vocabulary) for name, stage in self.stages.items()}
+        stages = share({name: stage.with_labels(vocabulary) for name, stage in self.stages.items()})
         return replace(self, vocabulary=vocabulary, stages=stages)
 
     def restrict(self, ids: Iterable[str]) -> Tagger:
@@ -199,7 +205,7 @@ class Tagger:
         check_files(folder, manifest.get("files", {}))
         try:
             vocabulary = Vocabulary.read(folder / "labels.jsonl")
-            stages = {name: _load_stage(folder / name, kind, vocabulary) for name, kind in kinds.items()}
+            stages = share({name: _load_stage(folder / name, kind, vocabulary) for name, kind in kinds.items()})
             return cls(vocabulary, stages, read_options(folder, Fusion, manifest.get("fusion")), training)
         except (ConfigError, InputError) as error:
             raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
@@ -223,7 +229,7 @@ class Tagger:
         voters = {name: stage for name, stage in self.stages.items() if self.fusion.weight(name)}
         if pool is candidates.get(next(iter(voters))) and len(voters) == 1:
             return pool
-        weights = [self.fusion.weight(name) for name in voters]
+        weights = self._weights(list(voters), readings, pool)
         if self.fusion.by == "ranks":
             found = {name: run for name, run in candidates.items() if self.stages[name].budget is None}
             opinions = [found.get(name) or self._rescored(name, readings, pool) for name in voters]
@@ -234,6 +240,20 @@ class Tagger:
         if self.fusion.by == "scores":
             return standard_scores(pool, scores, weights)
         return summed_evidence(pool, scores, [stage.distribution for stage in voters.values()], weights)
+
+    def _weights(self, voters: Sequence[str], readings: Mapping[str, Any], pool: Run) -> list[Weight]:
+        """What each stage counts among those that score the candidates, document by document where trust differs."""
+        trusted = {}
+        for name, stage in self.stages.items():
+            if name in self.fusion.fluency.values() and isinstance(stage, Dense):
+                trusted[name] = stage.trust(readings[name])
+                report(stage.encoder.name, readings[name].beginnings, trusted[name], self.fusion.weight(name))
+
+        def weight(name: str) -> Weight:
+            judge = self.fusion.fluency.get(name)
+            return self.fusion.weight(name) * (trusted[judge][pool.rows] if judge in trusted else 1.0)
+
+        return list(map(weight, voters))
 
     def _rescored(self, name: str, readings: Mapping[str, Any], pool: Run) -> Run:
         """The pool in the order of a stage, but for what it has nothing to say of: equal zeros are no ranks."""
