@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tagwright.errors import ConfigError
 from tagwright.tagging.tagger import Tagger
+from tagwright.tagging.titles import Titles
 from tagwright.types import Stage
 
 LEARNT = "learnt"
@@ -18,14 +19,13 @@ def join(first: Tagger, second: Tagger) -> Tagger:
     A stage that has no weight yet counts 1. Beside the default zero-shot stages, which keep theirs, that was the best
     of the weights tried for a trained encoder by `benchmarks zeroshot fuse`, without gold labels, on mdn and tib
     together. That test would rather have the plain encoder weigh less, 0.5; on dev documents that was worse, and this
-    is the one choice here that has seen them. Raises ConfigError for a tagger with a budget of candidates or a tail.
+    is the one choice here that has seen them. Raises ConfigError for a tagger that re-ranks, or has a tail.
     """
     for tagger in (first, second):
-        if tagger.fusion.tail or tagger.fusion.budget:
-            names = ", ".join(tagger.stages)
-            raise ConfigError(
-                f"the tagger with the stages {names} cuts or goes on after its ranking: it cannot be fused"
-            )
+        reranks = any(not isinstance(tagger.stages[name], Titles) for name in tagger.fusion.rankers)
+        if reranks or tagger.fusion.tail or tagger.fusion.budget:
+            listed = ", ".join(tagger.stages)
+            raise ConfigError(f"the tagger with the stages {listed} re-ranks: it cannot be fused with another one")
     if len(second.stages) > 1 and len(first.stages) > 1 and first.fusion.by != second.fusion.by:
         raise ConfigError(f"one tagger is fused by {first.fusion.by}, the other by {second.fusion.by}; train one anew")
     stages, weights, names = dict(first.stages), dict(first.fusion.weights), dict[str, str]()

@@ -84,12 +84,10 @@ def share(stages: Mapping[str, Stage]) -> dict[str, Stage]:
     names = [stage for stage in stages.values() if isinstance(stage, Names)]
 
     def shared(stage: Stage) -> Stage:
-        fit = (each for each in names if isinstance(stage, Titles) and each.fits(stage.options))
-        return (
-            Titles(stage.labels, stage.options, found)
-            if isinstance(stage, Titles) and (found := next(fit, None))
-            else stage
-        )
+        if not isinstance(stage, Titles):
+            return stage
+        found = next((each for each in names if each.fits(stage.options)), None)
+        return Titles(stage.labels, stage.options, found)
 
     return {name: shared(stage) for name, stage in stages.items()}
 
