@@ -73,6 +73,19 @@ def test_suggest_explains_with_pieces_of_the_text(run: Command, tiny: str) -> No
     assert re.search(r"^ +dense #\d \(\S+\): ", text, re.MULTILINE)
 
 
+def test_suggest_explains_with_what_the_title_names(run: Command, tiny: str) -> None:
+    """A name of six words, each of one of two labels: 6 log2(1 + 2) = 9.51 bits; "quartz" makes it 11.09, so 1.09."""
+    write(
+        "stones.jsonl",
+        [{"id": "1", "names": ["Amber basalt coral diamond emerald flint quartz"]}, {"id": "2", "names": ["Granite"]}],
+    )
+    write("title.jsonl", [{"id": "d", "title": "Amber basalt coral diamond emerald flint quartz"}])
+    text = answer(run, "suggest", "title.jsonl", "--labels", "stones.jsonl", "--set", tiny, "--explain")
+    assert re.search(
+        r'^ +titles #1 \(1\.\d+\): "Amber basalt coral diamond emerald flint quartz" 0-47$', text, re.MULTILINE
+    )
+
+
 def test_suggested_run_files_can_be_scored(run: Command, desk: Path) -> None:
     (desk / "run.jsonl").write_text(answer(run, "suggest", *ON, *WORDS, "--format", "jsonl"))
     found = json.loads(answer(run, "evaluate", *ON, "--run", "run.jsonl", "--json"))
@@ -253,6 +266,12 @@ def test_candidates_counts_what_each_stage_reaches(run: Command) -> None:
     assert (found["stages"]["names"]["R@10"], found["stages"]["names"]["mean_size"]) == (0.75, 1)
     assert found["missed"] == [{"label": "bee", "times": 1}]
     assert set(found["stages"]) == {"names", "tfidf", "union"}
+
+
+def test_candidates_counts_retrievers_only(run: Command, tiny: str) -> None:
+    """What titles name is scored among the candidates of the others."""
+    found = json.loads(answer(run, "candidates", *ON, "--set", tiny, "--json"))
+    assert set(found["stages"]) == {"names", "tfidf", "dense", "union"}
 
 
 def test_candidates_prints_what_no_stage_reaches(run: Command) -> None:

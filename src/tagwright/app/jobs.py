@@ -261,8 +261,9 @@ def compare(a: Run, b: Run, task: Task) -> Comparison:
 
 
 def ceilings(tagger: Tagger, task: Task) -> Ceilings:
-    """How many gold labels each stage holds among its candidates, however they are ranked."""
-    parts: dict[str, list[Run]] = {name: [] for name in (*tagger.stages, "union")}
+    """How many gold labels each retriever holds among its candidates, however they are ranked."""
+    retrievers = [name for name in tagger.stages if name not in tagger.fusion.rankers]
+    parts: dict[str, list[Run]] = {name: [] for name in (*retrievers, "union")}
     for batch in _scored(task):
         readings = tagger.read(batch)
         found = tagger.candidates(readings)
