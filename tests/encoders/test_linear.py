@@ -7,7 +7,8 @@ import pytest
 from scipy.sparse import csr_matrix, random
 
 from tagwright.encoders import linear
-from tagwright.encoders.linear import LabelTrees, LinearModel
+from tagwright.encoders.label_trees import LabelTrees
+from tagwright.encoders.linear import LinearModel
 from tagwright.errors import ModelError
 from tagwright.types import Run
 

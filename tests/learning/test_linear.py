@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,8 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
-from tagwright.encoders.linear import LabelTrees
+from tagwright.encoders import label_trees
+from tagwright.encoders.label_trees import LabelTrees
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.learning import hinge, linear
 from tagwright.learning.hinge import Loss, solve
@@ -168,29 +167,16 @@ def test_trees_find_the_label_of_a_word_and_say_nothing_on_the_way(
 @pytest.mark.parametrize(
     ("program", "why"),
     [
-        ("import os; os.abort()", "killed by signal 6"),
+        ("import os; os.abort()", "killed by signal 6" if os.name == "posix" else "exit status"),
         ("no_such_name", "NameError: name 'no_such_name' is not defined"),
     ],
 )
 def test_trees_that_cannot_be_grown_are_an_error_and_not_the_end(
     program: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(linear, "_GROW", program)
+    monkeypatch.setattr(label_trees, "PROGRAM", program)
     with pytest.raises(TagwrightError, match=f"could not grow parabel trees .{why}"):
         fit_trees(csr_matrix(np.eye(2, dtype=np.float32)), Run.from_rows([[0], [1]]), 2)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="named pipes are for POSIX")
-def test_trees_are_given_up_when_nobody_waits_for_them(tmp_path: Path) -> None:
-    data = tmp_path / "documents.txt"
-    os.mkfifo(data)  # who opens it to read waits for a writer: growing takes for ever
-    command = [sys.executable, "-c", linear._GROW, str(data), str(tmp_path), "{}", "1"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as grower:
-        with pytest.raises(subprocess.TimeoutExpired):
-            grower.wait(timeout=2)
-        assert grower.stdin
-        grower.stdin.close()
-        assert grower.wait(timeout=60) == 1
 
 
 def test_trees_learn_from_documents_with_words_and_labels_only() -> None:

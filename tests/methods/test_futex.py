@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -260,6 +261,12 @@ def test_what_cannot_be_learnt_from_is_said_before_anything_is_loaded() -> None:
         futex.fit(alone, LABELS, replace(QUICK, encoder="nowhere/no-such"))
     with pytest.raises(ConfigError, match="no reference or citation field"):
         futex.fit([replace(document, metadata={}) for document in PAPERS], LABELS, QUICK)
+
+
+def test_what_the_label_trees_need_is_said_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "omikuji", None)
+    with pytest.raises(TagwrightError, match=r'pip install "tagwright\[trees\]"'):
+        futex.fit(PAPERS, LABELS, replace(QUICK, encoder="nowhere/no-such"))
 
 
 @pytest.mark.parametrize(

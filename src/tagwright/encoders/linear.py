@@ -1,4 +1,4 @@
-"""Bags of words in, labels out: linear weights and label trees as they are after training.
+"""Bags of words in, labels out: linear weights as they are after training.
 
 They stand here because both sides need them: `learning` makes them and asks them for hard negatives and keywords,
 `tagging` serves them. What trains them is in learning/linear.py.
@@ -7,12 +7,8 @@ They stand here because both sides need them: `learning` makes them and asks the
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from typing_extensions import Self
@@ -20,8 +16,6 @@ from typing_extensions import Self
 from tagwright.data.bags import Matrix
 from tagwright.errors import ModelError
 from tagwright.store import (
-    check_files,
-    digests,
     read_array,
     read_manifest,
     read_number,
@@ -32,9 +26,6 @@ from tagwright.types import Floats, Longs, Run
 
 CELLS = 1 << 23
 "The most scores that are held at once."
-
-WIDEST = 1 << 16
-"The widest beam: omikuji takes memory for all of it beforehand."
 
 
 class LinearModel:
@@ -109,56 +100,6 @@ class LinearModel:
         return self.weights.T.tocsr()
 
 
-class LabelTrees:
-    """Parabel's or Bonsai's trees of labels, by omikuji. beam: how many branches are followed in each tree."""
-
-    def __init__(self, model: Any, beam: int = 10) -> None:
-        self.model, self.beam = model, beam
-
-    @property
-    def words(self) -> int:
-        """How many words a row of features has."""
-        return int(self.model.n_features)
-
-    def predict(self, features: Matrix, k: int) -> Run:
-        """The k most probable labels of each row of features (documents, words); fewer where the beam meets no more.
-
-        None for a row without words. Scores are probabilities, 0 to 1. Raises ValueError for features of another width.
-        """
-        if features.shape[1] != self.words:
-            raise ValueError(f"features of {features.shape[1]} words for trees over {self.words}")
-        found: list[dict[int, float]] = []
-        for start, end in zip(features.indptr[:-1].tolist(), features.indptr[1:].tolist(), strict=True):
-            words = zip(features.indices[start:end].tolist(), features.data[start:end].tolist(), strict=True)
-            found.append(dict(self.model.predict(words, self.beam, k)) if end > start else {})
-        return Run.from_rows(found)
-
-    def save(self, folder: Path) -> None:
-        """Write into an existing folder."""
-        with quiet():
-            self.model.save(str(folder))
-        self.describe(folder, self.beam)
-
-    @staticmethod
-    def describe(folder: Path, beam: int) -> None:
-        """Write the manifest of a folder with omikuji's files, which omikuji itself trusts blindly."""
-        write_manifest(folder, "label trees", {"beam": beam, "files": digests(folder)})
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        import omikuji
-
-        manifest = read_manifest(folder, "label trees")
-        beam = read_number(folder, manifest, "beam", WIDEST)
-        check_files(folder, manifest.get("files"))
-        try:
-            with quiet():
-                return cls(omikuji.Model.load(str(folder)), beam)
-        except RuntimeError as error:
-            raise ModelError(f"{folder}: the trees cannot be read ({error}); save the model again") from None
-
-
 def _read_bias(folder: Path) -> Floats:
     """(labels,) finite, or -inf for a label that was never learnt."""
     bias: Floats = read_array(folder, "bias", np.float32, (None,), finite=False)
@@ -183,20 +124,3 @@ def _read_matrix(folder: Path, shape: tuple[int, int]) -> Matrix:
     if len(indices) and not 0 <= indices.min() <= indices.max() < shape[1]:
         raise ModelError(f"{folder / 'indices.npy'}: cannot be read (names words that are not there)")
     return csr_matrix((data, indices, indptr), shape=shape)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Omikuji logs on stdout, where results go, and draws its own bars on stderr; it has no switch for either."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept, nowhere = [os.dup(1), os.dup(2)], os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-        yield
-    finally:
-        for number, copy in zip((1, 2), kept, strict=True):
-            os.dup2(copy, number)
-            os.close(copy)
-        os.close(nowhere)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -17,7 +14,8 @@ from zipfile import BadZipFile
 import numpy as np
 
 from tagwright.data.bags import Matrix
-from tagwright.encoders.linear import WIDEST, LabelTrees, LinearModel
+from tagwright.encoders.label_trees import WIDEST, LabelTrees, OmikujiError, OmikujiProcess
+from tagwright.encoders.linear import LinearModel
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.learning.hinge import TOGETHER, Loss, solve
 from tagwright.progress import bar
@@ -142,19 +140,22 @@ def fit_trees(features: Matrix, gold: Run, labels: int, options: TreeOptions = T
     """Parabel or Bonsai (FuTex 3.3). features: (documents, words) CSR; gold: a row for each document.
 
     omikuji takes no seed: two trainings differ a little. Documents without labels or words teach nothing. Raises
-    ConfigError when no document is left.
+    ConfigError when no document is left, TagwrightError when omikuji fails or is not installed.
     """
     used = np.flatnonzero((np.diff(features.indptr) > 0) & (np.diff(gold.indptr) > 0))
     if not len(used):
         raise ConfigError("no document has both words and a label of the vocabulary; label trees learn from these")
-    with tempfile.TemporaryDirectory(prefix="tagwright-") as name:
-        data, model = Path(name) / "documents.txt", Path(name) / "model"
-        with data.open("w", encoding="ascii") as file:
-            file.writelines(_lines(features, gold, used.tolist(), labels))
-        model.mkdir()
-        _grow(data, model, options)
-        LabelTrees.describe(model, options.beam)
-        return LabelTrees.load(model)
+    process, gold = OmikujiProcess(), gold.take(used)
+    learnt = features[used]
+    arrays = [learnt.indptr, learnt.indices, learnt.data, gold.indptr, gold.labels]
+    given = {"labels": labels, "words": features.shape[1], "settings": _settings(options), "workers": options.workers}
+    scratch = tempfile.TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)
+    with bar(f"{options.kind} trees", None), scratch as folder:
+        try:
+            fields, _ = process.ask("grow", {"scratch": folder, **given}, arrays)
+        except OmikujiError as error:
+            raise TagwrightError(f"omikuji could not grow {options.kind} trees ({error})") from None
+    return LabelTrees(process, fields["words"], options.beam)
 
 
 def _positives(gold: Run) -> dict[int, Ints]:
@@ -221,46 +222,12 @@ def _read(path: Path, words: int) -> Block:
         raise ModelError(f"{path}: damaged ({error}); train without resuming") from None
 
 
-def _lines(features: Matrix, gold: Run, documents: Sequence[int], labels: int) -> Iterator[str]:
-    """The Extreme Classification repository's format: the sizes, then labels and words of each document."""
-    yield f"{len(documents)} {features.shape[1]} {labels}\n"
-    for document in documents:
-        start, end = features.indptr[document], features.indptr[document + 1]
-        words = zip(features.indices[start:end].tolist(), features.data[start:end].tolist(), strict=True)
-        weights = " ".join(f"{word}:{weight:.6g}" for word, weight in sorted(words))
-        yield f"{','.join(map(str, gold[document][0].tolist()))} {weights}\n"
-
-
-def _grow(data: Path, model: Path, options: TreeOptions) -> None:
-    """Train in a process of its own: omikuji takes its process along when it fails, and hears no Ctrl-C."""
+def _settings(options: TreeOptions) -> dict[str, Any]:
+    """The options in omikuji's words."""
     settings: dict[str, Any] = {"n_trees": options.trees, "min_branch_size": options.leaf}
     if options.kind == "bonsai":  # a branch that is parted must have as many labels as it gets parts
         settings |= {"cluster_balanced": False, "cluster_k": min(100, options.leaf), "max_depth": 3}
-    arguments = [str(data), str(model), json.dumps(settings), str(options.workers)]
-    command = [sys.executable, "-c", _GROW, *arguments]
-    with (
-        bar(f"{options.kind} trees", None),
-        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as said,
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said) as grower,
-    ):
-        status = grower.wait()
-        said.seek(0)
-        last = said.read().strip().rpartition("\n")[2]
-    if status:
-        why = f"killed by signal {-status}; is there enough memory?" if status < 0 else last or f"exit status {status}"
-        raise TagwrightError(f"omikuji could not grow {options.kind} trees ({why})")
-
-
-# standard input ends when the process that waits for the trees does: then nobody needs them
-_GROW = """
-import json, os, sys, threading, omikuji
-threading.Thread(target=lambda: os.read(0, 1) or os._exit(1), daemon=True).start()
-data, model, given, workers = sys.argv[1:]
-settings = omikuji.Model.default_hyper_param()
-for name, value in json.loads(given).items():
-    setattr(settings, name, value)
-omikuji.Model.train_on_data(data, settings, int(workers)).save(model)
-"""
+    return settings
 
 
 def _digest(features: Matrix, gold: Run) -> str:

@@ -23,6 +23,7 @@ from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.cross import CrossEncoder
 from tagwright.encoders.kernels import best_device
+from tagwright.encoders.label_trees import check_omikuji
 from tagwright.encoders.packaged import PACKAGED
 from tagwright.errors import ConfigError
 from tagwright.learning.checkpoints import Checkpoint
@@ -187,8 +188,10 @@ def fit(
     """Algorithm 1. output: an existing folder for logs and checkpoints of every stage; resume from there.
 
     Raises ConfigError or InputError when documents and config do not fit, before anything is loaded; ModelError
-    without encoder.
+    without encoder, TagwrightError without omikuji where label trees are to be grown.
     """
+    if config.self_training:
+        check_omikuji()
     if config.third:
         CrossEncoder.load(config.third)  # raises now, not after the training
     cross, bi = fine_tune(documents, config, output, resume=resume)  # line 3

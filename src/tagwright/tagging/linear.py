@@ -9,7 +9,8 @@ import numpy as np
 
 from tagwright.data.bags import BagOfWords, Matrix
 from tagwright.data.text import word_spans, words
-from tagwright.encoders.linear import LabelTrees, LinearModel
+from tagwright.encoders.label_trees import LabelTrees
+from tagwright.encoders.linear import LinearModel
 from tagwright.errors import ModelError
 from tagwright.store import read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.tagging.combine import look_up
