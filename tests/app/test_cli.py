@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import resource
 import subprocess
 import sys
 from itertools import islice
@@ -41,30 +40,6 @@ def assert_scores(found: dict[str, Any], documents: int) -> None:
         for name, measure in measures.items():
             assert re.fullmatch(r"(P|R|F1|nDCG|PSP|PSnDCG|macro-F1(-tail)?|coverage)@\d+|answered", name)
             assert 0 <= measure["low"] <= measure["value"] <= measure["high"] <= 1
-
-
-def test_help_takes_little_time() -> None:
-    """Under 0.4 s of CPU at best: the only thing here that is measured, as start-up is what grows unnoticed."""
-
-    def seconds() -> float:
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return used.ru_utime + used.ru_stime
-
-    times = []
-    for _ in range(3):
-        before = seconds()
-        shown = subprocess.run([*TAGWRIGHT, "--help"], capture_output=True, text=True, check=True)
-        times.append(seconds() - before)
-    assert "suggest" in shown.stdout
-    assert min(times) < 0.4
-
-
-def test_the_command_line_imports_nothing_heavy() -> None:
-    slow = {"numpy", "torch", "transformers", "sentence_transformers", "faiss", "scipy", "sklearn", "pyarrow", "rdflib"}
-    code = "import sys, tagwright.app.cli; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "tagwright.app.cli" in loaded
-    assert slow.isdisjoint(loaded)
 
 
 def test_without_arguments_the_help_is_printed(run: Command) -> None:

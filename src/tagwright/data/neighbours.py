@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tagwright.errors import ConfigError, InputError
 from tagwright.types import Longs, Mask
@@ -39,6 +38,8 @@ class Relation(NamedTuple):
     @classmethod
     def of(cls, sources: NDArray[np.integer], targets: NDArray[np.integer], shape: tuple[int, int]) -> Relation:
         """Edges given by their ends; an edge given twice is one edge."""
+        from scipy import sparse
+
         forward = sparse.csr_array((np.ones(len(sources), np.int32), (sources, targets)), shape)
         forward.sum_duplicates()
         forward.data[:] = 1
@@ -105,6 +106,8 @@ class Bracket(NamedTuple):
 
     def after(self, rows: Rows) -> Rows:
         """The documents reached through the bracket from each row of documents."""
+        from scipy import sparse
+
         seen, places = np.unique(rows.indices, return_inverse=True)
         renamed = sparse.csr_array((rows.data, places, rows.indptr), (rows.shape[0], len(seen)))
         return _as_ones(renamed @ self._rows(seen))
@@ -357,10 +360,14 @@ def _pick(rows: Rows, rng: np.random.Generator) -> Longs:
 
 def _singles(nodes: Longs, width: int) -> Rows:
     """One node per row."""
+    from scipy import sparse
+
     return sparse.csr_array((np.ones(len(nodes), np.int32), nodes, np.arange(len(nodes) + 1)), (len(nodes), width))
 
 
 def _keep(rows: Rows, mask: Mask) -> Rows:
+    from scipy import sparse
+
     before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask)])
     kept = (np.ones(before[-1], np.int32), rows.indices[mask], before[rows.indptr])
     return sparse.csr_array(kept, rows.shape)

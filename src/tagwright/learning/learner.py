@@ -92,7 +92,7 @@ class Learner(Trained):
         if self.pooling not in (None, "cls", "mean"):
             raise ConfigError(f'pooling is "{self.pooling}", expected cls or mean')
         check_least(self, max_length=3, projection=3)
-        if self.encoder_name == STATIC and (self.pooling or self.max_length or self.projection):
+        if (self.pooling or self.max_length or self.projection) and self.encoder_name == STATIC:  # "auto" loads torch
             why = "the encoder is static" + (", as auto is without a GPU" if self.encoder == "auto" else "")
             raise ConfigError(f"pooling, max_length and projection are of transformers; {why}")
 

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from tagwright.data.graph import MEASURED_WALKS, Graph
 from tagwright.data.neighbours import Neighbours
@@ -125,6 +124,8 @@ class _Partners:
     """The documents that share a label with a document, itself left out."""
 
     def __init__(self, labels: Run) -> None:
+        from scipy import sparse
+
         width = int(labels.labels.max(initial=0)) + 1
         ones = np.ones(len(labels.labels), np.int32)
         self._labels: Any = sparse.csr_array((ones, labels.labels, labels.indptr), (len(labels), width))

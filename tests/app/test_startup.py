@@ -1,0 +1,86 @@
+"""What commands load before they need it: start-up costs what is imported, and that grows unnoticed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+HEAVY = {
+    *("torch", "transformers", "sentence_transformers", "accelerate", "tokenizers", "datasets", "pandas", "sklearn"),
+    *("scipy", "sparse_dot_topn", "faiss", "omikuji", "rdflib", "numpy", "pyarrow"),
+}
+READING = {"numpy", "pyarrow"}
+"What documents and labels are read into."
+
+PROGRAM = """
+import contextlib, io, json, sys
+from tagwright.app import cli
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["tagwright", *arguments]
+    with contextlib.suppress(SystemExit):
+        cli.main()
+modules = {name.partition(".")[0] for name in sys.modules}
+print(json.dumps(sorted(modules)))
+"""
+
+
+def loaded_by(*commands: Sequence[str]) -> tuple[set[str], str]:
+    """What a process has loaded after these commands, one after the other, and what it said on stderr."""
+    command = [sys.executable, "-c", PROGRAM, json.dumps(commands)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1])), done.stderr
+
+
+def test_the_help_of_no_command_loads_anything_heavy() -> None:
+    from tagwright.app.cli import app
+
+    names = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+    assert {"suggest", "evaluate", "train", "demo"} < set(names)
+    modules, complaints = loaded_by(["--help"], *([name, "--help"] for name in names))
+    assert complaints == ""
+    assert not modules & HEAVY
+
+
+ON = ("none.jsonl", "--labels", "labels.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("commands", "message"),
+    [
+        (
+            [
+                ("suggest", "docs.jsonl", "--labels", "none.jsonl"),
+                ("suggest", "docs.jsonl", "--model", "none"),
+                ("suggest", "docs.jsonl", "--labels", "labels.jsonl", "--set", "encodr=minilm"),
+                ("compare", "docs.jsonl", "--labels", "labels.jsonl", "--run", "right.jsonl"),
+                ("train", "rts", "docs.jsonl", "--output", "M"),
+                ("train", "micol", "docs.jsonl", "--labels", "labels.jsonl", "--output", "M", "--set", "x=1"),
+                ("labels", "--model", "none"),
+                ("read", "none.jsonl"),
+            ],
+            "none: no saved tagger here",
+        ),
+        (
+            [
+                ("evaluate", *ON),
+                ("candidates", *ON),
+                ("describe", *ON),
+                ("graph", "none.jsonl"),
+                ("train", "maclr", *ON, "--output", "M"),
+            ],
+            "none.jsonl: no such file",
+        ),
+    ],
+    ids=["options", "documents"],
+)
+def test_what_is_wrong_is_said_before_anything_heavy_is_loaded(
+    commands: list[tuple[str, ...]], message: str, request: pytest.FixtureRequest
+) -> None:
+    modules, complaints = loaded_by(*commands)
+    assert message in complaints
+    assert complaints.count("tagwright: ") == len(commands)
+    assert not modules & (HEAVY - READING)
