@@ -65,8 +65,8 @@ def margins(encoder: CrossEncoder) -> list[float]:
 
 def test_a_cross_encoder_learns_which_texts_go_together(encoder: CrossEncoder) -> None:
     assert min(margins(encoder)) < 0
-    learnt = learn_cross(encoder, triples, replace(TRAINING, steps=150, batch=8, held_out=0.0, learning_rate=1e-2))
-    assert min(margins(learnt)) > 0
+    learnt = learn_cross(encoder, triples, replace(TRAINING, steps=200, batch=32, held_out=0.0))
+    assert min(margins(learnt)) > 1  # 4 and more with any of five seeds
 
 
 class Stop(Exception):  # noqa: N818

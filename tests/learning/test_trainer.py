@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 import torch
@@ -23,7 +23,7 @@ from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.learning.checkpoints import NAME, discard
 from tagwright.learning.objectives import Contrastive, Text
-from tagwright.learning.trainer import rate_at, train
+from tagwright.learning.trainer import History, rate_at, train
 from tagwright.learning.training import Training
 from tagwright.types import Pair
 
@@ -49,6 +49,30 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+Whole: TypeAlias = tuple[History, Path]
+"A training that nothing stopped, and its folder."
+
+
+@pytest.fixture(scope="module")
+def encoder_whole(encoder: str, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    return _whole(encoder, tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture(scope="module")
+def static_whole(static: str, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    return _whole(static, tmp_path_factory.mktemp("whole"))
+
+
+def _whole(folder: str, output: Path) -> Whole:
+    """With one thread, as `one_thread` is for each test alone."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return run(folder, output), output
+    finally:
+        torch.set_num_threads(before)
 
 
 def state(output: Path) -> dict[str, torch.Tensor]:
@@ -85,19 +109,19 @@ class StoppingAt(Redrawing):
 def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_weights(
     kind: str, stop: int, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    folder = request.getfixturevalue(kind)
-    whole = run(folder, tmp_path / "whole")
+    folder, (whole, output) = request.getfixturevalue(kind), request.getfixturevalue(f"{kind}_whole")
     with pytest.raises(Stop):
         train(SentenceTransformer(folder, device="cpu"), pairs, StoppingAt(stop), TRAINING, tmp_path / "stopped")
     torch.manual_seed(99)  # the state of the process has no part in it
     resumed = run(folder, tmp_path / "stopped", resume=True)
-    assert_equal(state(tmp_path / "stopped"), state(tmp_path / "whole"))
-    assert logged(tmp_path / "stopped", "loss") == logged(tmp_path / "whole", "loss")
+    assert_equal(state(tmp_path / "stopped"), state(output))
+    assert logged(tmp_path / "stopped", "loss") == logged(output, "loss")
     assert (resumed.best_step, resumed.best_loss) == (whole.best_step, whole.best_loss)
 
 
-def test_a_run_killed_at_random_moments_and_resumed_ends_with_the_same_weights(encoder: str, tmp_path: Path) -> None:
-    run(encoder, tmp_path / "whole")
+def test_a_run_killed_at_random_moments_and_resumed_ends_with_the_same_weights(
+    encoder: str, encoder_whole: Whole, tmp_path: Path
+) -> None:
     output, chance, kills = tmp_path / "killed", random.Random(time.time_ns()), 0
     for rows in (3, 12, 24):
         process = subprocess.Popen([*PROGRAM, str(output), encoder, "--resume"], cwd=ROOT, stderr=subprocess.DEVNULL)
@@ -108,8 +132,8 @@ def test_a_run_killed_at_random_moments_and_resumed_ends_with_the_same_weights(e
         kills += process.wait() != 0
     subprocess.run([*PROGRAM, str(output), encoder, "--resume"], cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
     assert kills > 0
-    assert_equal(state(output), state(tmp_path / "whole"))
-    assert logged(output, "loss") == logged(tmp_path / "whole", "loss")
+    assert_equal(state(output), state(encoder_whole[1]))
+    assert logged(output, "loss") == logged(encoder_whole[1], "loss")
     assert {file.name for file in output.iterdir()} == {NAME, "log.jsonl"}
 
 

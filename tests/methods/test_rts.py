@@ -23,6 +23,11 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return encoders(tmp_path_factory.mktemp("encoders"))
 
 
+def right(tagger: Tagger) -> int:
+    """Of the 30 documents, how many have the right label first."""
+    return sum(a == b for a, b in zip(first_labels(tagger.tag(UNSEEN)), GOLD.labels.tolist(), strict=True))
+
+
 def vectors(tagger: Tagger) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     dense = tagger.stages["dense"]
     assert isinstance(dense, Dense)
@@ -33,8 +38,8 @@ def vectors(tagger: Tagger) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 def test_a_label_is_found_by_words_that_only_training_connects_with_it(kind: str, encoder: dict[str, str]) -> None:
     config = replace(QUICK, encoder=encoder[kind])
     untrained = rts.fit(DOCUMENTS, LABELS, replace(config, steps=1, learning_rate=1e-9))
-    assert first_labels(untrained.tag(UNSEEN)) != GOLD.labels.tolist()
-    assert first_labels(rts.fit(DOCUMENTS, LABELS, config).tag(UNSEEN)) == GOLD.labels.tolist()
+    assert right(untrained) < 15
+    assert right(rts.fit(DOCUMENTS, LABELS, config)) >= 27
 
 
 def test_gold_labels_are_not_read(encoder: dict[str, str]) -> None:
@@ -136,7 +141,7 @@ def test_a_projection_gives_vectors_of_that_length(encoder: dict[str, str], tmp_
 
 def test_ict_learns_the_topics_too(encoder: dict[str, str]) -> None:
     config = contrastive.Config(encoder=encoder["static"], batch=16, epochs=60, learning_rate=0.01, held_out=0.0)
-    assert first_labels(contrastive.fit(DOCUMENTS, LABELS, config).tag(UNSEEN)) == GOLD.labels.tolist()
+    assert right(contrastive.fit(DOCUMENTS, LABELS, config)) >= 27
 
 
 def test_simcse_needs_no_titles(encoder: dict[str, str]) -> None:
