@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test install lint types contracts unit clean
+.PHONY: demo test install lint types contracts unit test-everywhere clean
 
 demo: install
 	$(BIN)/tagwright demo
@@ -33,6 +33,10 @@ contracts: install
 
 unit: install
 	$(BIN)/pytest --cov --cov-report=term
+
+# under emulated instruction sets, with one and two threads, and on other Pythons; ARGS="--pythons 3.12" for less
+test-everywhere: install
+	$(BIN)/python -m tests.everywhere $(ARGS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

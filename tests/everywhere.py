@@ -1,0 +1,168 @@
+"""The suite under other instruction sets, numbers of threads and Pythons: `make test-everywhere`.
+
+Every run goes on after a failure of another; the summary at the end names them all, and the exit code is 1 where one
+failed. What each run printed stands in .cache/everywhere/NAME.log.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.metadata import requires, version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / ".cache" / "everywhere"
+
+PROCESSORS: dict[str, dict[str, str]] = {
+    "sse41": {"ONEDNN_MAX_CPU_ISA": "SSE41", "ATEN_CPU_CAPABILITY": "default"},
+    "avx2": {
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "OPENBLAS_CORETYPE": "Haswell",
+        "FAISS_OPT_LEVEL": "avx2",
+    },
+    "avx512": {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE", "ATEN_CPU_CAPABILITY": "avx512"},
+    "native": {},
+}
+"avx512 is without bfloat16; native is the processor as it is. One that has less than is asked for does what it can."
+
+PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+
+TORCH = {"torch", "accelerate", "sentence-transformers"}
+"What cannot be installed without torch."
+
+WITHOUT_TORCH = [
+    *("tests/data", "tests/evaluation", "tests/test_store.py", "tests/test_types.py", "tests/test_progress.py"),
+    *("tests/tagging/test_names.py", "tests/tagging/test_lexical.py", "tests/tagging/test_combine.py"),
+    *("tests/tagging/test_linear.py", "tests/learning/test_linear.py", "tests/encoders/test_linear.py"),
+    *("tests/encoders/test_label_trees.py", "tests/app/test_startup.py"),
+    *("src/tagwright/data", "src/tagwright/evaluation", "src/tagwright/types.py", "src/tagwright/store.py"),
+]
+"Tests that need no torch."
+
+
+@dataclass(frozen=True)
+class Suite:
+    """One run of pytest. threads 1: another may run beside it."""
+
+    name: str
+    python: str = sys.executable
+    threads: int = 1
+    variables: Mapping[str, str] = field(default_factory=dict)
+    paths: Sequence[str] = ()
+
+    def run(self) -> tuple[str, bool, str]:
+        """Its name, whether it passed, and the last line that it printed."""
+        place, log, start = FOLDER / self.name, FOLDER / f"{self.name}.log", time.monotonic()
+        place.mkdir(parents=True, exist_ok=True)
+        own = {
+            **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(self.threads)),
+            "HYPOTHESIS_STORAGE_DIRECTORY": str(place / "hypothesis"),
+            "PYTHONPATH": str(ROOT / "src"),
+            "TMPDIR": str(place),
+        }
+        command = [self.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(place / "pytest")]
+        with log.open("w", encoding="utf-8") as file:
+            environment = {**os.environ, **self.variables, **own}
+            done = subprocess.run(
+                [*command, *self.paths], cwd=ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT, check=False
+            )
+        lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+        shutil.rmtree(place, ignore_errors=True)
+        last = lines[-1].strip("= ") if lines else "nothing was printed"
+        print(f"{self.name:10} {'passed' if done.returncode == 0 else 'FAILED'} after {time.monotonic() - start:.0f} s")
+        return self.name, done.returncode == 0, last
+
+
+def main() -> None:
+    """Run what is asked for, everything by default."""
+    parser = argparse.ArgumentParser(prog="python -m tests.everywhere", description=__doc__)
+    parser.add_argument("--processors", nargs="*", choices=[*PROCESSORS], default=[*PROCESSORS])
+    parser.add_argument("--threads", nargs="*", type=int, default=[1, 2])
+    parser.add_argument("--pythons", nargs="*", choices=PYTHONS, default=[*PYTHONS])
+    parser.add_argument("paths", nargs="*", help="tests; everything by default")
+    options = parser.parse_args()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    suites = [
+        Suite(f"{name}-{threads}", sys.executable, threads, PROCESSORS[name], options.paths)
+        for threads in options.threads
+        for name in options.processors
+    ]
+    skipped = []
+    for python in options.pythons:
+        if python == "{}.{}".format(*sys.version_info):
+            continue
+        try:
+            suites.append(other_python(python))
+        except (RuntimeError, subprocess.CalledProcessError) as error:
+            skipped.append(f"Python {python} skipped: {error}")
+    report(run_all(suites), skipped)
+
+
+def run_all(suites: Sequence[Suite]) -> list[tuple[str, bool, str]]:
+    """Those of one thread on as many cores as there are, the others one after the other."""
+    with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
+        found = list(pool.map(Suite.run, [suite for suite in suites if suite.threads == 1]))
+    return found + [suite.run() for suite in suites if suite.threads > 1]
+
+
+def report(found: Sequence[tuple[str, bool, str]], skipped: Sequence[str]) -> None:
+    """Print the summary. Exits with 1 where a run failed."""
+    print()
+    for name, passed, last in found:
+        print(f"{name:10} {'passed' if passed else 'FAILED'}  {last}")
+    print(*skipped, sep="\n")
+    failed = [name for name, passed, _ in found if not passed]
+    for name in failed:
+        print(f"see {FOLDER / name}.log")
+    sys.exit(bool(failed))
+
+
+def other_python(number: str) -> Suite:
+    """The suite on another Python, in an environment of its own, with as much as can be installed there.
+
+    Raises RuntimeError where there is no such Python, CalledProcessError where pip fails.
+    """
+    environment = FOLDER.parent / f"python{number}"
+    python = str(environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
+    if not Path(python).exists():
+        subprocess.run([interpreter(number), "-m", "venv", str(environment)], check=True)
+    pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+    subprocess.run([*pip, "pip>=25.1"], check=True)
+    torch = f"torch=={version('torch').partition('+')[0]}"
+    if sys.platform == "linux":  # elsewhere the plain build is for the processor; here it brings gigabytes of CUDA
+        torch += "+cpu"
+    whole = subprocess.run([*pip, "--no-deps", torch], capture_output=True, check=False).returncode == 0
+    if not whole:
+        print(f"Python {number}: no build of {torch} can be had; only the tests that need no torch are run")
+    packages = ["pytest", "hypothesis", "setuptools", *dependencies(set() if whole else TORCH)]
+    subprocess.run([*pip, "--constraint", str(ROOT / "requirements.lock"), *packages], check=True)
+    return Suite(f"python{number}", python, 1, {}, () if whole else WITHOUT_TORCH)
+
+
+def dependencies(without: set[str]) -> list[str]:
+    """What Tagwright needs, with all extras."""
+    found = [text.partition("; extra ==")[0].strip() for text in requires("tagwright") or []]
+    names = {text: text.split(";")[0].split("[")[0].rstrip("0123456789.<>=!~, ") for text in found}
+    return [text for text in found if names[text] not in {"tagwright", *without}]
+
+
+def interpreter(number: str) -> str:
+    """A Python of this version: on the PATH, or among pyenv's. Raises RuntimeError where there is none."""
+    pyenv = sorted((Path.home() / ".pyenv" / "versions").glob(f"{number}.*/bin/python"))
+    for path in (shutil.which(f"python{number}"), *map(str, pyenv)):
+        if path and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return path
+    raise RuntimeError(f"there is no python{number} here")
+
+
+if __name__ == "__main__":
+    main()
