@@ -1,0 +1,60 @@
+"""What pyproject.toml says that is needed: all that is imported, in versions that requirements.lock has."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def declared() -> dict[str, Requirement]:
+    project = PROJECT["project"]
+    lists = [project["dependencies"], *project["optional-dependencies"].values()]
+    return {_plain(Requirement(text).name): Requirement(text) for texts in lists for text in texts}
+
+
+def imported() -> set[str]:
+    """The modules of others that any source imports, at its top or within a function."""
+    found = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                found.add(node.module.partition(".")[0])
+    return found - sys.stdlib_module_names - {"tagwright", "tomllib", "__future__"}
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def test_all_that_is_imported_is_declared() -> None:
+    distributions, known = packages_distributions(), set(declared())
+    missing = {
+        module
+        for module in imported()
+        if not known & {_plain(name) for name in (module, *distributions.get(module, []))}
+    }
+    # datasets and torch.utils.tensorboard are used where the user has installed them
+    assert missing - {"datasets"} == set()
+
+
+def test_what_is_locked_is_what_is_allowed() -> None:
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
+    locked = {_plain(line.partition("==")[0]): line.partition("==")[2].partition(";")[0].strip() for line in lines}
+    for name, requirement in declared().items():
+        assert name in locked or name in {"tagwright", "tomli"}, name
+        assert name not in locked or locked[name] in requirement.specifier, name
