@@ -38,7 +38,7 @@ CONFIGURATIONS = {
     "languages": replace(AFTER, trust=False, titles=0.0),
     "trust": replace(AFTER, titles=0.0),
     "titles": AFTER,
-    "names, tfidf": replace(AFTER, stages=("names", "tfidf"), weights=AFTER.weights[:2]),
+    "names, tfidf": replace(AFTER, stages=("names", "tfidf")),
 }
 
 
