@@ -171,6 +171,7 @@ def _locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
 
     file = path.with_name(f".{path.name}.lock")
     lock = FileLock(file, timeout=patience, poll_interval=0.02, thread_local=False)
+    file.touch()  # where nothing can be created this fails at once; the lock would try until its time is up
     try:
         lock.acquire()
     except Timeout:
@@ -272,7 +273,8 @@ def _followed(path: Path) -> Path:
 
 
 def _previous(folder: Path) -> Path:
-    return folder.with_name(f".{folder.name}.previous")
+    whole = folder.absolute()  # "." has no name
+    return whole.parent / f".{whole.name}.previous"
 
 
 def _temporary(path: Path) -> Path:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -356,12 +355,18 @@ def test_fine_tuning_without_a_known_label_is_refused(data: list[str], static: s
 
 
 TINY_ZERO_SHOT = zeroshot.Config(stages=("names", "tfidf"), weights=(1.0, 1.0))
+_fit_zero_shot = zeroshot.fit
+
+
+def tiny_zero_shot(labels: Vocabulary, *_: object) -> Tagger:
+    """Without an encoder, whatever is asked for."""
+    return _fit_zero_shot(labels, TINY_ZERO_SHOT)
 
 
 def test_the_svm_joins_the_stages_of_the_zero_shot_method_and_is_explained(
     data: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tagwright.methods.zeroshot.fit", partial(zeroshot.fit, config=TINY_ZERO_SHOT))
+    monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
     run("train", "svm", *data, "--output", str(tmp_path / "M"), "--fuse")
     fused = Tagger.load(tmp_path / "M")
     assert list(fused.stages) == ["names", "tfidf", "svm"]
@@ -383,13 +388,13 @@ def test_a_saved_zero_shot_tagger_is_fine_tuned_and_joined(
     data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("train", "zero-shot", *data[1:], "--output", str(tmp_path / "Z"), settings=[f"encoder={static}"])
-    assert list(Tagger.load(tmp_path / "Z").stages) == ["names", "tfidf", "dense"]
+    assert list(Tagger.load(tmp_path / "Z").stages) == ["names", "tfidf", "dense", "titles"]
     few = [data[0], "--model", str(tmp_path / "Z")]
     run("train", "finetune", *few, "--output", str(tmp_path / "F"), settings=["held_out=0"])
     before, after = (Tagger.load(tmp_path / name) for name in "ZF")
-    assert list(after.stages) == ["names", "tfidf", "dense"]
+    assert list(after.stages) == ["names", "tfidf", "dense", "titles"]
     assert before.tag(UNSEEN).scores.tolist() != after.tag(UNSEEN).scores.tolist()
-    monkeypatch.setattr("tagwright.methods.zeroshot.fit", partial(zeroshot.fit, config=TINY_ZERO_SHOT))
+    monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
     run("train", "finetune", *few, "--output", str(tmp_path / "G"), "--fuse", settings=["held_out=0"])
     assert list(Tagger.load(tmp_path / "G").stages) == ["names", "tfidf", "dense"]  # no plain encoder in this one
 
@@ -436,7 +441,7 @@ def test_a_training_is_compared_with_the_untrained_method(
         return Tagger(labels, {"names": Names(exchanged)})
 
     data = many(tmp_path)
-    monkeypatch.setattr("tagwright.methods.zeroshot.fit", partial(zeroshot.fit, config=TINY_ZERO_SHOT))
+    monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
     good = run("train", "svm", *data, "--output", str(tmp_path / "M"), check=True)
     expected = "nDCG@5 on 20 labelled documents that were not learnt from: 100.0, untrained (zero-shot) 100.0, p = 1"
     assert expected in good.stderr

@@ -132,7 +132,7 @@ def test_without_english_the_most_frequent_language_is_the_default(tmp_path: Pat
 def test_names_are_in_the_likely_language_unless_one_is_wanted(
     tmp_path: Path, language: str | None, likely: str, name: str
 ) -> None:
-    vocabulary = Vocabulary.read(turtle(tmp_path, TURTLE), language=language, likely=likely)
+    vocabulary = Vocabulary.read(turtle(tmp_path, TURTLE), language=language, likely=lambda: likely)
     assert vocabulary[vocabulary.index["http://zoo/2"]].name == name
 
 

@@ -19,6 +19,7 @@ from tagwright.encoders import label_trees
 from tagwright.encoders.label_trees import LabelTrees
 from tagwright.errors import ModelError, TagwrightError
 from tagwright.learning.linear import TreeOptions, fit_trees
+from tagwright.store import digests, write_manifest
 from tagwright.types import Run
 
 WORDS = csr_matrix(np.tile(np.eye(20, dtype=np.float32), (10, 1)))
@@ -80,6 +81,9 @@ def test_a_damaged_file_is_an_error_whatever_omikuji_makes_of_it(trees: LabelTre
     for file in tmp_path.iterdir():
         if file.name != "manifest.json":
             file.write_bytes(file.read_bytes()[:20])
+    with pytest.raises(ModelError, match="its checksum differs"):
+        LabelTrees.load(tmp_path)
+    write_manifest(tmp_path, "label trees", {"beam": 10, "files": digests(tmp_path)})
     with pytest.raises(ModelError, match="the trees cannot be read"):
         LabelTrees.load(tmp_path)
 

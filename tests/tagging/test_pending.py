@@ -33,9 +33,9 @@ def computed(encoder: BiEncoder, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     texts: list[str] = []
     encode = encoder.encode
 
-    def counting(asked: Sequence[str], *, progress: str = "") -> Floats:
+    def counting(asked: Sequence[str], *, progress: str = "", keep: bool = True) -> Floats:
         texts.extend(asked)
-        return encode(asked, progress=progress)
+        return encode(asked, progress=progress, keep=keep)
 
     monkeypatch.setattr(encoder, "encode", counting)
     return texts

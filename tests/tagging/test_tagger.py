@@ -192,9 +192,9 @@ def test_with_labels_encodes_only_what_changed(tiny: Tagger, monkeypatch: pytest
     encoded: list[str] = []
     encode = BiEncoder.encode
 
-    def watched(self: BiEncoder, texts: Sequence[str], *, progress: str = "") -> Floats:
+    def watched(self: BiEncoder, texts: Sequence[str], *, progress: str = "", keep: bool = True) -> Floats:
         encoded.extend(texts)
-        return encode(self, texts, progress=progress)
+        return encode(self, texts, progress=progress, keep=keep)
 
     monkeypatch.setattr(BiEncoder, "encode", watched)
     changed = Vocabulary([LABELS[2], LABELS[0], Label("bank", ("Banks",), "The edge of a river.")])

@@ -324,12 +324,17 @@ def _scored(task: Task) -> Iterator[list[Document]]:
         yield task.corpus.take(task.kept[start : start + BATCH].tolist())
 
 
+def read_vocabulary(labels: Path, language: str, documents: Sequence[Document]) -> Vocabulary:
+    """The labels; where a file has names in several languages and none is asked for, in that of the documents."""
+    if language in ("", AUTO):
+        return Vocabulary.read(labels, likely=lambda: likely(documents))
+    return Vocabulary.read(labels, language=language)
+
+
 def _vocabulary(labels: Path | None, language: str, documents: Sequence[Document]) -> Vocabulary:
     if labels is None:
         raise ConfigError("which labels? give a vocabulary (--labels FILE) or a saved tagger (--model DIR)")
-    if language in ("", AUTO):
-        return Vocabulary.read(labels, likely=likely(documents))
-    return Vocabulary.read(labels, language=language)
+    return read_vocabulary(labels, language, documents)
 
 
 def _own(documents: Sequence[Document], vocabulary: Vocabulary, exclude_self: bool) -> Longs:

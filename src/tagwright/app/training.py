@@ -17,12 +17,13 @@ import numpy as np
 from tagwright import __version__
 from tagwright.app.check import check, validation, without
 from tagwright.app.jobs import read as read_documents
+from tagwright.app.jobs import read_vocabulary
 from tagwright.app.options import Option, configure, in_language, options_of
 from tagwright.app.unfinished import Start, digest, unfinished
 from tagwright.data.descriptions import read_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.labels import Unknown, Vocabulary
-from tagwright.data.language import AUTO, likely
+from tagwright.data.language import AUTO
 from tagwright.data.runs import read_run
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.precision import resolve
@@ -200,9 +201,7 @@ def _settings(config: type[Any], job: Job) -> Sequence[str]:
 def _vocabulary(job: Job, documents: Sequence[Document]) -> Vocabulary:
     _check_labels(job)
     assert job.labels
-    if job.language in ("", AUTO):
-        return Vocabulary.read(job.labels, likely=likely(documents))
-    return Vocabulary.read(job.labels, language=job.language)
+    return read_vocabulary(job.labels, job.language, documents)
 
 
 def _check_labels(job: Job) -> None:
@@ -240,7 +239,7 @@ def _say_check(tagger: Tagger, documents: Corpus, gold: Run, rows: Longs) -> Non
     if not len(rows) or not is_first():
         return
     try:
-        found = check(tagger, zeroshot.fit, [documents[int(row)] for row in rows], gold.take(rows))
+        found = check(tagger, zeroshot.fit, documents.take(rows.tolist()), gold.take(rows))
     except TagwrightError as error:
         _log.warning("not compared with the untrained method: %s", error)
         return

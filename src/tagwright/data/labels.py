@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal, TypeAlias, overload
@@ -85,7 +85,7 @@ class Vocabulary(Sequence[Label]):
         path: Path | str,
         *,
         language: str | None = None,
-        likely: str = "",
+        likely: Callable[[], str] = str,
         format: Format | None = None,  # noqa: A002
     ) -> Vocabulary:
         """Read labels from a file, plain or gzip; the format follows from the name unless it is given.
@@ -99,9 +99,9 @@ class Vocabulary(Sequence[Label]):
         `skos`): Turtle, RDF/XML, N-Triples; what was parsed is kept in the cache folder by the hash of the file.
 
         language: which names to take where a file has several languages, by code or name; labels without a name in it
-        keep one in another language. Without it, the likely one if the file has it, as the documents are in, else
-        English or else the first. Raises InputError with file and line for anything wrong in the file, ConfigError for
-        a format or language there is not.
+        keep one in another language. Without it, the likely one, asked for only then, if the file has it: that of the
+        documents, say; else English or else the first. Raises InputError with file and line for anything wrong in the
+        file, ConfigError for a format or language there is not.
         """
         labels = list(_labels(Path(path), language, likely, _format(Path(path), format)))
         if not labels:
@@ -290,16 +290,17 @@ def _format(path: Path, wanted: Format | None) -> Format:
     return wanted or _SUFFIXES[suffix]
 
 
-def _labels(path: Path, language: str | None, likely: str, file_format: Format) -> Iterable[Label]:
+def _labels(path: Path, language: str | None, likely: Callable[[], str], file_format: Format) -> Iterable[Label]:
     check(language or AUTO)
     if file_format == "jsonl":
         return _distinct(_json_labels(path), path)
     if file_format == "tsv" or file_format == "csv":
-        return _distinct(_table_labels(path, language, likely, file_format), path)
+        return _distinct(_table_labels(path, language, likely(), file_format), path)
     if file_format == "names":
         return _distinct(read_names(path), path)
-    parse = partial(skos.read_labels, path, language, file_format, likely)
-    return vocabulary_cache.kept(path, ("skos", file_format, language, likely), parse)
+    guess = likely()
+    parse = partial(skos.read_labels, path, language, file_format, guess)
+    return vocabulary_cache.kept(path, ("skos", file_format, language, guess), parse)
 
 
 def _distinct(labels: Iterable[tuple[int, Label]], path: Path | str) -> Iterator[Label]:

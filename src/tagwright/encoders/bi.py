@@ -51,7 +51,7 @@ class BiEncoder:
         self, name: str, source: Path | SentenceTransformer, architecture: Architecture, precision: Precision = "auto"
     ) -> None:
         self.name, self._source, self._architecture, self.asked = name, source, architecture, precision
-        self.cache: EmbeddingCache | None = None
+        self.cached = False
 
     @classmethod
     def load(
@@ -81,8 +81,7 @@ class BiEncoder:
         encoder = cls(name, folder, chosen, precision)
         if precision != "auto":
             _ = encoder.precision  # refused now, not when the first text is encoded
-        if cached:
-            encoder.cache = EmbeddingCache(encoder.fingerprint, encoder.dim)
+        encoder.cached = cached
         return encoder
 
     @classmethod
@@ -133,6 +132,11 @@ class BiEncoder:
     def max_length(self) -> int | None:
         """Tokens that are read of each text; None: all."""
         return self._architecture.max_length
+
+    @cached_property
+    def cache(self) -> EmbeddingCache | None:
+        """The vectors of earlier runs, if they are kept."""
+        return EmbeddingCache(self.fingerprint, self.dim) if self.cached else None
 
     @cached_property
     def fingerprint(self) -> str:

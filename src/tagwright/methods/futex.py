@@ -21,7 +21,6 @@ from tagwright.data.graph import Graph
 from tagwright.data.labels import Vocabulary
 from tagwright.data.language import AUTO, check
 from tagwright.encoders.bi import BiEncoder
-from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.cross import CrossEncoder
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.label_trees import check_omikuji
@@ -229,7 +228,7 @@ def fine_tune(
     training = config.training(STATIC, TRANSFORMER, pairs)
     bi = learn(config, pairs, in_batch(config.temperature), training, stage_folder(output, "bi"), resume=resume)
     if not config.is_static:
-        bi.cache = EmbeddingCache(bi.fingerprint, bi.dim)  # the paragraphs are read more than once
+        bi.cached = True  # the paragraphs are read more than once
     return cross, bi
 
 
