@@ -12,7 +12,7 @@ from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.metrics import Contingency, macro_f1
 from tagwright.evaluation.page import Details, scores_page
 from tagwright.evaluation.plots import rank_plot
-from tagwright.evaluation.resampling import Estimate
+from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import Scores
 from tagwright.types import Run
 
@@ -56,7 +56,7 @@ def test_a_curve_is_drawn_from_left_to_right_and_its_best_bin_touches_the_top() 
 
 
 def test_a_page_has_the_curves_it_is_given() -> None:
-    half = Estimate(0.5, 0.25, 0.75)
+    half = Score(0.5, 0.25, 0.75)
     scores = Scores(3, {"P@1": half})
     assert "rank of label frequency" not in scores_page("t", scores, Details({}))
     assert "rank of label frequency" in scores_page("t", scores, Details({}, curves={"run": [Bin(0, 9, 1, 0.5)]}))

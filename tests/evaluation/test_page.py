@@ -13,7 +13,7 @@ from tagwright.errors import TagwrightError
 from tagwright.evaluation.examples import Example, Missed, Shown
 from tagwright.evaluation.glossary import SENTENCES, SLICES
 from tagwright.evaluation.page import Details, comparison_page, scores_page, write_page
-from tagwright.evaluation.resampling import Estimate
+from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import STANDARD, WITH_TRAIN, Scores, label_groups, length_groups, split
 
 EVIL = '<script>alert("x")</script>'
@@ -128,4 +128,4 @@ def test_a_page_that_cannot_be_written_is_an_error_of_the_family(tmp_path: Path)
 
 
 def test_estimates_of_nothing_are_drawn_at_zero() -> None:
-    assert "M0.0 1V13" in scores_page("t", Scores(1, {"P@1": Estimate(0, 0, 0)}), Details({}))
+    assert "M0.0 1V13" in scores_page("t", Scores(1, {"P@1": Score(0, 0, 0)}), Details({}))

@@ -5,17 +5,17 @@ import re
 from pathlib import Path
 
 from tagwright.evaluation.report import Rows, comparison_rows, score_rows, slice_rows, table, write_per_label
-from tagwright.evaluation.resampling import Estimate
+from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import LabelScore, Scores
 from tagwright.evaluation.significance import Comparison, Difference
 
-HALF = Estimate(0.5, 0.25, 0.75)
+HALF = Score(0.5, 0.25, 0.75)
 SCORES = Scores(1234, {"P@1": HALF, "nDCG@3": HALF}, {"tail": Scores(56, {"P@1": HALF})})
 COMPARISON = Comparison(
     9,
     {
-        "P@1": Difference(0.5, 0.4, Estimate(0.1, 0.02, 0.2), {}, {"randomisation": 0.0001, "t": 0.02, "mcnemar": 1.0}),
-        "PSP@1": Difference(0.3, 0.4, Estimate(-0.1, -0.2, 0.1), {}, {"randomisation": 0.2}),
+        "P@1": Difference(0.5, 0.4, Score(0.1, 0.02, 0.2), {}, {"randomisation": 0.0001, "t": 0.02, "mcnemar": 1.0}),
+        "PSP@1": Difference(0.3, 0.4, Score(-0.1, -0.2, 0.1), {}, {"randomisation": 0.2}),
     },
 )
 
@@ -38,7 +38,7 @@ def test_rows_of_a_comparison_show_adjusted_p_and_mark_what_is_significant() -> 
 
 
 def test_what_rounds_to_zero_has_no_minus() -> None:
-    tiny = Difference(0.0, 0.0004, Estimate(-0.0004, -0.0004, 0.0), {}, {"randomisation": 1.0})
+    tiny = Difference(0.0, 0.0004, Score(-0.0004, -0.0004, 0.0), {}, {"randomisation": 1.0})
     assert comparison_rows(Comparison(1, {"P@1": tiny}))[1][3:5] == ["+0.0", "0.0 to 0.0"]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.metrics import inverse_propensity
-from tagwright.evaluation.resampling import Estimate
+from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import Scores, evaluate, per_label
 from tagwright.types import Run
 
@@ -97,7 +97,7 @@ def test_a_slice_without_documents_is_left_out() -> None:
 
 
 def test_coverage_needs_the_size_of_the_vocabulary() -> None:
-    assert evaluate(RUN, GOLD, labels=12, samples=10).measures["coverage@10"] == Estimate(0.25, 0.25, 0.25)
+    assert evaluate(RUN, GOLD, labels=12, samples=10).measures["coverage@10"] == Score(0.25, 0.25, 0.25)
     assert "coverage@10" not in evaluate(RUN, GOLD, samples=10).measures
 
 

@@ -12,7 +12,7 @@ from tagwright.evaluation.frequency import Bin
 from tagwright.evaluation.glossary import SLICES, explained, sentence
 from tagwright.evaluation.plots import interval_table, rank_plot
 from tagwright.evaluation.report import Rows, comparison_rows, percent, slice_rows
-from tagwright.evaluation.resampling import Estimate
+from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
 from tagwright.store import replace_file
@@ -94,7 +94,7 @@ def _beside(main: str, side: str) -> str:
     return f'<div class="beside"><div class="wide">{main}</div><div>{side}</div></div>'
 
 
-def _cards(measures: Mapping[str, Estimate]) -> str:
+def _cards(measures: Mapping[str, Score]) -> str:
     cards = (
         f'<div class="card"><span class="name">{escape(name)}</span><span class="number">{percent(found.value)}</span>'
         f"<span>{percent(found.low)} to {percent(found.high)}</span><p>{escape(sentence(name))}</p></div>"

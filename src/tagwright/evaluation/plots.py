@@ -7,7 +7,7 @@ from html import escape
 
 from tagwright.evaluation.frequency import Bin
 from tagwright.evaluation.report import between, percent
-from tagwright.evaluation.resampling import Estimate
+from tagwright.evaluation.resampling import Score
 
 SPAN, _TALL = 1000, 14
 "Of the drawing of an interval, in SVG units: it is stretched to the width that there is."
@@ -19,7 +19,7 @@ _HEIGHT, _COLOURS = 260, ("#2f6fb5", "#c2571a", "#3a8f4d", "#8a4fb0", "#b03a48",
 "Of a curve: how high it is, in SVG units, and the colours of the runs, which are told apart on light and dark pages."
 
 
-def interval_table(rows: Mapping[str, Estimate], sign: str = "") -> str:
+def interval_table(rows: Mapping[str, Score], sign: str = "") -> str:
     """A row for each estimate: its name, a mark with its interval on an axis that holds all and 0, and the numbers."""
     ends = [end for estimate in rows.values() for end in (estimate.low, estimate.value, estimate.high)]
     low, high = min(0.0, *ends), max(0.0, *ends)
@@ -37,7 +37,7 @@ def interval_table(rows: Mapping[str, Estimate], sign: str = "") -> str:
     return f'<table class="intervals"><thead>{head}</thead><tbody>\n{body}\n</tbody></table>'
 
 
-def _interval(estimate: Estimate, at: Callable[[float], str]) -> str:
+def _interval(estimate: Score, at: Callable[[float], str]) -> str:
     middle = _TALL // 2
     return (
         f'<svg viewBox="0 0 {SPAN} {_TALL}" preserveAspectRatio="none" aria-hidden="true">'

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tagwright.evaluation.resampling import Estimate
+from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import LabelScore, Scores
 from tagwright.evaluation.significance import Comparison, Difference
 from tagwright.store import replace_file
@@ -22,7 +22,7 @@ Rows = Sequence[Sequence[str]]
 def score_rows(scores: Scores) -> Rows:
     """Every measure with its interval, in percent.
 
-    >>> score_rows(Scores(9, {"P@1": Estimate(0.5, 0.25, 0.754)}))
+    >>> score_rows(Scores(9, {"P@1": Score(0.5, 0.25, 0.754)}))
     [['%', 'value', '95% interval'], ['P@1', '50.0', '25.0 to 75.4']]
     """
     return [
@@ -34,7 +34,7 @@ def score_rows(scores: Scores) -> Rows:
 def slice_rows(scores: Scores) -> Rows:
     """The measures of every slice, in percent, under the number of its documents; no rows when there are no slices.
 
-    >>> half = {"P@1": Estimate(0.5, 0.25, 0.75)}
+    >>> half = {"P@1": Score(0.5, 0.25, 0.75)}
     >>> slice_rows(Scores(9, half, {"tail": Scores(4, half)}))
     [['%', 'tail'], ['documents', '4'], ['P@1', '50.0']]
     """
@@ -136,7 +136,7 @@ def percent(share: float, sign: str = "") -> str:
     return f"{round(100 * share, 1) + 0.0:{sign}.1f}"
 
 
-def between(estimate: Estimate) -> str:
+def between(estimate: Score) -> str:
     """The interval, in percent."""
     return f"{percent(estimate.low)} to {percent(estimate.high)}"
 

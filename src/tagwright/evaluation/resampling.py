@@ -18,7 +18,7 @@ from tagwright.types import Mask, Run
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Score:
     """A measure and its 95% interval, the documents being a sample of those that could have been scored."""
 
     value: float
@@ -106,7 +106,7 @@ class MacroF1:
         return f1(found, suggested - found, gold - found)
 
 
-def estimates(measures: Sequence[Measures], documents: int, samples: int, seed: int) -> dict[str, Estimate]:
+def estimates(measures: Sequence[Measures], documents: int, samples: int, seed: int) -> dict[str, Score]:
     """Each measure with its 95% bootstrap interval over the documents; the ends are not taken beyond 0 and 1."""
     if not measures:
         return {}
@@ -114,7 +114,7 @@ def estimates(measures: Sequence[Measures], documents: int, samples: int, seed: 
     drawn = np.concatenate([values(measures, weights) for weights in bootstrap(documents, samples, seed)])
     low, high = np.clip(interval(points, drawn), 0, np.maximum(1, drawn.max(axis=0)))
     names = [name for part in measures for name in part.names]
-    return {name: Estimate(*map(float, row)) for name, *row in zip(names, points, low, high, strict=True)}
+    return {name: Score(*map(float, row)) for name, *row in zip(names, points, low, high, strict=True)}
 
 
 def values(measures: Sequence[Measures], weights: Doubles) -> Doubles:

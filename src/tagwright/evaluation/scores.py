@@ -34,7 +34,7 @@ from tagwright.evaluation.metrics import (
     sample_f1,
     success,
 )
-from tagwright.evaluation.resampling import Estimate, MacroF1, Measures, Ratios, estimates
+from tagwright.evaluation.resampling import Score, MacroF1, Measures, Ratios, estimates
 from tagwright.types import Longs, Mask, Run
 
 STANDARD = (
@@ -58,7 +58,7 @@ class Scores:
     """
 
     documents: int
-    measures: Mapping[str, Estimate]
+    measures: Mapping[str, Score]
     slices: Mapping[str, Scores] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def evaluate(
     found = _estimates(setting, run, gold, samples, seed)
     if labels:
         share = label_coverage(run, labels, 10)
-        found["coverage@10"] = Estimate(share, share, share)  # describes this run, estimates nothing
+        found["coverage@10"] = Score(share, share, share)  # describes this run, estimates nothing
     by_document = replace(setting, names=setting.ratios)
     parts = {
         name: Scores(len(part_gold), _estimates(by_document, part, part_gold, samples, seed))
@@ -302,7 +302,7 @@ def _depth(names: Sequence[str]) -> int:
     return max((split(name)[1] for name in names), default=0)
 
 
-def _estimates(setting: Setting, run: Run, gold: Run, samples: int, seed: int) -> dict[str, Estimate]:
+def _estimates(setting: Setting, run: Run, gold: Run, samples: int, seed: int) -> dict[str, Score]:
     found = estimates(panel(setting, run, gold), len(gold), samples, seed)
     return {name: found[name] for name in setting.names}
 
@@ -321,5 +321,5 @@ def _slices(
             yield name, run.take(np.flatnonzero(mask)), gold.take(np.flatnonzero(mask))
 
 
-def _plain(measures: Mapping[str, Estimate]) -> dict[str, dict[str, float]]:
+def _plain(measures: Mapping[str, Score]) -> dict[str, dict[str, float]]:
     return {name: {"value": m.value, "low": m.low, "high": m.high} for name, m in measures.items()}

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from tagwright.evaluation.metrics import Doubles, is_gold
 from tagwright.evaluation.resampling import (
-    Estimate,
+    Score,
     MacroF1,
     Measures,
     Ratios,
@@ -36,7 +36,7 @@ class Difference:
 
     a: float
     b: float
-    difference: Estimate
+    difference: Score
     p: Mapping[str, float]
     adjusted: Mapping[str, float]
 
@@ -85,7 +85,7 @@ def compare(
     rows = zip(names, *points, points[0] - points[1], low, high, strict=True)
     found = {
         name: Difference(
-            float(in_a), float(in_b), Estimate(*map(float, estimate)), _of(name, tests), _of(name, adjusted)
+            float(in_a), float(in_b), Score(*map(float, estimate)), _of(name, tests), _of(name, adjusted)
         )
         for name, in_a, in_b, *estimate in rows
     }
