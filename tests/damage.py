@@ -94,7 +94,7 @@ def use(tagger: Path) -> str:
         loaded = Tagger.load(tagger)
         run = loaded.tag(DOCUMENTS[:2], 2)
         if len(run.labels):
-            loaded.explain(DOCUMENTS[0], [int(run.labels[0])])
+            loaded.evidence(DOCUMENTS[0], [int(run.labels[0])])
     except TagwrightError as error:
         return str(error)
     return "result"

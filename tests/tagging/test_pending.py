@@ -86,7 +86,7 @@ def test_for_many_documents_all_labels_are_encoded_and_the_result_is_that_of_all
 def test_what_proposes_is_explained_by_its_own_scores(encoder: BiEncoder) -> None:
     lazy = Dense.lazy(LABELS, encoder)
     label = LABELS.index["honeybee"]
-    evidence = {each.stage: each for each in tagger(lazy).explain(DOCUMENT, [label])[0]}
+    evidence = {each.stage: each for each in tagger(lazy).evidence(DOCUMENT, [label])[0]}
     pool = Run.from_rows([[label]])
     assert evidence["dense"].score == pytest.approx(lazy.score(lazy.read([DOCUMENT]), pool)[0], abs=1e-5)
     assert evidence["dense"].quotes

@@ -142,7 +142,7 @@ def test_a_ranker_with_nothing_to_say_of_a_label_gives_it_no_rank() -> None:
     run = tagger.tag(DOCUMENTS[:1])
     assert run.labels.tolist() == [1, 0, 2]
     assert run.scores.tolist() == pytest.approx([1.5, 1.0, 1 / 3])
-    assert [[each.stage for each in found] for found in tagger.explain(DOCUMENTS[0], [1, 0])] == [
+    assert [[each.stage for each in found] for found in tagger.evidence(DOCUMENTS[0], [1, 0])] == [
         ["finder", "ranker"],
         ["finder"],
     ]
@@ -163,7 +163,7 @@ def test_a_fusion_that_cannot_work_is_refused(wrong: dict[str, object]) -> None:
 
 def test_evidence_has_rank_and_score_of_each_stage(tiny: Tagger) -> None:
     document = DOCUMENTS[2]
-    evidence = tiny.explain(document, [2])[0]
+    evidence = tiny.evidence(document, [2])[0]
     assert [each.stage for each in evidence][:2] == ["names", "tfidf"]
     for each in evidence:
         labels, scores = tiny.stages[each.stage]([document])[0]
@@ -172,20 +172,20 @@ def test_evidence_has_rank_and_score_of_each_stage(tiny: Tagger) -> None:
 
 def test_evidence_quotes_the_text(words: Tagger) -> None:
     document = DOCUMENTS[0]
-    names, tfidf = words.explain(document, [0])[0]
+    names, tfidf = words.evidence(document, [0])[0]
     assert [document.text[quote.start : quote.end] for quote in names.quotes] == ["bees", "bee"]
     assert {document.text[quote.start : quote.end] for quote in tfidf.quotes} == {"Honey", "bees"}
 
 
 def test_dense_evidence_quotes_sentences(tiny: Tagger) -> None:
     document = DOCUMENTS[0]
-    dense = tiny.explain(document, tiny.stages["dense"]([document])[0][0].tolist())[0][-1]
+    dense = tiny.evidence(document, tiny.stages["dense"]([document])[0][0].tolist())[0][-1]
     quoted = {document.text[quote.start : quote.end] for quote in dense.quotes}
     assert quoted == {"Honey of the bees", "A bee flies from flower to flower."}
 
 
 def test_a_stage_that_does_not_suggest_a_label_gives_no_evidence_for_it(words: Tagger) -> None:
-    assert words.explain(DOCUMENTS[1], [0]) == [()]
+    assert words.evidence(DOCUMENTS[1], [0]) == [()]
 
 
 def test_with_labels_encodes_only_what_changed(tiny: Tagger, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -299,7 +299,7 @@ def test_a_ranker_orders_what_the_others_find_and_finds_nothing_itself() -> None
     tagger = Tagger(LABELS, stages, Fusion(weights={"finder": 0.0}, rankers=("ranker",)))
     labels, scores = tagger.tag(DOCUMENTS[:1])[0]
     assert (labels.tolist(), scores.tolist()) == ([1, 0], [5.0, 1.0])
-    assert [[(e.stage, e.rank) for e in each] for each in tagger.explain(DOCUMENTS[0], [1])] == [
+    assert [[(e.stage, e.rank) for e in each] for each in tagger.evidence(DOCUMENTS[0], [1])] == [
         [("finder", 2), ("ranker", 1)]
     ]
 

@@ -41,7 +41,7 @@ def run() -> None:
     tagger = zeroshot.fit(vocabulary)
     for document in _examples(documents):
         found, scores = (part.tolist() for part in tagger.tag([document], k=5)[0])
-        suggested = zip(found, scores, tagger.explain(document, found), strict=True)
+        suggested = zip(found, scores, tagger.evidence(document, found), strict=True)
         print(escaped("\n".join(show.as_text(document, [Suggestion(*each) for each in suggested], vocabulary))))
         print(escaped(f"  declared by its authors: {', '.join(document.labels)}\n"))
     show.show_table(_score_rows(tagger, documents), "Against the classifiers that the authors declared")

@@ -161,7 +161,7 @@ def suggest(
         run = whole.take(range(place, place + len(batch))) if whole else _best(tagger, batch, k, exclude_self)
         for row, document in enumerate(batch):
             labels, scores = (part.tolist() for part in run[row])
-            evidence = tagger.explain(document, labels) if explain else [()] * len(labels)
+            evidence = tagger.evidence(document, labels) if explain else [()] * len(labels)
             shared = [_shared(ids, joined, whole, place + row, label) if whole else () for label in labels]
             yield document, [Suggestion(*each) for each in zip(labels, scores, evidence, shared, strict=True)]
         place += len(batch)

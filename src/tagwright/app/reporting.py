@@ -76,5 +76,5 @@ def _words(tagger: Tagger, document: Document, labels: Sequence[int]) -> list[li
                 if len(piece := " ".join(document.text[quote.start : quote.end].split()).casefold()) <= 40
             )
         )[:WORDS]
-        for evidence in tagger.explain(document, labels)
+        for evidence in tagger.evidence(document, labels)
     ]

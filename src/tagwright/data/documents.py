@@ -20,9 +20,9 @@ from tagwright.data import arrow
 from tagwright.data.columns import Columns
 from tagwright.data.limits import document_limit
 from tagwright.data.lines import Place, shown
+from tagwright.data.memory import Texts, located
 from tagwright.data.readers import Format, open_sources
-from tagwright.data.records import Located, Record, checked
-from tagwright.data.tables import from_rows
+from tagwright.data.records import Located, checked
 from tagwright.errors import InputError, TagwrightError
 from tagwright.types import Document
 
@@ -70,15 +70,20 @@ class Corpus(Sequence[Document]):
             return cls._build(open_sources(*sources, format=format, columns=columns))
 
     @classmethod
-    def of(cls, documents: Iterable[Document]) -> Corpus:
-        """Documents from memory, their texts cleaned. Raises InputError as `read` does; a place is a position, from 1.
+    def of(cls, documents: Texts, **columns: str) -> Corpus:
+        """Documents from memory, cleaned: texts, Documents, records, a column or a table of pandas, polars, Arrow.
+
+        columns: of a table or of records, field -> column where the names differ: id, title, abstract, text, labels, or
+        any name for metadata; otherwise as in `read`. A text has its position as id. Raises InputError as `read` does,
+        and for a column that is not there; a place is a position, from 1.
 
         >>> bees = Corpus.of([Document("1", "Bees"), Document("2", "Wasps")])
         >>> len(bees), bees[-1].title, bees.ids
         (2, 'Wasps', ['1', '2'])
+        >>> Corpus.of([{"body": "They fly.", "codes": ["a"]}], text="body", labels="codes")[0].labels
+        ('a',)
         """
-        found = ((line, checked(document, Place("documents", line))) for line, document in enumerate(documents, 1))
-        return cls._build([("documents", found)])
+        return cls._build([("documents", located(documents, columns, check=True))])
 
     @classmethod
     def from_dataset(cls, dataset: Any) -> Corpus:
@@ -88,7 +93,7 @@ class Corpus(Sequence[Document]):
         """
         if isinstance(dataset, dict):
             raise InputError(f"the dataset has the splits {', '.join(dataset)}; give one of them")
-        return cls._build([("dataset", from_rows(enumerate(_with_names(dataset), 1), "dataset"))])
+        return cls.of(dataset)
 
     @classmethod
     def open(cls, path: Path | str) -> Corpus:
@@ -218,25 +223,6 @@ def _writing(path: Path) -> Iterator[None]:
     except OSError as error:
         problem = f"{path}: cannot be written ({error.strerror or error}); set TMPDIR to a folder with room"
         raise TagwrightError(problem) from error
-
-
-def _with_names(dataset: Any) -> Iterator[Record]:
-    """The rows of a Hugging Face dataset, with the names of class labels for their numbers; -1 is no label."""
-    names = {column: _class_names(feature) for column, feature in (dataset.features or {}).items()}
-    for row in dataset:
-        yield {column: _named(value, names.get(column)) for column, value in row.items()}
-
-
-def _class_names(feature: Any) -> list[str] | None:
-    """The names of a ClassLabel, or of a list of them."""
-    found: list[str] | None = getattr(getattr(feature, "feature", feature), "names", None)
-    return found
-
-
-def _named(value: Any, names: list[str] | None) -> Any:
-    if names is None or value is None:
-        return value
-    return [names[number] for number in (value if isinstance(value, list) else [value]) if number >= 0]
 
 
 def _remove_after_use(path: Path, corpus: Corpus, file: arrow.MappedFile) -> None:

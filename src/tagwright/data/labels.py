@@ -27,7 +27,7 @@ from tagwright.data.lines import (
     tsv_rows,
     write_json_lines,
 )
-from tagwright.data.term_lists import ARROW, read_names
+from tagwright.data.term_lists import ARROW, as_labels, read_names
 from tagwright.data.text import clean
 from tagwright.errors import ConfigError, InputError
 from tagwright.types import Document, Label, Longs, Run
@@ -53,7 +53,7 @@ _DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggesti
 class Vocabulary(Sequence[Label]):
     """Labels in a fixed order. The position of a label is what a `Run` holds; its id is what files hold.
 
-    ids: the id of each label; index: the position of each id. Raises InputError when there is no label, an id stands
+    labels: a name alone is a label whose id it is. ids: the id of each label; index: the position of each id. Raises InputError when there is no label, an id stands
     twice, or a label has no name.
 
     >>> birds = Vocabulary([Label("1", ("Birds", "Aves")), Label("2", ("Owls",), broader=("1",))])
@@ -61,8 +61,8 @@ class Vocabulary(Sequence[Label]):
     (1, 'Owls', 0)
     """
 
-    def __init__(self, labels: Iterable[Label]) -> None:
-        self._labels = tuple(labels)
+    def __init__(self, labels: Iterable[Label | str]) -> None:
+        self._labels = as_labels(labels)
         # Sequence.index would look for a Label; what everybody looks for here is an id.
         self.index: Mapping[str, int] = {  # type: ignore[assignment]
             label.id: position for position, label in enumerate(self._labels)

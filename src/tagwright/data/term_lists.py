@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tagwright.data.lines import open_lines
+from tagwright.data.lines import open_lines, shown
 from tagwright.data.text import clean
 from tagwright.errors import InputError
 from tagwright.types import Label
@@ -16,6 +16,26 @@ ARROW = " > "
 "What parts the names of a path."
 
 _NUMBERED = re.compile(r"(\d+) - (?=\S)")
+
+
+def as_labels(items: Iterable[Label | str]) -> tuple[Label, ...]:
+    """Labels as they are; a name becomes a label whose id it is. Raises InputError for anything else.
+
+    >>> as_labels(["Bees"])
+    (Label(id='Bees', names=('Bees',), description='', broader=()),)
+    """
+    if isinstance(items, str):
+        raise InputError(f"the labels are the text {shown(items)}, expected a list of names or of labels")
+    return tuple(_as_label(item, position) for position, item in enumerate(items, 1))
+
+
+def _as_label(item: object, position: int) -> Label:
+    if isinstance(item, Label):
+        return item
+    if not isinstance(item, str):
+        raise InputError(f"label {position} is {shown(item)}, expected a name or a Label(id, names)")
+    name = clean(item).strip()
+    return Label(name, (name,))
 
 
 def read_names(path: Path) -> Iterator[tuple[int, Label]]:

@@ -17,6 +17,7 @@ from tagwright.encoders.bert import Bert
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.fluency import fluencies
 from tagwright.encoders.general import General, load_model
+from tagwright.encoders.kernels import chosen_device, on_device
 from tagwright.encoders.packaged import PACKAGED, digest, find
 from tagwright.encoders.precision import Computed, Precision, resolve
 from tagwright.encoders.sketch import Sketch
@@ -51,7 +52,7 @@ class BiEncoder:
         self, name: str, source: Path | SentenceTransformer, architecture: Architecture, precision: Precision = "auto"
     ) -> None:
         self.name, self._source, self._architecture, self.asked = name, source, architecture, precision
-        self.cached = False
+        self.cached, self._device = False, chosen_device()
 
     @classmethod
     def load(
@@ -119,7 +120,8 @@ class BiEncoder:
         """What vectors are computed in. A static encoder adds up vectors: it has nothing to gain from fewer bits."""
         if "StaticEmbedding" in self._architecture.modules:
             return "float32"
-        return resolve(self.asked, quantisable=self._architecture.is_bert)
+        with on_device(self._device):
+            return resolve(self.asked, quantisable=self._architecture.is_bert)
 
     @property
     def dim(self) -> int:
@@ -175,7 +177,8 @@ class BiEncoder:
     @cached_property
     def model(self) -> SentenceTransformer:
         """The sentence-transformers model, loaded when asked for. After training it, make an encoder `of` it."""
-        return load_model(self._source, self._architecture) if isinstance(self._source, Path) else self._source
+        with on_device(self._device):
+            return load_model(self._source, self._architecture) if isinstance(self._source, Path) else self._source
 
     def save(self, folder: Path | str) -> None:
         """Write in the sentence-transformers format, which any tool of that ecosystem loads."""
@@ -200,6 +203,10 @@ class BiEncoder:
 
     @cached_property
     def _forward(self) -> Forward:
+        with on_device(self._device):
+            return self._made_forward()
+
+    def _made_forward(self) -> Forward:
         if not self._architecture.is_bert:
             return General(self.model, self.precision)
         if not isinstance(self._source, Path):

@@ -15,7 +15,7 @@ from tagwright.encoders.architecture import Architecture, read_architecture, rea
 from tagwright.encoders.entailment import as_one_score
 from tagwright.encoders.general import load_model
 from tagwright.encoders.joint import Joiner
-from tagwright.encoders.kernels import best_device
+from tagwright.encoders.kernels import best_device, chosen_device, on_device
 from tagwright.encoders.packaged import PACKAGED, find
 from tagwright.encoders.scoring import BertScores, Forward, GeneralScores
 from tagwright.errors import ConfigError, ModelError
@@ -37,7 +37,7 @@ class CrossEncoder:
     """
 
     def __init__(self, name: str, model: Callable[[], sentence_transformers.CrossEncoder]) -> None:
-        self.name, self._make = name, model
+        self.name, self._make, self._device = name, model, chosen_device()
 
     @classmethod
     def load(cls, name: str = PACKAGED, *, max_length: int | None = None, seed: int = 0) -> CrossEncoder:
@@ -90,7 +90,8 @@ class CrossEncoder:
     @cached_property
     def model(self) -> sentence_transformers.CrossEncoder:
         """The sentence-transformers model, loaded when asked for. After training it, make a cross-encoder `of` it."""
-        model = _checked(self._make(), self.name)
+        with on_device(self._device):
+            model = _checked(self._make(), self.name)
         model.eval()
         return model
 
@@ -105,7 +106,8 @@ class CrossEncoder:
 
     @cached_property
     def _forward(self) -> Forward:
-        return BertScores.of(self.model) or GeneralScores(self.model)
+        with on_device(self._device):
+            return BertScores.of(self.model) or GeneralScores(self.model)
 
 
 def _is_cross(folder: Path, architecture: Architecture) -> bool:

@@ -11,8 +11,11 @@ import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+
+from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:
     import torch
@@ -24,14 +27,46 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+Device: TypeAlias = Literal["auto", "cpu", "cuda"]
+
+_chosen: ContextVar[Device] = ContextVar("device", default="auto")
+
+
+@contextmanager
+def on_device(device: Device) -> Iterator[None]:
+    """Models that are made inside this block, or are trained there, compute on this device; auto changes nothing.
+
+    Raises ConfigError for a device that is not there.
+    """
+    if device not in get_args(Device):
+        raise ConfigError(f"device is {device!r}, expected one of {', '.join(get_args(Device))}")
+    token = _chosen.set(_chosen.get() if device == "auto" else device)
+    try:
+        if device == "cuda":
+            best_device()  # refused now, not when the first text is encoded
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+def chosen_device() -> Device:
+    """What the block around asks for: a model that is loaded later remembers it."""
+    return _chosen.get()
+
+
 def best_device() -> torch.device:
-    """CUDA where there is one, otherwise the processor.
+    """The device of `on_device`, otherwise CUDA where there is one, otherwise the processor.
 
     Never Apple's GPU (MPS): nothing here was measured on one, and what is left to a library has to run on the same
     device as what is not.
     """
     import torch
 
+    device = _chosen.get()
+    if device == "cuda" and not torch.cuda.is_available():
+        raise ConfigError('device is "cuda", but torch finds no such device here; leave it out or take "cpu"')
+    if device != "auto":
+        return torch.device(device)
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args, overload
 
 from tagwright.data.labels import Vocabulary
+from tagwright.data.memory import Labels, Texts, is_single, to_documents, to_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.progress import silence
 from tagwright.store import (
     check_files,
     digests,
@@ -101,6 +103,21 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One suggested label of a document: its id, preferred name and score, best first in a list of them.
+
+    score: of the tagger's own scale, to be compared within a tagger. confidence: the probability that the label is
+    right, from 0 to 1; None as long as it is not estimated. evidence: why, where it was asked for, stage by stage.
+    """
+
+    id: str
+    name: str
+    score: float
+    confidence: float | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Tagger:
     """Stages over one vocabulary, fused. Labels are data: exchanging them needs no training."""
 
@@ -145,11 +162,61 @@ class Tagger:
         first = followed(fused.top(self.fusion.keep), candidates[self.fusion.tail])
         return followed(first, fused)  # what the tail does not know of comes last
 
-    def tag(self, documents: Iterable[Document], k: int = 10) -> Run:
-        """The k best labels of every document (fewer where the stages find fewer), in batches of bounded memory."""
-        return Run.concat([self._tag(batch).top(k) for batch in batches(documents)])
+    def tag(self, documents: Texts, k: int = 10) -> Run:
+        """The k best labels of every document (fewer where the stages find fewer), in batches of bounded memory.
 
-    def explain(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
+        Texts are documents too, and so is whatever `suggest` takes; one document is a run of one row.
+        """
+        return Run.concat([self._tag(batch).top(k) for batch in batches(to_documents(documents))])
+
+    @overload
+    def suggest(  # type: ignore[overload-overlap]  # a text is an iterable of texts, but means itself
+        self, documents: str | Document, k: int = 10, *, min_score: float | None = None, progress: bool = True
+    ) -> list[Suggestion]: ...
+    @overload
+    def suggest(
+        self, documents: Texts, k: int = 10, *, min_score: float | None = None, progress: bool = True
+    ) -> list[list[Suggestion]]: ...
+    def suggest(
+        self, documents: Texts, k: int = 10, *, min_score: float | None = None, progress: bool = True
+    ) -> list[Suggestion] | list[list[Suggestion]]:
+        """The k best labels of a document, best first; of several documents, a list of such lists.
+
+        documents: a text or Document; or texts, Documents, records, a column or table (pandas, polars, Arrow, Hugging
+        Face), a Corpus, a Path to read. min_score: leave out what scores less. progress: show progress bars on a
+        terminal. Raises InputError for what is no document.
+
+        >>> from tagwright.methods import zeroshot
+        >>> config = zeroshot.Config(stages=("names", "tfidf"), language="english")
+        >>> tagger = zeroshot.fit(Vocabulary(["Bees", "Orchards", "Tax law"]), config)
+        >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=3)]
+        ['Bees', 'Orchards']
+        """
+        return self._suggest(documents, k, min_score, progress, explained=False)
+
+    @overload
+    def explain(  # type: ignore[overload-overlap]
+        self, documents: str | Document, k: int = 10, *, min_score: float | None = None, progress: bool = True
+    ) -> list[Suggestion]: ...
+    @overload
+    def explain(
+        self, documents: Texts, k: int = 10, *, min_score: float | None = None, progress: bool = True
+    ) -> list[list[Suggestion]]: ...
+    def explain(
+        self, documents: Texts, k: int = 10, *, min_score: float | None = None, progress: bool = True
+    ) -> list[Suggestion] | list[list[Suggestion]]:
+        """The same suggestions as `suggest`, each with its evidence: the stages that suggest it, and what they quote.
+
+        >>> from tagwright.methods import zeroshot
+        >>> config = zeroshot.Config(stages=("names", "tfidf"), language="english")
+        >>> tagger = zeroshot.fit(Vocabulary(["Bees", "Orchards", "Tax law"]), config)
+        >>> best, *_ = tagger.explain(text := "Honey bees visit apple orchards.")
+        >>> [(each.stage, text[each.quotes[0].start : each.quotes[0].end]) for each in best.evidence]
+        [('names', 'bees'), ('tfidf', 'bees')]
+        """
+        return self._suggest(documents, k, min_score, progress, explained=True)
+
+    def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """For each of these labels the evidence of every stage that suggests it for the document."""
         readings = self.read([document])
         runs = self.candidates(readings)
@@ -158,14 +225,18 @@ class Tagger:
         runs |= {name: self._rescored(name, readings, pool) for name in {*self.fusion.rankers, *proposing}}
         places = {name: {label: rank for rank, label in enumerate(run[0][0].tolist())} for name, run in runs.items()}
 
-        def evidence(name: str, label: int) -> Evidence:
+        def of(name: str, label: int) -> Evidence:
             rank = places[name][label]
             return Evidence(name, rank + 1, float(runs[name].scores[rank]), self.stages[name].quotes(document, label))
 
-        return [tuple(evidence(name, label) for name in self.stages if label in places[name]) for label in labels]
+        return [tuple(of(name, label) for name in self.stages if label in places[name]) for label in labels]
 
-    def with_labels(self, vocabulary: Vocabulary) -> Tagger:
-        """The same tagger over another vocabulary: only new and changed labels are computed."""
+    def with_labels(self, labels: Labels) -> Tagger:
+        """The same tagger over other labels, given as to `zero_shot`: only new and changed ones are computed.
+
+        To add some: `tagger.with_labels([*tagger.vocabulary, "Wasps"])`.
+        """
+        vocabulary = to_vocabulary(labels)
         stages = share({name: stage.with_labels(vocabulary) for name, stage in self.stages.items()})
         return replace(self, vocabulary=vocabulary, stages=stages)
 
@@ -209,6 +280,27 @@ class Tagger:
             return cls(vocabulary, stages, read_options(folder, Fusion, manifest.get("fusion")), training)
         except (ConfigError, InputError) as error:
             raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
+
+    def named(self, labels: Sequence[int], scores: Sequence[float]) -> list[Suggestion]:
+        """Suggestions of these labels (positions in the vocabulary) with these scores."""
+        terms = map(self.vocabulary.__getitem__, labels)
+        return [Suggestion(term.id, term.name, score) for term, score in zip(terms, scores, strict=True)]
+
+    def _suggest(
+        self, documents: Texts, k: int, min_score: float | None, progress: bool, *, explained: bool
+    ) -> list[Suggestion] | list[list[Suggestion]]:
+        if k < 1:
+            raise ConfigError(f"k is {k}, expected at least 1")
+        found: list[list[Suggestion]] = []
+        with silence(not progress):
+            for batch in batches(to_documents(documents)):
+                run = self._tag(batch).top(k)
+                run = run if min_score is None else run.keep(run.scores >= min_score)
+                for document, (labels, scores) in zip(batch, run, strict=True):
+                    row = self.named(labels.tolist(), scores.tolist())
+                    reasons = self.evidence(document, labels.tolist()) if explained else [()] * len(row)
+                    found.append([replace(one, evidence=why) for one, why in zip(row, reasons, strict=True)])
+        return found[0] if is_single(documents) else found
 
     def _tag(self, documents: Sequence[Document]) -> Run:
         readings = self.read(documents)
