@@ -1,3 +1,70 @@
-"""Tagwright tags any document with any vocabulary, with few labelled documents or none."""
+"""Tagwright tags any document with any vocabulary, with few labelled documents or none.
+
+    import tagwright as tw
+
+    tagger = tw.zero_shot(["Bees", "Orchards", "Tax law"])
+    tagger.suggest("Honey bees visit apple orchards.", k=3)
+
+Everything here is imported when it is first asked for: the import itself loads no numpy and no torch.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tagwright import sklearn
+    from tagwright.api import evaluate, load, train, zero_shot
+    from tagwright.data.documents import Corpus
+    from tagwright.data.labels import Vocabulary
+    from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
+    from tagwright.evaluation.resampling import Score
+    from tagwright.evaluation.scores import Scores
+    from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
+    from tagwright.tagging.tagger import Evidence, Suggestion, Tagger
+    from tagwright.types import Document, Label, Run, Section
 
 __version__ = "0.1.0"
+
+# fmt: off
+__all__ = [  # noqa: RUF022  # the functions first, then what they take and give
+    "zero_shot", "train", "load", "evaluate",
+    "Tagger", "Suggestion", "Evidence", "Scores", "Score", "Run",
+    "Document", "Section", "Corpus", "Label", "Vocabulary",
+    "TagwrightError", "InputError", "ConfigError", "ModelError",
+    "zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "depl", "sklearn",
+]
+# fmt: on
+
+_PLACES = {
+    "tagwright.api": ("zero_shot", "train", "load", "evaluate"),
+    "tagwright.tagging.tagger": ("Tagger", "Suggestion", "Evidence"),
+    "tagwright.evaluation.scores": ("Scores",),
+    "tagwright.evaluation.resampling": ("Score",),
+    "tagwright.types": ("Run", "Document", "Section", "Label"),
+    "tagwright.data.documents": ("Corpus",),
+    "tagwright.data.labels": ("Vocabulary",),
+    "tagwright.errors": ("TagwrightError", "InputError", "ConfigError", "ModelError"),
+}
+"Module -> what of it is here."
+
+_METHODS = ("zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "depl")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _METHODS:
+        found: Any = import_module(f"tagwright.methods.{name}")
+    elif name == "sklearn":
+        return import_module("tagwright.sklearn")
+    else:
+        module = next((module for module, names in _PLACES.items() if name in names), None)
+        if module is None:
+            raise AttributeError(f"module 'tagwright' has no attribute {name!r}")
+        found = getattr(import_module(module), name)
+    globals()[name] = found  # the next access finds it at once
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, "__version__"})

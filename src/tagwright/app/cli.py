@@ -116,6 +116,7 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
+    from tagwright import tasks
     from tagwright.app import jobs, reporting, show
     from tagwright.progress import silence
 
@@ -129,7 +130,7 @@ def evaluate(
             tagger, found = None, jobs.read_run(run, task)
         else:
             tagger = jobs.tagger(model, labels, language, settings, corpus)
-            found = jobs.tag(tagger, task)
+            found = tasks.tag(tagger, task)
         scores = jobs.evaluate(found, task, per_label)
     if report:
         source = run or model or "the zero-shot method"

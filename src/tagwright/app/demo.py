@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib import metadata
 
 from tagwright.app import show
-from tagwright.app.jobs import DEPTH, Suggestion
+from tagwright.app.jobs import Suggested
 from tagwright.data.labels import Vocabulary
 from tagwright.data.prose import parse_markdown
 from tagwright.data.text import clean
@@ -17,6 +17,7 @@ from tagwright.evaluation.report import Rows
 from tagwright.evaluation.scores import evaluate
 from tagwright.methods import zeroshot
 from tagwright.tagging.tagger import Tagger
+from tagwright.tasks import DEPTH
 from tagwright.terminal import escaped
 from tagwright.types import Document, Label, Run
 
@@ -40,9 +41,9 @@ def run() -> None:
     print(f"Labels: {len(vocabulary)} Trove classifiers of topic, framework and audience. Nothing is trained.\n")
     tagger = zeroshot.fit(vocabulary)
     for document in _examples(documents):
-        found, scores = (part.tolist() for part in tagger.tag([document], k=5)[0])
-        suggested = zip(found, scores, tagger.evidence(document, found), strict=True)
-        print(escaped("\n".join(show.as_text(document, [Suggestion(*each) for each in suggested], vocabulary))))
+        found = tagger.explain(document, k=5)
+        suggested = [Suggested(each.id, each.name, each.score, evidence=each.evidence) for each in found]
+        print(escaped("\n".join(show.as_text(document, suggested, vocabulary))))
         print(escaped(f"  declared by its authors: {', '.join(document.labels)}\n"))
     show.show_table(_score_rows(tagger, documents), "Against the classifiers that the authors declared")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,35 +10,33 @@ from typing import Any, cast
 
 import numpy as np
 
+from tagwright import tasks
 from tagwright.app.options import configure, in_language
 from tagwright.data.columns import parse_columns
 from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.graph import Coverage, Graph
 from tagwright.data.labels import Unknown, Vocabulary
-from tagwright.data.language import AUTO, likely
+from tagwright.data.memory import to_vocabulary
 from tagwright.data.metapath import possible
 from tagwright.data.neighbours import Neighbours
 from tagwright.data.readers import Format, open_sources
 from tagwright.data.records import Located
 from tagwright.errors import ConfigError, InputError
-from tagwright.evaluation.metrics import is_gold, label_counts, labelled
+from tagwright.evaluation.metrics import is_gold, label_counts
 from tagwright.evaluation.report import write_per_label
 from tagwright.evaluation.scores import Scores, per_label
-from tagwright.evaluation.scores import evaluate as score
 from tagwright.evaluation.significance import Comparison
 from tagwright.evaluation.significance import compare as test
 from tagwright.methods import depl, zeroshot
 from tagwright.progress import bar, hint
 from tagwright.store import read_manifest
 from tagwright.tagging.neighbours import sharing
-from tagwright.tagging.tagger import BATCH, Evidence, Tagger, batches
+from tagwright.tagging.tagger import Suggestion, Tagger, batches
+from tagwright.tasks import DEPTH, Task, without
 from tagwright.types import Document, Longs, Run
 
 _log = logging.getLogger(__name__)
-
-DEPTH = 100
-"Suggestions per document that are scored."
 
 CEILINGS = (10, 50, 100, 500)
 "Numbers of candidates at which the recall of a stage is reported."
@@ -56,30 +53,10 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
-    """One suggested label for a document, with what speaks for it when that was asked for: stages, neighbours."""
+class Suggested(Suggestion):
+    """A suggestion with the neighbours that share the label, where they were asked for."""
 
-    label: int
-    score: float
-    evidence: tuple[Evidence, ...] = ()
     neighbours: tuple[Shared, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """Documents with gold labels, and what scoring them needs.
-
-    gold: a row per document that is scored. kept: (scored,) their positions in the corpus. lengths: (scored,) words.
-    own: (scored,) the label that is the document itself and is never suggested; -1 where there is none.
-    """
-
-    corpus: Corpus
-    vocabulary: Vocabulary
-    gold: Run
-    kept: Longs
-    lengths: Longs
-    own: Longs
-    train: Run | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +122,7 @@ def _format(name: str) -> Format | None:
 
 def suggest(
     tagger: Tagger, corpus: Corpus, k: int, *, exclude_self: bool, explain: bool, paths: Sequence[str] = ()
-) -> Iterator[tuple[Document, list[Suggestion]]]:
+) -> Iterator[tuple[Document, list[Suggested]]]:
     """Each document with its k best labels, tagged and passed on batch by batch.
 
     paths: meta-paths whose neighbours are part of the explanation; then all documents are tagged before the first is
@@ -163,7 +140,8 @@ def suggest(
             labels, scores = (part.tolist() for part in run[row])
             evidence = tagger.evidence(document, labels) if explain else [()] * len(labels)
             shared = [_shared(ids, joined, whole, place + row, label) if whole else () for label in labels]
-            yield document, [Suggestion(*each) for each in zip(labels, scores, evidence, shared, strict=True)]
+            rows = zip(tagger.named(labels, scores), evidence, shared, strict=True)
+            yield document, [Suggested(one.id, one.name, one.score, None, why, near) for one, why, near in rows]
         place += len(batch)
 
 
@@ -176,7 +154,7 @@ def _shared(ids: Sequence[str], paths: Sequence[Neighbours], run: Run, document:
 
 def _best(tagger: Tagger, documents: Sequence[Document], k: int, exclude_self: bool) -> Run:
     own = _own(documents, tagger.vocabulary, exclude_self)
-    return _without(tagger.tag(documents, k + exclude_self), own).top(k)
+    return without(tagger.tag(documents, k + exclude_self), own).top(k)
 
 
 def task(
@@ -189,48 +167,14 @@ def task(
     skip_unlabelled: bool,
     unknown: Unknown = "warn",
 ) -> Task:
-    """What is to be scored; train: where label frequencies are counted.
-
-    unknown: what to do about gold labels that the vocabulary lacks; a document that has no other is not scored. Raises
-    InputError naming the first document without gold labels, unless skipped.
-    """
+    """What is to be scored, with the labels of a file or of a saved tagger. Raises InputError, see `tasks.task`."""
     if model and not labels:
         read_manifest(model, "tagger")  # says what is wrong if there is no tagger
         labels = model / "labels.jsonl"
     vocabulary = _vocabulary(labels, language, corpus)
-    lengths, has_any = array("q"), array("b")
-
-    def measured() -> Iterator[Document]:
-        for document in corpus:
-            lengths.append(len(document.text.split()))
-            has_any.append(bool(document.labels))
-            yield document
-
-    known = vocabulary.gold(measured(), unknown=unknown)
-    own = np.array([vocabulary.index.get(id_, -1) if exclude_self else -1 for id_ in corpus.ids], np.int64)
-    gold = _without(known, own)
-    has_labels, stale = labelled(gold), np.array(has_any, np.bool_) & ~labelled(known)
-    if not (has_labels | stale).all() and not skip_unlabelled:
-        first = corpus.ids[int(np.argmin(has_labels | stale))]
-        raise InputError(f'document "{first}" has no gold label to score against; --skip-unlabelled leaves such out')
-    if stale.any():
-        left_out, all_ = f"{stale.sum():,}", f"{len(corpus):,}"
-        _log.warning("%s of %s documents have no other label and are not scored", left_out, all_)
-    kept = np.flatnonzero(has_labels)
-    if not len(kept):
-        raise InputError(f"none of the {len(corpus)} documents has a gold label; there is nothing to score")
-    seen = vocabulary.gold(train, unknown="ignore") if train else None
-    return Task(corpus, vocabulary, gold.take(kept), kept, np.array(lengths, np.int64)[kept], own[kept], seen)
-
-
-def tag(tagger: Tagger, task: Task, depth: int = DEPTH) -> Run:
-    """The tagger's best labels for the documents of the task."""
-    with bar("tagging", len(task.kept)) as done:
-        runs = []
-        for batch in _scored(task):
-            runs.append(tagger.tag(batch, depth + 1))
-            done(len(batch))
-    return _without(Run.concat(runs), task.own).top(depth)
+    return tasks.task(
+        corpus, vocabulary, train, exclude_self=exclude_self, skip_unlabelled=skip_unlabelled, unknown=unknown
+    )
 
 
 def read_run(path: Path, task: Task) -> Run:
@@ -244,7 +188,7 @@ def read_run(path: Path, task: Task) -> Run:
             "%s holds at most %d labels per document: measures beyond @%d take the rest as missed; suggest -k %d "
             "writes enough", path, depth, depth, DEPTH,
         )  # fmt: skip
-    return _without(run.take(task.kept), task.own)
+    return without(run.take(task.kept), task.own)
 
 
 def evaluate(run: Run, task: Task, per_label_file: Path | None = None) -> Scores:
@@ -252,7 +196,7 @@ def evaluate(run: Run, task: Task, per_label_file: Path | None = None) -> Scores
     if per_label_file:
         rows = per_label(run, task.gold, train=task.train)
         write_per_label(rows, [(label.id, label.name) for label in task.vocabulary], per_label_file)
-    return score(run, task.gold, train=task.train, labels=len(task.vocabulary), lengths=task.lengths)
+    return tasks.score(run, task)
 
 
 def compare(a: Run, b: Run, task: Task) -> Comparison:
@@ -264,12 +208,12 @@ def ceilings(tagger: Tagger, task: Task) -> Ceilings:
     """How many gold labels each retriever holds among its candidates, however they are ranked."""
     retrievers = [name for name in tagger.stages if name not in tagger.fusion.rankers]
     parts: dict[str, list[Run]] = {name: [] for name in (*retrievers, "union")}
-    for batch in _scored(task):
+    for batch in task.batches():
         readings = tagger.read(batch)
         found = tagger.candidates(readings)
         for name, run in {**found, "union": tagger.fuse(readings, found)}.items():
             parts[name].append(run)
-    runs = {name: _without(Run.concat(part), task.own) for name, part in parts.items()}
+    runs = {name: without(Run.concat(part), task.own) for name, part in parts.items()}
     reached = is_gold(task.gold, runs["union"])
     missed = label_counts(task.gold.keep(~reached), len(task.vocabulary))
     order = np.argsort(-missed, kind="stable")[: int((missed > 0).sum())]
@@ -318,28 +262,11 @@ def _ceiling(run: Run, gold: Run) -> Ceiling:
     return Ceiling(recall, all=float(hits.sum() / len(gold.labels)), mean_size=len(run.labels) / len(run))
 
 
-def _scored(task: Task) -> Iterator[list[Document]]:
-    """The documents that are scored, batch by batch: one by one they would take five times as long to read."""
-    for start in range(0, len(task.kept), BATCH):
-        yield task.corpus.take(task.kept[start : start + BATCH].tolist())
-
-
-def read_vocabulary(labels: Path, language: str, documents: Sequence[Document]) -> Vocabulary:
-    """The labels; where a file has names in several languages and none is asked for, in that of the documents."""
-    if language in ("", AUTO):
-        return Vocabulary.read(labels, likely=lambda: likely(documents))
-    return Vocabulary.read(labels, language=language)
-
-
 def _vocabulary(labels: Path | None, language: str, documents: Sequence[Document]) -> Vocabulary:
     if labels is None:
         raise ConfigError("which labels? give a vocabulary (--labels FILE) or a saved tagger (--model DIR)")
-    return read_vocabulary(labels, language, documents)
+    return to_vocabulary(labels, language, documents)
 
 
 def _own(documents: Sequence[Document], vocabulary: Vocabulary, exclude_self: bool) -> Longs:
     return vocabulary.own(documents) if exclude_self else np.full(len(documents), -1, np.int64)
-
-
-def _without(run: Run, own: Longs) -> Run:
-    return run.keep(run.labels != own[run.rows])

@@ -7,7 +7,6 @@ import inspect
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
@@ -15,7 +14,8 @@ from typing import Any, TypeVar, get_type_hints
 
 from tagwright.data.lines import shown
 from tagwright.errors import ConfigError
-from tagwright.fields import fits, in_words
+from tagwright.fields import in_words
+from tagwright.recipes import configuration
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -60,24 +60,7 @@ def configure(
     fixed.
     """
     values = {**(_read(file) if file else {}), **dict(map(_setting, settings))}
-    for key, value in fixed.items():
-        if values.setdefault(key, value) != value:
-            raise ConfigError(f"{key} is {shown(values[key])}, but the method's name stands for {shown(value)}")
-    known = [field.name for field in fields(kind) if field.name not in unused]  # type: ignore[arg-type]
-    free = ", ".join(name for name in known if name not in fixed)
-    for key in values:
-        if key in unused:
-            raise ConfigError(f'option "{key}" has no part in this method; known are {free}')
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f'did you mean "{near[0]}"?' if near else f"known are {free}"
-            raise ConfigError(f'unknown option "{key}"; {hint}')
-    types, defaults = get_type_hints(kind), kind()
-    for key, value in values.items():
-        if not fits(value, types[key]):
-            example = "" if getattr(defaults, key) is None else f", such as {shown(getattr(defaults, key))}"
-            raise ConfigError(f"{key} is {shown(value)}, expected {in_words(types[key])}{example}")
-    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+    return configuration(kind, values, unused, **fixed)
 
 
 def in_language(settings: Sequence[str], language: str) -> list[str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tagwright.app.description import Description, many
-from tagwright.app.jobs import Ceiling, Ceilings, Shared, Suggestion
+from tagwright.app.jobs import Ceiling, Ceilings, Shared, Suggested
 from tagwright.app.options import Option
 from tagwright.data.graph import Coverage
 from tagwright.data.labels import Vocabulary
@@ -27,7 +27,7 @@ from tagwright.tagging.tagger import Evidence
 from tagwright.terminal import escaped
 from tagwright.types import Document, Quote
 
-Suggestions = Iterable[tuple[Document, list[Suggestion]]]
+Suggestions = Iterable[tuple[Document, list[Suggested]]]
 
 QUOTES = 3
 "Pieces of text shown for each stage."
@@ -42,9 +42,9 @@ def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str, *, path
     spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute.
     paths: names with those of the labels above, which they have anyhow where several labels share one.
     """
-    lines: Mapping[str, Callable[[Document, list[Suggestion], Vocabulary], Iterator[str]]] = {
+    lines: Mapping[str, Callable[[Document, list[Suggested], Vocabulary], Iterator[str]]] = {
         "text": partial(as_text, paths=paths),
-        "jsonl": _as_jsonl,
+        "jsonl": lambda document, suggested, _: _as_jsonl(document, suggested),
         "tsv": partial(_as_tsv, paths=paths),
         "spreadsheet": partial(_as_spreadsheet, paths=paths),
     }
@@ -53,13 +53,13 @@ def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str, *, path
 
 
 def as_text(
-    document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool = False
+    document: Document, suggested: list[Suggested], vocabulary: Vocabulary, *, paths: bool = False
 ) -> Iterator[str]:
     """One document and its labels for people: a line each, and one for the evidence of each stage."""
     yield f"{_cell(document.id)}  {_short(document.title, 100)}".rstrip()
     for each in suggested:
-        name = vocabulary.shown_name(each.label, whole=paths)
-        yield f"  {each.score:6.3f}  {_cell(name)}  [{_cell(vocabulary[each.label].id)}]"
+        name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
+        yield f"  {each.score:6.3f}  {_cell(name)}  [{_cell(each.id)}]"
         yield from (f"          {evidence_line(evidence, document)}" for evidence in each.evidence)
         yield from (f"          {neighbours_line(one)}" for one in each.neighbours)
     if not suggested:
@@ -236,14 +236,14 @@ def _ceiling(stage: Ceiling) -> dict[str, float]:
     return {"mean_size": stage.mean_size, **{f"R@{k}": share for k, share in stage.recall.items()}, "R": stage.all}
 
 
-def _as_jsonl(document: Document, suggested: list[Suggestion], vocabulary: Vocabulary) -> Iterator[str]:
-    def record(each: Suggestion) -> dict[str, Any]:
-        plain = {"label": vocabulary[each.label].id, "score": each.score}
+def _as_jsonl(document: Document, suggested: list[Suggested]) -> Iterator[str]:
+    def record(each: Suggested) -> dict[str, Any]:
+        plain = {"label": each.id, "score": each.score}
         if not each.evidence:
             return plain
         shared = {"neighbours": [asdict(one) for one in each.neighbours]} if each.neighbours else {}
         evidence = [reasons(one) for one in each.evidence]
-        return {**plain, "name": vocabulary[each.label].name, "evidence": evidence, **shared}
+        return {**plain, "name": each.name, "evidence": evidence, **shared}
 
     def reasons(one: Evidence) -> dict[str, Any]:
         quotes = [{**asdict(quote), "text": document.text[quote.start : quote.end]} for quote in one.quotes]
@@ -252,14 +252,14 @@ def _as_jsonl(document: Document, suggested: list[Suggestion], vocabulary: Vocab
     yield json.dumps({"id": document.id, "suggestions": [record(each) for each in suggested]}, ensure_ascii=False)
 
 
-def _as_tsv(document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool) -> Iterator[str]:
+def _as_tsv(document: Document, suggested: list[Suggested], vocabulary: Vocabulary, *, paths: bool) -> Iterator[str]:
     for each in suggested:
-        name = vocabulary.shown_name(each.label, whole=paths)
-        yield "\t".join((_cell(document.id), _cell(vocabulary[each.label].id), _cell(name), f"{each.score:.6g}"))
+        name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
+        yield "\t".join((_cell(document.id), _cell(each.id), _cell(name), f"{each.score:.6g}"))
 
 
 def _as_spreadsheet(
-    document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool
+    document: Document, suggested: list[Suggested], vocabulary: Vocabulary, *, paths: bool
 ) -> Iterator[str]:
     for line in _as_tsv(document, suggested, vocabulary, paths=paths):
         *texts, score = line.split("\t")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import logging
-import platform
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,56 +14,39 @@ import numpy as np
 from tagwright import __version__
 from tagwright.app.check import check, validation, without
 from tagwright.app.jobs import read as read_documents
-from tagwright.app.jobs import read_vocabulary
-from tagwright.app.options import Option, configure, in_language, options_of
+from tagwright.app.options import Option, configure, in_language
+from tagwright.app.options import options_of as described
 from tagwright.app.unfinished import Start, digest, unfinished
 from tagwright.data.descriptions import read_keywords
 from tagwright.data.documents import Corpus
 from tagwright.data.labels import Unknown, Vocabulary
-from tagwright.data.language import AUTO
+from tagwright.data.memory import to_vocabulary
 from tagwright.data.runs import read_run
-from tagwright.encoders.kernels import best_device
-from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.evaluation.metrics import labelled
 from tagwright.learning.checkpoints import configs
-from tagwright.learning.pairs import sample_labels, sample_pairs
-from tagwright.learning.trainer import FREE_TO_CHANGE
-from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
+from tagwright.methods import depl, maclr, zeroshot
 from tagwright.progress import note, silence
+from tagwright.recipes import (
+    BELONGS,
+    FINETUNE,
+    METHODS,
+    SUPERVISED,
+    ZERO_SHOT,
+    fused,
+    machine,
+    options_of,
+    recipe,
+    record,
+    resolved,
+    sampled,
+)
 from tagwright.store import check_replaceable, is_first, replace_folder
-from tagwright.tagging.joining import LEARNT, join
+from tagwright.tagging.joining import LEARNT
 from tagwright.tagging.tagger import Tagger
 from tagwright.types import Document, Longs, Run
 
 _log = logging.getLogger(__name__)
-
-METHODS: dict[str, tuple[ModuleType, Mapping[str, str]]] = {
-    "rts": (rts, {}),
-    "maclr": (maclr, {}),
-    "micol": (micol, {}),
-    "futex": (futex, {}),
-    **{name: (contrastive, {"pairs": name}) for name in ("ict", "simcse")},
-    **{name: (depl, {"kind": name}) for name in ("svm", "classifier", "de-ret", "depl", "depl+cls")},
-}
-"Name -> the module, and the option that tells the methods of one module apart."
-
-ZERO_SHOT = "zero-shot"
-"The method that learns nothing: its tagger is saved as it is."
-
-SUPERVISED = tuple(name for name, (module, _) in METHODS.items() if module is depl)
-
-FUSED = ("rts", "maclr", "ict", "simcse", *SUPERVISED, "finetune")
-"Methods whose tagger ranks by its stages alone, so that it can be joined with others."
-
-BELONGS = {
-    "fuse": FUSED,
-    "fuse_with": FUSED,
-    "keywords": ("depl", "depl+cls"),
-    "guesses": SUPERVISED,
-    **dict.fromkeys(("model", "share_of_labels", "share_of_pairs"), ("finetune",)),
-}
-"Option -> the methods that heed it."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,8 +84,7 @@ class Few:
 def train(method: str, job: Job, few: Few) -> None:
     """Train a method from scratch and save its tagger, joined with others where asked; say what that is worth."""
     _check_options(method, job, few)
-    module, fixed = METHODS[method]
-    config = configure(module.Config, job.config, _settings(module.Config, job), _unused(method), **fixed)
+    config = _configure(method, job)
     _check_labels(job)
     with silence(job.quiet):
         documents = read_documents(job.docs, job.columns, job.input_format)
@@ -127,7 +106,7 @@ def train(method: str, job: Job, few: Few) -> None:
         start = _start(method, config, data)
         with unfinished(job.output, start, resume=job.resume) as folder:
             _say_auto(config)
-            trained = module.fit(documents, vocabulary, config, folder, resume=job.resume, **more)
+            trained = METHODS[method][0].fit(documents, vocabulary, config, folder, resume=job.resume, **more)
             tagger = replace(_fused(trained, job), training=trained.training)
             _save(tagger, start, job.output, folder)
         _say_check(tagger, documents, gold, rows)
@@ -136,23 +115,21 @@ def train(method: str, job: Job, few: Few) -> None:
 def zero_shot(job: Job, few: Few) -> None:
     """Save a tagger of the zero-shot method, so that others can go on from it."""
     _check_options(ZERO_SHOT, job, few)
-    config = configure(zeroshot.Config, job.config, _settings(zeroshot.Config, job))
+    config: zeroshot.Config = _configure(ZERO_SHOT, job)
     with silence(job.quiet):
         if job.docs:
             _log.warning("zero-shot learns nothing: the documents are not read")
         tagger = zeroshot.fit(_vocabulary(job, ()), config)
-        training = {"method": ZERO_SHOT, "options": asdict(config), "machine": machine(), "version": __version__}
+        training = record(ZERO_SHOT, options_of(config), machine(), __version__)
         replace(tagger, training=training).save(job.output)
 
 
 def finetune(job: Job, few: Few) -> None:
     """Go on training a saved tagger with the gold labels of the documents, or a share of them, and save it."""
-    _check_options("finetune", job, few)
-    config = configure(maclr.FewShot, job.config, job.settings)
+    _check_options(FINETUNE, job, few)
+    config: maclr.FewShot = _configure(FINETUNE, job)
     if few.model is None:
         raise ConfigError("which tagger is to be fine-tuned? give a saved one: --model DIR")
-    if few.share_of_labels is not None and few.share_of_pairs is not None:
-        raise ConfigError("a share of the labels, or of the pairs? give --share-of-labels or --share-of-pairs")
     with silence(job.quiet):
         documents = read_documents(job.docs, job.columns, job.input_format)
         tagger = Tagger.load(few.model)
@@ -162,13 +139,14 @@ def finetune(job: Job, few: Few) -> None:
             raise ConfigError(f"{few.model}: has the stages {', '.join(tagger.stages)} already; leave out --fuse")
         gold = tagger.vocabulary.gold(documents, unknown=job.unknown)
         rows = _validation(gold, job, learnt=True)
-        sample = _sample(without(gold, rows), len(tagger.vocabulary), few, config.seed)
+        kept, shares = without(gold, rows), (few.share_of_labels, few.share_of_pairs)
+        sample = sampled(kept, tagger.vocabulary, *shares, config.seed)
         if not len(sample.labels):
             raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
         data = {"documents": documents.digest(), "labels": digest(tagger.vocabulary), "shares": digest(sample)}
         stats = ((file.name, file.stat()) for file in sorted(few.model.rglob("*")) if file.is_file())
         data["model"] = digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
-        start = _start("finetune", config, data)
+        start = _start(FINETUNE, config, data)
         with unfinished(job.output, start, resume=job.resume) as folder:
             before = {"before": tagger.training}
             tagger = maclr.fine_tune(tagger, documents, sample, config, folder, resume=job.resume)
@@ -181,27 +159,20 @@ def finetune(job: Job, few: Few) -> None:
 
 def options(method: str) -> list[Option]:
     """What `--set` knows for a method."""
-    if method in (ZERO_SHOT, "finetune"):
-        return options_of(zeroshot.Config if method == ZERO_SHOT else maclr.FewShot)
-    module, fixed = METHODS[method]
-    return options_of(module.Config, {*_unused(method), *fixed})
+    found = recipe(method)
+    return described(found.kind, {*found.unused, *found.fixed})
 
 
-def _unused(method: str) -> frozenset[str]:
-    """Options of the method's module that have no part in this one of its methods."""
-    module, fixed = METHODS[method]
-    unused: Mapping[str, frozenset[str]] = getattr(module, "UNUSED", {})
-    return unused.get(method, frozenset()) - fixed.keys()
-
-
-def _settings(config: type[Any], job: Job) -> Sequence[str]:
-    return in_language(job.settings, job.language) if hasattr(config, "language") else job.settings
+def _configure(method: str, job: Job) -> Any:
+    found = recipe(method)
+    settings = in_language(job.settings, job.language) if hasattr(found.kind, "language") else job.settings
+    return configure(found.kind, job.config, settings, found.unused, **found.fixed)
 
 
 def _vocabulary(job: Job, documents: Sequence[Document]) -> Vocabulary:
     _check_labels(job)
     assert job.labels
-    return read_vocabulary(job.labels, job.language, documents)
+    return to_vocabulary(job.labels, job.language, documents)
 
 
 def _check_labels(job: Job) -> None:
@@ -227,11 +198,7 @@ def _validation(gold: Run, job: Job, *, learnt: bool) -> Longs:
 
 def _fused(tagger: Tagger, job: Job) -> Tagger:
     """The tagger with the stages of the zero-shot method and those of saved taggers."""
-    labels = tagger.vocabulary
-    others = [zeroshot.fit(labels, zeroshot.Config(language=job.language or AUTO))] if job.fuse else []
-    for other in (*others, *(Tagger.load(folder).with_labels(labels) for folder in job.fuse_with)):
-        tagger = join(other, tagger)
-    return tagger
+    return fused(tagger, map(Tagger.load, job.fuse_with), zero_shot=job.fuse, language=job.language)
 
 
 def _say_check(tagger: Tagger, documents: Corpus, gold: Run, rows: Longs) -> None:
@@ -265,48 +232,21 @@ def _check_options(method: str, job: Job, few: Few) -> None:
 
 
 def _start(method: str, config: Any, data: Mapping[str, str]) -> Start:
-    options = {**asdict(config), **_resolved(config)}
-    return Start(method, {name: options[name] for name in options if name not in FREE_TO_CHANGE}, data, machine())
-
-
-def _resolved(config: Any) -> Mapping[str, Any]:
-    """What the method's options that are "auto" or unset stand for on this machine."""
-    found: Mapping[str, Any] = getattr(config, "resolved", {})
-    return {name: value for name, value in found.items() if getattr(config, name) != value}
+    return Start(method, options_of(config), data, machine())
 
 
 def _say_auto(config: Any) -> None:
-    if is_first() and (chosen := _resolved(config)):
+    if is_first() and (chosen := resolved(config)):
         note(f"auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}")
-
-
-def machine() -> dict[str, str]:
-    """What of the machine bears on the last digits of what is learnt. Plain texts."""
-    import torch
-
-    device = best_device()
-    return {
-        "device": torch.cuda.get_device_name(device)
-        if device.type == "cuda"
-        else f"{device.type} {platform.machine()}",
-        "precision": resolve("auto"),
-        "threads": str(torch.get_num_threads()),
-        "torch": torch.__version__,
-    }
-
-
-def _sample(gold: Run, labels: int, few: Few, seed: int) -> Run:
-    if few.share_of_labels is not None:
-        return sample_labels(gold, labels, few.share_of_labels, seed=seed)
-    return gold if few.share_of_pairs is None else sample_pairs(gold, few.share_of_pairs, seed=seed)
 
 
 def _save(tagger: Tagger, start: Start, output: Path, folder: Path) -> None:
     """Save the tagger with how it came to be and its logs; only then are the checkpoints no longer needed."""
     if not is_first():
         return
+    made = record(start.method, start.options, start.machine, __version__, runs=configs(folder))
     with replace_folder(output) as target:
-        replace(tagger, training={**_record(start, folder), **tagger.training}).write(target)
+        replace(tagger, training={**made, **tagger.training}).write(target)
         for log in sorted(folder.rglob("log.jsonl")):
             name = "-".join(("training", *log.relative_to(folder).parent.parts))
             shutil.copyfile(log, target / f"{name}.jsonl")
@@ -315,15 +255,3 @@ def _save(tagger: Tagger, start: Start, output: Path, folder: Path) -> None:
             kept.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(events, kept)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _record(start: Start, folder: Path) -> dict[str, Any]:
-    """How a tagger came to be: with what "auto" stood for, and the length and rates of each run."""
-    return {
-        "method": start.method,
-        "options": dict(start.options),
-        "runs": configs(folder),
-        "machine": dict(start.machine),
-        "version": __version__,
-        "date": datetime.now(timezone.utc).date().isoformat(),
-    }

@@ -34,7 +34,7 @@ from tagwright.evaluation.metrics import (
     sample_f1,
     success,
 )
-from tagwright.evaluation.resampling import Score, MacroF1, Measures, Ratios, estimates
+from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates
 from tagwright.types import Longs, Mask, Run
 
 STANDARD = (
@@ -60,6 +60,16 @@ class Scores:
     documents: int
     measures: Mapping[str, Score]
     slices: Mapping[str, Scores] = field(default_factory=dict)
+
+    def __getitem__(self, measure: str) -> Score:
+        """One measure over all documents. Raises ConfigError for one that was not computed, with those that were.
+
+        >>> Scores(2, {"P@1": Score(0.5, 0.0, 1.0)})["P@1"].value
+        0.5
+        """
+        if measure not in self.measures:
+            raise ConfigError(f'no measure "{measure}" was computed; there are {", ".join(self.measures)}')
+        return self.measures[measure]
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form: documents, measures, and the measures of each slice."""
@@ -275,8 +285,8 @@ def _check_name(name: str, trained: bool) -> None:
 def _columns(names: Sequence[str], run: Run, gold: Run, reward: Doubles | None) -> list[tuple[Doubles, Doubles]]:
     """For each measure (documents,) what is summed above and below the line."""
     on_gains = [name for name in names if split(name)[0] in _NEED_TRAIN]
-    hits = Hits.of(run, gold, _depth(names))
-    gains = None if reward is None else Gains.of(run, gold, reward, _depth(on_gains))
+    hits = Hits.of(run, gold, depth(names))
+    gains = None if reward is None else Gains.of(run, gold, reward, depth(on_gains))
 
     def column(name: str) -> tuple[Doubles, Doubles]:
         kind, k = split(name)
@@ -298,7 +308,12 @@ def _size(*runs: Run) -> int:
     return 1 + max(int(run.labels.max(initial=-1)) for run in runs)
 
 
-def _depth(names: Sequence[str]) -> int:
+def depth(names: Sequence[str]) -> int:
+    """How many suggestions the measures look at.
+
+    >>> depth(["P@1", "nDCG@10"])
+    10
+    """
     return max((split(name)[1] for name in names), default=0)
 
 

@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from tagwright.evaluation.metrics import Doubles, is_gold
 from tagwright.evaluation.resampling import (
-    Score,
     MacroF1,
     Measures,
     Ratios,
+    Score,
     bootstrap,
     coins,
     interval,
@@ -84,9 +84,7 @@ def compare(
     adjusted = {test: holm(p) for test, p in tests.items()}
     rows = zip(names, *points, points[0] - points[1], low, high, strict=True)
     found = {
-        name: Difference(
-            float(in_a), float(in_b), Score(*map(float, estimate)), _of(name, tests), _of(name, adjusted)
-        )
+        name: Difference(float(in_a), float(in_b), Score(*map(float, estimate)), _of(name, tests), _of(name, adjusted))
         for name, in_a, in_b, *estimate in rows
     }
     return Comparison(len(gold), {name: found[name] for name in setting.names})

@@ -1,0 +1,213 @@
+"""The way in for Python: documents and labels in memory in, taggers and scores out. `import tagwright as tw` shows it.
+
+Documents and labels may be given as `data.memory` says: texts, Documents, records, columns and tables of pandas,
+polars, Arrow and Hugging Face, a Corpus, a Path; names, Labels, a Vocabulary, the name of a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tagwright import __version__, tasks
+from tagwright.data.descriptions import Keywords
+from tagwright.data.documents import Corpus
+from tagwright.data.labels import Unknown, Vocabulary
+from tagwright.data.memory import Labels, Texts, to_vocabulary, with_labels
+from tagwright.encoders.kernels import Device, on_device
+from tagwright.errors import ConfigError
+from tagwright.evaluation import scores
+from tagwright.evaluation.scores import Scores, depth
+from tagwright.methods import depl, maclr, zeroshot
+from tagwright.progress import silence
+from tagwright.recipes import (
+    BELONGS,
+    FINETUNE,
+    METHODS,
+    ZERO_SHOT,
+    fused,
+    machine,
+    options_of,
+    recipe,
+    record,
+    sampled,
+)
+from tagwright.tagging.tagger import Fusion, Tagger
+from tagwright.types import Run
+
+
+def zero_shot(
+    labels: Labels, *, documents: Texts = (), device: Device = "auto", progress: bool = True, **options: Any
+) -> Tagger:
+    """A tagger that needs no training: names, words and meaning suggest labels.
+
+    documents: some of those that are to be tagged, if there are any at hand: their language counts where a file has
+    names in several. options: those of `methods.zeroshot.Config`, such as language, stages, encoder, precision.
+    progress: show progress bars on a terminal. Raises InputError, ConfigError, ModelError (all TagwrightErrors).
+
+    >>> tagger = zero_shot(["Bees", "Orchards", "Tax law"], stages=["names", "tfidf"], language="en")
+    >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=1)]
+    ['Bees']
+    """
+    config: zeroshot.Config = recipe(ZERO_SHOT).configuration(options)
+    with silence(not progress), on_device(device):
+        corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
+        tagger = zeroshot.fit(to_vocabulary(labels, config.language, corpus), config, corpus)
+        return replace(tagger, training=record(ZERO_SHOT, options_of(config), {}, __version__))
+
+
+def train(
+    method: str,
+    documents: Texts,
+    labels: Labels | None = None,
+    *,
+    y: Iterable[Any] | None = None,
+    model: Tagger | Path | str | None = None,
+    fuse: bool = False,
+    fuse_with: Sequence[Tagger | Path | str] = (),
+    keywords: Keywords | None = None,
+    guesses: Run | None = None,
+    share_of_labels: float | None = None,
+    share_of_pairs: float | None = None,
+    unknown: Unknown = "warn",
+    device: Device = "auto",
+    progress: bool = True,
+    **options: Any,
+) -> Tagger:
+    """Train a method on documents and give its tagger.
+
+    method: rts, maclr, micol, futex, ict, simcse learn from texts; svm, classifier, de-ret, depl, depl+cls from
+    documents with gold labels; finetune goes on with `model`; zero-shot learns nothing. y: gold labels, ids or names, a
+    list for each document, instead of those the documents have; unknown: what to do about those the vocabulary lacks.
+    fuse: add the stages of the zero-shot method; fuse_with: those of other taggers. keywords: label id -> words that
+    describe it (depl, depl+cls). guesses: a Run whose surest labels are learnt from instead of gold ones.
+    share_of_labels, share_of_pairs: learn from that much only (finetune). options: those of the method's Config.
+    Raises InputError, ConfigError, ModelError (all TagwrightErrors).
+
+    >>> texts = ["Bees make honey.", "Bees visit orchards.", "The tax on income.", "Tax courts."] * 3
+    >>> tagger = train("svm", texts, ["Bees", "Taxes"], y=[["Bees"], ["Bees"], ["Taxes"], ["Taxes"]] * 3)
+    >>> tagger.suggest("Honey from the orchards", k=1)[0].name
+    'Bees'
+    """
+    config = recipe(method).configuration(options)
+    _check_belongs(method, fuse=fuse or None, fuse_with=tuple(fuse_with) or None, keywords=keywords, guesses=guesses,
+                   model=model, share_of_labels=share_of_labels, share_of_pairs=share_of_pairs)  # fmt: skip
+    if method == ZERO_SHOT:
+        return zero_shot(_given(labels), documents=documents, device=device, progress=progress, **options)
+    language = str(options.get("language", ""))
+    with silence(not progress), on_device(device):
+        corpus = _corpus(documents, y)
+        if method == FINETUNE:
+            base = _tagger(model, labels, corpus)
+            gold = base.vocabulary.gold(corpus, unknown=unknown)
+            gold = sampled(gold, base.vocabulary, share_of_labels, share_of_pairs, config.seed)
+            tagger = replace(maclr.fine_tune(base, corpus, gold, config), training={"before": base.training})
+            if fuse:  # the other stages are fitted anew, the plain encoder among them
+                tagger = replace(tagger, stages={"dense": tagger.stages["dense"]}, fusion=Fusion())
+        else:
+            vocabulary = to_vocabulary(_given(labels), language, corpus)
+            more = _more(method, corpus, vocabulary, keywords, guesses, unknown)
+            tagger = METHODS[method][0].fit(corpus, vocabulary, config, **more)
+        made = {**record(method, options_of(config), machine(), __version__), **tagger.training}
+        others = map(_load, fuse_with)
+        return replace(fused(tagger, others, zero_shot=fuse, language=language), training=made)
+
+
+def load(folder: Path | str, *, device: Device = "auto") -> Tagger:
+    """A saved tagger. Raises ModelError when the folder holds none or is damaged.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     zero_shot(["Bees", "Taxes"], stages=["names"], language="en").save(f"{folder}/my-tagger")
+    ...     load(f"{folder}/my-tagger").suggest("Bees fly.")[0].name
+    'Bees'
+    """
+    with on_device(device):
+        return Tagger.load(folder)
+
+
+def evaluate(
+    found: Tagger | Run,
+    gold: Texts | Run,
+    *,
+    y: Iterable[Any] | None = None,
+    labels: Labels | None = None,
+    train: Texts | None = None,
+    measures: Sequence[str] | None = None,
+    exclude_self: bool = False,
+    skip_unlabelled: bool = False,
+    unknown: Unknown = "warn",
+    progress: bool = True,
+) -> Scores:
+    """Score a tagger, or a run, against gold labels: `evaluate(...)["nDCG@5"]` is a Score(value, low, high).
+
+    gold: documents with labels, or with y, the ids or names of each document's labels; or a Run. labels: the
+    vocabulary, needed for a run over documents. train: documents that tell how frequent labels are, for PSP and tail
+    labels. measures: names such as P@7 or macro-F1@5. exclude_self: a document that is a label is not suggested for
+    itself. Raises InputError for a document without gold labels unless skip_unlabelled; ConfigError for a measure that
+    does not exist.
+
+    >>> tagger = zero_shot(["Bees", "Taxes"], stages=["names"], language="en")
+    >>> evaluate(tagger, ["Bees fly.", "Income"], y=[["Bees"], ["Taxes"]])["P@1"].value
+    0.5
+    """
+    if isinstance(gold, Run):
+        if not isinstance(found, Run):
+            raise ConfigError("a tagger is scored on documents; give them, with their labels")
+        size = None if labels is None else len(to_vocabulary(labels))
+        return scores.evaluate(found, gold, labels=size, measures=measures)
+    vocabulary = found.vocabulary if isinstance(found, Tagger) else to_vocabulary(_given(labels))
+    with silence(not progress):
+        seen = None if train is None else _corpus(train, None)
+        switches: dict[str, Any] = {"exclude_self": exclude_self, "skip_unlabelled": skip_unlabelled}
+        task = tasks.task(_corpus(gold, y), vocabulary, seen, unknown=unknown, **switches)
+        if isinstance(found, Run):
+            run = tasks.without(found.take(task.kept), task.own)
+        else:
+            run = tasks.tag(found, task, max(tasks.DEPTH, depth(measures or ())))
+        return tasks.score(run, task, measures)
+
+
+def _corpus(documents: Texts, y: Iterable[Any] | None) -> Corpus:
+    corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
+    return corpus if y is None else Corpus.of(with_labels(corpus, y))
+
+
+def _check_belongs(method: str, **given: object) -> None:
+    for name, value in given.items():
+        if value is not None and method not in BELONGS[name]:
+            raise ConfigError(f"{name} belongs to {', '.join(BELONGS[name])}, not to {method}")
+
+
+def _given(labels: Labels | None) -> Labels:
+    if labels is None:
+        raise ConfigError("which labels? give names, Labels, a Vocabulary or the name of a file")
+    return labels
+
+
+def _tagger(model: Tagger | Path | str | None, labels: Labels | None, documents: Corpus) -> Tagger:
+    if model is None:
+        raise ConfigError("which tagger is to be fine-tuned? give it, or the folder of a saved one: model=...")
+    tagger = _load(model)
+    return tagger if labels is None else tagger.with_labels(to_vocabulary(labels, "", documents))
+
+
+def _load(model: Tagger | Path | str) -> Tagger:
+    return model if isinstance(model, Tagger) else Tagger.load(model)
+
+
+def _more(
+    method: str,
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    keywords: Keywords | None,
+    guesses: Run | None,
+    unknown: Unknown,
+) -> Mapping[str, Any]:
+    """What DEPL's methods are given besides: gold labels, or guesses, and keywords."""
+    if METHODS[method][0] is not depl:
+        return {}
+    gold = depl.known_labels(corpus, vocabulary, unknown) if guesses is None else depl.confident(guesses)
+    return {"gold": gold} if keywords is None else {"gold": gold, "keywords": keywords}

@@ -1,0 +1,212 @@
+"""`import tagwright as tw`: the way in, as a user of Python finds it, with nothing else imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.tiny import tiny_encoder
+
+import tagwright as tw
+
+NAMES = ["Bees", "Orchards", "Tax law"]
+BEES, TAX = "Honey bees visit apple orchards.", "A new tax law."
+WORDS: dict[str, Any] = {"stages": ["names", "tfidf"], "language": "english"}
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> str:
+    return str(tiny_encoder(tmp_path / "tiny"))
+
+
+@pytest.fixture
+def words() -> tw.Tagger:
+    return tw.zero_shot(NAMES, **WORDS)
+
+
+def names(suggestions: list[tw.Suggestion]) -> list[str]:
+    return [each.name for each in suggestions]
+
+
+def test_the_import_loads_nothing_heavy() -> None:
+    program = "import sys, tagwright; print(sorted(name.partition('.')[0] for name in sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert not {"'numpy'", "'torch'", "'pyarrow'", "'sklearn'", "'scipy'", "'rich'"} & set(loaded[1:-2].split(", "))
+
+
+def test_all_names_are_there_and_listed() -> None:
+    assert set(tw.__all__) <= set(dir(tw))
+    assert all(getattr(tw, name) for name in tw.__all__)
+    assert tw.rts.__name__ == "tagwright.methods.rts"
+    with pytest.raises(AttributeError, match="no attribute 'magic'"):
+        _ = tw.magic
+
+
+def test_names_in_suggestions_out(tiny: str) -> None:
+    tagger = tw.zero_shot(NAMES, encoder=tiny, progress=False, device="cpu")
+    (found,) = [each for each in tagger.suggest(BEES, k=3) if each.id == "Bees"]
+    assert (found.name, found.confidence, found.evidence) == ("Bees", None, ())
+    assert isinstance(found.score, float)
+
+
+def test_several_documents_give_several_lists(words: tw.Tagger) -> None:
+    expected = [["Bees", "Orchards"], ["Tax law"]]
+    given: list[Any] = [
+        [BEES, TAX],
+        (BEES, TAX),
+        np.array([BEES, TAX]),
+        [tw.Document("a", BEES), tw.Document("b", TAX)],
+        [{"text": BEES}, {"text": TAX}],
+        tw.Corpus.of([BEES, TAX]),
+        (text for text in (BEES, TAX)),
+    ]
+    for documents in given:
+        assert [names(each) for each in words.suggest(documents, k=3)] == expected
+    assert names(words.suggest(tw.Document("a", BEES))) == ["Bees", "Orchards"]
+    assert words.suggest([]) == []
+
+
+def test_k_and_min_score_cut_the_list(words: tw.Tagger) -> None:
+    first, second = words.suggest(BEES)
+    assert words.suggest(BEES, k=1) == [first]
+    assert words.suggest(BEES, min_score=second.score + 1e-3) == ([first] if first.score > second.score else [])
+    assert words.suggest(BEES, min_score=second.score) == [first, second]
+    with pytest.raises(tw.ConfigError, match="k is 0, expected at least 1"):
+        words.suggest(BEES, k=0)
+
+
+def test_explained_suggestions_are_the_same_with_evidence(words: tw.Tagger) -> None:
+    suggested, explained = words.suggest(BEES), words.explain(BEES)
+    assert [(each.id, each.score) for each in explained] == [(each.id, each.score) for each in suggested]
+    assert [[one.stage for one in each.evidence] for each in explained] == [["names", "tfidf"]] * 2
+    assert [BEES[each.evidence[0].quotes[0].start : each.evidence[0].quotes[0].end] for each in explained] == [
+        "bees",
+        "orchards",
+    ]
+
+
+def test_tag_takes_texts_and_gives_arrays(words: tw.Tagger) -> None:
+    assert words.tag([BEES, TAX], k=1).labels.tolist() == [0, 2]
+    assert len(words.tag(TAX)) == 1
+
+
+@pytest.mark.parametrize(
+    ("documents", "message"),
+    [
+        (5, "is 5, expected a list, a column, a table, a Corpus or a Path"),
+        ([BEES, None], "documents:2: is null, expected a text, a Document"),
+        ([5], "documents:1: is 5, expected a text"),
+        ([{"text": BEES}, TAX], "records:2: is .* expected a record as the first is"),
+        ({"train": [BEES]}, 'a mapping with the keys "train"'),
+    ],
+)
+def test_what_is_no_document_is_said_to_be_none(words: tw.Tagger, documents: Any, message: str) -> None:
+    with pytest.raises(tw.InputError, match=message):
+        words.suggest(documents)
+    with pytest.raises(tw.InputError, match=message):
+        words.tag(documents)
+
+
+def test_labels_in_any_form(tmp_path: Path) -> None:
+    (tmp_path / "labels.txt").write_text("Bees\nTax law\n")
+    label = tw.Label("1", ("Bees", "Apoidea"))
+    given: list[Any] = [
+        (["Bees"], "Bees"),
+        ([label], "1"),
+        (tw.Vocabulary([label]), "1"),
+        ({"1": "Bees"}, "1"),
+        ({"1": ["Bees", "Apoidea"]}, "1"),
+        (tmp_path / "labels.txt", "Bees"),
+        (str(tmp_path / "labels.txt"), "Bees"),
+    ]
+    for labels, expected in given:
+        assert tw.zero_shot(labels, **WORDS).suggest(BEES)[0].id == expected
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [([], "at least one label"), ([5], "label 1 is 5, expected a name"), (["Bees", "Bees"], "two labels have the id")],
+)
+def test_what_are_no_labels_is_said_to_be_none(labels: Any, message: str) -> None:
+    with pytest.raises(tw.InputError, match=message):
+        tw.Vocabulary(labels)
+
+
+def test_one_text_is_no_vocabulary() -> None:
+    with pytest.raises(tw.InputError, match="expected a list of names"):
+        tw.Vocabulary("Bees")
+
+
+def test_labels_are_exchanged_and_taggers_saved(words: tw.Tagger, tmp_path: Path) -> None:
+    more = words.with_labels([*words.vocabulary, "Honey"])
+    assert set(names(more.suggest(BEES))) == {"Bees", "Orchards", "Honey"}
+    assert names(more.restrict(["Honey"]).suggest(BEES)) == ["Honey"]
+    more.save(tmp_path / "my-tagger")
+    assert tw.load(tmp_path / "my-tagger", device="cpu").suggest(BEES) == more.suggest(BEES)
+
+
+def test_an_unknown_option_is_refused_with_the_nearest() -> None:
+    with pytest.raises(tw.ConfigError, match='unknown option "encodr"; did you mean "encoder"'):
+        tw.zero_shot(NAMES, encodr="minilm")
+    with pytest.raises(tw.ConfigError, match='no method "bert"; there are zero-shot, rts'):
+        tw.train("bert", [BEES], NAMES)
+    with pytest.raises(tw.ConfigError, match="guesses belongs to svm"):
+        tw.train("rts", [BEES], NAMES, guesses=tw.Run.from_rows([[0]]))
+    with pytest.raises(tw.ConfigError, match="device is 'tpu', expected one of auto, cpu, cuda"):
+        tw.zero_shot(NAMES, device="tpu")  # type: ignore[arg-type]
+
+
+ONE = ["The bees make honey. Bees fly to a flower.", "The bank keeps money. A stock market."]
+
+
+def test_rts_is_trained_from_texts(tiny: str) -> None:
+    documents = [tw.Document(str(i), ["Bee", "Bank"][i % 2], ONE[i % 2] * 4) for i in range(12)]
+    tagger = tw.train("rts", documents, ["Bee", "Bank"], encoder=tiny, steps=2, batch=4, progress=False)
+    assert tagger.training["method"] == "rts"
+    assert tagger.training["options"]["steps"] == 2
+    assert len(tagger.suggest(ONE, k=1)) == 2
+    plain = tw.zero_shot(["Bee", "Bank"], encoder=tiny)
+    fine = tw.train("finetune", ONE * 4, y=[["Bee"], ["Bank"]] * 4, model=plain, steps=1, batch=2, held_out=0.0)
+    assert fine.training["before"]["method"] == "zero-shot"
+    assert list(fine.stages) == list(plain.stages)
+
+
+@pytest.mark.parametrize("y", [[["Bees"], ["2"]] * 6, ["Bees", "2"] * 6, [("1",), ("Taxes",)] * 6])
+def test_svm_learns_from_ids_or_names(y: Any) -> None:
+    labels = {"1": "Bees", "2": "Taxes"}
+    tagger = tw.train("svm", [BEES, TAX] * 6, labels, y=y)
+    assert [each[0].id for each in tagger.suggest([BEES, TAX], k=1)] == ["1", "2"]
+
+
+def test_gold_labels_of_documents_count_as_well() -> None:
+    documents = [tw.Document(str(i), [BEES, TAX][i % 2], labels=(["Bees", "Taxes"][i % 2],)) for i in range(12)]
+    tagger = tw.train("svm", documents, ["Bees", "Taxes"], fuse=False)
+    assert tagger.suggest(TAX, k=1)[0].id == "Taxes"
+
+
+def test_y_has_labels_for_each_document() -> None:
+    for y in ([["Bees"]], [["Bees"]] * 3):
+        with pytest.raises(tw.InputError, match="y has labels for"):
+            tw.train("svm", [BEES, TAX], NAMES, y=y)
+
+
+def test_evaluate_gives_scores_with_intervals(words: tw.Tagger) -> None:
+    # "Bees" comes before "Orchards", so one of the two first suggestions is right; both labels are among the first ten
+    documents = [tw.Document("a", BEES, labels=("Orchards",)), tw.Document("b", TAX, labels=("Tax law",))]
+    found = tw.evaluate(words, documents)
+    assert found["P@1"].value == 0.5
+    assert found["R@10"] == tw.Score(1.0, 1.0, 1.0)
+    run, gold = words.tag(documents), tw.Run.from_rows([[1], [2]])
+    assert tw.evaluate(run, gold)["nDCG@5"] == found["nDCG@5"]
+    assert tw.evaluate(run, documents, labels=NAMES)["nDCG@5"] == found["nDCG@5"]
+    assert tw.evaluate(words, [BEES, TAX], y=[["Orchards"], ["Tax law"]])["nDCG@5"] == found["nDCG@5"]
+    assert tw.evaluate(words, documents, measures=["R@150"])["R@150"].value == 1.0
+    with pytest.raises(tw.ConfigError, match='no measure "P@7" was computed; there are P@1'):
+        _ = found["P@7"]
+    with pytest.raises(tw.InputError, match='"2" has no gold label'):
+        tw.evaluate(words, [BEES, TAX], y=[["Bees"], []])
+    assert tw.evaluate(words, [BEES, TAX], y=[["Bees"], []], skip_unlabelled=True).documents == 1
