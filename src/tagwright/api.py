@@ -27,6 +27,7 @@ from tagwright.recipes import (
     FINETUNE,
     METHODS,
     ZERO_SHOT,
+    check_shares,
     fused,
     machine,
     options_of,
@@ -94,6 +95,7 @@ def train(
     config = recipe(method).configuration(options)
     _check_belongs(method, fuse=fuse or None, fuse_with=tuple(fuse_with) or None, keywords=keywords, guesses=guesses,
                    model=model, share_of_labels=share_of_labels, share_of_pairs=share_of_pairs)  # fmt: skip
+    check_shares(share_of_labels, share_of_pairs)
     if method == ZERO_SHOT:
         return zero_shot(_given(labels), documents=documents, device=device, progress=progress, **options)
     language = str(options.get("language", ""))

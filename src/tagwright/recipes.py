@@ -133,10 +133,14 @@ def fused(tagger: Tagger, others: Iterable[Tagger] = (), *, zero_shot: bool, lan
     return tagger
 
 
-def sampled(gold: Run, labels: Vocabulary, of_labels: float | None, of_pairs: float | None, seed: int) -> Run:
-    """What fine-tuning learns from: all of gold, or a share of the labels or of the pairs of document and label."""
+def check_shares(of_labels: float | None, of_pairs: float | None) -> None:
+    """Raise ConfigError where both are given."""
     if of_labels is not None and of_pairs is not None:
         raise ConfigError("a share of the labels, or of the pairs? give --share-of-labels or --share-of-pairs")
+
+
+def sampled(gold: Run, labels: Vocabulary, of_labels: float | None, of_pairs: float | None, seed: int) -> Run:
+    """What fine-tuning learns from: all of gold, or a share of the labels or of the pairs of document and label."""
     if of_labels is not None:
         return sample_labels(gold, len(labels), of_labels, seed=seed)
     return gold if of_pairs is None else sample_pairs(gold, of_pairs, seed=seed)

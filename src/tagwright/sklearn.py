@@ -63,14 +63,14 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ['Bees', 'Insects']
         """
         texts = _texts(X)
-        vocabulary = self._vocabulary(y)
+        vocabulary, options = self._vocabulary(y), {"progress": False, **self._options}
         if self.method == ZERO_SHOT:
-            tagger = zero_shot(vocabulary, documents=texts, progress=False, **self._options)
+            tagger = zero_shot(vocabulary, documents=texts, **options)
         else:
             gold = None if y is None else _ids(y, vocabulary)
             if gold is None and self.method in SUPERVISED:
                 raise ConfigError(f"{self.method} learns from labels: fit(X, y) needs y, which is None")
-            tagger = train(self.method, texts, vocabulary, y=gold, progress=False, **self._options)
+            tagger = train(self.method, texts, vocabulary, y=gold, **options)
         self.tagger_: Tagger = tagger
         self.classes_: NDArray[np.str_] = np.array(vocabulary.ids)
         return self

@@ -82,7 +82,7 @@ def test_an_arrow_column_is_texts() -> None:
 
 def test_an_empty_cell_is_no_text() -> None:
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(InputError, match="documents:2: is .*expected a text"):
+    with pytest.raises(InputError, match=r"documents:2: is .*expected a text"):
         list(to_documents(pandas.Series(["Bees", None])))
     assert Corpus.of(pandas.DataFrame({"title": ["Bees"], "text": [None]}))[0].text == "Bees"
 

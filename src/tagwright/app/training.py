@@ -33,6 +33,7 @@ from tagwright.recipes import (
     METHODS,
     SUPERVISED,
     ZERO_SHOT,
+    check_shares,
     fused,
     machine,
     options_of,
@@ -130,6 +131,7 @@ def finetune(job: Job, few: Few) -> None:
     config: maclr.FewShot = _configure(FINETUNE, job)
     if few.model is None:
         raise ConfigError("which tagger is to be fine-tuned? give a saved one: --model DIR")
+    check_shares(few.share_of_labels, few.share_of_pairs)
     with silence(job.quiet):
         documents = read_documents(job.docs, job.columns, job.input_format)
         tagger = Tagger.load(few.model)

@@ -1,0 +1,153 @@
+"""The classifier where scikit-learn puts one: cloned, in a pipeline, searched, cross-validated, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix, issparse
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, MultiLabelBinarizer
+from sklearn.utils import estimator_checks
+from tests.tiny import tiny_encoder
+
+import tagwright as tw
+from tagwright.sklearn import TaggerClassifier
+
+NAMES = ["Bees", "Orchards", "Tax law"]
+TEXTS = ["Honey bees visit apple orchards.", "A new tax law.", "Bees!", "Trees in orchards."] * 4
+Y = [["Bees", "Orchards"], ["Tax law"], ["Bees"], ["Orchards"]] * 4
+WORDS: dict[str, Any] = {"stages": ["names"], "language": "english"}
+
+
+def indicator() -> Any:
+    return MultiLabelBinarizer(classes=NAMES).fit_transform(Y)
+
+
+def test_zero_shot_predicts_what_the_tagger_suggests() -> None:
+    classifier = TaggerClassifier(labels=NAMES, **WORDS).fit(TEXTS)
+    tagger = tw.zero_shot(NAMES, **WORDS)
+    predicted, probable = classifier.predict(TEXTS), classifier.predict_proba(TEXTS)
+    assert issparse(predicted)
+    assert issparse(probable)
+    for row, suggested in enumerate(tagger.suggest(TEXTS, k=5)):
+        assert [classifier.classes_[i] for i in predicted[row].indices] == sorted(each.id for each in suggested)
+        ranked = probable[row].toarray()[0]
+        assert all(ranked[NAMES.index(each.id)] == pytest.approx(_squashed(each.score)) for each in suggested)
+    np.testing.assert_array_equal(predicted.toarray(), indicator())
+
+
+def _squashed(score: float) -> float:
+    return (1 + score / (1 + abs(score))) / 2
+
+
+def test_a_trained_method_predicts_what_its_tagger_suggests(tmp_path: Path) -> None:
+    tiny = str(tiny_encoder(tmp_path / "tiny"))
+    options: dict[str, Any] = {"encoder": tiny, "steps": 2, "batch": 4, "seed": 1}
+    texts = ["The bees make honey. Bees fly to a flower.", "The bank keeps money. A stock market."] * 4
+    found = TaggerClassifier("simcse", ["Bee", "Bank"], k=1, **options).fit(texts).predict(texts)
+    tagger = tw.train("simcse", texts, ["Bee", "Bank"], **options)
+    assert found.indices.tolist() == tagger.tag(texts, k=1).labels.tolist()
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix, lambda _: Y, lambda _: np.array(Y, object)])
+def test_y_is_an_indicator_or_lists(form: Callable[[Any], Any]) -> None:
+    classifier = TaggerClassifier("svm", labels=NAMES, k=1).fit(TEXTS, form(indicator()))
+    assert classifier.predict(["A law of tax"]).toarray().tolist() == [[0, 0, 1]]
+
+
+def test_labels_may_be_those_of_y() -> None:
+    pandas = pytest.importorskip("pandas")
+    assert TaggerClassifier(**WORDS).fit(TEXTS, Y).classes_.tolist() == NAMES
+    frame = pandas.DataFrame(indicator(), columns=NAMES)
+    assert TaggerClassifier(**WORDS).fit(pandas.Series(TEXTS), frame).classes_.tolist() == NAMES
+
+
+@pytest.mark.parametrize(
+    ("classifier", "x", "y", "message"),
+    [
+        (TaggerClassifier(), TEXTS, None, "which labels"),
+        (TaggerClassifier(), TEXTS, indicator(), "no names of labels"),
+        (TaggerClassifier(labels=["Bees"]), "one text", None, "X is one text"),
+        (TaggerClassifier(labels=["Bees"]), np.zeros((2, 3)), None, r"X has the shape \(2, 3\)"),
+        (TaggerClassifier("svm", labels=["Bees"]), TEXTS, None, "svm learns from labels"),
+        (TaggerClassifier("svm", labels=["Bees"]), TEXTS, indicator(), "3 columns for 1 labels"),
+        (TaggerClassifier("svm", labels=["Bees"]), TEXTS, [1] * 16, "expected the ids or names"),
+        (TaggerClassifier(labels=["Bees"], magic=1), TEXTS, None, 'unknown option "magic"'),
+    ],
+)
+def test_what_does_not_fit_is_refused(classifier: TaggerClassifier, x: Any, y: Any, message: str) -> None:
+    with pytest.raises(tw.TagwrightError, match=message):
+        classifier.fit(x, y)
+
+
+def test_parameters_are_those_of_the_constructor_and_the_method() -> None:
+    classifier = TaggerClassifier("rts", NAMES, k=3, temperature=0.1)
+    given = {"method": "rts", "labels": NAMES, "k": 3, "min_score": None, "depth": 100, "temperature": 0.1}
+    assert classifier.get_params() == given
+    assert clone(classifier).get_params() == given
+    assert clone(classifier).set_params(temperature=0.2, k=1).get_params() == {**given, "k": 1, "temperature": 0.2}
+    assert classifier.get_params() == given
+    assert "temperature=0.1" in repr(classifier)
+    assert is_classifier(classifier)
+
+
+def test_min_score_cuts_what_is_predicted() -> None:
+    none = TaggerClassifier(labels=NAMES, min_score=1e9, **WORDS).fit(TEXTS)
+    assert none.predict(TEXTS).nnz == 0
+    with pytest.raises(NotFittedError):
+        clone(none).predict(TEXTS)
+
+
+def test_it_is_the_end_of_a_pipeline_and_is_cross_validated() -> None:
+    # every label is named in its documents, so every fold is predicted without an error
+    lower = FunctionTransformer(lambda texts: [text.lower() for text in texts])
+    pipeline = make_pipeline(lower, TaggerClassifier(labels=NAMES, **WORDS))
+    assert cross_val_score(pipeline, TEXTS, indicator(), cv=2, scoring="f1_micro").tolist() == [1.0, 1.0]
+    assert cross_val_score(pipeline, TEXTS, indicator(), cv=2).tolist() == [1.0, 1.0]
+
+
+def test_a_grid_finds_the_better_parameter() -> None:
+    # no document has all three labels, so that with k=3 the SVM's prediction is right for none, with k=1 for some
+    search = GridSearchCV(TaggerClassifier("svm", labels=NAMES), {"k": [1, 3]}, cv=2)
+    search.fit(TEXTS, indicator())
+    assert search.best_params_["k"] == 1
+    named = GridSearchCV(TaggerClassifier(labels=NAMES, **WORDS), {"k": [1, 2], "candidates": np.array([50])}, cv=2)
+    assert named.fit(TEXTS, indicator()).best_params_ == {"k": 2, "candidates": 50}
+
+
+CHECKS = [
+    estimator_checks.check_estimator_cloneable,
+    estimator_checks.check_estimator_tags_renamed,
+    estimator_checks.check_valid_tag_types,
+    estimator_checks.check_estimator_repr,
+    estimator_checks.check_no_attributes_set_in_init,
+    estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
+    estimator_checks.check_mixin_order,
+    estimator_checks.check_parameters_default_constructible,
+    estimator_checks.check_get_params_invariance,
+    estimator_checks.check_set_params,
+]
+"""Those of scikit-learn's checks that do not call `fit` with rows of numbers. `check_estimator` itself leaves out every
+check for an estimator whose input is no such table, as it does for CountVectorizer."""
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_the_checks_of_scikit_learn_hold(check: Callable[[str, Any], None]) -> None:
+    check("TaggerClassifier", TaggerClassifier(labels=NAMES, **WORDS))
+
+
+@pytest.mark.filterwarnings("ignore:Can't test estimator:sklearn.exceptions.SkipTestWarning")
+def test_check_estimator_passes() -> None:
+    failed = [
+        each["check_name"]
+        for each in estimator_checks.check_estimator(TaggerClassifier(labels=NAMES, **WORDS), on_fail=None)
+        if each["status"] == "failed"
+    ]
+    assert failed == []
