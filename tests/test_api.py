@@ -43,7 +43,7 @@ def test_all_names_are_there_and_listed() -> None:
     assert all(getattr(tw, name) for name in tw.__all__)
     assert tw.rts.__name__ == "tagwright.methods.rts"
     with pytest.raises(AttributeError, match="no attribute 'magic'"):
-        _ = tw.magic
+        _ = tw.magic  # type: ignore[attr-defined]
 
 
 def test_names_in_suggestions_out(tiny: str) -> None:

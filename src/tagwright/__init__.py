@@ -52,18 +52,20 @@ _PLACES = {
 _METHODS = ("zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "depl")
 
 
-def __getattr__(name: str) -> Any:
-    if name in _METHODS:
-        found: Any = import_module(f"tagwright.methods.{name}")
-    elif name == "sklearn":
-        return import_module("tagwright.sklearn")
-    else:
-        module = next((module for module, names in _PLACES.items() if name in names), None)
-        if module is None:
-            raise AttributeError(f"module 'tagwright' has no attribute {name!r}")
-        found = getattr(import_module(module), name)
-    globals()[name] = found  # the next access finds it at once
-    return found
+if not TYPE_CHECKING:  # a type checker knows all names from above, and says where one is wrong
+
+    def __getattr__(name: str) -> Any:
+        if name in _METHODS:
+            found: Any = import_module(f"tagwright.methods.{name}")
+        elif name == "sklearn":
+            return import_module("tagwright.sklearn")
+        else:
+            module = next((module for module, names in _PLACES.items() if name in names), None)
+            if module is None:
+                raise AttributeError(f"module 'tagwright' has no attribute {name!r}")
+            found = getattr(import_module(module), name)
+        globals()[name] = found  # the next access finds it at once
+        return found
 
 
 def __dir__() -> list[str]:

@@ -35,7 +35,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     labels), dense or sparse, with the columns in the order of `classes_`; or the ids or names of each document's
     labels. `cross_val_score` and `GridSearchCV` compare with an indicator matrix: make one with `MultiLabelBinarizer`.
 
-    classes_: the id of each label. tagger_: the tagger, for suggestions with names and evidence.
+    classes_: the id of each label. tagger_: the tagger, for suggestions with names and evidence, and to be saved, as
+    not every stage can be pickled. There is no decision_function: a sparse matrix has no place for scores of 0 or less.
 
     >>> texts = ["Honey bees visit orchards.", "A new tax law."]
     >>> classifier = TaggerClassifier(labels=["Bees", "Orchards", "Tax law"], k=2, stages=["names"], language="en")
