@@ -58,7 +58,8 @@ def test_a_map_in_int8_is_exact_where_numbers_are_steps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bfloat16", "levels", "expected"), [(True, 255, "bfloat16"), (False, 127, "int8"), (False, 0, "float32")]
+    ("bfloat16", "levels", "expected"),
+    [(True, 255, "bfloat16"), (False, 255, "int8"), (False, 127, "float32"), (False, 0, "float32")],
 )
 def test_auto_is_the_fastest_that_was_measured(
     monkeypatch: pytest.MonkeyPatch, bfloat16: bool, levels: int, expected: str
@@ -68,7 +69,6 @@ def test_auto_is_the_fastest_that_was_measured(
     monkeypatch.setattr(kernels, "best_device", lambda: torch.device("cpu"))
     monkeypatch.setattr(kernels, "best_dtype", lambda _: torch.bfloat16 if bfloat16 else torch.float32)
     monkeypatch.setattr(int8, "levels", lambda: levels)
-    monkeypatch.setattr(precision, "INT8_IN_AUTO", True)
     assert precision.resolve("auto") == expected
     assert precision.resolve("auto", quantisable=False) != "int8"
 
