@@ -17,6 +17,7 @@ from tagwright.encoders.bert import Bert
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.fluency import fluencies
 from tagwright.encoders.general import General, load_model
+from tagwright.encoders.library import same_vectors
 from tagwright.encoders.packaged import PACKAGED, digest, find
 from tagwright.encoders.precision import Computed, Precision, resolve
 from tagwright.encoders.sketch import Sketch
@@ -203,7 +204,9 @@ class BiEncoder:
         if not self._architecture.is_bert:
             return General(self.model, self.precision)
         if not isinstance(self._source, Path):
-            return Bert.of(self._source, self._architecture, self.precision)
+            own = Bert.of(self._source, self._architecture, self.precision)
+            agrees = own and same_vectors(own, self._source, self.precision)
+            return own if own and agrees else General(self._source, self.precision)
         bert = Bert.read(self._source, self._architecture, self.precision)
         return bert or General(self.model, self.precision)
 
