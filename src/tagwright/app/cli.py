@@ -21,6 +21,7 @@ from tagwright.app.arguments import (
     Json,
     LabelFile,
     Language,
+    MaxDocumentSize,
     Model,
     Quiet,
     Settings,
@@ -67,6 +68,7 @@ def suggest(
     docs: Docs,
     columns: Columns = "",
     input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
@@ -101,6 +103,7 @@ def evaluate(
     docs: Docs,
     columns: Columns = "",
     input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
@@ -145,6 +148,7 @@ def compare(
     run: Annotated[list[Path], typer.Option(help="A run file; give two.", show_default=False)],
     columns: Columns = "",
     input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
     language: Language = "",
     train: Train = [],  # noqa: B006
     exclude_self: ExcludeSelf = False,
@@ -178,6 +182,7 @@ def candidates(
     docs: Docs,
     columns: Columns = "",
     input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
@@ -209,6 +214,7 @@ def describe_(
     docs: Docs,
     columns: Columns = "",
     input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
     labels: LabelFile = None,
     language: Language = "",
     test: Annotated[list[str], typer.Option(help="More documents: which of DOCS are among them too?")] = [],  # noqa: B006
@@ -231,7 +237,13 @@ def describe_(
 
 
 @app.command()
-def read(docs: Docs, columns: Columns = "", input_format: InputFormat = "", quiet: Quiet = False) -> None:
+def read(
+    docs: Docs,
+    columns: Columns = "",
+    input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
+    quiet: Quiet = False,
+) -> None:
     """Print what was understood of documents as JSON: title, abstract, sections in sections, metadata."""
     from tagwright.app import jobs, show
     from tagwright.progress import silence
@@ -250,6 +262,7 @@ def graph(
     ] = [],  # noqa: B006
     columns: Columns = "",
     input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
     list_: Annotated[bool, typer.Option("--list", help="Print the neighbours of each document: JSON lines.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -14,6 +14,7 @@ from tagwright.app.arguments import (
     Json,
     LabelFile,
     Language,
+    MaxDocumentSize,
     Method,
     Model,
     Quiet,
@@ -29,6 +30,7 @@ def train(
     docs: Docs = [],  # noqa: B006
     columns: Columns = "",
     input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
     labels: LabelFile = None,
     language: Language = "",
     config: Annotated[Optional[Path], typer.Option(help="Options of the method: TOML.", show_default=False)] = None,  # noqa: UP045

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tagwright.data.lines import open_lines
+from tagwright.data.lines import open_text
 from tagwright.data.records import Located
 from tagwright.data.sections import Block, one_line, present, to_document, to_sections
 from tagwright.errors import InputError
@@ -45,7 +45,7 @@ def read_latex(path: Path) -> Iterator[Located]:
 
     Raises InputError, also without pylatexenc.
     """
-    text = "\n".join(line for _, line in open_lines(path))
+    text = open_text(path)
     try:
         from pylatexenc.latexwalker import LatexWalker
     except ImportError:
