@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -40,7 +40,7 @@ LARGEST_SHARE, LARGEST_ERROR = 0.05, 0.02
 "Scores may differ by so much of the largest, and by so much beside."
 
 _log = logging.getLogger(__name__)
-_agreed: WeakSet[Any] = WeakSet()
+_agreed: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 
 def module_class(name: ModuleName) -> Any:
@@ -98,7 +98,7 @@ def say_general(problem: object) -> None:
 def _agrees(model: Any, problem: Callable[[], str]) -> bool:
     """Whether there is no problem; looked at once for each model. The model is left as it was."""
     if model in _agreed:
-        return True
+        return _agreed[model]
     modes = [(module, module.training) for module in model.modules()]
     try:
         found = problem()
@@ -109,6 +109,5 @@ def _agrees(model: Any, problem: Callable[[], str]) -> bool:
             module.training = training
     if found:
         say_general(found)
-        return False
-    _agreed.add(model)
-    return True
+    _agreed[model] = not found
+    return not found
