@@ -386,7 +386,3 @@ def _cells(row: Mapping[str, str], column: str) -> list[str]:
     if column not in ("names", "broader"):
         return [text]
     return [part.strip() for part in text.split("|" if "|" in text else ";") if part.strip()]
-
-
-def _cleaned(text: str) -> str:
-    return clean(text).strip()

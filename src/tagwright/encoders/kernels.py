@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from tagwright.errors import one_line_of
+
 if TYPE_CHECKING:
     import torch
 
@@ -98,7 +100,7 @@ def packing_works(dtype: torch.dtype) -> bool:
                 log.info("weights are not packed: the product of packed weights is off by %s", error.item())
                 return False
     except (AttributeError, RuntimeError, NotImplementedError, TypeError) as problem:
-        log.info("weights are not packed: %s", " ".join(str(problem).split())[:200])
+        log.info("weights are not packed: %s", one_line_of(problem, 200))
         return False
     return True
 
