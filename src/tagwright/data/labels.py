@@ -53,16 +53,16 @@ _DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggesti
 class Vocabulary(Sequence[Label]):
     """Labels in a fixed order. The position of a label is what a `Run` holds; its id is what files hold.
 
-    ids: the id of each label; index: the position of each id. Raises InputError when there is no label, an id stands
-    twice, or a label has no name.
+    A label may be its name alone, which is then its id. ids: the id of each label; index: the position of each id.
+    Raises InputError when there is no label, an id stands twice, or a label has no name.
 
     >>> birds = Vocabulary([Label("1", ("Birds", "Aves")), Label("2", ("Owls",), broader=("1",))])
     >>> birds.index["2"], birds[1].name, birds.resolve("aves")
     (1, 'Owls', 0)
     """
 
-    def __init__(self, labels: Iterable[Label]) -> None:
-        self._labels = tuple(labels)
+    def __init__(self, labels: Iterable[Label | str]) -> None:
+        self._labels = tuple(Label(each, (each,)) if isinstance(each, str) else each for each in labels)
         # Sequence.index would look for a Label; what everybody looks for here is an id.
         self.index: Mapping[str, int] = {  # type: ignore[assignment]
             label.id: position for position, label in enumerate(self._labels)
