@@ -80,3 +80,9 @@ def test_a_note_is_silent_when_asked_and_a_hint_without_a_terminal(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     hint("known")
     assert capsys.readouterr().err == "tagwright: seen\ntagwright: known\n"
+
+
+def test_a_note_holds_nothing_that_a_terminal_obeys(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = look(monkeypatch)
+    note("a \x1b[31mred\u202e file")
+    assert stream.getvalue() == "tagwright: a \\u001b[31mred\\u202e file\n"

@@ -24,3 +24,12 @@ class ConfigError(TagwrightError):
 
 class ModelError(TagwrightError):
     """An encoder or a saved tagger is missing, damaged or not the one it should be."""
+
+
+def one_line_of(error: Exception, longest: int = 100) -> str:
+    r"""What another library's error says, in one line; its class where it says nothing.
+
+    >>> one_line_of(ValueError("no\n  tag")), one_line_of(KeyError())
+    ('no tag', 'KeyError')
+    """
+    return " ".join(str(error).split())[:longest] or type(error).__name__

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from tagwright.terminal import escaped
+
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 
@@ -24,7 +26,7 @@ def silence(quiet: bool = True) -> Iterator[None]:
 def note(text: str) -> None:
     """Say on stderr what is worth knowing and no warning, in one line; nothing inside `silence`."""
     if not _silent.get():
-        print(f"tagwright: {text}", file=sys.stderr)  # noqa: T201
+        print(f"tagwright: {escaped(text)}", file=sys.stderr)  # noqa: T201
 
 
 def hint(text: str) -> None:

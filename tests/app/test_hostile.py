@@ -15,6 +15,9 @@ from pathlib import Path
 import pytest
 from tests.app.conftest import DOCUMENTS, LABELS, Command, write
 
+from tagwright.app import show
+from tagwright.app.cache_contents import show_cache
+from tagwright.app.options import Option
 from tagwright.methods import zeroshot
 
 TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
@@ -323,3 +326,23 @@ def test_a_spreadsheet_gets_no_formulas(run: Command) -> None:
     on = ("formula.jsonl", "--labels", "names.jsonl", *WORDS)
     assert run("suggest", *on, "--format", "spreadsheet").out.startswith("'=1+1\t'@b\t'-bees\t")
     assert run("suggest", *on, "--format", "tsv").out.startswith("=1+1\t@b\t-bees\t")
+
+
+def test_names_of_runs_are_shown_not_obeyed(run: Command, desk: Path) -> None:
+    hostile = "\x1b[31m.jsonl"
+    (desk / hostile).write_bytes((desk / "right.jsonl").read_bytes())
+    outcome = run("compare", *ON, "--run", hostile, "--run", "wrong.jsonl")
+    assert outcome.code == 0
+    assert "A  \\u001b[31m.jsonl" in outcome.out
+    assert "\x1b" not in outcome.out
+
+
+def test_what_options_advice_and_the_cache_say_is_shown_not_obeyed(
+    desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show.options([Option("a\x1b[1m", "b\x1b[1m", "c\x1b[1m", "d\x1b[1m")], as_json=False)
+    monkeypatch.setenv("TAGWRIGHT_CACHE", str(desk / "\x1b[31m"))
+    show_cache(clear=False, as_json=False)
+    said = capsys.readouterr().out
+    assert said.count("\\u001b") == 5
+    assert "\x1b" not in said

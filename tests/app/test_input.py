@@ -65,6 +65,32 @@ def test_columns_and_format_are_taken_by_every_command(run: Command, command: st
     assert expected[command] in out
 
 
+@pytest.mark.parametrize("command", ["suggest", "evaluate", "candidates", "describe", "read", "graph"])
+def test_the_size_of_a_document_is_an_option_of_every_command(
+    run: Command, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "50")
+    record = {"id": "long", "title": "Honey of the bees", "abstract": "bee " * 100, "labels": ["bee"], "author": "Ann"}
+    write("long.jsonl", [record])
+    labels = () if command in ("read", "graph") else ON_LABELS
+    words = WORDS if command in ("suggest", "evaluate", "candidates") else ()
+    given = (command, "long.jsonl", *labels, *words)
+    left_out = "tagwright: long.jsonl: holds no documents\n"
+    assert run(*given).err == left_out
+    outcome = run(*given, "--max-document-size", "5000")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert run(*given).err == left_out  # the option was of that command alone
+    monkeypatch.delenv("TAGWRIGHT_MAX_DOCUMENT_SIZE")
+    assert run(*given).err == ""
+    assert run(*given, "--max-document-size", "50").err == left_out
+
+
+def test_a_size_that_is_none_is_refused(run: Command) -> None:
+    outcome = run("read", "docs.jsonl", "--max-document-size", "0")
+    assert outcome.code == 2
+    assert "--max-document-size" in outcome.err
+
+
 def test_a_format_that_there_is_not_is_refused_with_those_there_are(run: Command) -> None:
     outcome = run("read", "docs.jsonl", "--input-format", "xlsx")
     assert outcome.code == 2

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -83,4 +84,36 @@ def test_what_is_wrong_is_said_before_anything_heavy_is_loaded(
     modules, complaints = loaded_by(*commands)
     assert message in complaints
     assert complaints.count("tagwright: ") == len(commands)
+    assert not modules & (HEAVY - READING)
+
+
+DOCS = ("docs.jsonl", "--labels", "labels.jsonl")
+
+
+def test_unreadable_input_is_said_before_an_encoder_or_a_tagger_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("docs.jsonl").write_text('{"id": "1", "title": "Bees", "labels": ["bee"]}\n')
+    Path("labels.jsonl").write_text('{"id": "bee", "names": ["Bees"]}\n')
+    Path("broken.jsonl").write_text("{broken\n")
+    for folder in ("saved", "none"):
+        Path(folder).mkdir()
+    Path("saved/manifest.json").write_text('{"kind": "tagger", "version": 1}')
+    commands = {
+        ("suggest", "broken.jsonl", "--labels", "labels.jsonl"): "broken.jsonl:1: ",
+        ("suggest", "docs.jsonl", "--labels", "broken.jsonl"): "broken.jsonl:1: ",
+        ("suggest", "docs.jsonl", "--labels", "broken.jsonl", "--model", "saved"): "broken.jsonl:1: ",
+        ("evaluate", "docs.jsonl", "--labels", "broken.jsonl"): "broken.jsonl:1: ",
+        ("evaluate", *DOCS, "--run", "none.jsonl"): "none.jsonl: no such file",
+        ("evaluate", *DOCS, "--train", "none.jsonl"): "none.jsonl: no such file",
+        ("candidates", "docs.jsonl", "--labels", "broken.jsonl"): "broken.jsonl:1: ",
+        ("train", "svm", *DOCS, "--output", "M", "--fuse-with", "none"): "none: no saved tagger here",
+        ("train", "finetune", "docs.jsonl", "--labels", "broken.jsonl", "--model", "saved", "--output", "M"): (
+            "broken.jsonl:1: "
+        ),
+    }
+    modules, complaints = loaded_by(*commands)
+    for line, message in zip(complaints.splitlines(), commands.values(), strict=True):
+        assert line.startswith(f"tagwright: {message}")
     assert not modules & (HEAVY - READING)

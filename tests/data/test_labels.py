@@ -39,6 +39,10 @@ def refusal(path: Path, error: type[TagwrightError] = InputError, language: str 
 # A vocabulary in memory
 
 
+def test_names_alone_are_labels_whose_ids_they_are() -> None:
+    assert list(Vocabulary(["Sports", BIRDS])) == [Label("Sports", ("Sports",)), BIRDS]
+
+
 def test_labels_keep_their_order_and_are_found_by_position_id_and_slice() -> None:
     assert list(ZOO) == [ANIMALS, BIRDS, OWLS]
     assert ZOO.ids == ("1", "2", "3")

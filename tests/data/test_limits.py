@@ -23,7 +23,10 @@ from tagwright.errors import ConfigError, InputError
 
 LIMIT = 10_000
 LONG = "bees " * 10_000
-REMEDY = "is larger than 10,000 bytes, the limit for one document; to read it, raise TAGWRIGHT_MAX_DOCUMENT_SIZE"
+REMEDY = (
+    "is larger than 10,000 bytes, the limit for one document; "
+    "to read it, raise --max-document-size or TAGWRIGHT_MAX_DOCUMENT_SIZE"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -83,6 +86,8 @@ def test_a_line_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("x.txt.gz", LONG),
         ("y.txt.gz", "bees\n" * 10_000),
         ("x.md.gz", LONG),
+        ("x.tex.gz", LONG),
+        ("y.tex.gz", "bees\n" * 10_000),
         ("x.json.gz", json.dumps([{"id": "1", "text": LONG}], indent=1)),
     ],
 )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -155,6 +156,26 @@ def test_a_saved_encoder_is_the_same_for_us_and_for_sentence_transformers(tiny: 
     assert loaded.encode(TEXTS).tolist() == encoder.encode(TEXTS).tolist()
     theirs = SentenceTransformer(str(tmp_path / "saved"), device="cpu", local_files_only=True).encode(TEXTS)
     assert cosines(theirs, encoder.encode(TEXTS)).min() > 0.999
+
+
+@pytest.mark.parametrize("use", ["encode", "model", "fingerprint"])
+def test_an_encoder_that_is_replaced_before_its_first_text_is_an_error(tiny: str, tmp_path: Path, use: str) -> None:
+    used, lazy = BiEncoder.load(tiny, cached=False), BiEncoder.load(tiny, cached=False)
+    before = used.encode(["bee"])
+    shutil.rmtree(tiny)
+    tiny_encoder(Path(tiny), seed=1)
+    with pytest.raises(ModelError, match="was replaced after it was loaded"):
+        lazy.encode(["bee"]) if use == "encode" else getattr(lazy, use)
+    np.testing.assert_array_equal(used.encode(["bee"]), before)
+    assert BiEncoder.load(tiny, cached=False).encode(["bee"]).tolist() != before.tolist()
+
+
+def test_an_encoder_can_be_saved_over_the_folder_it_was_loaded_from(tiny: str, tmp_path: Path) -> None:
+    encoder = BiEncoder.load(tiny)
+    encoder.save(tmp_path / "new")
+    shutil.rmtree(tiny)
+    (tmp_path / "new").rename(tiny)
+    assert cosines(encoder.encode(["bee"]), BiEncoder.load(tiny).encode(["bee"])) == pytest.approx(1, abs=1e-3)
 
 
 def test_training_is_seen_by_an_encoder_made_of_the_model_afterwards(tiny: str) -> None:

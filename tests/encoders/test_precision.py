@@ -16,6 +16,7 @@ from tagwright.encoders import int8, kernels, precision
 from tagwright.encoders.bi import BiEncoder
 from tagwright.errors import ConfigError
 from tagwright.tagging.dense import Dense
+from tagwright.tagging.fulltext import FullText
 from tagwright.types import Label
 
 TEXTS = ["a bee", "a wasp and honey, a flower", "", "money " * 100]
@@ -58,7 +59,8 @@ def test_a_map_in_int8_is_exact_where_numbers_are_steps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bfloat16", "levels", "expected"), [(True, 255, "bfloat16"), (False, 127, "int8"), (False, 0, "float32")]
+    ("bfloat16", "levels", "expected"),
+    [(True, 255, "bfloat16"), (False, 255, "int8"), (False, 127, "float32"), (False, 0, "float32")],
 )
 def test_auto_is_the_fastest_that_was_measured(
     monkeypatch: pytest.MonkeyPatch, bfloat16: bool, levels: int, expected: str
@@ -68,7 +70,6 @@ def test_auto_is_the_fastest_that_was_measured(
     monkeypatch.setattr(kernels, "best_device", lambda: torch.device("cpu"))
     monkeypatch.setattr(kernels, "best_dtype", lambda _: torch.bfloat16 if bfloat16 else torch.float32)
     monkeypatch.setattr(int8, "levels", lambda: levels)
-    monkeypatch.setattr(precision, "INT8_IN_AUTO", True)
     assert precision.resolve("auto") == expected
     assert precision.resolve("auto", quantisable=False) != "int8"
 
@@ -185,6 +186,20 @@ def test_a_saved_stage_says_what_its_labels_were_computed_in(
     with caplog.at_level(logging.INFO):
         Dense.load(tmp_path / "dense", labels)
     assert "labels were encoded in int8, documents are in float32" in caplog.text
+
+
+def test_full_texts_keep_the_precision_of_their_dense_part(tiny: str, tmp_path: Path) -> None:
+    labels = [Label("1", ("bee",)), Label("2", ("wasp",))]
+    FullText(Dense(labels, BiEncoder.load(tiny, precision="float32"))).save(tmp_path)
+    encoder = FullText.load(tmp_path, labels).dense.encoder
+    assert isinstance(encoder, BiEncoder)
+    assert (encoder.asked, encoder.precision) == ("float32", "float32")
+
+
+def test_the_log_says_what_an_encoder_computes_in(tiny: str, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        BiEncoder.load(tiny, precision="float32", cached=False).encode(["bee"])
+    assert [message for message in caplog.messages if "computes in float32 (precision float32)" in message]
 
 
 def test_documents_stay_out_of_the_cache_when_asked_to(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import pytest
@@ -23,6 +24,7 @@ from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.learning.checkpoints import NAME, discard
 from tagwright.learning.objectives import Contrastive, Text
+from tagwright.learning.trainable import Transformer
 from tagwright.learning.trainer import History, rate_at, train
 from tagwright.learning.training import Training
 from tagwright.types import Pair
@@ -240,6 +242,32 @@ def test_training_leaves_torchs_own_chance_and_the_attention_as_they_were(encode
     assert torch.equal(torch.get_rng_state(), before)
     assert inner.config._attn_implementation == attention
     assert not model.training
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        ({"config": SimpleNamespace(_attn_implementation="sdpa"), "switched": True}, ["eager", "sdpa"]),
+        ({"config": SimpleNamespace(_attn_implementation=None), "switched": True}, []),
+        ({"config": SimpleNamespace(attention="sdpa"), "switched": True}, []),
+        ({"config": SimpleNamespace(_attn_implementation="sdpa"), "switched": False}, []),
+        (None, []),
+    ],
+    ids=["known", "no name", "another attribute", "no switch", "no transformer"],
+)
+def test_attention_is_switched_only_where_it_can_be_switched_back(
+    inner: dict[str, Any] | None, expected: list[str]
+) -> None:
+    calls: list[str] = []
+    switch = {"set_attn_implementation": calls.append} if inner and inner["switched"] else {}
+    parts = {"transformers_model": SimpleNamespace(config=inner["config"], **switch)} if inner else {}
+    tokenizer = SimpleNamespace(pad_token_id=0)
+    model: Any = SimpleNamespace(
+        device=torch.device("cpu"), prompts={}, default_prompt_name=None, tokenizer=tokenizer, **parts
+    )
+    with Transformer(model).ready():
+        assert calls == expected[:1]
+    assert calls == expected
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,7 @@ def test_what_is_saved_is_the_same_when_loaded_and_its_towers_load_elsewhere(
         LABELS, towers[0], texts, None if kind == "depl" else free([1, 3], "float16"), KEYWORDS, DualOptions(k=3)
     )
     stage.save(tmp_path)
+    assert read_manifest(tmp_path, "dual")["precision"] == {"asked": "auto", "computed": "float32"}  # it is static
     loaded = Dual.load(tmp_path, LABELS)
     before, after = stage(DOCUMENTS), loaded(DOCUMENTS)
     assert before.labels.tolist() == after.labels.tolist()

@@ -8,6 +8,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from tagwright.data.limits import document_limit
+
 
 class Format(str, Enum):
     """How suggestions are printed."""
@@ -60,6 +62,24 @@ Columns = Annotated[
 InputFormat = Annotated[
     str,
     typer.Option(metavar="FORMAT", help="The format of DOCS, where name and content do not tell.", show_default=False),
+]
+
+
+def _limit(context: typer.Context, size: Optional[int]) -> None:  # noqa: UP045
+    """Hold while the command runs, wherever it reads."""
+    context.with_resource(document_limit(size))
+
+
+MaxDocumentSize = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(
+        "--max-document-size",
+        metavar="BYTES",
+        min=1,
+        callback=_limit,
+        help="Read documents of so many bytes, unpacked, at most; 20,000,000 or TAGWRIGHT_MAX_DOCUMENT_SIZE if unset.",
+        show_default=False,
+    ),
 ]
 LabelFile = Annotated[
     Optional[Path],  # noqa: UP045  (typer evaluates this on Python 3.10)

@@ -6,6 +6,7 @@ import json
 from datetime import datetime, timezone
 
 from tagwright.encoders import cache
+from tagwright.terminal import escaped
 
 SHOWN = 20
 "Encoders that are printed."
@@ -20,13 +21,13 @@ def show_cache(*, clear: bool, as_json: bool) -> None:
     entries, folder, limit = cache.contents(), cache.cache_folder() / "embeddings", cache.cache_limit()
     if as_json:
         content = [{**entry._asdict(), "used": _when(entry.used)} for entry in entries]
-        print(json.dumps({"folder": str(folder), "limit": limit, "encoders": content}, indent=1))
+        print(escaped(json.dumps({"folder": str(folder), "limit": limit, "encoders": content}, indent=1)))
         return
     total = sum(entry.size for entry in entries)
-    print(f"{folder}: {len(entries)} encoders, {megabytes(total)} of at most {megabytes(limit)}")
+    print(escaped(f"{folder}: {len(entries)} encoders, {megabytes(total)} of at most {megabytes(limit)}"))
     for entry in entries[:SHOWN]:
         vectors = "damaged, or of an older version" if entry.vectors is None else f"{entry.vectors:,} vectors"
-        print(f"{entry.fingerprint}  {vectors}, {megabytes(entry.size)}, used {_when(entry.used)}")
+        print(escaped(f"{entry.fingerprint}  {vectors}, {megabytes(entry.size)}, used {_when(entry.used)}"))
     if len(entries) > SHOWN:
         print(f"and {len(entries) - SHOWN} more, used before these (--json prints all)")
 

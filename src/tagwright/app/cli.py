@@ -21,7 +21,7 @@ from tagwright.app.arguments import (
     Json,
     LabelFile,
     Language,
-    Method,
+    MaxDocumentSize,
     Model,
     Quiet,
     Settings,
@@ -30,6 +30,7 @@ from tagwright.app.arguments import (
     Unknown,
     UnknownLabels,
 )
+from tagwright.app.train_commands import options, train
 from tagwright.errors import TagwrightError
 from tagwright.terminal import escape_warnings, escaped
 
@@ -67,6 +68,7 @@ def suggest(
     docs: Docs,
     columns: Columns = "",
     input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
@@ -101,6 +103,7 @@ def evaluate(
     docs: Docs,
     columns: Columns = "",
     input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
@@ -146,6 +149,7 @@ def compare(
     run: Annotated[list[Path], typer.Option(help="A run file; give two.", show_default=False)],
     columns: Columns = "",
     input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
     language: Language = "",
     train: Train = [],  # noqa: B006
     exclude_self: ExcludeSelf = False,
@@ -179,6 +183,7 @@ def candidates(
     docs: Docs,
     columns: Columns = "",
     input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
@@ -201,100 +206,8 @@ def candidates(
     show.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
-@app.command()
-def train(
-    method: Annotated[Method, typer.Argument(help="finetune goes on with a saved tagger (--model).")],
-    output: Annotated[Path, typer.Option(help="Where to save the tagger.", show_default=False)],
-    docs: Docs = [],  # noqa: B006
-    columns: Columns = "",
-    input_format: InputFormat = "",
-    labels: LabelFile = None,
-    language: Language = "",
-    config: Annotated[Optional[Path], typer.Option(help="Options of the method: TOML.", show_default=False)] = None,  # noqa: UP045
-    settings: Annotated[
-        list[str],
-        typer.Option(
-            "--set", metavar="KEY=VALUE", help="An option of the method: tagwright options METHOD.", show_default=False
-        ),
-    ] = [],  # noqa: B006
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a tagger that is saved there.")] = False,
-    fuse: Annotated[bool, typer.Option("--fuse", help="Add the zero-shot method: names, words, meaning.")] = False,
-    fuse_with: Annotated[
-        list[Path], typer.Option(metavar="DIR", help="Add the stages of a saved tagger.", show_default=False)
-    ] = [],  # noqa: B006
-    model: Model = None,
-    share_of_labels: Annotated[
-        Optional[float],  # noqa: UP045
-        typer.Option(help="finetune: learn from this share of the labels, 0.01 being 1%.", show_default=False),
-    ] = None,
-    share_of_pairs: Annotated[
-        Optional[float],  # noqa: UP045
-        typer.Option(help="finetune: learn from this share of the documents' labels.", show_default=False),
-    ] = None,
-    keywords: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="depl: keywords of the labels, as `tagwright labels` prints them.", show_default=False),
-    ] = None,
-    guesses: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(
-            metavar="RUN",
-            help="svm to depl+cls: learn from a run file's surest suggestions, not from the documents' labels.",
-            show_default=False,
-        ),
-    ] = None,
-    unknown: Unknown = UnknownLabels.warn,
-    check: Annotated[
-        bool,
-        typer.Option(help="Compare with the untrained method on labelled documents: at most 200, not learnt from."),
-    ] = True,
-    quiet: Quiet = False,
-) -> None:
-    """Learn from documents.
-
-    From nothing, to have it saved: zero-shot. Without labels: rts, maclr, ict, simcse; micol with metadata; futex with
-    full texts. From few labels: finetune. From many: svm, classifier, de-ret, depl, depl+cls.
-
-    `tagwright options METHOD` prints what --set knows; `tagwright describe DOCS` says which method suits.
-    """
-    from tagwright.app import training
-
-    job = training.Job(
-        docs=docs,
-        columns=columns,
-        input_format=input_format,
-        labels=labels,
-        language=language,
-        output=output,
-        config=config,
-        settings=settings,
-        resume=resume,
-        overwrite=overwrite,
-        quiet=quiet,
-        keywords=keywords,
-        guesses=guesses,
-        fuse=fuse,
-        fuse_with=fuse_with,
-        unknown=unknown.value,
-        check=check,
-    )
-    few = training.Few(model, share_of_labels, share_of_pairs)
-    if method is Method.zero_shot:
-        training.zero_shot(job, few)
-    elif method is Method.finetune:
-        training.finetune(job, few)
-    else:
-        training.train(method.value, job, few)
-    print(escaped(f"saved {output}"))
-
-
-@app.command()
-def options(method: Annotated[Method, typer.Argument(help="A method of train.")], as_json: Json = False) -> None:
-    """Print what --set knows for a method: names, values, defaults, and what they mean."""
-    from tagwright.app import show, training
-
-    show.options(training.options(method.value), as_json=as_json)
+app.command()(train)
+app.command()(options)
 
 
 @app.command("describe")
@@ -302,6 +215,7 @@ def describe_(
     docs: Docs,
     columns: Columns = "",
     input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
     labels: LabelFile = None,
     language: Language = "",
     test: Annotated[list[str], typer.Option(help="More documents: which of DOCS are among them too?")] = [],  # noqa: B006
@@ -324,7 +238,13 @@ def describe_(
 
 
 @app.command()
-def read(docs: Docs, columns: Columns = "", input_format: InputFormat = "", quiet: Quiet = False) -> None:
+def read(
+    docs: Docs,
+    columns: Columns = "",
+    input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
+    quiet: Quiet = False,
+) -> None:
     """Print what was understood of documents as JSON: title, abstract, sections in sections, metadata."""
     from tagwright.app import jobs, show
     from tagwright.progress import silence
@@ -343,6 +263,7 @@ def graph(
     ] = [],  # noqa: B006
     columns: Columns = "",
     input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
     list_: Annotated[bool, typer.Option("--list", help="Print the neighbours of each document: JSON lines.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,

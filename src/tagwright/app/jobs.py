@@ -99,8 +99,9 @@ def tagger(
         stages = ", ".join(f"{name} {made.fusion.weight(name):g}" for name in made.stages)
         hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
         return made
+    vocabulary = to_vocabulary(labels, language, documents) if labels else None  # before anything heavy is loaded
     saved = Tagger.load(model)
-    return saved.with_labels(_vocabulary(labels, language, documents)) if labels else saved
+    return saved.with_labels(vocabulary) if vocabulary else saved
 
 
 def read(docs: Sequence[str], columns: str = "", input_format: str = "") -> Corpus:

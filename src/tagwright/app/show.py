@@ -83,7 +83,7 @@ def options(found: Sequence[Option], *, as_json: bool) -> None:
         _print_json({"options": [asdict(option) for option in found]})
         return
     for option in found:
-        print(f"{option.name} = {option.default}")
+        print(escaped(f"{option.name} = {option.default}"))
         _wrapped(option.expected, 4)
         _wrapped(option.meaning, 4)
 
@@ -109,7 +109,7 @@ def comparison(found: Comparison, runs: Sequence[Path], *, as_json: bool) -> Non
         _print_json({"runs": dict(zip("ab", map(str, runs), strict=True)), **found.to_json()})
         return
     for name, run in zip("AB", runs, strict=True):
-        print(f"{name}  {run}")
+        print(escaped(f"{name}  {run}"))
     show_table(report.comparison_rows(found), f"{many(found.documents, 'document')}; * marks p of 0.05 or less (Holm)")
 
 
@@ -146,19 +146,20 @@ def description(found: Description, *, as_json: bool, every: bool = False) -> No
     found = found if every else found.brief()
     show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in found.facts.items())])
     for title, lines in (("Worth a look", found.warnings), ("Methods", found.methods)):
-        print(f"\n{title}")
+        print(escaped(f"\n{title}"))
         print("\n".join(f"  {escaped(_cell(line))}" for line in lines) or "  nothing")
     print("\nWhich to take: the first that the data allow")
     for each in found.advice:
-        print(f"{'->' if each.take else '  '} {each.method}, {each.where}{': yes' if each.fits else ': no'}")
+        mark, answer = "->" if each.take else "  ", "yes" if each.fits else "no"
+        print(escaped(f"{mark} {each.method}, {each.where}: {answer}"))
         if each.take:
-            print(f"     tagwright {each.command}")
+            print(escaped(f"     tagwright {each.command}"))
         _wrapped(each.why, 5)
 
 
 def _wrapped(text: str, indent: int) -> None:
     width = min(100, shutil.get_terminal_size().columns)
-    print(textwrap.fill(text, width, initial_indent=" " * indent, subsequent_indent=" " * indent))
+    print(textwrap.fill(escaped(text), width, initial_indent=" " * indent, subsequent_indent=" " * indent))
 
 
 def document(found: Document) -> None:

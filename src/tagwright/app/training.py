@@ -42,7 +42,7 @@ from tagwright.recipes import (
     resolved,
     sampled,
 )
-from tagwright.store import check_replaceable, is_first, replace_folder
+from tagwright.store import check_replaceable, is_first, read_manifest, replace_folder
 from tagwright.tagging.joining import LEARNT
 from tagwright.tagging.tagger import Tagger
 from tagwright.types import Document, Longs, Run
@@ -134,9 +134,10 @@ def finetune(job: Job, few: Few) -> None:
     check_shares(few.share_of_labels, few.share_of_pairs)
     with silence(job.quiet):
         documents = read_documents(job.docs, job.columns, job.input_format)
+        vocabulary = _vocabulary(job, documents) if job.labels else None
         tagger = Tagger.load(few.model)
-        if job.labels:
-            tagger = tagger.with_labels(_vocabulary(job, documents))
+        if vocabulary:
+            tagger = tagger.with_labels(vocabulary)
         if job.fuse and LEARNT in tagger.stages:
             raise ConfigError(f"{few.model}: has the stages {', '.join(tagger.stages)} already; leave out --fuse")
         gold = tagger.vocabulary.gold(documents, unknown=job.unknown)
@@ -219,7 +220,7 @@ def _say_check(tagger: Tagger, documents: Corpus, gold: Run, rows: Longs) -> Non
 
 
 def _check_options(method: str, job: Job, few: Few) -> None:
-    """Raise ConfigError for an option that the method would not heed, TagwrightError for a place not to save at."""
+    """Raise ConfigError for an option that the method does not accept, TagwrightError for a place not to save at."""
     for name, methods in BELONGS.items():
         given = getattr(few, name) is not None if hasattr(few, name) else bool(getattr(job, name))
         if given and method not in methods:
@@ -229,6 +230,8 @@ def _check_options(method: str, job: Job, few: Few) -> None:
     check_replaceable(job.output, "saved tagger")
     if (job.output / "manifest.json").is_file() and not job.overwrite:
         raise ConfigError(f"{job.output}: holds a saved tagger; replace it with --overwrite, or choose another place")
+    for folder in job.fuse_with:
+        read_manifest(folder, "tagger")  # says what is wrong if there is no tagger
     if not job.docs and method != ZERO_SHOT:
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
 

@@ -13,7 +13,7 @@ from tagwright.data.limits import PICTURES, largest_document, read_whole, too_la
 from tagwright.data.lines import open_bytes
 from tagwright.data.records import Located
 from tagwright.data.sections import Block, one_line, present, to_document
-from tagwright.errors import InputError
+from tagwright.errors import InputError, one_line_of
 from tagwright.types import Document
 
 MARKUP = 4
@@ -48,7 +48,7 @@ def read_docx(path: Path) -> Iterator[Located]:
     except InputError:
         raise
     except Exception as error:  # for damaged files the libraries raise KeyError, BadZipFile, XMLSyntaxError and more
-        raise InputError(f"is no Word file (.docx), or a damaged one ({_reason(error)})", path) from None
+        raise InputError(f"is no Word file (.docx), or a damaged one ({one_line_of(error)})", path) from None
 
 
 def _check_parts(content: BytesIO, path: Path) -> None:
@@ -116,7 +116,3 @@ def _text(element: Any) -> str:
     """The text of a paragraph, or of the paragraphs in a row, without what was deleted but is kept on record."""
     nodes = element.iter(_TEXT, *_GAPS)
     return one_line("".join((node.text or "") if node.tag == _TEXT else " " for node in nodes))
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:100] or type(error).__name__

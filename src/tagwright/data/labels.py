@@ -53,8 +53,8 @@ _DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggesti
 class Vocabulary(Sequence[Label]):
     """Labels in a fixed order. The position of a label is what a `Run` holds; its id is what files hold.
 
-    labels: a name alone is a label whose id it is. ids: the id of each label; index: the position of each id. Raises
-    InputError when there is no label, an id stands twice, or a label has no name.
+    A label may be its name alone, which is then its id. ids: the id of each label; index: the position of each id.
+    Raises InputError when there is no label, an id stands twice, or a label has no name.
 
     >>> birds = Vocabulary([Label("1", ("Birds", "Aves")), Label("2", ("Owls",), broader=("1",))])
     >>> birds.index["2"], birds[1].name, birds.resolve("aves")
@@ -386,7 +386,3 @@ def _cells(row: Mapping[str, str], column: str) -> list[str]:
     if column not in ("names", "broader"):
         return [text]
     return [part.strip() for part in text.split("|" if "|" in text else ";") if part.strip()]
-
-
-def _cleaned(text: str) -> str:
-    return clean(text).strip()

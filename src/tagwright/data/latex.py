@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tagwright.data.lines import open_lines
+from tagwright.data.lines import open_text
 from tagwright.data.records import Located
 from tagwright.data.sections import Block, one_line, present, to_document, to_sections
-from tagwright.errors import InputError
+from tagwright.errors import InputError, one_line_of
 from tagwright.types import Document
 
 LONGEST_MACRO = 200
@@ -45,7 +45,7 @@ def read_latex(path: Path) -> Iterator[Located]:
 
     Raises InputError, also without pylatexenc.
     """
-    text = "\n".join(line for _, line in open_lines(path))
+    text = open_text(path)
     try:
         from pylatexenc.latexwalker import LatexWalker
     except ImportError:
@@ -56,7 +56,7 @@ def read_latex(path: Path) -> Iterator[Located]:
         paper.take(nodes)
         document = paper.document()
     except Exception as error:  # for broken files the parser raises RecursionError, IndexError and others
-        raise InputError(f"is no LaTeX file, or a damaged one ({_reason(error)})", path) from None
+        raise InputError(f"is no LaTeX file, or a damaged one ({one_line_of(error)})", path) from None
     if paper.inputs:
         _log.warning("%s: what it takes in from other files (\\input, %d times) is not read", path, paper.inputs)
     yield 0, document
@@ -165,7 +165,3 @@ def _paragraphs(text: str) -> list[str]:
     """The paragraphs of a text; where a citation was left out, no blank stays before the full stop."""
     lines = (re.sub(r" (?=[.,;)])", "", one_line(part)) for part in re.split(r"\n[ \t]*\n", text))
     return list(filter(None, lines))
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:100] or type(error).__name__

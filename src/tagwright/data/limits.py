@@ -55,7 +55,7 @@ def largest_document() -> int:
 def too_large(what: str = "") -> str:
     """What is wrong with a document above the limit, and the remedy."""
     more = what or f"is larger than {largest_document():,} bytes, the limit for one document"
-    return f"{more}; to read it, raise {VARIABLE}"
+    return f"{more}; to read it, raise --max-document-size or {VARIABLE}"
 
 
 def leave_out(path: Path | str, line: int) -> None:

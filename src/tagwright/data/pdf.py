@@ -15,7 +15,7 @@ from tagwright.data.limits import PICTURES, largest_document, read_whole, too_la
 from tagwright.data.lines import open_bytes
 from tagwright.data.records import Located
 from tagwright.data.sections import one_line, present, to_document
-from tagwright.errors import InputError
+from tagwright.errors import InputError, one_line_of
 from tagwright.progress import unlogged
 
 _log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def read_pdf(path: Path) -> Iterator[Located]:
     except pypdf.errors.FileNotDecryptedError:
         raise InputError("is encrypted; save it without a password", path) from None
     except Exception as error:  # for damaged files pypdf raises KeyError, RecursionError and many more
-        raise InputError(f"is no PDF file, or a damaged one ({_reason(error)})", path) from None
+        raise InputError(f"is no PDF file, or a damaged one ({one_line_of(error)})", path) from None
     if not lines:
         raise InputError("holds no text, pictures of it perhaps; let a program for OCR write it in", path)
     title, blocks = to_blocks(lines, outline, information.get("/Title", ""))
@@ -83,7 +83,7 @@ def _rows(page: Any, number: int, path: Path) -> Iterator[list[Line]]:
     try:
         page.extract_text(visitor_text=note)
     except Exception as error:
-        _log.warning("%s: page %d cannot be read (%s)", path, number + 1, _reason(error))
+        _log.warning("%s: page %d cannot be read (%s)", path, number + 1, one_line_of(error))
     row: list[Line] = []
     for piece in pieces:
         first, *others = piece.text.split("\n")
@@ -133,7 +133,3 @@ def _information(reader: Any) -> dict[str, str]:
     except Exception:
         return {}
     return {key: value for key, value in said.items() if key != "/Title" or not _FILE_NAME.fullmatch(value)}
-
-
-def _reason(error: Exception) -> str:
-    return " ".join(str(error).split())[:100] or type(error).__name__

@@ -68,13 +68,13 @@ def read_architecture(folder: Path) -> Architecture:
 
 def architecture_of(model: SentenceTransformer) -> Architecture:
     """The same of a model in memory."""
-    from sentence_transformers.sentence_transformer.modules import Pooling
+    from tagwright.encoders.library import is_module
 
-    transformer = model.transformers_model
+    transformer = getattr(model, "transformers_model", None)
     return Architecture(
         tuple(type(module).__name__ for module in model),
         {} if transformer is None else transformer.config.to_dict(),
-        next((str(module.pooling_mode) for module in model if isinstance(module, Pooling)), ""),
+        next((str(getattr(module, "pooling_mode", "")) for module in model if is_module(module, "Pooling")), ""),
         model.max_seq_length,
         model.default_prompt_name,
     )

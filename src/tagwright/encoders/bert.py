@@ -6,13 +6,14 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tagwright.encoders import int8, kernels
 from tagwright.encoders.architecture import Architecture
+from tagwright.encoders.library import say_general
 from tagwright.encoders.precision import Computed, resolve
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Longs
@@ -129,12 +130,19 @@ class Bert:
             return None
 
     @classmethod
-    def of(cls, model: SentenceTransformer, architecture: Architecture, precision: Computed | None = None) -> Bert:
-        """Copy the weights that a model in memory has now."""
+    def of(
+        cls, model: SentenceTransformer, architecture: Architecture, precision: Computed | None = None
+    ) -> Bert | None:
+        """Copy the weights that a model in memory has now; None where they are called otherwise."""
         import tokenizers
 
-        tokenizer = tokenizers.Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
-        return cls(architecture, model.transformers_model.state_dict(), tokenizer, precision)  # type: ignore[union-attr]
+        try:
+            tokenizer = tokenizers.Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
+            inner: Any = model.transformers_model
+            return cls(architecture, inner.state_dict(), tokenizer, precision)
+        except (AttributeError, KeyError, TypeError) as error:
+            say_general(repr(error))
+            return None
 
     def forward(
         self,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -18,16 +19,19 @@ from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.fluency import fluencies
 from tagwright.encoders.general import General, load_model
 from tagwright.encoders.kernels import chosen_device, on_device
+from tagwright.encoders.library import same_vectors
 from tagwright.encoders.packaged import PACKAGED, digest, find
 from tagwright.encoders.precision import Computed, Precision, resolve
 from tagwright.encoders.sketch import Sketch
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, ModelError
 from tagwright.progress import bar
 from tagwright.types import Floats, Mask
 
 if TYPE_CHECKING:
     import tokenizers
     from sentence_transformers import SentenceTransformer
+
+log = logging.getLogger(__name__)
 
 _VERSION = 2  # rises when an unchanged model gives other vectors than before
 _CHUNK = 4096  # texts between two writes to the cache: what a killed run can lose
@@ -53,6 +57,7 @@ class BiEncoder:
     ) -> None:
         self.name, self._source, self._architecture, self.asked = name, source, architecture, precision
         self.cached, self._device = False, chosen_device()
+        self._found = _state(source) if isinstance(source, Path) else None
 
     @classmethod
     def load(
@@ -83,6 +88,22 @@ class BiEncoder:
         if precision != "auto":
             _ = encoder.precision  # refused now, not when the first text is encoded
         encoder.cached = cached
+        return encoder
+
+    @classmethod
+    def load_saved(cls, name: str, record: Any, *, cached: bool = True) -> BiEncoder:
+        """Load what a saved tagger uses, in the precision that was asked for: see `precision_record`.
+
+        record: what the tagger's manifest says, None in older ones. The log says so where this machine computes another
+        precision. Raises ModelError as `load` does, and where this machine cannot compute what was asked for.
+        """
+        try:
+            asked, computed = (record or {}).get("asked", "auto"), (record or {}).get("computed", "")
+            encoder = cls.load(name, precision=asked, cached=cached)
+        except (AttributeError, ConfigError) as error:
+            raise ModelError(f"{name}: cannot be loaded ({error}); save the model on this machine") from None
+        if computed and computed != encoder.precision:
+            log.info("%s: labels were encoded in %s, documents are in %s", name, computed, encoder.precision)
         return encoder
 
     @classmethod
@@ -118,10 +139,16 @@ class BiEncoder:
     @cached_property
     def precision(self) -> Computed:
         """What vectors are computed in. A static encoder adds up vectors: it has nothing to gain from fewer bits."""
-        if "StaticEmbedding" in self._architecture.modules:
-            return "float32"
+        static = "StaticEmbedding" in self._architecture.modules
         with on_device(self._device):
-            return resolve(self.asked, quantisable=self._architecture.is_bert)
+            found = "float32" if static else resolve(self.asked, quantisable=self._architecture.is_bert)
+        log.info("encoder %s computes in %s (precision %s)", self.name, found, self.asked)
+        return found
+
+    @property
+    def precision_record(self) -> dict[str, str]:
+        """What a saved tagger says of it: the precision that was asked for, and the one that was computed."""
+        return {"asked": self.asked, "computed": self.precision}
 
     @property
     def dim(self) -> int:
@@ -146,10 +173,11 @@ class BiEncoder:
         # How far int8 rounds activations depends on the processor.
         precision = (self.precision, int8.levels() if self.precision == "int8" else 0)
         choices = (_VERSION, self._architecture.pooling, self.max_length, precision)
+        self._check_unchanged()
         content = hashlib.blake2b(repr(choices).encode(), digest_size=16)
         if isinstance(self._source, Path):
-            for file in sorted(self._source.rglob("*")):
-                if file.suffix in {".json", ".txt", ".model", ".safetensors"} and file.stat().st_size:
+            for file in _files(self._source):
+                if file.stat().st_size:
                     content.update(f"{file.relative_to(self._source).as_posix()} {digest(file)} ".encode())
         else:
             content.update(repr(self._source.tokenizer).encode())
@@ -177,11 +205,13 @@ class BiEncoder:
     @cached_property
     def model(self) -> SentenceTransformer:
         """The sentence-transformers model, loaded when asked for. After training it, make an encoder `of` it."""
+        self._check_unchanged()
         with on_device(self._device):
             return load_model(self._source, self._architecture) if isinstance(self._source, Path) else self._source
 
     def save(self, folder: Path | str) -> None:
         """Write in the sentence-transformers format, which any tool of that ecosystem loads."""
+        _ = self._forward, self.cache  # the folder that it was loaded from may be what is replaced
         self.model.save(str(folder), create_model_card=False)
 
     def known(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
@@ -201,8 +231,14 @@ class BiEncoder:
             return self.cache.get(texts)
         return np.zeros((len(texts), self.dim), np.float32), np.zeros(len(texts), np.bool_)
 
+    def _check_unchanged(self) -> None:
+        """Raise ModelError if the folder holds other files than when this was made: label vectors may be of those."""
+        if isinstance(self._source, Path) and _state(self._source) != self._found:
+            raise ModelError(f"{self._source}: was replaced after it was loaded; load it, and its tagger, again")
+
     @cached_property
     def _forward(self) -> Forward:
+        self._check_unchanged()
         with on_device(self._device):
             return self._made_forward()
 
@@ -210,9 +246,22 @@ class BiEncoder:
         if not self._architecture.is_bert:
             return General(self.model, self.precision)
         if not isinstance(self._source, Path):
-            return Bert.of(self._source, self._architecture, self.precision)
+            own = Bert.of(self._source, self._architecture, self.precision)
+            agrees = own and same_vectors(own, self._source, self.precision)
+            return own if own and agrees else General(self._source, self.precision)
         bert = Bert.read(self._source, self._architecture, self.precision)
         return bert or General(self.model, self.precision)
+
+
+def _state(folder: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of change of each file that vectors depend on."""
+    stats = ((file, file.stat()) for file in _files(folder))
+    return {file.relative_to(folder).as_posix(): (stat.st_size, stat.st_mtime_ns) for file, stat in stats}
+
+
+def _files(folder: Path) -> list[Path]:
+    kinds = {".json", ".txt", ".model", ".safetensors"}
+    return [file for file in sorted(folder.rglob("*")) if file.suffix in kinds and file.is_file()]
 
 
 def unit(vectors: Floats) -> Floats:

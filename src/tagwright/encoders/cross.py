@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from tagwright.encoders.architecture import Architecture, read_architecture, read_json
 from tagwright.encoders.entailment import as_one_score
 from tagwright.encoders.general import load_model
-from tagwright.encoders.joint import Joiner
+from tagwright.encoders.joint import Joiner, Joint
 from tagwright.encoders.kernels import best_device, chosen_device, on_device
+from tagwright.encoders.library import ModuleName, is_module, module_class, same_scores
 from tagwright.encoders.packaged import PACKAGED, find
 from tagwright.encoders.scoring import BertScores, Forward, GeneralScores
 from tagwright.errors import ConfigError, ModelError
@@ -107,7 +108,13 @@ class CrossEncoder:
     @cached_property
     def _forward(self) -> Forward:
         with on_device(self._device):
-            return BertScores.of(self.model) or GeneralScores(self.model)
+            own = BertScores.of(self.model)
+            agrees = own and same_scores(lambda pairs: own(self._joined(pairs), lambda _: None), self.model)
+            return own if own and agrees else GeneralScores(self.model)
+
+    def _joined(self, pairs: Sequence[tuple[str, str]]) -> Joint:
+        firsts, seconds = zip(*pairs, strict=True)
+        return self.joiner(firsts, seconds, np.arange(len(pairs)), np.arange(len(pairs)))
 
 
 def _is_cross(folder: Path, architecture: Architecture) -> bool:
@@ -143,13 +150,11 @@ def _with_new_head(folder: Path, architecture: Architecture, seed: int) -> sente
     """The transformer, and w of MICoL Eq. 6 drawn as BERT's own weights were at first (Devlin et al., 2019)."""
     import torch
     from sentence_transformers import CrossEncoder
-    from sentence_transformers.base.modules import Dense
-    from sentence_transformers.sentence_transformer.modules import Pooling
 
     body = load_model(folder, architecture)
     dim = int(architecture.config["hidden_size"])
     w = np.random.default_rng(seed).normal(0, 0.02, (1, dim)).astype(np.float32)
-    head = Dense(
+    head = module_class("Dense")(
         dim,
         1,
         bias=False,
@@ -157,7 +162,7 @@ def _with_new_head(folder: Path, architecture: Architecture, seed: int) -> sente
         init_weight=torch.from_numpy(w),
         module_output_name="scores",
     )
-    modules = [body[0], Pooling(dim, "cls"), head]
+    modules = [body[0], module_class("Pooling")(dim, "cls"), head]
     model: sentence_transformers.CrossEncoder = CrossEncoder(
         modules=modules, activation_fn=torch.nn.Identity(), device=str(best_device())
     )
@@ -165,7 +170,8 @@ def _with_new_head(folder: Path, architecture: Architecture, seed: int) -> sente
 
 
 def _checked(model: sentence_transformers.CrossEncoder, name: str) -> sentence_transformers.CrossEncoder:
-    modules = tuple(type(module).__name__ for module in model)
+    kinds: tuple[ModuleName, ...] = ("Transformer", "Pooling", "Dense")
+    modules = tuple(next((kind for kind in kinds if is_module(module, kind)), "") for module in model)
     if model.num_labels != 1:
         raise ModelError(f"{name}: gives {model.num_labels} scores for a pair, expected a cross-encoder with one")
     if modules not in {("Transformer",), ("Transformer", "Pooling", "Dense")} or model.default_prompt_name:

@@ -10,6 +10,7 @@ import numpy as np
 
 from tagwright.encoders.architecture import Architecture
 from tagwright.encoders.kernels import best_device
+from tagwright.encoders.library import is_module
 from tagwright.encoders.precision import Computed
 from tagwright.errors import ModelError
 from tagwright.types import Floats
@@ -44,7 +45,6 @@ class General:
 def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
     """Load from local files, safetensors only, no code of the model's own; with this pooling and max_length."""
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling
     from transformers.utils import logging
 
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
@@ -61,6 +61,6 @@ def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
     if architecture.max_length is not None:
         model.max_seq_length = architecture.max_length
     for module in model:
-        if isinstance(module, Pooling) and architecture.pooling in {"cls", "mean"}:
-            module.pooling_mode = architecture.pooling
+        if is_module(module, "Pooling") and architecture.pooling in {"cls", "mean"}:
+            module.pooling_mode = architecture.pooling  # type: ignore[assignment]
     return model

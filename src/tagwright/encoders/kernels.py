@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, one_line_of
 
 if TYPE_CHECKING:
     import torch
@@ -133,7 +133,7 @@ def packing_works(dtype: torch.dtype) -> bool:
                 log.info("weights are not packed: the product of packed weights is off by %s", error.item())
                 return False
     except (AttributeError, RuntimeError, NotImplementedError, TypeError) as problem:
-        log.info("weights are not packed: %s", " ".join(str(problem).split())[:200])
+        log.info("weights are not packed: %s", one_line_of(problem, 200))
         return False
     return True
 

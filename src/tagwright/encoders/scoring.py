@@ -12,6 +12,7 @@ from tagwright.encoders import kernels
 from tagwright.encoders.architecture import Architecture
 from tagwright.encoders.bert import SECOND, Bert
 from tagwright.encoders.joint import Joint
+from tagwright.encoders.library import say_general
 from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:
@@ -37,7 +38,15 @@ class BertScores:
 
     @classmethod
     def of(cls, model: CrossEncoder) -> BertScores | None:
-        """Copy the weights that the model has now; None where it is not such a model."""
+        """Copy the weights that the model has now; None where it is not such a model, or has other parts than known."""
+        try:
+            return cls._of(model)
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            say_general(repr(error))
+            return None
+
+    @classmethod
+    def _of(cls, model: CrossEncoder) -> BertScores | None:
         import tokenizers
 
         inner: Any = model.transformers_model
@@ -48,7 +57,7 @@ class BertScores:
             model.max_seq_length,
             model.default_prompt_name,
         )
-        if type(inner).__name__ not in {"BertModel", "BertForSequenceClassification"} or not architecture.is_bert:
+        if not architecture.is_bert or not (len(model) > 1 or hasattr(inner, "bert")):
             return None
         body = inner if len(model) > 1 else inner.bert
         tokenizer = tokenizers.Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())

@@ -10,6 +10,7 @@ from tagwright.encoders import kernels
 from tagwright.encoders.architecture import architecture_of, read_architecture
 from tagwright.encoders.bert import Bert
 from tagwright.encoders.general import load_model
+from tagwright.encoders.library import module_class, same_vectors
 from tagwright.encoders.packaged import PACKAGED, find
 from tagwright.types import Floats, Longs
 
@@ -32,7 +33,6 @@ def distil(name: str = PACKAGED) -> SentenceTransformer:
     """
     import torch
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
     from tokenizers import Tokenizer
 
     folder = find(name)
@@ -43,7 +43,9 @@ def distil(name: str = PACKAGED) -> SentenceTransformer:
     table[used] = vectors
     tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
     tokenizer.no_truncation()
-    return SentenceTransformer(modules=[StaticEmbedding(tokenizer, torch.from_numpy(table))], device="cpu")
+    return SentenceTransformer(
+        modules=[module_class("StaticEmbedding")(tokenizer, torch.from_numpy(table))], device="cpu"
+    )
 
 
 def main_directions(vectors: Floats, dim: int) -> Floats:
@@ -105,8 +107,9 @@ def _forward(model: SentenceTransformer) -> kernels.Map:
     import torch
 
     architecture = architecture_of(model)
-    if architecture.is_bert:
-        return torch.inference_mode()(Bert.of(model, architecture).forward)
+    own = Bert.of(model, architecture) if architecture.is_bert else None
+    if own and same_vectors(own, model, "bfloat16"):
+        return torch.inference_mode()(own.forward)
 
     @torch.inference_mode()
     def forward(ids: torch.Tensor) -> torch.Tensor:

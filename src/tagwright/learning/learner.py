@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi import BiEncoder
 from tagwright.encoders.kernels import best_device
+from tagwright.encoders.library import is_module, module_class
 from tagwright.encoders.packaged import PACKAGED, find
 from tagwright.errors import ConfigError
 from tagwright.learning.batching import Batches, Place
@@ -170,7 +171,7 @@ def load(learner: Learner) -> SentenceTransformer:
 
 def is_static(model: SentenceTransformer) -> bool:
     """Whether the model averages token vectors."""
-    return type(model[0]).__name__ == "StaticEmbedding"
+    return is_module(model[0], "StaticEmbedding")
 
 
 def check_batch(pairs: PairSource, training: Training) -> None:
@@ -212,8 +213,10 @@ def _batches(pairs: PairSource, training: Training) -> Batches:
 
 def _projection(inputs: int, outputs: int, seed: int) -> torch.nn.Module:
     import torch
-    from sentence_transformers.sentence_transformer.modules import Dense
 
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return Dense(inputs, outputs, bias=False, activation_function=torch.nn.Identity())
+        dense: torch.nn.Module = module_class("Dense")(
+            inputs, outputs, bias=False, activation_function=torch.nn.Identity()
+        )
+        return dense

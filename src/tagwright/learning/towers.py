@@ -6,6 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any, Literal
 
 from tagwright.encoders.kernels import best_device
+from tagwright.encoders.library import is_module, module_class
 
 if TYPE_CHECKING:
     import torch
@@ -15,12 +16,11 @@ if TYPE_CHECKING:
 def encoder(module: Any) -> SentenceTransformer:
     """What is trained: a copy of a model's first module; a transformer gives [CLS, mean], both halves of one vector."""
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Pooling
 
     module = copy.deepcopy(module)
-    if type(module).__name__ == "StaticEmbedding":
+    if is_module(module, "StaticEmbedding"):
         return SentenceTransformer(modules=[module], device=str(best_device()))
-    pooling = Pooling(module.get_embedding_dimension(), ("cls", "mean"))
+    pooling = module_class("Pooling")(module.get_embedding_dimension(), ("cls", "mean"))
     return SentenceTransformer(modules=[module, pooling], device=str(best_device()))
 
 
@@ -38,13 +38,13 @@ def tower(model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal[
     """
     import torch
     from sentence_transformers import SentenceTransformer
-    from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling
 
     shared: Any = model[0]
-    linear = Dense(pooler.in_features, pooler.out_features, activation_function=torch.nn.Identity())
+    linear = module_class("Dense")(pooler.in_features, pooler.out_features, activation_function=torch.nn.Identity())
     linear.linear.load_state_dict(pooler.state_dict())
-    pool = [] if len(model) == 1 else [Pooling(pooler.in_features, pooling)]
-    return SentenceTransformer(modules=[shared, *pool, Normalize(), linear], device=str(model.device)).eval()
+    pool = [] if len(model) == 1 else [module_class("Pooling")(pooler.in_features, pooling)]
+    modules = [shared, *pool, module_class("Normalize")(), linear]
+    return SentenceTransformer(modules=modules, device=str(model.device)).eval()
 
 
 def pooler_of(model: SentenceTransformer) -> torch.nn.Linear:

@@ -12,6 +12,7 @@ from tagwright.encoders import kernels
 from tagwright.encoders.bert import SECOND
 from tagwright.encoders.cross import LONGEST
 from tagwright.encoders.joint import Joiner
+from tagwright.encoders.library import is_module
 from tagwright.learning.tokens import Tokens, tokenizer_of
 from tagwright.types import Longs
 
@@ -58,10 +59,12 @@ class Trainable(Protocol):
 
 def trainable(model: SentenceTransformer | CrossEncoder) -> Trainable:
     """The model as the trainer needs it: static, transformer, or a transformer that reads two texts."""
-    if type(model).__name__ == "CrossEncoder":
-        return Cross(cast("CrossEncoder", model))
+    import sentence_transformers
+
+    if isinstance(model, sentence_transformers.CrossEncoder):
+        return Cross(model)
     model = cast("SentenceTransformer", model)
-    return Static(model) if type(model[0]).__name__ == "StaticEmbedding" else Transformer(model)
+    return Static(model) if is_module(model[0], "StaticEmbedding") else Transformer(model)
 
 
 class Static:
@@ -149,7 +152,7 @@ class Transformer:
     @contextmanager
     def ready(self) -> Iterator[None]:
         """On a processor with plain attention, which trains half as fast again as SDPA there."""
-        inner: Any = self.model.transformers_model
+        inner: Any = getattr(self.model, "transformers_model", None)
         # The name in use is private: where it is not to be had, the model trains with what it has.
         before = getattr(getattr(inner, "config", None), "_attn_implementation", None)
         switch = getattr(inner, "set_attn_implementation", None)

@@ -210,7 +210,11 @@ def known_labels(documents: Iterable[Document], labels: Vocabulary, unknown: Unk
     if without:
         log.warning("%d of %d documents have no label and are not learnt from", without, len(gold))
     if never:
-        log.warning("%d of %d labels never occur; they are known by their names alone", never, len(labels))
+        log.warning(
+            "%d of %d labels never occur: they are known by name at most, and never suggested by svm",
+            never,
+            len(labels),
+        )
     return gold
 
 

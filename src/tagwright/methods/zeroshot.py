@@ -59,7 +59,8 @@ class Config:
     "The encoder of the dense stage: the packaged one, a folder, or a Hugging Face id that is on this machine."
 
     precision: Precision = "auto"
-    "What the encoder computes in: auto is bfloat16 where the device has it, else float32; int8 is faster."
+    """What the encoder computes in: auto is bfloat16 where the device has it, else int8 where the processor multiplies
+    8 bits by 8, else float32."""
 
     language: str = AUTO
     """The language of the names, for endings, stop words and parts of words: a code or a name ("fi", "finnish"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
+from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +20,6 @@ from tagwright.tagging.nearest import Index, Kind, Storage, Vectors, index_name
 from tagwright.tagging.pending import BUDGET, PendingLabels
 from tagwright.tagging.trust import trust
 from tagwright.types import Distribution, Document, Floats, Label, Mask, Quote, Run, Stage
-
-log = logging.getLogger(__name__)
 
 LabelText: TypeAlias = Literal["name", "names", "text", "both"]
 
@@ -246,10 +243,7 @@ class Dense(Stage):
         if not packaged:
             self.encoder.save(folder / "encoder")
         index = self.index and self.index.described
-        precision = {
-            "asked": getattr(self.encoder, "asked", "auto"),
-            "computed": getattr(self.encoder, "precision", ""),
-        }
+        precision = getattr(self.encoder, "precision_record", None)
         content = {"options": asdict(self.options), "packaged_encoder": packaged, "index": index}
         write_manifest(folder, "dense", {**content, "precision": precision})
 
@@ -270,7 +264,7 @@ class Dense(Stage):
         if not isinstance(packaged, bool):
             raise ModelError(f"{folder}: the manifest does not say which encoder; save the model again")
         name = PACKAGED if packaged else str(folder / "encoder")
-        encoder = load_encoder(name) if load_encoder else _encoder(folder, name, manifest.get("precision", {}))
+        encoder = load_encoder(name) if load_encoder else BiEncoder.load_saved(name, manifest.get("precision"))
         shape = (len(labels), encoder.dim)
         vectors = Vectors.load(folder, options.storage, shape)
         return cls(labels, encoder, options, vectors, Index.read(folder, manifest.get("index"), shape))
@@ -302,15 +296,3 @@ class Dense(Stage):
             self.encoder.encode(texts, progress="labels").reshape(len(views), width, self.encoder.dim).mean(axis=1)
         )
         return Vectors.of(unit(vectors), self.options.storage)
-
-
-def _encoder(folder: Path, name: str, precision: Any) -> BiEncoder:
-    """The encoder in the precision that was asked for when the labels were encoded."""
-    try:
-        asked, computed = precision.get("asked", "auto"), precision.get("computed", "")
-        encoder = BiEncoder.load(name, precision=asked)
-    except (AttributeError, ConfigError) as error:
-        raise ModelError(f"{folder}: encoder cannot be loaded ({error}); save the model on this machine") from None
-    if computed and computed != encoder.precision:
-        log.info("%s: labels were encoded in %s, documents are in %s", folder, computed, encoder.precision)
-    return encoder

@@ -177,17 +177,22 @@ class Dual(Stage):
             write_arrays(folder / "free", {"labels": self.free.labels})
         write_keywords(self.labels, self.keywords, folder / "keywords.jsonl")
         index = self.index and self.index.described
+        precision = self.documents.precision_record
         parts = {"texts": self.texts is not None, "free": self.free is not None}
-        write_manifest(folder, "dual", {"options": asdict(self.options), "index": index, **parts})
+        write_manifest(
+            folder, "dual", {"options": asdict(self.options), "index": index, **parts, "precision": precision}
+        )
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Dual:
         """Memory-map what `save` wrote, for the same labels. Raises ModelError when a part is missing or damaged."""
         manifest = read_manifest(folder, "dual")
         options, parts = read_options(folder, DualOptions, manifest.get("options")), _parts(folder, manifest)
-        documents = BiEncoder.load(str(folder / "documents"), cached=False)
+        documents = BiEncoder.load_saved(str(folder / "documents"), manifest.get("precision"), cached=False)
         shape = (len(labels), documents.dim)
-        texts = BiEncoder.load(str(folder / "texts"), cached=False) if parts[0] else None
+        texts = (
+            BiEncoder.load_saved(str(folder / "texts"), manifest.get("precision"), cached=False) if parts[0] else None
+        )
         return cls(
             labels,
             documents,

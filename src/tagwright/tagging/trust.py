@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +25,9 @@ LEAST = 0.01
 FEW = 0.3
 "Below this mean trust in a batch of documents one line of log says so."
 
+_warned = set[tuple[str, str]]()
+"Encoders and languages of which this was said: every batch has another mean."
+
 
 def trust(fluency: ArrayLike) -> Floats:
     """(n,) from nearly 0, the language is not known, to 1: it is. fluency: letters per token, see encoders/fluency.py.
@@ -45,11 +47,12 @@ def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -
     if not len(texts) or (mean := float(trusted.mean())) >= FEW:
         return
     languages = " and ".join(str(each) for each in language.main(language.recognise(list(texts)[:100])))
-    _warn_once(encoder, languages or "in another language", f"{weight * mean:.2g}", f"{weight:.2g}")
+    if (encoder, languages) not in _warned:
+        _warned.add((encoder, languages))
+        _warn(encoder, languages or "in another language", f"{weight * mean:.2g}", f"{weight:.2g}")
 
 
-@lru_cache
-def _warn_once(encoder: str, languages: str, weight: str, usual: str) -> None:
+def _warn(encoder: str, languages: str, weight: str, usual: str) -> None:
     known, remedy = "does not know their language", "--set encoder=FOLDER names another"
     if encoder == PACKAGED:
         known, remedy = "reads English", "--set encoder=intfloat/multilingual-e5-small would read them"

@@ -1,0 +1,119 @@
+"""The commands `train` and `options`: what a method learns from, and what it can be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from tagwright.app.arguments import (
+    Columns,
+    Docs,
+    InputFormat,
+    Json,
+    LabelFile,
+    Language,
+    MaxDocumentSize,
+    Method,
+    Model,
+    Quiet,
+    Unknown,
+    UnknownLabels,
+)
+from tagwright.terminal import escaped
+
+
+def train(
+    method: Annotated[Method, typer.Argument(help="finetune goes on with a saved tagger (--model).")],
+    output: Annotated[Path, typer.Option(help="Where to save the tagger.", show_default=False)],
+    docs: Docs = [],  # noqa: B006
+    columns: Columns = "",
+    input_format: InputFormat = "",
+    _max_document_size: MaxDocumentSize = None,
+    labels: LabelFile = None,
+    language: Language = "",
+    config: Annotated[Optional[Path], typer.Option(help="Options of the method: TOML.", show_default=False)] = None,  # noqa: UP045
+    settings: Annotated[
+        list[str],
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="An option of the method: tagwright options METHOD.", show_default=False
+        ),
+    ] = [],  # noqa: B006
+    resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a tagger that is saved there.")] = False,
+    fuse: Annotated[bool, typer.Option("--fuse", help="Add the zero-shot method: names, words, meaning.")] = False,
+    fuse_with: Annotated[
+        list[Path], typer.Option(metavar="DIR", help="Add the stages of a saved tagger.", show_default=False)
+    ] = [],  # noqa: B006
+    model: Model = None,
+    share_of_labels: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(help="finetune: learn from this share of the labels, 0.01 being 1%.", show_default=False),
+    ] = None,
+    share_of_pairs: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(help="finetune: learn from this share of the documents' labels.", show_default=False),
+    ] = None,
+    keywords: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="depl: keywords of the labels, as `tagwright labels` prints them.", show_default=False),
+    ] = None,
+    guesses: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="RUN",
+            help="svm to depl+cls: learn from a run file's surest suggestions, not from the documents' labels.",
+            show_default=False,
+        ),
+    ] = None,
+    unknown: Unknown = UnknownLabels.warn,
+    check: Annotated[
+        bool,
+        typer.Option(help="Compare with the untrained method on labelled documents: at most 200, not learnt from."),
+    ] = True,
+    quiet: Quiet = False,
+) -> None:
+    """Learn from documents.
+
+    From nothing, to have it saved: zero-shot. Without labels: rts, maclr, ict, simcse; micol with metadata; futex with
+    full texts. From few labels: finetune. From many: svm, classifier, de-ret, depl, depl+cls.
+
+    `tagwright options METHOD` prints what --set knows; `tagwright describe DOCS` says which method suits.
+    """
+    from tagwright.app import training
+
+    job = training.Job(
+        docs=docs,
+        columns=columns,
+        input_format=input_format,
+        labels=labels,
+        language=language,
+        output=output,
+        config=config,
+        settings=settings,
+        resume=resume,
+        overwrite=overwrite,
+        quiet=quiet,
+        keywords=keywords,
+        guesses=guesses,
+        fuse=fuse,
+        fuse_with=fuse_with,
+        unknown=unknown.value,
+        check=check,
+    )
+    few = training.Few(model, share_of_labels, share_of_pairs)
+    if method is Method.zero_shot:
+        training.zero_shot(job, few)
+    elif method is Method.finetune:
+        training.finetune(job, few)
+    else:
+        training.train(method.value, job, few)
+    print(escaped(f"saved {output}"))
+
+
+def options(method: Annotated[Method, typer.Argument(help="A method of train.")], as_json: Json = False) -> None:
+    """Print what --set knows for a method: names, values, defaults, and what they mean."""
+    from tagwright.app import show, training
+
+    show.options(training.options(method.value), as_json=as_json)

@@ -1,0 +1,113 @@
+"""The modules of sentence-transformers, wherever a version keeps them; whether our forward passes agree with its own.
+
+Where a model in memory is computed by our own forward pass, both compute a short text first. A model that is read from
+its folder does not pass through the library, and loading that only to compare would take longer than most work does.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from tagwright.encoders.precision import Computed
+from tagwright.errors import ModelError
+from tagwright.types import Floats
+
+if TYPE_CHECKING:
+    from sentence_transformers import CrossEncoder, SentenceTransformer
+
+ModuleName: TypeAlias = Literal["Dense", "Normalize", "Pooling", "StaticEmbedding", "Transformer"]
+
+PLACES = (
+    "sentence_transformers.sentence_transformer.modules",
+    "sentence_transformers.base.modules",
+    "sentence_transformers.models",
+)
+"Where versions of the library keep the modules of a model; the last is that of older ones."
+
+TEXT = "A bee visits a flower, and there is honey."
+PAIRS = [(TEXT, "bees"), (TEXT, "money in the bank"), ("rain", TEXT)]
+
+LEAST_COSINE = {"float32": 0.999, "bfloat16": 0.99, "int8": 0.95}
+"Of two vectors of one text: other pooling or a layer left out is below it, rounding above."
+
+LARGEST_SHARE, LARGEST_ERROR = 0.05, 0.02
+"Scores may differ by so much of the largest, and by so much beside."
+
+_log = logging.getLogger(__name__)
+_agreed: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
+
+
+def module_class(name: ModuleName) -> Any:
+    """The class of a model's module. Raises ModelError where the installed version has none of that name."""
+    found = next((found for place in PLACES if (found := _class_in(place, name)) is not None), None)
+    if found is None:
+        from sentence_transformers import __version__
+
+        raise ModelError(f"sentence-transformers {__version__} has no module {name}; install sentence-transformers 6")
+    return found
+
+
+def _class_in(place: str, name: str) -> Any:
+    try:
+        return getattr(import_module(place), name, None)
+    except ImportError:
+        return None
+
+
+def is_module(module: object, name: ModuleName) -> bool:
+    """Whether a part of a model is of the class that the library calls so."""
+    return isinstance(module, module_class(name))
+
+
+def same_vectors(own: Callable[[list[str]], Floats], model: SentenceTransformer, precision: Computed) -> bool:
+    """Whether our forward pass gives the vector of a text that `model.encode` gives; said in one line where not."""
+
+    def problem() -> str:
+        ours, theirs = own([TEXT])[0], np.asarray(model.encode([TEXT], show_progress_bar=False))[0]
+        cosine = float(ours @ theirs / (np.linalg.norm(ours) * np.linalg.norm(theirs)))
+        return "" if cosine >= LEAST_COSINE[precision] else f"vectors of one text have a cosine of {cosine:.3f}"
+
+    return _agrees(model, problem)
+
+
+def same_scores(own: Callable[[list[tuple[str, str]]], Floats], model: CrossEncoder) -> bool:
+    """Whether our forward pass gives the scores of pairs that `model.predict` gives; said in one line where not."""
+    import torch
+
+    def problem() -> str:
+        theirs = np.asarray(model.predict(PAIRS, activation_fn=torch.nn.Identity(), show_progress_bar=False))
+        error = float(np.abs(own(PAIRS) - theirs).max())
+        allowed = LARGEST_SHARE * float(np.abs(theirs).max()) + LARGEST_ERROR
+        return "" if error <= allowed else f"scores differ by {error:.3f}"
+
+    return _agrees(model, problem)
+
+
+def say_general(problem: object) -> None:
+    """Log that a model is left to its library, and why."""
+    reason = " ".join(str(problem).split())[:200]
+    _log.warning("the model is computed by sentence-transformers, more slowly than by Tagwright: %s", reason)
+
+
+def _agrees(model: Any, problem: Callable[[], str]) -> bool:
+    """Whether there is no problem; looked at once for each model. The model is left as it was."""
+    if model in _agreed:
+        return _agreed[model]
+    modes = [(module, module.training) for module in model.modules()]
+    try:
+        found = problem()
+    except Exception as error:  # whatever a version of four libraries raises where another did not
+        found = f"the comparison with it fails ({error})"
+    finally:
+        for module, training in modes:
+            module.training = training
+    if found:
+        say_general(found)
+    _agreed[model] = not found
+    return not found
