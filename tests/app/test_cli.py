@@ -13,10 +13,14 @@ from typing import Any
 
 import pytest
 from tests.app.conftest import DOCUMENTS, Command, write
+from tests.tiny import tiny_encoder
 
 from tagwright import __version__
 from tagwright.data.labels import Vocabulary
+from tagwright.encoders.bi import BiEncoder
 from tagwright.methods import zeroshot
+from tagwright.tagging.dense import Dense, DenseOptions
+from tagwright.types import Label
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
@@ -353,3 +357,16 @@ def test_real_pages_are_scored_from_end_to_end(run: Command, desk: Path) -> None
     assert_scores(found, documents=100)
     assert {"head", "tail", "seen", "unseen"} & set(found["slices"])
     assert found["measures"]["R@100"]["value"] > 0.5
+
+
+def test_a_vocabulary_can_be_encoded_beforehand(run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = tiny_encoder(tmp_path / "tiny")
+    monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "cache"))
+    words = ("bee", "wasp", "honey", "flower", "wing", "market", "stock", "money", "bank", "river", "water", "stone")
+    Vocabulary([Label(a + b + c, (f"{a} {b} {c}",)) for a in words for b in words for c in "xy"]).write("many.jsonl")
+    done = run("labels", "--labels", "many.jsonl", "--encode", "--set", f"encoder={encoder}")
+    assert done.out == "288 labels are encoded\n"
+    lazy = Dense.lazy(Vocabulary.read("many.jsonl"), BiEncoder.load(str(encoder)), DenseOptions(k=500))
+    assert lazy.budget is None
+    assert "give a saved tagger" in run("labels", "--labels", "many.jsonl").err
+    assert "give a saved tagger" in run("labels").err

@@ -175,3 +175,9 @@ def test_columns_are_parsed(text: str, columns: Columns) -> None:
 def test_columns_that_say_nothing_are_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="expected each field once, as in title=Name,text=Body"):
         parse_columns(text)
+
+
+def test_a_slip_in_the_name_of_a_field_is_not_taken_for_metadata() -> None:
+    with pytest.raises(ConfigError, match='a field "titel"; did you mean "title"'):
+        parse_columns("titel=Produkt,text=Beschreibung")
+    assert parse_columns("colour=Farbe") == {"colour": "Farbe"}

@@ -56,7 +56,7 @@ def test_the_weight_of_dense_falls_document_by_document(tiny: str) -> None:
 
 
 @pytest.mark.parametrize("by", ["scores", "ranks"])
-def test_other_fusions_heed_trust_too(tiny: str, by: str) -> None:
+def test_other_fusions_use_trust_too(tiny: str, by: str) -> None:
     config = Config(encoder=tiny, fusion=by)  # type: ignore[arg-type]
     plain = Config(encoder=tiny, fusion=by, trust=False)  # type: ignore[arg-type]
     assert zeroshot.fit(LABELS, config).tag([FINNISH]).scores.tolist() != pytest.approx(
@@ -83,3 +83,10 @@ def test_an_unknown_language_is_said_once(caplog: pytest.LogCaptureFixture) -> N
         "the encoder minilm reads English; these texts are Finnish: its weight is 0.5, not 2.5; "
         "--set encoder=intfloat/multilingual-e5-small would read them"
     ]
+
+
+def test_no_language_is_named_for_a_few_words(caplog: pytest.LogCaptureFixture) -> None:
+    module._warned.clear()
+    with caplog.at_level(logging.WARNING):
+        report("minilm", ["Torsk", "Minimilön i Sverige"], np.array([0.1, 0.1], np.float32), 2.5)
+    assert "these texts are in another language: its weight is 0.25, not 2.5" in caplog.messages[0]

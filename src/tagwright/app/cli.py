@@ -284,7 +284,13 @@ def graph(
 
 @app.command("labels")
 def labels_(
-    model: Annotated[Path, typer.Option(help="A saved tagger.", show_default=False)],
+    model: Model = None,
+    labels: LabelFile = None,
+    language: Language = "",
+    settings: Settings = [],  # noqa: B006
+    encode: Annotated[
+        bool, typer.Option("--encode", help="Encode all of --labels for the zero-shot method, and keep the vectors.")
+    ] = False,
     keywords: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
@@ -298,13 +304,19 @@ def labels_(
 ) -> None:
     """Print the labels of a saved tagger as JSON lines, or their keywords, to be edited for `train depl`.
 
-    With --described, a vocabulary for any method whose labels have little text.
+    With --described, a vocabulary for any method whose labels have little text. With --labels FILE --encode, encode a
+    vocabulary beforehand: otherwise the first documents have only their candidates encoded.
     """
     from tagwright.app import jobs, show
     from tagwright.progress import silence
 
+    if encode == bool(model) or bool(labels) == bool(model):
+        raise TagwrightError("give a saved tagger, --model DIR, or a vocabulary to encode, --labels FILE --encode")
     with silence(quiet):
-        show.records(jobs.labels(model, keywords, described=described))
+        if model:
+            show.records(jobs.labels(model, keywords, described=described))
+        else:
+            print(f"{jobs.encode_labels(labels, language, settings):,} labels are encoded")
 
 
 @app.command()

@@ -31,6 +31,7 @@ from tagwright.evaluation.significance import compare as test
 from tagwright.methods import depl, zeroshot
 from tagwright.progress import bar, hint
 from tagwright.store import read_manifest
+from tagwright.tagging.dense import Dense
 from tagwright.tagging.neighbours import sharing
 from tagwright.tagging.tagger import Suggestion, Tagger, batches
 from tagwright.tasks import DEPTH, Task, without
@@ -234,6 +235,15 @@ def labels(model: Path, keywords: int | None, *, described: bool = False) -> Ite
     if described or keywords is None:
         return map(asdict, with_keywords(tagger.vocabulary, words))
     return keyword_records(tagger.vocabulary, words)
+
+
+def encode_labels(labels: Path | None, language: str, settings: Sequence[str]) -> int:
+    """Encode all labels that the zero-shot method has not encoded yet, into the cache; how many there are."""
+    made = tagger(None, labels, language, settings, ())
+    for stage in made.stages.values():
+        if isinstance(stage, Dense):
+            stage.encode_labels()
+    return len(made.vocabulary)
 
 
 def coverages(corpus: Corpus, paths: Sequence[str]) -> list[Coverage]:

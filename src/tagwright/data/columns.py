@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -52,7 +53,7 @@ _MARKUP = re.compile(r"</(?:p|div|li|ul|ol|td|table|span|strong|b|em|i|a|h[1-6])
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """What `--columns` says. Raises ConfigError.
+    """What `--columns` says. Raises ConfigError, also for what looks like a slip of a field's name.
 
     >>> parse_columns("title=Name,text=Body (HTML, long)")
     {'title': 'Name', 'text': 'Body (HTML, long)'}
@@ -64,6 +65,9 @@ def parse_columns(text: str) -> dict[str, str]:
             raise ConfigError(
                 f"--columns {shown(text)}: expected each field once, as in title=Name,text=Body,labels=Codes"
             )
+        near = get_close_matches(name.lower(), ALIASES, n=1, cutoff=0.8)
+        if near and name not in ALIASES:
+            raise ConfigError(f"--columns {shown(text)}: a field {shown(name)}; did you mean {shown(near[0])}?")
         columns[name] = column
     return columns
 

@@ -22,6 +22,9 @@ all English texts more than 4.5."""
 LEAST = 0.01
 "What is left for texts that tell nothing, so that labels which no other stage speaks for have an order."
 
+TELLING = 5
+"Words that a text must have for its language to be named: shorter ones are often taken for another one's."
+
 FEW = 0.3
 "Below this mean trust in a batch of documents one line of log says so."
 
@@ -46,7 +49,8 @@ def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -
     """Say once for each encoder and language that the texts of a batch are in one that the encoder does not know."""
     if not len(texts) or (mean := float(trusted.mean())) >= FEW:
         return
-    languages = " and ".join(str(each) for each in language.main(language.recognise(list(texts)[:100])))
+    long = [text for text in texts[:100] if len(text.split()) >= TELLING]
+    languages = " and ".join(str(each) for each in language.main(language.recognise(long))) if long else ""
     if (encoder, languages) not in _warned:
         _warned.add((encoder, languages))
         _warn(encoder, languages or "in another language", f"{weight * mean:.2g}", f"{weight:.2g}")
