@@ -60,7 +60,7 @@ def test_a_map_in_int8_is_exact_where_numbers_are_steps() -> None:
 
 @pytest.mark.parametrize(
     ("bfloat16", "levels", "expected"),
-    [(True, 255, "bfloat16"), (False, 255, "int8"), (False, 127, "float32"), (False, 0, "float32")],
+    [(True, 255, "bfloat16"), (False, 255, "int8"), (False, 127, "int8"), (False, 0, "float32")],
 )
 def test_auto_is_the_fastest_that_was_measured(
     monkeypatch: pytest.MonkeyPatch, bfloat16: bool, levels: int, expected: str

