@@ -10,7 +10,7 @@ import pytest
 from tagwright.data.text import words
 from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_manifest, write_manifest
-from tagwright.tagging import nearest
+from tagwright.tagging import dense, nearest
 from tagwright.tagging.dense import Dense, DenseOptions
 from tagwright.types import Document, Floats, Label, Run, Stage
 
@@ -119,6 +119,7 @@ def test_candidates_of_another_stage_are_scored_by_cosine() -> None:
 
 @pytest.mark.parametrize("index", ["exact", "ivf", "hnsw"])
 def test_rescoring_its_own_candidates_changes_nothing(index: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "WORTH", 1)
     monkeypatch.setattr(nearest, "INDEX_MINIMUM", 100)
     labels = [Label(str(i), (f"topic{i} group{i % 7}",)) for i in range(500)]
     stage = Dense(labels, BagOfWords(), DenseOptions(index=index, k=5))
@@ -194,3 +195,24 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, change: dict[str, Any]) -
 def test_options_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         DenseOptions(**wrong)
+
+
+def test_an_index_is_built_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+    build = nearest.Index.build
+
+    def counted(vectors: nearest.Vectors, name: str) -> nearest.Index:
+        built.append(name)
+        return build(vectors, name)
+
+    monkeypatch.setattr(nearest, "INDEX_MINIMUM", 100)
+    monkeypatch.setattr(nearest.Index, "build", counted)
+    monkeypatch.setattr(dense, "WORTH", 3)
+    labels = [Label(str(i), (f"topic{i} group{i % 7}",)) for i in range(500)]
+    stage = Dense(labels, BagOfWords(), DenseOptions(index="ivf", k=1))
+    queries = [Document(str(i), title=f"topic{i} group{i % 7}") for i in (3, 4)]
+    assert stage(queries).labels.tolist() == [3, 4]
+    assert built == []
+    assert stage(queries).labels.tolist() == [3, 4]
+    assert stage(queries).labels.tolist() == [3, 4]
+    assert len(built) == 1

@@ -117,3 +117,16 @@ def test_labels_that_were_encoded_before_are_known(tmp_path: Path, monkeypatch: 
 
 def test_few_labels_are_encoded_at_once(encoder: BiEncoder) -> None:
     assert Dense.lazy(LABELS[:20], encoder).budget is None
+
+
+def test_labels_of_one_text_are_sketched_once(encoder: BiEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    sketch = encoder.sketch()
+    assert sketch is not None
+    encode = sketch.encode
+    monkeypatch.setattr(sketch, "encode", lambda texts: asked.append(len(texts)) or encode(texts))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(encoder, "sketch", lambda: sketch)
+    labels = [Label(str(i), ("bee" if i else "wasp",)) for i in range(300)]
+    lazy = Dense.lazy(labels, encoder, DenseOptions(label_text="name", k=3))
+    assert asked == [2]
+    assert 0 not in lazy([Document("d", title="bee")]).labels.tolist()

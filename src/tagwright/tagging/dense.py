@@ -23,6 +23,10 @@ from tagwright.types import Distribution, Document, Floats, Label, Mask, Quote, 
 
 LabelText: TypeAlias = Literal["name", "names", "text", "both"]
 
+WORTH = 500
+"""Queries from which on an index pays: of a million labels it takes a minute to build, and comparing one query with all
+of them half a second."""
+
 SENTENCES = 100
 "The most sentences of a document that are encoded to find those nearest to a label."
 
@@ -142,8 +146,9 @@ class Dense(Stage):
 
     @property
     def index(self) -> Index | None:
-        """What finds the nearest of many labels; encodes what is missing."""
+        """What finds the nearest of many labels, built if need be; encodes what is missing."""
         self.encode_labels()
+        self._build_index()
         return self._index
 
     @property
@@ -181,9 +186,13 @@ class Dense(Stage):
 
     def nearest(self, queries: Floats) -> Run:
         """The k labels of largest cosine to each query (queries, dim)."""
-        if self.index:
-            return self.index.nearest(self.vectors, queries, self.options.k)
-        return self.vectors.nearest(queries, self.options.k)
+        self.encode_labels()
+        self._asked += len(queries)
+        if self._index is None and self._asked >= WORTH:
+            self._build_index()
+        if self._index:
+            return self._index.nearest(self._vectors, queries, self.options.k)
+        return self._vectors.nearest(queries, self.options.k)
 
     def score(self, reading: Texts, candidates: Run) -> Floats:
         """(suggestions,) the cosine of each document and its candidates, exact whatever the index."""
@@ -231,8 +240,9 @@ class Dense(Stage):
     def describe(self) -> str:
         """How the labels are kept and searched: "26,983 labels x 384, float16, exact"."""
         shape = f"{len(self.labels):,} labels x {self.encoder.dim}"
-        missing = f", {self._pending.missing:,} not encoded yet" if self._pending else ""
-        return f"{shape}, {self.options.storage}, {self._index or 'exact'}{missing}"
+        if self._pending:
+            return f"{shape}, {self.options.storage}, {self._pending.missing:,} not encoded yet"
+        return f"{shape}, {self.options.storage}, {self.index or 'exact'}"
 
     def save(self, folder: Path) -> None:
         """Write the label vectors and their index, and the encoder unless it is the packaged one."""
@@ -270,8 +280,12 @@ class Dense(Stage):
         return cls(labels, encoder, options, vectors, Index.read(folder, manifest.get("index"), shape))
 
     def _set(self, vectors: Vectors, index: Index | None = None) -> None:
-        name = index_name(self.options.index, len(vectors))
-        self._vectors, self._index = vectors, index or (Index.build(vectors, name) if name else None)
+        self._vectors, self._index, self._asked = vectors, index, 0
+
+    def _build_index(self) -> None:
+        name = index_name(self.options.index, len(self._vectors))
+        if name and self._index is None:
+            self._index = Index.build(self._vectors, name)
 
     def _some(self, labels: NDArray[np.integer]) -> Vectors:
         """The vectors of these labels, computed if need be."""

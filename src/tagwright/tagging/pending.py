@@ -50,8 +50,10 @@ class PendingLabels:
         shape = len(views), len(views[0])
         self._vectors = vectors.reshape(*shape, -1)
         self._missing: Mask = ~np.asarray(known.reshape(shape).all(axis=1), np.bool_)
-        rough = sketch.encode([text for texts in views for text in texts])
-        self._rough = Vectors.of(unit(rough.reshape(*shape, -1).mean(axis=1)), "float16")
+        rows = {texts: row for row, texts in enumerate(dict.fromkeys(views))}  # many labels may have one name
+        rough = sketch.encode([text for texts in rows for text in texts]).reshape(len(rows), shape[1], -1)
+        own = np.fromiter(map(rows.__getitem__, views), np.int64, len(views))
+        self._rough = Vectors.of(unit(rough.mean(axis=1)), "float16").take(own, Vectors.of(rough[:0, 0], "float16"))
 
     @property
     def missing(self) -> int:
