@@ -51,7 +51,7 @@ WITHOUT_TORCH = [
 
 @dataclass(frozen=True)
 class Suite:
-    """One run of pytest. threads 1: another may run beside it."""
+    """One run of pytest. threads: those of torch, OpenMP and BLAS."""
 
     name: str
     python: str = sys.executable
@@ -108,10 +108,9 @@ def main() -> None:
 
 
 def run_all(suites: Sequence[Suite]) -> list[tuple[str, bool, str]]:
-    """Those of one thread on as many cores as there are, the others one after the other."""
+    """As many at a time as there are cores: a suite keeps less than one of them busy, however many threads it may have."""
     with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
-        found = list(pool.map(Suite.run, [suite for suite in suites if suite.threads == 1]))
-    return found + [suite.run() for suite in suites if suite.threads > 1]
+        return list(pool.map(Suite.run, suites))
 
 
 def report(found: Sequence[tuple[str, bool, str]], skipped: Sequence[str]) -> None:
