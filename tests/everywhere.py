@@ -108,7 +108,7 @@ def main() -> None:
 
 
 def run_all(suites: Sequence[Suite]) -> list[tuple[str, bool, str]]:
-    """As many at a time as there are cores: a suite keeps less than one of them busy, however many threads it may have."""
+    """As many at a time as there are cores: a suite keeps about one of them busy, however many threads it may have."""
     with ThreadPoolExecutor(max(1, os.cpu_count() or 1)) as pool:
         return list(pool.map(Suite.run, suites))
 
