@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from tagwright.encoders import kernels
+from tagwright.encoders import int8, kernels
 from tagwright.learning.losses import info_nce
 from tagwright.learning.objectives import Contrastive, Encode
 from tagwright.learning.trainer import History, train
@@ -74,7 +75,9 @@ def run(encoder: str, output: Path | None, training: Training = TRAINING, *, res
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(encoder, device="cpu")
-    return train(model, pairs, Redrawing(plain_loss), training, output, resume=resume)
+    # Without int8, as in all tests: this may be a process of its own, or before a test begins.
+    with patch.object(int8, "levels", lambda: 0):
+        return train(model, pairs, Redrawing(plain_loss), training, output, resume=resume)
 
 
 if __name__ == "__main__":
