@@ -65,5 +65,5 @@ def test_damaged_options_are_a_model_error(stage: Titles, tmp_path: Path) -> Non
     stage.save(tmp_path)
     path = tmp_path / "manifest.json"
     path.write_text(path.read_text().replace("min_characters", "min_chars"))
-    with pytest.raises(ModelError, match="options are damaged"):
+    with pytest.raises(ModelError, match="options cannot be read: there is no option min_chars"):
         Titles.load(tmp_path, LABELS)

@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 from typing_extensions import Self
 
-from tagwright.errors import ConfigError, ModelError
-from tagwright.store import read_manifest, write_manifest
+from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.tagging.combine import look_up
 from tagwright.tagging.names import NameOptions, Names
 from tagwright.types import Distribution, Document, Floats, Label, Quote, Run, Stage
@@ -73,10 +72,7 @@ class Titles(Stage):
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Build again with the saved options. Raises ModelError when there are none, or none that fit."""
-        try:
-            return cls(labels, NameOptions(**read_manifest(folder, "titles")["options"]))
-        except (KeyError, TypeError, ConfigError) as error:
-            raise ModelError(f"{folder}: its options are damaged ({error}); save the model again") from None
+        return cls(labels, read_options(folder, NameOptions, read_manifest(folder, "titles").get("options")))
 
 
 def share(stages: Mapping[str, Stage]) -> dict[str, Stage]:
