@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tagwright.data.documents import Corpus
-from tagwright.data.labels import Vocabulary
+from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.types import Document
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -15,8 +15,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tagwright.data.documents import Corpus
-from tagwright.data.jsonl import write_jsonl
+from tagwright.data.corpus import Corpus
+from tagwright.readers.jsonl import write_jsonl
 from tagwright.types import Document
 
 

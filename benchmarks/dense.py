@@ -27,9 +27,9 @@ import numpy as np
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from tagwright.data.text import sentence_spans, word_spans
 from tagwright.encoders.packaged import PACKAGED, find
-from tagwright.tagging.nearest import Index, Vectors, index_name, recall
+from tagwright.stages.label_index import Index, Vectors, index_name, recall
+from tagwright.text.words import sentence_spans, word_spans
 from tagwright.types import Floats, Run
 
 CORPORA = Path(__file__).resolve().parents[2] / "shared/data"

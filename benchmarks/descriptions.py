@@ -19,10 +19,10 @@ import numpy as np
 from benchmarks import corpora, rows
 
 from tagwright.data.descriptions import with_keywords
-from tagwright.data.labels import Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import is_gold, labelled
 from tagwright.methods import depl, zeroshot
-from tagwright.tagging.tagger import Tagger, batches
+from tagwright.tagger import Tagger, batches
 from tagwright.types import Document, Run
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "R@100", "macro-F1@5")

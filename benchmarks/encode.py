@@ -26,9 +26,9 @@ from benchmarks import corpora, machine
 from benchmarks.tables import change
 from benchmarks.zeroshot import own_labels, without
 
-from tagwright.data.labels import Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders import int8
-from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.precision import Precision, resolve
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate

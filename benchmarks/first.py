@@ -24,15 +24,15 @@ from benchmarks import corpora
 from benchmarks.machine import describe
 from benchmarks.zeroshot import own_labels, without
 
-from tagwright.data.labels import Vocabulary
-from tagwright.encoders.bi import BiEncoder
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
 from tagwright.methods import zeroshot
+from tagwright.stages.dense import Dense
 from tagwright.store import replace_file
-from tagwright.tagging.dense import Dense
-from tagwright.tagging.tagger import Tagger
+from tagwright.tagger import Tagger
 from tagwright.types import Document, Floats, Mask, Run
 
 MEASURES = ("P@1", "P@5", "nDCG@5")

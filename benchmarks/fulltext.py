@@ -30,18 +30,18 @@ import numpy as np
 from benchmarks import corpora, machine, rows
 from benchmarks.opinions import CROSS, MENTIONS, OPINIONS, POOLS, TUNED, Task
 
-from tagwright.data.documents import Corpus
+from tagwright.combining.fusion import followed
+from tagwright.data.corpus import Corpus
 from tagwright.data.paragraphs import paragraphs
-from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import futex
+from tagwright.stages.dense import Dense
+from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.full_text import FullText
+from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.store import replace_file
-from tagwright.tagging.combine import followed
-from tagwright.tagging.dense import Dense
-from tagwright.tagging.fulltext import FullText
-from tagwright.tagging.lexical import Lexical, LexicalOptions
-from tagwright.tagging.names import NameOptions, Names
 from tagwright.types import Run, Stage
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "nDCG@10", "PSP@5", "R@20", "R@100")

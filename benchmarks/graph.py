@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from tagwright.data.graph import Graph
-from tagwright.data.neighbours import Neighbours
+from tagwright.graph.neighbours import Neighbours
+from tagwright.graph.network import Graph
 from tagwright.types import Document
 
 ARXIV = Path(__file__).resolve().parents[1] / "../shared/data/arxiv/train.jsonl.gz"

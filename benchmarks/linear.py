@@ -26,8 +26,8 @@ from benchmarks import corpora, machine
 
 from tagwright.data.bags import BagOfWords, Matrix
 from tagwright.evaluation.scores import evaluate
-from tagwright.learning.linear import SvmOptions, TreeOptions, fit_svm, fit_trees
 from tagwright.store import replace_file
+from tagwright.training.linear_training import SvmOptions, TreeOptions, fit_svm, fit_trees
 from tagwright.types import Run
 
 SUBSETS = {"some documents": (10_000, 2_000), "some labels": (None, 1_000)}

@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import corpora, rows
 
-from tagwright.data.documents import Corpus
-from tagwright.data.graph import Graph
-from tagwright.encoders.bi import BiEncoder
+from tagwright.combining.fusion import reciprocal_ranks
+from tagwright.data.corpus import Corpus
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, InputError
-from tagwright.learning.paths import rank_paths
+from tagwright.graph.meta_path_selection import rank_paths
+from tagwright.graph.network import Graph
 from tagwright.methods import micol
 from tagwright.store import replace_file
-from tagwright.tagging.combine import reciprocal_ranks
-from tagwright.tagging.tagger import Tagger
+from tagwright.tagger import Tagger
 from tagwright.types import Run
 
 if TYPE_CHECKING:

@@ -20,10 +20,10 @@ from typing import TypeVar
 
 import Stemmer
 
-from tagwright.data.documents import Corpus
-from tagwright.data.labels import Vocabulary
-from tagwright.data.text import words
-from tagwright.tagging.names import Names
+from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.stages.exact_match import Names
+from tagwright.text.words import words
 from tagwright.types import Document, Label, Run
 
 DEFAULT_FOLDER = Path(__file__).resolve().parents[2] / "shared/data/epmc"

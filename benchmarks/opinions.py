@@ -10,19 +10,19 @@ from typing import Any, Literal
 import numpy as np
 from benchmarks import corpora, rows
 
+from tagwright.combining.fusion import reciprocal_ranks, union
 from tagwright.data.bags import BagOfWords, Matrix
-from tagwright.data.documents import Corpus
-from tagwright.encoders.bi import BiEncoder
-from tagwright.encoders.cross import CrossEncoder
+from tagwright.data.corpus import Corpus
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.static import distil
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import futex
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.full_text import FullText, FullTextOptions
+from tagwright.stages.reranker import Cross
 from tagwright.store import replace_file
-from tagwright.tagging.combine import reciprocal_ranks, union
-from tagwright.tagging.cross import Cross
-from tagwright.tagging.dense import Dense, DenseOptions
-from tagwright.tagging.fulltext import FullText, FullTextOptions
-from tagwright.tagging.names import NameOptions, Names
 from tagwright.types import Document, Run, Stage
 
 CHUNK = 256

@@ -24,15 +24,15 @@ from benchmarks import corpora, machine
 from rich.console import Console
 from rich.table import Table
 
-from tagwright.data.labels import Vocabulary
-from tagwright.encoders.bi import BiEncoder
-from tagwright.encoders.cross import CrossEncoder
+from tagwright.combining.fusion import union
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.kernels import best_device, best_dtype
-from tagwright.tagging.combine import union
-from tagwright.tagging.cross import Cross
-from tagwright.tagging.dense import Dense, DenseOptions
-from tagwright.tagging.lexical import Lexical, LexicalOptions
-from tagwright.tagging.names import Names
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.exact_match import Names
+from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.stages.reranker import Cross
 from tagwright.types import Document, Floats, Run
 
 if TYPE_CHECKING:

@@ -18,16 +18,16 @@ import numpy as np
 from benchmarks import corpora, machine
 
 from tagwright.data.bags import BagOfWords
-from tagwright.data.documents import Corpus
-from tagwright.data.labels import Vocabulary
+from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
-from tagwright.learning.linear import fit_trees
+from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.linear_classifiers import Trees
 from tagwright.store import replace_file
-from tagwright.tagging.linear import Trees
-from tagwright.tagging.names import NameOptions, Names
-from tagwright.tagging.tagger import Tagger
+from tagwright.tagger import Tagger
+from tagwright.training.linear_training import fit_trees
 from tagwright.types import Document, Run
 
 DEPTH = 100

@@ -28,9 +28,9 @@ from tagwright.evaluation.metrics import Contingency, f1
 from tagwright.evaluation.page import write_page
 from tagwright.evaluation.plots import FREQUENCY, rank_plot
 from tagwright.methods import depl
+from tagwright.stages.linear_classifiers import Linear
 from tagwright.store import replace_file
-from tagwright.tagging.linear import Linear
-from tagwright.tagging.tagger import Tagger
+from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
 
 K = 5

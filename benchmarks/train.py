@@ -23,14 +23,14 @@ from benchmarks import corpora, machine
 from sentence_transformers import SentenceTransformer
 
 from tagwright.encoders import kernels
-from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
-from tagwright.learning.losses import info_nce
-from tagwright.learning.objectives import Contrastive
-from tagwright.learning.pairs import Source, rts_pairs
-from tagwright.learning.trainable import trainable
-from tagwright.learning.trainer import train
-from tagwright.learning.training import Training
+from tagwright.training.loop import train
+from tagwright.training.losses import info_nce
+from tagwright.training.objectives import Contrastive
+from tagwright.training.pairs import Source, rts_pairs
+from tagwright.training.trainable_encoder import trainable
+from tagwright.training.training_config import Training
 from tagwright.types import Pair
 
 BATCH = {"transformer": 192, "static": 1024}

@@ -17,14 +17,14 @@ from typing import Any
 
 from benchmarks import corpora, rows
 
-from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
-from tagwright.learning.pairs import sample_labels, sample_pairs
+from tagwright.joining import join
 from tagwright.methods import contrastive, maclr, rts, zeroshot
-from tagwright.tagging.dense import Dense, DenseOptions
-from tagwright.tagging.joining import join
-from tagwright.tagging.lexical import Lexical, LexicalOptions
-from tagwright.tagging.tagger import Tagger, batches
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.tagger import Tagger, batches
+from tagwright.training.pairs import sample_labels, sample_pairs
 from tagwright.types import Run
 
 PSEUDO = 3

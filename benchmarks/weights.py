@@ -4,7 +4,7 @@ before: English endings, every stage with its full weight, titles without a say 
 of names and texts recognised. trust: dense weighs by how well its encoder knows the language of each document. titles:
 what titles name exactly too, which is the default. Each is tested against `before` by paired randomisation.
 
-With `--part train`, labels of train documents are read: how the constants of tagging/trust.py and tagging/titles.py
+With `--part train`, labels of train documents are read: how the constants of stages/trust.py and stages/title_match.py
 were chosen, on the first 1,000 of mdn, tib and kirja. With the dev documents nothing was chosen.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks import corpora, machine
 from benchmarks.zeroshot import own_labels
 
-from tagwright.data.labels import Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.significance import compare
 from tagwright.methods import zeroshot

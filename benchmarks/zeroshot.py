@@ -21,18 +21,18 @@ from typing import Any, get_args
 import numpy as np
 from benchmarks import corpora, machine
 
-from tagwright.data.labels import Vocabulary
-from tagwright.encoders.bi import BiEncoder
+from tagwright.combining.fusion import look_up, union
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.evaluation.metrics import label_counts, labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
 from tagwright.methods import zeroshot
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.store import replace_file
-from tagwright.tagging.combine import look_up, union
-from tagwright.tagging.dense import Dense, DenseOptions
-from tagwright.tagging.lexical import Lexical, LexicalOptions
-from tagwright.tagging.names import NameOptions, Names
-from tagwright.tagging.tagger import By, Fusion, Tagger, batches
+from tagwright.tagger import By, Fusion, Tagger, batches
 from tagwright.types import Document, Longs, Run, Stage
 
 DEPTH = 100

@@ -20,20 +20,20 @@ import numpy as np
 from tests.tiny import DIM, tiny_encoder
 
 from tagwright.data.bags import BagOfWords, BagOptions
-from tagwright.data.labels import Vocabulary
-from tagwright.encoders.bi import BiEncoder
-from tagwright.encoders.cross import CrossEncoder
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import TagwrightError
-from tagwright.learning.linear import SvmOptions, TreeOptions, fit_svm, fit_trees
-from tagwright.tagging.cross import Cross
-from tagwright.tagging.dense import Dense, DenseOptions
-from tagwright.tagging.dual import Dual, FreeVectors
-from tagwright.tagging.fulltext import FullText
-from tagwright.tagging.lexical import Lexical
-from tagwright.tagging.linear import Linear, Trees
-from tagwright.tagging.names import Names
-from tagwright.tagging.nearest import Index, Vectors
-from tagwright.tagging.tagger import Fusion, Tagger
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.description_retriever import Dual, FreeVectors
+from tagwright.stages.exact_match import Names
+from tagwright.stages.full_text import FullText
+from tagwright.stages.label_index import Index, Vectors
+from tagwright.stages.lexical import Lexical
+from tagwright.stages.linear_classifiers import Linear, Trees
+from tagwright.stages.reranker import Cross
+from tagwright.tagger import Fusion, Tagger
+from tagwright.training.linear_training import SvmOptions, TreeOptions, fit_svm, fit_trees
 from tagwright.types import Document, Label
 
 LABELS = Vocabulary(Label(name, (name,), about) for name, about in (("bee", "honey"), ("bank", "money"), ("rain", "")))

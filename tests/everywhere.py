@@ -40,11 +40,23 @@ TORCH = {"torch", "accelerate", "sentence-transformers"}
 "What cannot be installed without torch."
 
 WITHOUT_TORCH = [
-    *("tests/data", "tests/evaluation", "tests/test_store.py", "tests/test_types.py", "tests/test_progress.py"),
-    *("tests/tagging/test_names.py", "tests/tagging/test_lexical.py", "tests/tagging/test_combine.py"),
-    *("tests/tagging/test_linear.py", "tests/learning/test_linear.py", "tests/encoders/test_linear.py"),
-    *("tests/encoders/test_label_trees.py", "tests/app/test_startup.py"),
-    *("src/tagwright/data", "src/tagwright/evaluation", "src/tagwright/types.py", "src/tagwright/store.py"),
+    *("tests/text", "tests/readers", "tests/data", "tests/graph", "tests/evaluation"),
+    *("tests/test_store.py", "tests/test_types.py", "tests/test_progress.py"),
+    *("tests/stages/test_exact_match.py", "tests/stages/test_lexical.py", "tests/combining/test_fusion.py"),
+    *(
+        "tests/stages/test_linear_classifiers.py",
+        "tests/training/test_linear_training.py",
+        "tests/stages/test_linear_weights.py",
+    ),
+    *("tests/stages/test_label_trees.py", "tests/app/test_startup.py"),
+    *(
+        "src/tagwright/text",
+        "src/tagwright/readers",
+        "src/tagwright/data",
+        "src/tagwright/evaluation",
+        "src/tagwright/types.py",
+        "src/tagwright/store.py",
+    ),
 ]
 "Tests that need no torch."
 

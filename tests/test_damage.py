@@ -11,8 +11,8 @@ import pytest
 from tests.damage import DOCUMENTS, damage, taggers, use, without_checksums
 
 from tagwright.errors import ConfigError, ModelError
-from tagwright.tagging.names import Names
-from tagwright.tagging.tagger import Tagger
+from tagwright.stages.exact_match import Names
+from tagwright.tagger import Tagger
 
 
 @pytest.fixture(scope="module")

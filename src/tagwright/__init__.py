@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tagwright import sklearn
     from tagwright.api import evaluate, load, train, zero_shot
-    from tagwright.data.documents import Corpus
-    from tagwright.data.labels import Vocabulary
+    from tagwright.data.corpus import Corpus
+    from tagwright.data.vocabulary import Vocabulary
     from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
     from tagwright.evaluation.resampling import Score
     from tagwright.evaluation.scores import Scores
     from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
-    from tagwright.tagging.tagger import Evidence, Suggestion, Tagger
+    from tagwright.tagger import Evidence, Suggestion, Tagger
     from tagwright.types import Document, Label, Run, Section
 
 __version__ = "0.1.0"
@@ -39,12 +39,12 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
 
 _PLACES = {
     "tagwright.api": ("zero_shot", "train", "load", "evaluate"),
-    "tagwright.tagging.tagger": ("Tagger", "Suggestion", "Evidence"),
+    "tagwright.tagger": ("Tagger", "Suggestion", "Evidence"),
     "tagwright.evaluation.scores": ("Scores",),
     "tagwright.evaluation.resampling": ("Score",),
     "tagwright.types": ("Run", "Document", "Section", "Label"),
-    "tagwright.data.documents": ("Corpus",),
-    "tagwright.data.labels": ("Vocabulary",),
+    "tagwright.data.corpus": ("Corpus",),
+    "tagwright.data.vocabulary": ("Vocabulary",),
     "tagwright.errors": ("TagwrightError", "InputError", "ConfigError", "ModelError"),
 }
 "Module -> what of it is here."

@@ -1,6 +1,6 @@
 """The way in for Python: documents and labels in memory in, taggers and scores out. `import tagwright as tw` shows it.
 
-Documents and labels may be given as `data.memory` says: texts, Documents, records, columns and tables of pandas,
+Documents and labels may be given as `data.in_memory` says: texts, Documents, records, columns and tables of pandas,
 polars, Arrow and Hugging Face, a Corpus, a Path; names, Labels, a Vocabulary, the name of a file.
 """
 
@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tagwright import __version__, tasks
+from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import Keywords
-from tagwright.data.documents import Corpus
-from tagwright.data.labels import Unknown, Vocabulary
-from tagwright.data.memory import Labels, Texts, to_vocabulary, with_labels
+from tagwright.data.in_memory import Labels, Texts, to_vocabulary, with_labels
+from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.encoders.kernels import Device, on_device
 from tagwright.errors import ConfigError
 from tagwright.evaluation import scores
@@ -35,7 +35,7 @@ from tagwright.recipes import (
     record,
     sampled,
 )
-from tagwright.tagging.tagger import Fusion, Tagger
+from tagwright.tagger import Fusion, Tagger
 from tagwright.types import Run
 
 

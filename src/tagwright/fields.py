@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from math import isfinite
 from types import NoneType, UnionType
@@ -42,3 +43,12 @@ def in_words(kind: Any) -> str:
     if get_origin(kind) is Mapping:
         return f"a table, each value {in_words(get_args(kind)[1])}"
     return {float: "a number", int: "a whole number", bool: "true or false"}.get(kind, "a text")
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """A value as JSON for an error message, cut to a readable length."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        text = f"a {type(value).__name__} nested too deep"
+    return text if len(text) <= limit else text[: limit - 1] + "…"

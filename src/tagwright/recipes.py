@@ -16,18 +16,17 @@ from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
-from tagwright.data.labels import Vocabulary
-from tagwright.data.language import AUTO
-from tagwright.data.lines import shown
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError
-from tagwright.fields import fits, in_words
-from tagwright.learning.pairs import sample_labels, sample_pairs
-from tagwright.learning.trainer import FREE_TO_CHANGE
+from tagwright.fields import fits, in_words, shown
+from tagwright.joining import join
 from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
-from tagwright.tagging.joining import join
-from tagwright.tagging.tagger import Tagger
+from tagwright.tagger import Tagger
+from tagwright.text.language import AUTO
+from tagwright.training.loop import FREE_TO_CHANGE
+from tagwright.training.pairs import sample_labels, sample_pairs
 from tagwright.types import Run
 
 C = TypeVar("C")

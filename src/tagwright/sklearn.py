@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from typing_extensions import Self
 
 from tagwright.api import train, zero_shot
-from tagwright.data.labels import Vocabulary
-from tagwright.data.memory import Labels, Texts, to_vocabulary
+from tagwright.data.in_memory import Labels, Texts, to_vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.recipes import SUPERVISED, ZERO_SHOT
-from tagwright.tagging.tagger import Tagger
+from tagwright.tagger import Tagger
 from tagwright.types import Run
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagwright.data.documents import Corpus
-from tagwright.data.labels import Unknown, Vocabulary
+from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import InputError
 from tagwright.evaluation import scores
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import Scores
 from tagwright.progress import bar
-from tagwright.tagging.tagger import BATCH, Tagger
+from tagwright.tagger import BATCH, Tagger
 from tagwright.types import Document, Longs, Run
 
 DEPTH = 100

@@ -16,10 +16,10 @@ from tests.app.conftest import DOCUMENTS, Command, write
 from tests.tiny import tiny_encoder
 
 from tagwright import __version__
-from tagwright.data.labels import Vocabulary
-from tagwright.encoders.bi import BiEncoder
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.methods import zeroshot
-from tagwright.tagging.dense import Dense, DenseOptions
+from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.types import Label
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"

@@ -11,10 +11,10 @@ from types import SimpleNamespace
 import pytest
 
 from tagwright.app import demo
-from tagwright.data.labels import Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import TagwrightError
 from tagwright.methods import zeroshot
-from tagwright.tagging.tagger import Tagger
+from tagwright.tagger import Tagger
 
 DESCRIPTION = """# Hive
 [![Build](https://ci.example/badge.svg)](https://ci.example) <br/>

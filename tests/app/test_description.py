@@ -8,7 +8,7 @@ import pytest
 
 from tagwright.app.advice import Holdings, advise
 from tagwright.app.description import describe, many
-from tagwright.data.labels import Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.types import Document, Label, Section
 
 LABELS = Vocabulary(

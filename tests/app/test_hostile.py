@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from tests.app.conftest import DOCUMENTS, LABELS, Command, write
 
-from tagwright.app import show
+from tagwright.app import render
 from tagwright.app.cache_contents import show_cache
 from tagwright.app.options import Option
 from tagwright.methods import zeroshot
@@ -340,7 +340,7 @@ def test_names_of_runs_are_shown_not_obeyed(run: Command, desk: Path) -> None:
 def test_what_options_advice_and_the_cache_say_is_shown_not_obeyed(
     desk: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show.options([Option("a\x1b[1m", "b\x1b[1m", "c\x1b[1m", "d\x1b[1m")], as_json=False)
+    render.options([Option("a\x1b[1m", "b\x1b[1m", "c\x1b[1m", "d\x1b[1m")], as_json=False)
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(desk / "\x1b[31m"))
     show_cache(clear=False, as_json=False)
     said = capsys.readouterr().out

@@ -11,7 +11,7 @@ import pytest
 from tests.app.conftest import Command, write
 from tests.app.test_cli import WORDS, answer
 
-from tagwright.data.labels import Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 
 ON_LABELS = ("--labels", "labels.jsonl")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.app.conftest import Command
-from tests.data.printed import page, pdf
+from tests.readers.printed import page, pdf
 
 TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
 PAPER = """<article><front><article-meta><article-id pub-id-type="pmid">17</article-id>

@@ -11,11 +11,11 @@ import pytest
 
 from tagwright import tasks
 from tagwright.app import jobs
-from tagwright.data import arrow
-from tagwright.data.documents import Corpus
-from tagwright.data.jsonl import write_jsonl
-from tagwright.data.labels import Vocabulary
+from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.methods import depl
+from tagwright.readers import arrow
+from tagwright.readers.jsonl import write_jsonl
 from tagwright.types import Document, Label, Run
 
 LABELS = Vocabulary([Label("bee", ("Bees",)), Label("ant", ("Ants",))])

@@ -11,8 +11,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 
 from tagwright.data import bags
 from tagwright.data.bags import BagOfWords, BagOptions
-from tagwright.data.text import words
 from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.text.words import words
 
 TEXTS = [
     "Bees make honey, bees and wasps sting.",

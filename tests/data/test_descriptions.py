@@ -7,7 +7,7 @@ import pytest
 from tests.tiny import _tokenizer
 
 from tagwright.data.descriptions import cut, pseudo_description, read_keywords, with_keywords, write_keywords
-from tagwright.data.labels import Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
 from tagwright.types import Label
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tagwright.data import skos, vocabulary_cache
-from tagwright.data.labels import Vocabulary
+from tagwright.data import vocabulary_cache
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.readers import skos
 from tagwright.types import Label
 
 BIRDS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .

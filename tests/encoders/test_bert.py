@@ -12,7 +12,7 @@ from tests.tiny import tiny_encoder
 
 from tagwright.encoders import kernels
 from tagwright.encoders.bert import batches
-from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.bi_encoder import BiEncoder
 
 TEXTS = ["a bee", "a wasp and honey, a flower", "", "money " * 100]
 

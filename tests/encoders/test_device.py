@@ -9,7 +9,7 @@ import torch
 from tests.tiny import tiny_encoder
 
 from tagwright.encoders import kernels
-from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.kernels import best_device, on_device
 from tagwright.errors import ConfigError
 

@@ -9,7 +9,7 @@ from sentence_transformers import CrossEncoder as Theirs
 from tests.tiny import tiny_encoder
 
 from tagwright.encoders import kernels
-from tagwright.encoders.cross import CrossEncoder
+from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ModelError
 
 PREMISES, STATEMENT = ["bees and honey", "the stock market"], "this document is about money."

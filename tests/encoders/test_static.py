@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 from tests.tiny import DIM, VOCABULARY, tiny_encoder
 
-from tagwright.encoders.bi import BiEncoder
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil, main_directions
 from tagwright.errors import ModelError
 from tagwright.types import Floats

@@ -12,14 +12,14 @@ import torch
 from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
 
 from tagwright.data.descriptions import with_keywords
-from tagwright.data.labels import Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.learning.batching import is_held_out
-from tagwright.learning.checkpoints import NAME
-from tagwright.learning.dual import DualEncoder
 from tagwright.methods import depl, zeroshot
-from tagwright.tagging.dual import Dual
-from tagwright.tagging.tagger import Tagger
+from tagwright.stages.description_retriever import Dual
+from tagwright.tagger import Tagger
+from tagwright.training.batching import is_held_out
+from tagwright.training.checkpoints import NAME
+from tagwright.training.label_objectives import DualEncoder
 from tagwright.types import Document, Label, Pair, Run
 
 TRAIN = [replace(document, title="") for document in DOCUMENTS]

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from tests.methods.topics import LABELS, TOPICS, encoders, first_labels
 
-from tagwright.data.labels import Vocabulary
+from tagwright.combining.fusion import look_up, reciprocal_ranks
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.learning.checkpoints import NAME
 from tagwright.methods import futex
-from tagwright.tagging.combine import look_up, reciprocal_ranks
-from tagwright.tagging.cross import Cross
-from tagwright.tagging.fulltext import FullText, Paragraphs
-from tagwright.tagging.names import NameOptions, Names
-from tagwright.tagging.tagger import Fusion, Tagger
+from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.full_text import FullText, Paragraphs
+from tagwright.stages.reranker import Cross
+from tagwright.tagger import Fusion, Tagger
+from tagwright.training.checkpoints import NAME
 from tagwright.types import Distribution, Document, Floats, Label, Quote, Run, Section, Stage
 
 QUICK = futex.Config(

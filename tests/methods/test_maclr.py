@@ -11,18 +11,18 @@ import torch
 from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
 from torch.nn.functional import normalize
 
-from tagwright.data.labels import Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.learning.checkpoints import NAME
-from tagwright.learning.clusters import ClusterSchedule
-from tagwright.learning.improved_ict import ImprovedIct, eq_2
-from tagwright.learning.learner import in_batch
-from tagwright.learning.losses import cluster_loss, label_regularisation
-from tagwright.learning.pairs import ict_pairs, sample_labels
 from tagwright.methods import maclr, zeroshot
-from tagwright.tagging.dense import Dense
-from tagwright.tagging.lexical import Lexical
-from tagwright.tagging.tagger import Tagger
+from tagwright.stages.dense import Dense
+from tagwright.stages.lexical import Lexical
+from tagwright.tagger import Tagger
+from tagwright.training.checkpoints import NAME
+from tagwright.training.clusters import ClusterSchedule
+from tagwright.training.encoder_training import in_batch
+from tagwright.training.losses import cluster_loss, label_regularisation
+from tagwright.training.maclr_stage1 import ImprovedIct, eq_2
+from tagwright.training.pairs import ict_pairs, sample_labels
 from tagwright.types import Floats, Label, Pair, Run
 
 QUICK = maclr.Config(pseudo_labels=1, batch=16, epochs=40, learning_rate=0.01, held_out=0.0)

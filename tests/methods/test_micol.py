@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from tests.methods.topics import TOPICS, encoders
 
-from tagwright.data.graph import Graph
-from tagwright.data.labels import Vocabulary
-from tagwright.encoders.bi import BiEncoder
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError
+from tagwright.graph.network import Graph
 from tagwright.methods import micol
-from tagwright.tagging.cross import Cross
-from tagwright.tagging.tagger import Tagger
+from tagwright.stages.reranker import Cross
+from tagwright.tagger import Tagger
 from tagwright.types import Document, Label, Pair, Triple
 
 # Half of the documents of a topic name it, the others use its words; those of one topic share an author, and so learn
@@ -187,7 +187,7 @@ def test_options_that_cannot_work_are_refused(options: dict[str, object], messag
 
 
 def test_what_does_not_fit_is_refused_before_the_encoder_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwright.learning.learner.load", lambda _: pytest.fail("loaded"))
+    monkeypatch.setattr("tagwright.training.encoder_training.load", lambda _: pytest.fail("loaded"))
     config = replace(QUICK, encoder="static")
     bare = [replace(document, metadata={}) for document in DOCUMENTS]
     with pytest.raises(ConfigError, match="no metadata, so no meta-path is possible"):

@@ -9,10 +9,10 @@ from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, firs
 
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, ModelError
-from tagwright.learning.checkpoints import NAME
 from tagwright.methods import contrastive, rts
-from tagwright.tagging.dense import Dense, DenseOptions
-from tagwright.tagging.tagger import Tagger
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.tagger import Tagger
+from tagwright.training.checkpoints import NAME
 from tagwright.types import Document, Pair
 
 QUICK = rts.Config(min_words=4, max_words=8, batch=16, epochs=12, learning_rate=0.01, held_out=0.0)
@@ -93,7 +93,7 @@ def test_options_that_cannot_work_are_refused(options: dict[str, object], messag
 
 
 def test_what_does_not_fit_is_refused_before_the_encoder_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwright.learning.learner.load", lambda _: pytest.fail("loaded"))
+    monkeypatch.setattr("tagwright.training.encoder_training.load", lambda _: pytest.fail("loaded"))
     config = replace(QUICK, encoder="static")
     with pytest.raises(ConfigError, match="a batch is 9999 pairs, more than the data give"):
         rts.fit(DOCUMENTS, LABELS, replace(config, batch=9999))

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from tests.tiny import tiny_encoder
 
-from tagwright.data.labels import Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, ModelError
 from tagwright.methods import zeroshot
 from tagwright.methods.zeroshot import Config
-from tagwright.tagging.dense import Dense
-from tagwright.tagging.lexical import Lexical
-from tagwright.tagging.names import Names
-from tagwright.tagging.tagger import Tagger
-from tagwright.tagging.titles import Titles
+from tagwright.stages.dense import Dense
+from tagwright.stages.exact_match import Names
+from tagwright.stages.lexical import Lexical
+from tagwright.stages.title_match import Titles
+from tagwright.tagger import Tagger
 from tagwright.types import Document, Label
 
 LABELS = Vocabulary([Label("bee", ("Bees",), "Insects that make honey."), Label("bank", ("Banks",), "Money is there.")])

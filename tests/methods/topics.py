@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from tests.tiny import tiny_encoder
 
-from tagwright.data.labels import Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.static import distil
 from tagwright.types import Document, Label, Run
 

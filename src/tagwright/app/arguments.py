@@ -8,7 +8,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from tagwright.data.limits import document_limit
+from tagwright.readers.limits import document_limit
 
 
 class Format(str, Enum):

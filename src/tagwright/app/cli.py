@@ -87,14 +87,14 @@ def suggest(
     quiet: Quiet = False,
 ) -> None:
     """Suggest labels for documents."""
-    from tagwright.app import jobs, show
+    from tagwright.app import jobs, render
     from tagwright.progress import silence
 
     with silence(quiet):
         corpus = jobs.read(docs, columns, input_format)
         tagger = jobs.tagger(model, labels, language, settings, corpus)
         suggestions = jobs.suggest(tagger, corpus, k, exclude_self=exclude_self, explain=explain, paths=path)
-        for line in show.suggestions(suggestions, tagger.vocabulary, output.value, paths=paths):
+        for line in render.suggestions(suggestions, tagger.vocabulary, output.value, paths=paths):
             print(line)
 
 
@@ -120,7 +120,7 @@ def evaluate(
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
     from tagwright import tasks
-    from tagwright.app import jobs, reporting, show
+    from tagwright.app import jobs, render, reporting
     from tagwright.progress import silence
 
     if run and (model or settings):
@@ -138,8 +138,8 @@ def evaluate(
     if report:
         source = run or model or "the zero-shot method"
         notes = {"suggestions from": str(source), **reporting.settings_of(tagger, settings)}
-        show.save_scores(scores, report, reporting.details(task, found, tagger, notes, docs, labels or model))
-    show.scores(scores, as_json=as_json)
+        render.save_scores(scores, report, reporting.details(task, found, tagger, notes, docs, labels or model))
+    render.scores(scores, as_json=as_json)
 
 
 @app.command()
@@ -160,7 +160,7 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare two runs over the same documents: differences, intervals, paired tests."""
-    from tagwright.app import jobs, reporting, show
+    from tagwright.app import jobs, render, reporting
     from tagwright.evaluation.page import Details
     from tagwright.progress import silence
 
@@ -174,8 +174,8 @@ def compare(
         comparison = jobs.compare(a, b, task)
     if report:
         notes = {"A": str(run[0]), "B": str(run[1]), **reporting.origin(task, docs, labels)}
-        show.save_comparison(comparison, report, Details(notes, curves=reporting.curves({"A": a, "B": b}, task)))
-    show.comparison(comparison, run, as_json=as_json)
+        render.save_comparison(comparison, report, Details(notes, curves=reporting.curves({"A": a, "B": b}, task)))
+    render.comparison(comparison, run, as_json=as_json)
 
 
 @app.command()
@@ -195,7 +195,7 @@ def candidates(
     quiet: Quiet = False,
 ) -> None:
     """Show how many gold labels each candidate stage can reach at all."""
-    from tagwright.app import jobs, show
+    from tagwright.app import jobs, render
     from tagwright.progress import silence
 
     with silence(quiet):
@@ -203,7 +203,7 @@ def candidates(
         task = jobs.task(corpus, labels, language, model, None, exclude_self, skip_unlabelled, unknown.value)
         tagger = jobs.tagger(model, labels, language, settings, corpus)
         found = jobs.ceilings(tagger, task)
-    show.ceilings(found, tagger.vocabulary, as_json=as_json)
+    render.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
 app.command()(train)
@@ -224,9 +224,9 @@ def describe_(
     quiet: Quiet = False,
 ) -> None:
     """Say what the data hold, what is wrong with them, and which methods they allow."""
-    from tagwright.app import jobs, show
+    from tagwright.app import jobs, render
     from tagwright.app.description import describe
-    from tagwright.data.labels import Vocabulary
+    from tagwright.data.vocabulary import Vocabulary
     from tagwright.progress import silence
 
     with silence(quiet):
@@ -234,7 +234,7 @@ def describe_(
         others = jobs.read(test, columns, input_format) if test else None
         vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
         found = describe(corpus, vocabulary, others)
-    show.description(found, as_json=as_json, every=every)
+    render.description(found, as_json=as_json, every=every)
 
 
 @app.command()
@@ -246,13 +246,13 @@ def read(
     quiet: Quiet = False,
 ) -> None:
     """Print what was understood of documents as JSON: title, abstract, sections in sections, metadata."""
-    from tagwright.app import jobs, show
+    from tagwright.app import jobs, render
     from tagwright.progress import silence
 
     with silence(quiet):
         for _, documents in jobs.sources(docs, columns, input_format):
             for _, document in documents:
-                show.document(document)
+                render.document(document)
 
 
 @app.command()
@@ -269,7 +269,7 @@ def graph(
     quiet: Quiet = False,
 ) -> None:
     """Say which documents each meta-path joins, and through whom; without --path, all that the data allow."""
-    from tagwright.app import jobs, show
+    from tagwright.app import jobs, render
     from tagwright.progress import silence
 
     if list_ and len(path) != 1:
@@ -277,9 +277,9 @@ def graph(
     corpus = jobs.read(docs, columns, input_format)
     with silence(quiet):
         if list_:
-            show.neighbours(jobs.neighbours(corpus, path[0]))
+            render.neighbours(jobs.neighbours(corpus, path[0]))
         else:
-            show.coverages(jobs.coverages(corpus, path), as_json=as_json)
+            render.coverages(jobs.coverages(corpus, path), as_json=as_json)
 
 
 @app.command("labels")
@@ -307,14 +307,14 @@ def labels_(
     With --described, a vocabulary for any method whose labels have little text. With --labels FILE --encode, encode a
     vocabulary beforehand: otherwise the first documents have only their candidates encoded.
     """
-    from tagwright.app import jobs, show
+    from tagwright.app import jobs, render
     from tagwright.progress import silence
 
     if encode == bool(model) or bool(labels) == bool(model):
         raise TagwrightError("give a saved tagger, --model DIR, or a vocabulary to encode, --labels FILE --encode")
     with silence(quiet):
         if model:
-            show.records(jobs.labels(model, keywords, described=described))
+            render.records(jobs.labels(model, keywords, described=described))
         else:
             print(f"{jobs.encode_labels(labels, language, settings):,} labels are encoded")
 

@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib import metadata
 
-from tagwright.app import show
+from tagwright.app import render
 from tagwright.app.jobs import Suggested
-from tagwright.data.labels import Vocabulary
-from tagwright.data.prose import parse_markdown
-from tagwright.data.text import clean
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import TagwrightError
 from tagwright.evaluation.report import Rows
 from tagwright.evaluation.scores import evaluate
 from tagwright.methods import zeroshot
-from tagwright.tagging.tagger import Tagger
+from tagwright.readers.plain_text import parse_markdown
+from tagwright.tagger import Tagger
 from tagwright.tasks import DEPTH
 from tagwright.terminal import escaped
+from tagwright.text.words import clean
 from tagwright.types import Document, Label, Run
 
 FACETS = ("Topic", "Framework", "Intended Audience")
@@ -43,9 +43,9 @@ def run() -> None:
     for document in _examples(documents):
         found = tagger.explain(document, k=5)
         suggested = [Suggested(each.id, each.name, each.score, evidence=each.evidence) for each in found]
-        print(escaped("\n".join(show.as_text(document, suggested, vocabulary))))
+        print(escaped("\n".join(render.as_text(document, suggested, vocabulary))))
         print(escaped(f"  declared by its authors: {', '.join(document.labels)}\n"))
-    show.show_table(_score_rows(tagger, documents), "Against the classifiers that the authors declared")
+    render.show_table(_score_rows(tagger, documents), "Against the classifiers that the authors declared")
 
 
 def classifiers() -> Vocabulary:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from tagwright.app.advice import PAPER, Advice, Holdings, advise
-from tagwright.data.labels import Vocabulary
-from tagwright.data.text import fold
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.text.words import fold
 from tagwright.types import Document
 
 HUB = 0.01

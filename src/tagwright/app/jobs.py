@@ -12,28 +12,28 @@ import numpy as np
 
 from tagwright import tasks
 from tagwright.app.options import configure, in_language
-from tagwright.data.columns import parse_columns
+from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import keyword_records, with_keywords
-from tagwright.data.documents import Corpus
-from tagwright.data.graph import Coverage, Graph
-from tagwright.data.labels import Unknown, Vocabulary
-from tagwright.data.memory import to_vocabulary
-from tagwright.data.metapath import possible
-from tagwright.data.neighbours import Neighbours
-from tagwright.data.readers import Format, open_sources
-from tagwright.data.records import Located
+from tagwright.data.in_memory import to_vocabulary
+from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.metrics import is_gold, label_counts
 from tagwright.evaluation.report import write_per_label
 from tagwright.evaluation.scores import Scores, per_label
 from tagwright.evaluation.significance import Comparison
 from tagwright.evaluation.significance import compare as test
+from tagwright.graph.meta_path import possible
+from tagwright.graph.neighbours import Neighbours
+from tagwright.graph.network import Coverage, Graph
 from tagwright.methods import depl, zeroshot
 from tagwright.progress import bar, hint
+from tagwright.readers.columns import parse_columns
+from tagwright.readers.files import Format, open_sources
+from tagwright.readers.records import Located
+from tagwright.stages.dense import Dense
+from tagwright.stages.network_evidence import sharing
 from tagwright.store import read_manifest
-from tagwright.tagging.dense import Dense
-from tagwright.tagging.neighbours import sharing
-from tagwright.tagging.tagger import Suggestion, Tagger, batches
+from tagwright.tagger import Suggestion, Tagger, batches
 from tagwright.tasks import DEPTH, Task, without
 from tagwright.types import Document, Longs, Run
 
@@ -181,9 +181,9 @@ def task(
 
 def read_run(path: Path, task: Task) -> Run:
     """A run file over the documents of the task; the file may hold the documents that are not scored too."""
-    from tagwright.data import runs
+    from tagwright.data import run_files
 
-    run = runs.read_run(path, task.corpus.ids, task.vocabulary.index)
+    run = run_files.read_run(path, task.corpus.ids, task.vocabulary.index)
     depth = int(run.ranks.max(initial=0))
     if depth < min(DEPTH, len(task.vocabulary) - 1):
         _log.warning(

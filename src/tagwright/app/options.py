@@ -12,9 +12,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, TypeVar, get_type_hints
 
-from tagwright.data.lines import shown
 from tagwright.errors import ConfigError
-from tagwright.fields import in_words
+from tagwright.fields import in_words, shown
 from tagwright.recipes import configuration
 
 if sys.version_info >= (3, 11):

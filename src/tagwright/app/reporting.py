@@ -12,7 +12,7 @@ from tagwright import __version__
 from tagwright.evaluation.examples import Example, K, example, most_missed, spread
 from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.page import Details
-from tagwright.tagging.tagger import Tagger
+from tagwright.tagger import Tagger
 from tagwright.tasks import Task
 from tagwright.types import Document, Run
 

@@ -81,9 +81,9 @@ def train(
 
     `tagwright options METHOD` prints what --set knows; `tagwright describe DOCS` says which method suits.
     """
-    from tagwright.app import training
+    from tagwright.app import train_jobs
 
-    job = training.Job(
+    job = train_jobs.Job(
         docs=docs,
         columns=columns,
         input_format=input_format,
@@ -102,18 +102,18 @@ def train(
         unknown=unknown.value,
         check=check,
     )
-    few = training.Few(model, share_of_labels, share_of_pairs)
+    few = train_jobs.Few(model, share_of_labels, share_of_pairs)
     if method is Method.zero_shot:
-        training.zero_shot(job, few)
+        train_jobs.zero_shot(job, few)
     elif method is Method.finetune:
-        training.finetune(job, few)
+        train_jobs.finetune(job, few)
     else:
-        training.train(method.value, job, few)
+        train_jobs.train(method.value, job, few)
     print(escaped(f"saved {output}"))
 
 
 def options(method: Annotated[Method, typer.Argument(help="A method of train.")], as_json: Json = False) -> None:
     """Print what --set knows for a method: names, values, defaults, and what they mean."""
-    from tagwright.app import show, training
+    from tagwright.app import render, train_jobs
 
-    show.options(training.options(method.value), as_json=as_json)
+    render.options(train_jobs.options(method.value), as_json=as_json)

@@ -1,1 +1,1 @@
-"""Files in, values out: corpora, vocabularies, text."""
+"""Corpora and vocabularies, and what is made of their text."""

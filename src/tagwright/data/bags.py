@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from tagwright.data.text import words
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.fields import fits
 from tagwright.store import read_array, read_manifest, read_number, read_options, write_arrays, write_manifest
+from tagwright.text.words import words
 from tagwright.types import Longs
 
 Matrix: TypeAlias = Any

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tagwright.data.labels import Vocabulary
-from tagwright.data.lines import Place, id_field, json_lines, shown, texts_field, write_json_lines
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.fields import shown
+from tagwright.readers.lines import Place, id_field, json_lines, texts_field, write_json_lines
 from tagwright.types import Label
 
 if TYPE_CHECKING:

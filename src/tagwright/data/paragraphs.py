@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tagwright.data.text import raw_words
+from tagwright.text.words import raw_words
 from tagwright.types import Document, Floats
 
 SHORTEST = 10

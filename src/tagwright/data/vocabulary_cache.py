@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tagwright import store
 from tagwright.caching import cache_folder
-from tagwright.data.lines import open_bytes
 from tagwright.errors import TagwrightError
+from tagwright.readers.lines import open_bytes
 from tagwright.types import Label
 
 PARSER = 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagwright.data.text import raw_words
+from tagwright.text.words import raw_words
 from tagwright.types import Floats
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 from tagwright.encoders import kernels
 from tagwright.encoders.architecture import architecture_of, read_architecture
 from tagwright.encoders.bert import Bert
-from tagwright.encoders.general import load_model
 from tagwright.encoders.library import module_class, same_vectors
 from tagwright.encoders.packaged import PACKAGED, find
+from tagwright.encoders.sentence_transformer import load_model
 from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tagwright.data.labels import Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.learning.learner import Learner, check_least, check_temperature, in_batch, learn
-from tagwright.learning.pairs import ict_pairs, simcse_pairs
-from tagwright.learning.training import Training
-from tagwright.tagging.dense import Dense, DenseOptions, LabelText
-from tagwright.tagging.tagger import Tagger
+from tagwright.stages.dense import Dense, DenseOptions, LabelText
+from tagwright.tagger import Tagger
+from tagwright.training.encoder_training import Learner, check_least, check_temperature, in_batch, learn
+from tagwright.training.pairs import ict_pairs, simcse_pairs
+from tagwright.training.training_config import Training
 from tagwright.types import Document
 
 TRANSFORMER = Training(batch=256, epochs=10, learning_rate=1e-5)

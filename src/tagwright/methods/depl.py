@@ -18,19 +18,26 @@ import numpy as np
 
 from tagwright.data.bags import BagOfWords
 from tagwright.data.descriptions import Keywords
-from tagwright.data.labels import Unknown, Vocabulary
-from tagwright.encoders.bi import BiEncoder
+from tagwright.data.vocabulary import Unknown, Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.dual_encoder import encoder, pooler_of, tower, width
 from tagwright.errors import ConfigError
-from tagwright.learning.batching import is_held_out
-from tagwright.learning.dual import DualEncoder, Heads, LabelSampler, Rates, hard_negatives, labelled_documents
-from tagwright.learning.learner import Learner, check_least, count_steps, load, stage_folder
-from tagwright.learning.linear import fit_svm
-from tagwright.learning.towers import encoder, pooler_of, tower, width
-from tagwright.learning.training import Training
-from tagwright.tagging.dual import Dual, DualOptions, FreeVectors, label_texts, tokenizer_of
-from tagwright.tagging.linear import Linear
-from tagwright.tagging.nearest import Vectors
-from tagwright.tagging.tagger import Tagger, batches
+from tagwright.stages.description_retriever import Dual, DualOptions, FreeVectors, label_texts, tokenizer_of
+from tagwright.stages.label_index import Vectors
+from tagwright.stages.linear_classifiers import Linear
+from tagwright.tagger import Tagger, batches
+from tagwright.training.batching import is_held_out
+from tagwright.training.encoder_training import Learner, check_least, count_steps, load, stage_folder
+from tagwright.training.label_objectives import (
+    DualEncoder,
+    Heads,
+    LabelSampler,
+    Rates,
+    hard_negatives,
+    labelled_documents,
+)
+from tagwright.training.linear_training import fit_svm
+from tagwright.training.training_config import Training
 from tagwright.types import Document, Floats, Run
 
 if TYPE_CHECKING:
@@ -269,7 +276,7 @@ class _Material:
 
     def learn(self, config: Config, start: Dual | None, output: Path | None, *, resume: bool) -> Dual:
         """Train the encoder and its heads. start: a trained classifier to go on from (A.1.5)."""
-        from tagwright.learning.trainer import train
+        from tagwright.training.loop import train
 
         recipe, first = config.recipe, config.kind == "classifier"
         model = encoder(start.documents.model[0] if start else load(config)[0])

@@ -17,32 +17,40 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from tagwright.data.bags import BagOfWords, BagOptions, Matrix
-from tagwright.data.graph import Graph
-from tagwright.data.labels import Vocabulary
-from tagwright.data.language import AUTO, check
-from tagwright.encoders.bi import BiEncoder
-from tagwright.encoders.cross import CrossEncoder
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.kernels import best_device
-from tagwright.encoders.label_trees import check_omikuji
 from tagwright.encoders.packaged import PACKAGED
 from tagwright.errors import ConfigError
-from tagwright.learning.checkpoints import Checkpoint
-from tagwright.learning.cross import learn_cross
-from tagwright.learning.fulltext import one_paragraph
-from tagwright.learning.learner import Learner, check_least, check_temperature, in_batch, learn, load, stage_folder
-from tagwright.learning.linear import TreeOptions, fit_trees
-from tagwright.learning.metadata import View, metadata_pairs, metadata_triples
-from tagwright.learning.trainer import FREE_TO_CHANGE
-from tagwright.learning.training import Training
+from tagwright.graph.network import Graph
 from tagwright.progress import bar
+from tagwright.stages.dense import Dense, DenseOptions, LabelText
+from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.full_text import FullText, FullTextOptions
+from tagwright.stages.label_trees import check_omikuji
+from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.stages.linear_classifiers import Trees
+from tagwright.stages.reranker import Cross, CrossOptions
 from tagwright.store import is_first
-from tagwright.tagging.cross import Cross, CrossOptions
-from tagwright.tagging.dense import Dense, DenseOptions, LabelText
-from tagwright.tagging.fulltext import FullText, FullTextOptions
-from tagwright.tagging.lexical import Lexical, LexicalOptions
-from tagwright.tagging.linear import Trees
-from tagwright.tagging.names import NameOptions, Names
-from tagwright.tagging.tagger import Fusion, Tagger
+from tagwright.tagger import Fusion, Tagger
+from tagwright.text.language import AUTO, check
+from tagwright.training.checkpoints import Checkpoint
+from tagwright.training.cross_encoder_training import learn_cross
+from tagwright.training.encoder_training import (
+    Learner,
+    check_least,
+    check_temperature,
+    in_batch,
+    learn,
+    load,
+    stage_folder,
+)
+from tagwright.training.linear_training import TreeOptions, fit_trees
+from tagwright.training.loop import FREE_TO_CHANGE
+from tagwright.training.metadata_pairs import View, metadata_pairs, metadata_triples
+from tagwright.training.paragraph_pairs import one_paragraph
+from tagwright.training.training_config import Training
 from tagwright.types import Document, Run, Stage
 
 Finder: TypeAlias = Literal["names", "bm25", "dense"]

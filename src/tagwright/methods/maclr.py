@@ -11,12 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tagwright.data.labels import Vocabulary
-from tagwright.encoders.bi import BiEncoder
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
-from tagwright.learning.clusters import ClusterSchedule
-from tagwright.learning.improved_ict import ImprovedIct, eq_2
-from tagwright.learning.learner import (
+from tagwright.joining import LEARNT
+from tagwright.stages.dense import Dense, DenseOptions, LabelText
+from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.tagger import Tagger, batches
+from tagwright.training.clusters import ClusterSchedule
+from tagwright.training.encoder_training import (
     Learner,
     Trained,
     check_batch,
@@ -29,12 +32,9 @@ from tagwright.learning.learner import (
     learn_on,
     stage_folder,
 )
-from tagwright.learning.pairs import Source, ict_pairs, labelled_pairs
-from tagwright.learning.training import Training
-from tagwright.tagging.dense import Dense, DenseOptions, LabelText
-from tagwright.tagging.joining import LEARNT
-from tagwright.tagging.lexical import Lexical, LexicalOptions
-from tagwright.tagging.tagger import Tagger, batches
+from tagwright.training.maclr_stage1 import ImprovedIct, eq_2
+from tagwright.training.pairs import Source, ict_pairs, labelled_pairs
+from tagwright.training.training_config import Training
 from tagwright.types import Document, Run, Stage
 
 TRANSFORMER = Training(batch=256, epochs=10, learning_rate=1e-5, dropout="all")

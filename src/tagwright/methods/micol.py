@@ -12,35 +12,35 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from tagwright.data.graph import Graph
-from tagwright.data.labels import Vocabulary
-from tagwright.data.language import check
-from tagwright.encoders.bi import BiEncoder
-from tagwright.encoders.cross import CrossEncoder
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.packaged import PACKAGED
 from tagwright.encoders.static import distil
 from tagwright.encoders.translation import Translator
 from tagwright.errors import ConfigError
-from tagwright.learning.cross import CROSS, learn_cross, with_negatives
-from tagwright.learning.learner import STATIC as STATIC_ENCODER
-from tagwright.learning.learner import Learner, check_least, check_temperature, in_batch, learn
-from tagwright.learning.metadata import (
+from tagwright.graph.meta_path_selection import PathEstimate, rank_paths, split_paths
+from tagwright.graph.network import Graph
+from tagwright.stages.dense import Dense, DenseOptions, LabelText
+from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.stages.reranker import Cross
+from tagwright.tagger import Fusion, Tagger, batches
+from tagwright.text.language import check
+from tagwright.training.augmentation import eda_pairs, near_words, translated_pairs, uda_pairs
+from tagwright.training.cross_encoder_training import CROSS, learn_cross, with_negatives
+from tagwright.training.encoder_training import STATIC as STATIC_ENCODER
+from tagwright.training.encoder_training import Learner, check_least, check_temperature, in_batch, learn
+from tagwright.training.metadata_pairs import (
     metadata_pairs,
     metadata_triples,
     mixed,
     name_pairs,
     value_pairs,
 )
-from tagwright.learning.noising import eda_pairs, near_words, translated_pairs, uda_pairs
-from tagwright.learning.pairs import rts_pairs
-from tagwright.learning.paths import PathEstimate, rank_paths, split_paths
-from tagwright.learning.training import Training
-from tagwright.tagging.cross import Cross
-from tagwright.tagging.dense import Dense, DenseOptions, LabelText
-from tagwright.tagging.lexical import Lexical, LexicalOptions
-from tagwright.tagging.names import NameOptions, Names
-from tagwright.tagging.tagger import Fusion, Tagger, batches
+from tagwright.training.pairs import rts_pairs
+from tagwright.training.training_config import Training
 from tagwright.types import Document, PairSource, Run, Stage
 
 Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts", "eda", "uda", "translated"]
@@ -85,7 +85,7 @@ class Config(Learner):
     "A cross-encoder reads document and label together: slower by the number of candidates, and never static."
     meta_path: str = AUTO
     """Which documents are similar, such as "P->P<-P", or several: "P->P<-P + P-A-P" (A.5). "auto" takes the one whose
-    neighbourhoods are nearest to the documents that share a confident label: see `learning.paths`."""
+    neighbourhoods are nearest to the documents that share a confident label: see `graph.meta_path_selection`."""
     pairs: Pairs = "mixed"
     """What is paired: documents that the meta-path joins ("metadata"); a document and each value of a field ("values")
     or each of the first label names in it ("names"); these three in equal parts ("mixed"); the pairs of RTS; a document

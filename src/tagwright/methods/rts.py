@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tagwright.data.labels import Vocabulary
-from tagwright.learning.learner import Learner, check_least, check_temperature, in_batch, learn
-from tagwright.learning.pairs import RtsOptions, rts_pairs
-from tagwright.learning.training import Training
-from tagwright.tagging.dense import Dense, DenseOptions, LabelText
-from tagwright.tagging.tagger import Tagger
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.stages.dense import Dense, DenseOptions, LabelText
+from tagwright.tagger import Tagger
+from tagwright.training.encoder_training import Learner, check_least, check_temperature, in_batch, learn
+from tagwright.training.pairs import RtsOptions, rts_pairs
+from tagwright.training.training_config import Training
 from tagwright.types import Document
 
 TRANSFORMER = Training(batch=384, epochs=10, learning_rate=5e-5)

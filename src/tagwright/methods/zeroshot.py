@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tagwright.data.labels import Vocabulary
-from tagwright.data.language import AUTO, check, joins_words, parse_all, resolve
-from tagwright.encoders.bi import BiEncoder
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError
-from tagwright.tagging.dense import Dense, DenseOptions
-from tagwright.tagging.lexical import Lexical, LexicalOptions
-from tagwright.tagging.names import NameOptions, Names
-from tagwright.tagging.tagger import By, Fusion, Tagger
-from tagwright.tagging.titles import Titles, share
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.stages.title_match import Titles, share
+from tagwright.tagger import By, Fusion, Tagger
+from tagwright.text.language import AUTO, check, joins_words, parse_all, resolve
 from tagwright.types import Document, Stage
 
 StageName = Literal["names", "bm25", "tfidf", "dense"]
@@ -45,15 +45,15 @@ class Config:
     tried."""
 
     titles: float = 1.0
-    """The weight of what a title names exactly (see tagging/titles.py), with names and dense, which can speak against
-    it; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
+    """The weight of what a title names exactly (stages/title_match.py), with names and dense, which can speak
+    against it; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
 
     trust: bool = True
     """Whether dense and titles lose weight on documents in a language that the encoder does not know: see
-    tagging/trust.py."""
+    stages/trust.py."""
 
     fusion: By = "evidence"
-    "How the stages are combined: see tagging/combine.py."
+    "How the stages are combined: see combining/fusion.py."
 
     encoder: str = "minilm"
     "The encoder of the dense stage: the packaged one, a folder, or a Hugging Face id that is on this machine."

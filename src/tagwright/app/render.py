@@ -1,0 +1,284 @@
+"""Results in, text for people or JSON for programs out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from tagwright.app.description import Description, many
+from tagwright.app.jobs import Ceiling, Ceilings, Shared, Suggested
+from tagwright.app.options import Option
+from tagwright.data.paragraphs import headings_at
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.evaluation import page, report
+from tagwright.evaluation.scores import Scores
+from tagwright.evaluation.significance import Comparison
+from tagwright.graph.network import Coverage
+from tagwright.readers.records import to_record
+from tagwright.tagger import Evidence
+from tagwright.terminal import escaped
+from tagwright.types import Document, Quote
+
+Suggestions = Iterable[tuple[Document, list[Suggested]]]
+
+QUOTES = 3
+"Pieces of text shown for each stage."
+
+_FORMULA = ("=", "+", "-", "@")
+"How cells begin that spreadsheets compute."
+
+
+def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str, *, paths: bool = False) -> Iterator[str]:
+    """The suggestions as lines: text for people, a run file (jsonl), or document, label, name, score (tsv).
+
+    spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute.
+    paths: names with those of the labels above, which they have anyhow where several labels share one.
+    """
+    lines: Mapping[str, Callable[[Document, list[Suggested], Vocabulary], Iterator[str]]] = {
+        "text": partial(as_text, paths=paths),
+        "jsonl": lambda document, suggested, _: _as_jsonl(document, suggested),
+        "tsv": partial(_as_tsv, paths=paths),
+        "spreadsheet": partial(_as_spreadsheet, paths=paths),
+    }
+    for document, suggested in found:
+        yield from map(escaped, lines[output](document, suggested, vocabulary))
+
+
+def as_text(
+    document: Document, suggested: list[Suggested], vocabulary: Vocabulary, *, paths: bool = False
+) -> Iterator[str]:
+    """One document and its labels for people: a line each, and one for the evidence of each stage."""
+    yield f"{_cell(document.id)}  {_short(document.title, 100)}".rstrip()
+    for each in suggested:
+        name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
+        yield f"  {each.score:6.3f}  {_cell(name)}  [{_cell(each.id)}]"
+        yield from (f"          {evidence_line(evidence, document)}" for evidence in each.evidence)
+        yield from (f"          {neighbours_line(one)}" for one in each.neighbours)
+    if not suggested:
+        yield "  (no suggestion)"
+
+
+def neighbours_line(shared: Shared) -> str:
+    """What a meta-path says for a label: "P->P<-P 2 of 5 neighbours: d12, d40"."""
+    return f"{shared.path} {shared.sharing} of {many(shared.neighbours, 'neighbour')}: {', '.join(shared.documents)}"
+
+
+def records(found: Iterable[Mapping[str, Any]]) -> None:
+    """Print JSON lines."""
+    for record in found:
+        print(escaped(json.dumps(record, ensure_ascii=False)))
+
+
+def options(found: Sequence[Option], *, as_json: bool) -> None:
+    """Print what a method's options are called, what they may be, and what they mean."""
+    if as_json:
+        _print_json({"options": [asdict(option) for option in found]})
+        return
+    for option in found:
+        print(escaped(f"{option.name} = {option.default}"))
+        _wrapped(option.expected, 4)
+        _wrapped(option.meaning, 4)
+
+
+def scores(found: Scores, *, as_json: bool) -> None:
+    """Print the measures and slices."""
+    if as_json:
+        _print_json(found.to_json())
+        return
+    show_table(report.score_rows(found), many(found.documents, "document"))
+    if found.slices:
+        show_table(report.slice_rows(found))
+
+
+def save_scores(found: Scores, path: Path, details: page.Details) -> None:
+    """Write the HTML page of an evaluation."""
+    page.write_page(page.scores_page("How good the suggestions are", found, details), path)
+
+
+def comparison(found: Comparison, runs: Sequence[Path], *, as_json: bool) -> None:
+    """Print a comparison of two runs, the first being A."""
+    if as_json:
+        _print_json({"runs": dict(zip("ab", map(str, runs), strict=True)), **found.to_json()})
+        return
+    for name, run in zip("AB", runs, strict=True):
+        print(escaped(f"{name}  {run}"))
+    show_table(report.comparison_rows(found), f"{many(found.documents, 'document')}; * marks p of 0.05 or less (Holm)")
+
+
+def save_comparison(found: Comparison, path: Path, details: page.Details) -> None:
+    """Write the HTML page of a comparison."""
+    page.write_page(page.comparison_page("Which suggestions are better", found, details), path)
+
+
+def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
+    """Print what each stage can reach, and the gold labels that no stage reaches."""
+    if as_json:
+        stages = {name: _ceiling(stage) for name, stage in found.stages.items()}
+        missed = [{"label": vocabulary[label].id, "times": times} for label, times in found.missed.items()]
+        _print_json({"documents": found.documents, "stages": stages, "missed": missed})
+        return
+    depths = list(next(iter(found.stages.values())).recall)
+    rows = [["stage", *(f"first {k}" for k in depths), "all", "candidates"]]
+    for name, stage in found.stages.items():
+        shares = [*stage.recall.values(), stage.all]
+        rows.append([name, *(f"{100 * share:.1f}" for share in shares), f"{stage.mean_size:,.0f}"])
+    show_table(rows, f"{many(found.documents, 'document')}, % of the gold labels found")
+    if found.missed:
+        distinct, occurrences = many(len(found.missed), "gold label"), many(sum(found.missed.values()), "time")
+        print(f"No stage reaches {distinct}, {occurrences} in all; most often:")
+    for label, times in islice(found.missed.items(), 10):
+        print(escaped(f"  {times:>5} x {_cell(vocabulary[label].name)}  [{_cell(vocabulary[label].id)}]"))
+
+
+def description(found: Description, *, as_json: bool, every: bool = False) -> None:
+    """Print what the data hold, what is wrong, and which methods they allow; many metadata fields only if asked for."""
+    if as_json:
+        _print_json(found.to_json())
+        return
+    found = found if every else found.brief()
+    show_table([["what the data hold", ""], *([name, _plain(value)] for name, value in found.facts.items())])
+    for title, lines in (("Worth a look", found.warnings), ("Methods", found.methods)):
+        print(escaped(f"\n{title}"))
+        print("\n".join(f"  {escaped(_cell(line))}" for line in lines) or "  nothing")
+    print("\nWhich to take: the first that the data allow")
+    for each in found.advice:
+        mark, answer = "->" if each.take else "  ", "yes" if each.fits else "no"
+        print(escaped(f"{mark} {each.method}, {each.where}: {answer}"))
+        if each.take:
+            print(escaped(f"     tagwright {each.command}"))
+        _wrapped(each.why, 5)
+
+
+def _wrapped(text: str, indent: int) -> None:
+    width = min(100, shutil.get_terminal_size().columns)
+    print(textwrap.fill(escaped(text), width, initial_indent=" " * indent, subsequent_indent=" " * indent))
+
+
+def document(found: Document) -> None:
+    """Print a document as JSON, its sections inside each other."""
+    record = to_record(found)
+    _print_json({**record, "sections": _tree(record["sections"])})
+
+
+def coverages(found: Sequence[Coverage], *, as_json: bool) -> None:
+    """Print what meta-paths join, and the nodes that most documents reach."""
+    if as_json:
+        _print_json({"paths": [_coverage(each) for each in found]})
+        return
+    rows = [["meta-path", "documents with a neighbour", "median", "largest", "hubs"]]
+    for each in found:
+        hubs = ", ".join(f"{_short(hub.name, 30)} ({hub.documents:,})" for hub in each.hubs)
+        rows.append([each.expression, f"{100 * each.share:.1f}%", f"{each.median:,.0f}", f"{each.largest:,}", hubs])
+    measured = min(each.measured for each in found)
+    part = "" if measured == found[0].documents else f", measured on {measured:,} or more of them"
+    show_table(rows, many(found[0].documents, "document") + part)
+
+
+def neighbours(found: Iterable[tuple[str, list[str]]]) -> None:
+    """Print each document with its neighbours as a line of JSON."""
+    for id_, ids in found:
+        print(escaped(json.dumps({"id": id_, "neighbours": ids}, ensure_ascii=False)))
+
+
+def show_table(rows: report.Rows, title: str = "") -> None:
+    """Print a table, as several below each other where the terminal is too narrow for one; a pipe has no width."""
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else 200)
+    cells = [[escaped(_cell(cell)) for cell in row] for row in rows]
+    for part in report.fitting(cells, console.width):
+        console.print(report.table(part, escaped(title)))
+        title = ""
+
+
+def evidence_line(evidence: Evidence, document: Document) -> str:
+    """One stage's reasons in one line: its rank and score, and the pieces of text that count most, with section."""
+    quotes = ", ".join(_quote(quote, document) for quote in evidence.quotes[:QUOTES])
+    return f"{evidence.stage} #{evidence.rank} ({evidence.score:.3g}){': ' if quotes else ''}{quotes}"
+
+
+def _quote(quote: Quote, document: Document) -> str:
+    section = " > ".join(headings_at(document, quote.start)) if document.sections else ""
+    shown = f'"{_short(document.text[quote.start : quote.end])}" {quote.start}-{quote.end}'
+    return f"{shown} in {section}" if section else shown
+
+
+def _tree(sections: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Sections in reading order as a tree: each in the section before it that is of a lower level."""
+    top: list[dict[str, Any]] = []
+    above: list[tuple[int, list[dict[str, Any]]]] = [(0, top)]
+    for section in sections:
+        inside: list[dict[str, Any]] = []
+        while above[-1][0] >= section["level"]:
+            above.pop()
+        above[-1][1].append({"heading": section["heading"], "paragraphs": section["paragraphs"], "sections": inside})
+        above.append((section["level"], inside))
+    return top
+
+
+def _coverage(found: Coverage) -> dict[str, Any]:
+    hubs = [hub._asdict() for hub in found.hubs]
+    return {
+        "path": found.expression,
+        **{key: value for key, value in asdict(found).items() if key != "expression"},
+        "hubs": hubs,
+    }
+
+
+def _ceiling(stage: Ceiling) -> dict[str, float]:
+    return {"mean_size": stage.mean_size, **{f"R@{k}": share for k, share in stage.recall.items()}, "R": stage.all}
+
+
+def _as_jsonl(document: Document, suggested: list[Suggested]) -> Iterator[str]:
+    def record(each: Suggested) -> dict[str, Any]:
+        plain = {"label": each.id, "score": each.score}
+        if not each.evidence:
+            return plain
+        shared = {"neighbours": [asdict(one) for one in each.neighbours]} if each.neighbours else {}
+        evidence = [reasons(one) for one in each.evidence]
+        return {**plain, "name": each.name, "evidence": evidence, **shared}
+
+    def reasons(one: Evidence) -> dict[str, Any]:
+        quotes = [{**asdict(quote), "text": document.text[quote.start : quote.end]} for quote in one.quotes]
+        return {"stage": one.stage, "rank": one.rank, "score": one.score, "quotes": quotes}
+
+    yield json.dumps({"id": document.id, "suggestions": [record(each) for each in suggested]}, ensure_ascii=False)
+
+
+def _as_tsv(document: Document, suggested: list[Suggested], vocabulary: Vocabulary, *, paths: bool) -> Iterator[str]:
+    for each in suggested:
+        name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
+        yield "\t".join((_cell(document.id), _cell(each.id), _cell(name), f"{each.score:.6g}"))
+
+
+def _as_spreadsheet(
+    document: Document, suggested: list[Suggested], vocabulary: Vocabulary, *, paths: bool
+) -> Iterator[str]:
+    for line in _as_tsv(document, suggested, vocabulary, paths=paths):
+        *texts, score = line.split("\t")
+        yield "\t".join([*(f"'{text}" if text.startswith(_FORMULA) else text for text in texts), score])
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _short(text: str, length: int = 60) -> str:
+    text = _cell(text)
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _plain(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}" if isinstance(value, float) else str(value)
+
+
+def _print_json(content: Mapping[str, Any]) -> None:
+    print(escaped(json.dumps(content, ensure_ascii=False, indent=1)))

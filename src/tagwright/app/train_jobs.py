@@ -1,0 +1,262 @@
+"""What `tagwright train` does: files and options in, a saved tagger out. What a killed run needs lies beside it."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tagwright import __version__
+from tagwright.app.jobs import read as read_documents
+from tagwright.app.options import Option, configure, in_language
+from tagwright.app.options import options_of as described
+from tagwright.app.resume import Start, digest, unfinished
+from tagwright.app.trained_check import check, validation, without
+from tagwright.data.corpus import Corpus
+from tagwright.data.descriptions import read_keywords
+from tagwright.data.in_memory import to_vocabulary
+from tagwright.data.run_files import read_run
+from tagwright.data.vocabulary import Unknown, Vocabulary
+from tagwright.errors import ConfigError, TagwrightError
+from tagwright.evaluation.metrics import labelled
+from tagwright.joining import LEARNT
+from tagwright.methods import depl, maclr, zeroshot
+from tagwright.progress import note, silence
+from tagwright.recipes import (
+    BELONGS,
+    FINETUNE,
+    METHODS,
+    SUPERVISED,
+    ZERO_SHOT,
+    check_shares,
+    fused,
+    machine,
+    options_of,
+    recipe,
+    record,
+    resolved,
+    sampled,
+)
+from tagwright.store import check_replaceable, is_first, read_manifest, replace_folder
+from tagwright.tagger import Tagger
+from tagwright.training.checkpoints import configs
+from tagwright.types import Document, Longs, Run
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """The options that all trainings share. labels: only fine-tuning can do without."""
+
+    docs: Sequence[str]
+    labels: Path | None
+    output: Path
+    language: str = ""
+    config: Path | None = None
+    settings: Sequence[str] = ()
+    resume: bool = False
+    overwrite: bool = False
+    quiet: bool = False
+    keywords: Path | None = None
+    guesses: Path | None = None
+    fuse: bool = False
+    fuse_with: Sequence[Path] = ()
+    unknown: Unknown = "warn"
+    check: bool = True
+    columns: str = ""
+    input_format: str = ""
+
+
+@dataclass(frozen=True)
+class Few:
+    """The options of fine-tuning: a saved tagger, and the share of labels or of pairs of documents and labels."""
+
+    model: Path | None
+    share_of_labels: float | None
+    share_of_pairs: float | None
+
+
+def train(method: str, job: Job, few: Few) -> None:
+    """Train a method from scratch and save its tagger, joined with others where asked; say what that is worth."""
+    _check_options(method, job, few)
+    config = _configure(method, job)
+    _check_labels(job)
+    with silence(job.quiet):
+        documents = read_documents(job.docs, job.columns, job.input_format)
+        vocabulary = _vocabulary(job, documents)
+        more: dict[str, Any] = {}
+        data = {"documents": documents.digest(), "labels": digest(vocabulary)}
+        if job.keywords:
+            more["keywords"] = read_keywords(job.keywords, vocabulary.index)
+            data["keywords"] = digest(more["keywords"].items())
+        learnt = method in SUPERVISED and not job.guesses
+        gold = depl.known_labels(documents, vocabulary, job.unknown) if learnt else _gold(documents, vocabulary, job)
+        rows = _validation(gold, job, learnt=learnt)
+        if job.guesses:
+            more["gold"] = depl.confident(read_run(job.guesses, documents.ids, vocabulary.index))
+            data["guesses"] = digest(more["gold"])
+        elif learnt:
+            more["gold"] = without(gold, rows)
+            data["validation"] = digest(rows.tolist())
+        start = _start(method, config, data)
+        with unfinished(job.output, start, resume=job.resume) as folder:
+            _say_auto(config)
+            trained = METHODS[method][0].fit(documents, vocabulary, config, folder, resume=job.resume, **more)
+            tagger = replace(_fused(trained, job), training=trained.training)
+            _save(tagger, start, job.output, folder)
+        _say_check(tagger, documents, gold, rows)
+
+
+def zero_shot(job: Job, few: Few) -> None:
+    """Save a tagger of the zero-shot method, so that others can go on from it."""
+    _check_options(ZERO_SHOT, job, few)
+    config: zeroshot.Config = _configure(ZERO_SHOT, job)
+    with silence(job.quiet):
+        if job.docs:
+            _log.warning("zero-shot learns nothing: the documents are not read")
+        tagger = zeroshot.fit(_vocabulary(job, ()), config)
+        training = record(ZERO_SHOT, options_of(config), machine(), __version__)
+        replace(tagger, training=training).save(job.output)
+
+
+def finetune(job: Job, few: Few) -> None:
+    """Go on training a saved tagger with the gold labels of the documents, or a share of them, and save it."""
+    _check_options(FINETUNE, job, few)
+    config: maclr.FewShot = _configure(FINETUNE, job)
+    if few.model is None:
+        raise ConfigError("which tagger is to be fine-tuned? give a saved one: --model DIR")
+    check_shares(few.share_of_labels, few.share_of_pairs)
+    with silence(job.quiet):
+        documents = read_documents(job.docs, job.columns, job.input_format)
+        vocabulary = _vocabulary(job, documents) if job.labels else None
+        tagger = Tagger.load(few.model)
+        if vocabulary:
+            tagger = tagger.with_labels(vocabulary)
+        if job.fuse and LEARNT in tagger.stages:
+            raise ConfigError(f"{few.model}: has the stages {', '.join(tagger.stages)} already; leave out --fuse")
+        gold = tagger.vocabulary.gold(documents, unknown=job.unknown)
+        rows = _validation(gold, job, learnt=True)
+        kept, shares = without(gold, rows), (few.share_of_labels, few.share_of_pairs)
+        sample = sampled(kept, tagger.vocabulary, *shares, config.seed)
+        if not len(sample.labels):
+            raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
+        data = {"documents": documents.digest(), "labels": digest(tagger.vocabulary), "shares": digest(sample)}
+        stats = ((file.name, file.stat()) for file in sorted(few.model.rglob("*")) if file.is_file())
+        data["model"] = digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
+        start = _start(FINETUNE, config, data)
+        with unfinished(job.output, start, resume=job.resume) as folder:
+            before = {"before": tagger.training}
+            tagger = maclr.fine_tune(tagger, documents, sample, config, folder, resume=job.resume)
+            if job.fuse:  # the other stages are fitted anew, the plain encoder among them
+                tagger = Tagger(tagger.vocabulary, {"dense": tagger.stages["dense"]})
+            tagger = _fused(tagger, job)
+            _save(replace(tagger, training=before), start, job.output, folder)
+        _say_check(tagger, documents, gold, rows)
+
+
+def options(method: str) -> list[Option]:
+    """What `--set` knows for a method."""
+    found = recipe(method)
+    return described(found.kind, {*found.unused, *found.fixed})
+
+
+def _configure(method: str, job: Job) -> Any:
+    found = recipe(method)
+    settings = in_language(job.settings, job.language) if hasattr(found.kind, "language") else job.settings
+    return configure(found.kind, job.config, settings, found.unused, **found.fixed)
+
+
+def _vocabulary(job: Job, documents: Sequence[Document]) -> Vocabulary:
+    _check_labels(job)
+    assert job.labels
+    return to_vocabulary(job.labels, job.language, documents)
+
+
+def _check_labels(job: Job) -> None:
+    if job.labels is None:
+        raise ConfigError("which labels? give a vocabulary: --labels FILE")
+
+
+def _gold(documents: Corpus, vocabulary: Vocabulary, job: Job) -> Run:
+    """The labels of documents that nothing is learnt from, to check on."""
+    return vocabulary.gold(documents if job.check else (), unknown="ignore")
+
+
+def _validation(gold: Run, job: Job, *, learnt: bool) -> Longs:
+    """The documents to check on. learnt: whether their labels are kept from the training."""
+    rows = validation(gold, learnt=learnt) if job.check else np.zeros(0, np.int64)
+    if learnt and job.check and not len(rows):
+        _log.warning(
+            "%d labelled documents are too few to keep some for a check, and perhaps to learn from: compare with the "
+            "untrained method on others (tagwright evaluate)", int(labelled(gold).sum()),
+        )  # fmt: skip
+    return rows
+
+
+def _fused(tagger: Tagger, job: Job) -> Tagger:
+    """The tagger with the stages of the zero-shot method and those of saved taggers."""
+    return fused(tagger, map(Tagger.load, job.fuse_with), zero_shot=job.fuse, language=job.language)
+
+
+def _say_check(tagger: Tagger, documents: Corpus, gold: Run, rows: Longs) -> None:
+    """Say in one line whether the training was worth it. It is saved by now, whatever goes wrong here."""
+    if not len(rows) or not is_first():
+        return
+    try:
+        found = check(tagger, zeroshot.fit, documents.take(rows.tolist()), gold.take(rows))
+    except TagwrightError as error:
+        _log.warning("not compared with the untrained method: %s", error)
+        return
+    if found.worse:
+        _log.warning("%s", found)
+    else:
+        note(str(found))
+
+
+def _check_options(method: str, job: Job, few: Few) -> None:
+    """Raise ConfigError for an option that the method does not accept, TagwrightError for a place not to save at."""
+    for name, methods in BELONGS.items():
+        given = getattr(few, name) is not None if hasattr(few, name) else bool(getattr(job, name))
+        if given and method not in methods:
+            raise ConfigError(f"--{name.replace('_', '-')} belongs to {', '.join(methods)}, not to {method}")
+    if job.output.name in ("", ".."):
+        raise ConfigError(f"--output {job.output}: give a folder by its name")
+    check_replaceable(job.output, "saved tagger")
+    if (job.output / "manifest.json").is_file() and not job.overwrite:
+        raise ConfigError(f"{job.output}: holds a saved tagger; replace it with --overwrite, or choose another place")
+    for folder in job.fuse_with:
+        read_manifest(folder, "tagger")  # says what is wrong if there is no tagger
+    if not job.docs and method != ZERO_SHOT:
+        raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
+
+
+def _start(method: str, config: Any, data: Mapping[str, str]) -> Start:
+    return Start(method, options_of(config), data, machine())
+
+
+def _say_auto(config: Any) -> None:
+    if is_first() and (chosen := resolved(config)):
+        note(f"auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}")
+
+
+def _save(tagger: Tagger, start: Start, output: Path, folder: Path) -> None:
+    """Save the tagger with how it came to be and its logs; only then are the checkpoints no longer needed."""
+    if not is_first():
+        return
+    made = record(start.method, start.options, start.machine, __version__, runs=configs(folder))
+    with replace_folder(output) as target:
+        replace(tagger, training={**made, **tagger.training}).write(target)
+        for log in sorted(folder.rglob("log.jsonl")):
+            name = "-".join(("training", *log.relative_to(folder).parent.parts))
+            shutil.copyfile(log, target / f"{name}.jsonl")
+        for events in folder.rglob("events.out.tfevents.*"):
+            kept = target / "tensorboard" / events.relative_to(folder)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(events, kept)
+    shutil.rmtree(folder, ignore_errors=True)

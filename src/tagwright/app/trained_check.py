@@ -1,0 +1,82 @@
+"""Is what was trained better than what needs no training? Labelled documents that were not learnt from decide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.evaluation.metrics import Doubles, Hits, labelled, ndcg
+from tagwright.evaluation.significance import paired_t
+from tagwright.tagger import Tagger
+from tagwright.types import Document, Longs, Run
+
+MOST, LEAST = 200, 20
+"Documents that a check takes; with fewer, chance decides."
+
+ONE_IN = 10
+"At most one labelled document in so many is kept from a training that learns from labels."
+
+DEPTH = 5
+
+
+def validation(gold: Run, *, learnt: bool, seed: int = 0) -> Longs:
+    """The rows to check on, drawn at random from the labelled ones; none where they would be too few.
+
+    learnt: whether the labels are what is learnt from, so that the rows have to be kept from the training.
+
+    >>> gold = Run.from_rows([[0]] * 300)
+    >>> len(validation(gold, learnt=True)), len(validation(gold, learnt=False))
+    (30, 200)
+    >>> len(validation(gold.take(range(199)), learnt=True))
+    0
+    """
+    rows = np.flatnonzero(labelled(gold))
+    count = min(MOST, len(rows) // (ONE_IN if learnt else 1))
+    return np.sort(np.random.default_rng(seed).permutation(rows)[: count if count >= LEAST else 0])
+
+
+def without(gold: Run, rows: Longs) -> Run:
+    """The labels of the other documents."""
+    return gold.keep(~np.isin(gold.rows, rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """nDCG@5 of the trained and of the untrained tagger on the same documents, and p of the paired t-test."""
+
+    documents: int
+    trained: float
+    untrained: float
+    p: float
+
+    @property
+    def worse(self) -> bool:
+        """Whether the training was for nothing."""
+        return self.trained < self.untrained
+
+    def __str__(self) -> str:
+        found = (
+            f"nDCG@{DEPTH} on {self.documents} labelled documents that were not learnt from: "
+            f"{100 * self.trained:.1f}, untrained (zero-shot) {100 * self.untrained:.1f}, p = {self.p:.2g}"
+        )
+        return found + "; the untrained method is better here: train zero-shot, or add --fuse" * self.worse
+
+
+def check(
+    trained: Tagger, untrained: Callable[[Vocabulary], Tagger], documents: Sequence[Document], gold: Run
+) -> Check:
+    """Compare both on the documents, which are read at once. gold: a row for each, with labels."""
+    a, b = (_scores(tagger, documents, gold) for tagger in (trained, untrained(trained.vocabulary)))
+    return Check(len(documents), float(a.mean()), float(b.mean()), paired_t(a, b))
+
+
+def _scores(tagger: Tagger, documents: Sequence[Document], gold: Run) -> Doubles:
+    """(documents,) nDCG@5. A document that is a label itself is not suggested for itself, unless that is right."""
+    run = tagger.tag(documents, DEPTH + 1)
+    own = tagger.vocabulary.own(documents)
+    right = np.isin(np.arange(len(gold)), gold.rows[gold.labels == own[gold.rows]])
+    run = run.keep((run.labels != own[run.rows]) | right[run.rows])
+    return ndcg(Hits.of(run, gold, DEPTH), DEPTH)

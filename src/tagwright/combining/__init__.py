@@ -1,0 +1,1 @@
+"""What several stages say in, one ranking out."""

@@ -1,0 +1,242 @@
+"""`Corpus`: documents on disk, read from any source, in little memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import weakref
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from tagwright import store
+from tagwright.data.in_memory import Texts, located
+from tagwright.errors import InputError, TagwrightError
+from tagwright.fields import shown
+from tagwright.readers import arrow
+from tagwright.readers.columns import Columns
+from tagwright.readers.files import Format, open_sources
+from tagwright.readers.limits import document_limit
+from tagwright.readers.lines import Place
+from tagwright.readers.records import Located, checked
+from tagwright.types import Document
+
+
+class Corpus(Sequence[Document]):
+    """Documents in a memory-mapped Arrow file, in any order, in little memory however many they are.
+
+    The file goes away with the corpus, unless it was saved and opened. No two documents have the same id.
+    """
+
+    def __init__(self, path: Path, *, temporary: bool = False) -> None:
+        self._file = arrow.MappedFile(path)
+        if temporary:
+            _remove_after_use(path, self, self._file)
+
+    @classmethod
+    def read(
+        cls,
+        *sources: str | Path,
+        format: Format | None = None,  # noqa: A002
+        columns: Columns | None = None,
+        max_document_size: int | None = None,
+    ) -> Corpus:
+        """Read files, folders of papers, globs, or `-` for standard input, one after the other.
+
+        JSON lines as `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata":
+        {field: [texts]}, "labels": [ids]}`, or as Annif, the Extreme Classification repository (whose labels are
+        positions), MICoL, FuTex and S2ORC have them; TSV; CSV; Parquet; a saved corpus; papers, which are text,
+        Markdown, HTML, LaTeX (extra `latex`), JATS, TEI, Word (extra `docx`) and PDF (extra `pdf`). The format follows
+        from name and content unless it is given. Plain text on standard input is one document, "stdin". Gold labels
+        given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.
+
+        columns: field -> column of tables and JSON lines that have names of their own, as in `{"title": "Name", "text":
+        "Body", "labels": "Codes"}`; fields are id, title, abstract, text, labels, and any name for metadata. Without,
+        usual names are recognised (name, headline; body, content; summary, description; sku, handle; see
+        `columns.ALIASES`), or else the column with the longest texts is the text; a line of log says which.
+
+        max_document_size: bytes, unpacked, by default 20,000,000 or what TAGWRIGHT_MAX_DOCUMENT_SIZE says. A larger
+        line, row or article is logged and left out; a larger file that is one document cannot be read.
+
+        Raises InputError with file and line for anything that cannot be read, a column that is not there, a missing id
+        or one that stands twice; of several papers those that cannot be read are logged, and the others read.
+        """
+        with document_limit(max_document_size):
+            return cls._build(open_sources(*sources, format=format, columns=columns))
+
+    @classmethod
+    def of(cls, documents: Texts, **columns: str) -> Corpus:
+        """Documents from memory, cleaned: texts, Documents, records, a column or a table of pandas, polars, Arrow.
+
+        columns: of a table or of records, field -> column where the names differ: id, title, abstract, text, labels, or
+        any name for metadata; otherwise as in `read`. A text has its position as id. Raises InputError as `read` does,
+        and for a column that is not there; a place is a position, from 1.
+
+        >>> bees = Corpus.of([Document("1", "Bees"), Document("2", "Wasps")])
+        >>> len(bees), bees[-1].title, bees.ids
+        (2, 'Wasps', ['1', '2'])
+        >>> Corpus.of([{"body": "They fly.", "codes": ["a"]}], text="body", labels="codes")[0].labels
+        ('a',)
+        """
+        return cls._build([("documents", located(documents, columns, check=True))])
+
+    @classmethod
+    def from_dataset(cls, dataset: Any) -> Corpus:
+        """A split of a Hugging Face dataset, its columns named as in JSON lines or CSV; class labels give their names.
+
+        Raises InputError as `read` does; a place is a row, from 1.
+        """
+        if isinstance(dataset, dict):
+            raise InputError(f"the dataset has the splits {', '.join(dataset)}; give one of them")
+        return cls.of(dataset)
+
+    @classmethod
+    def open(cls, path: Path | str) -> Corpus:
+        """Open a saved corpus where it lies. It is read once and checked: a second for 20,000 pages.
+
+        Raises InputError when there is none, when it is damaged, and with the row when a document is not as `save`
+        writes it; `read` takes what another program wrote, and cleans it. The file must stay as it is: one that is
+        made shorter while it is open ends the process (SIGBUS), as mapped files do; a new one in its place does no
+        harm, which is how `save` writes.
+        """
+        corpus = cls(Path(path))
+        corpus._check(path)
+        return corpus
+
+    def save(self, path: Path | str) -> None:
+        """Write an `.arrow` file to `open` or `read` again. Raises TagwrightError when it cannot be written."""
+        with store.replace_file(path) as temporary:
+            self._file.copy(temporary)
+
+    def digest(self) -> str:
+        """What tells these documents from others: a hash of the file, of which nothing need be decoded."""
+        return self._file.digest()
+
+    @property
+    def ids(self) -> list[str]:
+        """The id of each document."""
+        return list(self._file.ids())
+
+    def take(self, positions: Iterable[int]) -> list[Document]:
+        """The documents at these positions, in this order; negative ones count from the end. Raises IndexError."""
+        rows = [range(len(self))[position] for position in positions]
+        taken: list[Document] = []
+        for _, run in groupby(enumerate(rows), key=lambda numbered: numbered[1] - numbered[0]):
+            consecutive = [row for _, row in run]
+            taken += self._file.documents(consecutive[0], consecutive[-1] + 1)
+        return taken
+
+    def __len__(self) -> int:
+        return len(self._file)
+
+    @overload
+    def __getitem__(self, position: int) -> Document: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Document]: ...
+    def __getitem__(self, position: int | slice) -> Document | list[Document]:
+        if isinstance(position, slice):
+            return self.take(range(*position.indices(len(self))))
+        return self.take([position])[0]
+
+    def __iter__(self) -> Iterator[Document]:
+        yield from self._file.documents(0, len(self))  # keeps the corpus, and so the file, as long as it runs
+
+    @classmethod
+    def _build(cls, sources: Iterable[tuple[str, Iterable[Located]]]) -> Corpus:
+        handle, name = tempfile.mkstemp(prefix="tagwright-", suffix=".arrow")
+        os.close(handle)
+        path, origins = Path(name), _Origins()
+        try:
+            with _writing(path):
+                arrow.write(origins.note(sources), path)
+            corpus = cls(path, temporary=True)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+        if twins := corpus._first_twins():
+            raise origins.twins(*twins, corpus._file.id(twins[0]))
+        return corpus
+
+    def _check(self, path: Path | str) -> None:
+        """Raise InputError unless this is what `save` writes."""
+        try:
+            self._file.validate()
+            for row, document in enumerate(self, 1):
+                if document != checked(document, Place(path, row)):
+                    raise InputError("is not as Corpus.save writes it; Corpus.read takes and cleans it", path, row)
+        except arrow.damage() as error:
+            raise InputError(f"is a damaged saved corpus ({arrow.first_line(error)})", path) from None
+        if twins := self._first_twins():
+            first, second = (position + 1 for position in twins)
+            raise InputError(f"row {first} has the same id; every document needs its own", path, second)
+
+    def _first_twins(self) -> tuple[int, int] | None:
+        """The first two documents with the same id. Of a million ids the hashes stay in memory, not the texts."""
+        hashes = np.fromiter(map(hash, self._file.ids()), np.int64, len(self))
+        values, counts = np.unique(hashes, return_counts=True)
+        seen: dict[str, int] = {}
+        for position in np.flatnonzero(np.isin(hashes, values[counts > 1])).tolist():
+            earlier = seen.setdefault(self._file.id(position), position)
+            if earlier != position:
+                return earlier, position
+        return None
+
+
+class _Origins:
+    """Which file and line each document came from, in 8 bytes a document."""
+
+    def __init__(self) -> None:
+        self._files: list[str] = []
+        self._starts: list[int] = []
+        self._lines = array("q")
+
+    def note(self, sources: Iterable[tuple[str, Iterable[Located]]]) -> Iterator[Document]:
+        """The documents of all sources in turn, remembering where they come from."""
+        for file, documents in sources:
+            self._files.append(file)
+            self._starts.append(len(self._lines))
+            for line, document in documents:
+                self._lines.append(line)
+                yield document
+
+    def twins(self, first: int, second: int, id: str) -> InputError:  # noqa: A002
+        """The error to raise for two documents with this id."""
+        problem = f"the id {shown(id)} is also that of {self._place(first)}; every document needs its own"
+        if id == str(self._lines[first]) == str(self._lines[second]):
+            problem += " (a row without id has the number of its line: name a column of ids, --columns id=...)"
+        return InputError(f"{self._place(second)}: {problem}")
+
+    def _place(self, position: int) -> str:
+        file, line = self._files[bisect_right(self._starts, position) - 1], self._lines[position]
+        return f"{file}:{line}" if line else file
+
+
+@contextlib.contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        problem = f"{path}: cannot be written ({error.strerror or error}); set TMPDIR to a folder with room"
+        raise TagwrightError(problem) from error
+
+
+def _remove_after_use(path: Path, corpus: Corpus, file: arrow.MappedFile) -> None:
+    """Take the name of the file away now: what is mapped stays until it is not needed, however the process ends.
+
+    Windows removes no file that is mapped, so there it is removed with the corpus.
+    """
+    try:
+        path.unlink()
+    except PermissionError:
+        weakref.finalize(corpus, _discard, file, path)
+
+
+def _discard(file: arrow.MappedFile, path: Path) -> None:
+    file.close()
+    path.unlink()

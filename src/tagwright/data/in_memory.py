@@ -1,0 +1,194 @@
+"""Documents and labels as a Python user has them in, `Document`s and a `Vocabulary` out.
+
+Documents may be texts, `Document`s, records, a column or a table of pandas, polars, Arrow or Hugging Face, a `Corpus`,
+or a `Path`. Labels may be names, `Label`s, a mapping from ids to names, a `Vocabulary`, or the name of a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ConfigError, InputError
+from tagwright.fields import shown
+from tagwright.readers.columns import Columns
+from tagwright.readers.files import open_sources
+from tagwright.readers.lines import Place
+from tagwright.readers.records import Located, Record, checked
+from tagwright.readers.tables import from_rows
+from tagwright.text.language import AUTO, likely
+from tagwright.text.words import clean
+from tagwright.types import Document, Label
+
+
+@runtime_checkable
+class Table(Protocol):
+    """A table or column that others read through Arrow's C stream: pandas 2.2, polars, pyarrow, DuckDB."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The stream, for pyarrow."""
+        ...
+
+
+Texts: TypeAlias = str | Document | Iterable[str | Document | Mapping[str, Any]] | Table | Path
+"What documents may be given as."
+
+Labels: TypeAlias = Vocabulary | Iterable[Label | str] | Mapping[str, str | Sequence[str]] | Table | Path | str
+"What labels may be given as; one text is the name of a file."
+
+
+def is_single(documents: Texts) -> bool:
+    """Whether this is one document, not a collection of them."""
+    return isinstance(documents, str | Document)
+
+
+def to_documents(documents: Texts) -> Iterator[Document]:
+    """One after the other; a `Document` stays as it is, and a text has its position as id, from 1.
+
+    Raises InputError for what is no document, and as `Corpus.read` does.
+
+    >>> [(document.id, document.text) for document in to_documents(["Bees fly.", Document("w", "Wasps")])]
+    [('1', 'Bees fly.'), ('w', 'Wasps')]
+    """
+    return (document for _, document in located(documents))
+
+
+def located(documents: Texts, columns: Columns | None = None, *, check: bool = False) -> Iterator[Located]:
+    """Each document with its position, from 1; a place in a `Path` is a line. check: every `Document` is checked too.
+
+    columns: field -> column, for tables and records. Raises InputError and ConfigError.
+    """
+    if isinstance(documents, Path):
+        return chain.from_iterable(found for _, found in open_sources(documents, columns=columns))
+    if isinstance(documents, Mapping):
+        raise InputError(
+            f"the documents are a mapping with the keys {', '.join(map(shown, documents))}; give one of its values, "
+            "or a list of records"
+        )
+    if _has_columns(documents):
+        return from_rows(enumerate(_rows(documents), 1), "table", columns)
+    items = iter(_items(documents))
+    first = next(items, None)
+    if isinstance(first, Mapping):
+        return from_rows(_records(chain([first], items)), "records", columns)
+    if columns:
+        raise ConfigError(f"columns are given ({', '.join(columns)}), but the documents are no table and no records")
+    every = () if first is None else chain([first], items)
+    return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(every, 1))
+
+
+def to_vocabulary(labels: Labels, language: str = "", documents: Sequence[Document] = ()) -> Vocabulary:
+    """A vocabulary of the labels. Raises InputError, and ConfigError for a file of an unknown format.
+
+    language: of which names of a file are taken; unless it is given, that of the documents, if the file has it.
+
+    >>> to_vocabulary({"1": "Bees", "2": ["Wasps", "Vespidae"]})[1].names
+    ('Wasps', 'Vespidae')
+    """
+    if isinstance(labels, Vocabulary):
+        return labels
+    if isinstance(labels, str | Path):
+        if language in ("", AUTO):
+            return Vocabulary.read(labels, likely=lambda: likely(documents))
+        return Vocabulary.read(labels, language=language)
+    if isinstance(labels, Mapping):
+        return Vocabulary(Label(str(id_), _names(names)) for id_, names in labels.items())
+    if _has_columns(labels):
+        raise InputError("the labels are a table; give one column of names, or a mapping from ids to names")
+    return Vocabulary(_items(labels))
+
+
+def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterator[Document]:
+    """The documents with these gold labels: ids or names of each, or one alone. Raises InputError for other numbers.
+
+    >>> next(with_labels([Document("1", "Bees")], [["a", "b"]])).labels
+    ('a', 'b')
+    """
+    rest = iter(_items(labels))
+    missing = object()
+    count = 0
+    for count, document in enumerate(documents, 1):
+        given = next(rest, missing)
+        if given is missing:
+            raise InputError(f"y has labels for {count - 1} documents, but there are more; give a list for each")
+        yield _labelled(document, given, count)
+    if next(rest, missing) is not missing:
+        raise InputError(f"y has labels for more than the {count} documents; give a list for each")
+
+
+def _labelled(document: Document, given: Any, position: int) -> Document:
+    ids = [given] if isinstance(given, str) else given
+    if ids is None or not isinstance(ids, Iterable):
+        raise InputError(f"y of document {position} is {shown(given)}, expected a list of ids or names of labels")
+    fields = (document.id, document.title, document.abstract, document.sections, document.metadata)
+    return Document(*fields, labels=tuple(dict.fromkeys(clean(str(each)) for each in ids)))
+
+
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(clean, [names] if isinstance(names, str) else names))
+
+
+def _to_document(item: object, place: Place, check: bool) -> Document:
+    if isinstance(item, str):
+        return Document(str(place.line), abstract=clean(str(item)))
+    if not isinstance(item, Document):
+        raise place.error(f"is {shown(item)}, expected a text, a Document, or a record in a list of records")
+    return checked(item, place) if check else item
+
+
+def _records(items: Iterable[object]) -> Iterator[tuple[int, Record]]:
+    for row, item in enumerate(items, 1):
+        if not isinstance(item, Mapping):
+            raise InputError(f"is {shown(item)}, expected a record as the first is", "records", row)
+        yield row, item
+
+
+def _items(values: Any) -> Iterable[Any]:
+    """What a list, a column or any other iterable holds. Raises InputError for what holds nothing."""
+    if isinstance(values, str | Document):
+        return [values]
+    if hasattr(values, "to_pylist"):  # an Arrow array would give scalars
+        return list(values.to_pylist())
+    if not isinstance(values, Iterable):
+        raise InputError(f"is {shown(values)}, expected a list, a column, a table, a Corpus or a Path")
+    return values
+
+
+def _has_columns(values: object) -> bool:
+    """Whether this is a table: iterating it would give the names of its columns, or the columns."""
+    return hasattr(values, "columns") or hasattr(values, "column_names")
+
+
+def _rows(table: Any) -> Iterator[Record]:
+    if hasattr(table, "features"):
+        yield from _dataset_rows(table)
+        return
+    if not isinstance(table, Table):
+        kind = f"{type(table).__module__}.{type(table).__name__}"
+        raise InputError(f"a table of {kind} cannot be read (pandas can from 2.2 on); give a list of records")
+    import pyarrow as pa
+
+    for batch in pa.RecordBatchReader.from_stream(table):
+        yield from batch.to_pylist(maps_as_pydicts="lossy")
+
+
+def _dataset_rows(dataset: Any) -> Iterator[Record]:
+    """The rows of a Hugging Face dataset, with the names of class labels for their numbers; -1 is no label."""
+    names = {column: _class_names(feature) for column, feature in (dataset.features or {}).items()}
+    for row in dataset:
+        yield {column: _named(value, names.get(column)) for column, value in row.items()}
+
+
+def _class_names(feature: Any) -> list[str] | None:
+    """The names of a ClassLabel, or of a list of them."""
+    found: list[str] | None = getattr(getattr(feature, "feature", feature), "names", None)
+    return found
+
+
+def _named(value: Any, names: list[str] | None) -> Any:
+    if names is None or value is None:
+        return value
+    return [names[number] for number in (value if isinstance(value, list) else [value]) if number >= 0]

@@ -1,0 +1,104 @@
+"""Run files: a Run in, JSON lines out, and back.
+
+One line per document, `{"id": document id, "suggestions": [{"label": id, "score": number}, ...]}`, best first.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tagwright.errors import InputError
+from tagwright.fields import shown
+from tagwright.readers.lines import Place, id_field, json_lines
+from tagwright.store import replace_file
+from tagwright.types import Floats, Ints, Run
+
+_LARGEST = 3.4028235e38
+"The greatest float32, in the digits it is written with."
+
+
+def write_run(run: Run, document_ids: Sequence[str], label_ids: Sequence[str], path: Path | str) -> None:
+    """Write a run file, in one step. Raises TagwrightError when it cannot be written."""
+    with replace_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(line + "\n" for line in run_lines(run, document_ids, label_ids))
+
+
+def run_lines(run: Run, document_ids: Sequence[str], label_ids: Sequence[str]) -> Iterator[str]:
+    """The lines of a run file, suggestions best first, scores with as many digits as tell them apart.
+
+    >>> list(run_lines(Run.from_rows([{1: 0.9, 0: 0.5}]), ["d"], ["bees", "wasps"]))[0]
+    '{"id": "d", "suggestions": [{"label": "wasps", "score": 0.9}, {"label": "bees", "score": 0.5}]}'
+    """
+    for row, document_id in zip(range(len(run)), document_ids, strict=True):
+        suggestions = [
+            {"label": label_ids[label], "score": float(str(score))} for label, score in zip(*run[row], strict=True)
+        ]
+        yield json.dumps({"id": document_id, "suggestions": suggestions}, ensure_ascii=False, allow_nan=False)
+
+
+def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str, int]) -> Run:
+    """Read a run file into a row for each of the documents, in their order; labels: id -> index in the vocabulary.
+
+    Raises InputError, with the line where there is one: an unknown document or label, a document or label twice, a
+    document without a line, a score that is not a finite number or stands above the one before it.
+    """
+    row_of = {document_id: row for row, document_id in enumerate(document_ids)}
+    found: dict[int, tuple[Ints, Floats]] = {}
+    for line, record in json_lines(path):
+        place = Place(path, line)
+        document_id = id_field(record, place)
+        if document_id not in row_of:
+            raise place.error(f"no document has the id {shown(document_id)}; give the documents that the run is about")
+        if row_of[document_id] in found:
+            raise place.error(f"document {shown(document_id)} has a line already; keep one of them")
+        found[row_of[document_id]] = _suggestions(record, labels, place)
+    missing = [document_id for row, document_id in enumerate(document_ids) if row not in found]
+    if missing:
+        problem = f"no line for document {shown(missing[0])}, {len(missing)} of {len(document_ids)} have none"
+        raise InputError(f'{problem}; one without suggestions is written with "suggestions": []', path)
+    return _run([found[row] for row in range(len(document_ids))])
+
+
+def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Place) -> tuple[Ints, Floats]:
+    suggestions = record.get("suggestions")
+    if not isinstance(suggestions, list) or not all(isinstance(entry, dict) for entry in suggestions):
+        raise place.error(f'suggestions is {shown(suggestions)}, expected a list of {{"label": id, "score": number}}')
+    scores: dict[int, float] = {}
+    before = math.inf
+    for entry in suggestions:
+        label, score = _label(entry, labels, place), _score(entry, place)
+        if label in scores:
+            raise place.error(f"label {shown(entry['label'])} is suggested twice")
+        if score > before:
+            raise place.error(f"score {score} stands below {before}, expected the best suggestion first; sort them")
+        scores[label] = before = score
+    return np.fromiter(scores, np.int32, len(scores)), np.fromiter(scores.values(), np.float32, len(scores))
+
+
+def _label(entry: Mapping[str, Any], labels: Mapping[str, int], place: Place) -> int:
+    label_id = id_field(entry, place, "label")
+    if label_id not in labels:
+        raise place.error(f"no label has the id {shown(label_id)}; give the vocabulary that the run was made with")
+    return labels[label_id]
+
+
+def _score(entry: Mapping[str, Any], place: Place) -> float:
+    score = entry.get("score")
+    if isinstance(score, bool) or not isinstance(score, int | float) or not -_LARGEST <= score <= _LARGEST:
+        raise place.error(f"score is {shown(score)}, expected a finite number")
+    return float(score)
+
+
+def _run(rows: Sequence[tuple[Ints, Floats]]) -> Run:
+    indptr = np.cumsum([0, *(len(labels) for labels, _ in rows)], dtype=np.int64)
+    return Run.of(
+        indptr,
+        np.concatenate([np.zeros(0, np.int32), *(labels for labels, _ in rows)]),
+        np.concatenate([np.zeros(0, np.float32), *(scores for _, scores in rows)]),
+    )

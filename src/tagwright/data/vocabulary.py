@@ -1,0 +1,389 @@
+"""Vocabularies: a file of labels in, a `Vocabulary` out. JSON lines, TSV, CSV here; names in `term_lists`; `skos`."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Literal, TypeAlias, overload
+
+import numpy as np
+
+from tagwright.data import vocabulary_cache
+from tagwright.errors import ConfigError, InputError
+from tagwright.fields import shown
+from tagwright.readers import skos
+from tagwright.readers.lines import (
+    WORKBOOKS,
+    Place,
+    csv_rows,
+    id_field,
+    ids_field,
+    json_lines,
+    text_field,
+    texts_field,
+    tsv_rows,
+    write_json_lines,
+)
+from tagwright.readers.term_lists import ARROW, as_labels, read_names
+from tagwright.text.language import AUTO, check
+from tagwright.text.words import clean
+from tagwright.types import Document, Label, Longs, Run
+
+Format: TypeAlias = Literal["jsonl", "tsv", "csv", "names"] | skos.Format
+
+Unknown: TypeAlias = Literal["warn", "error", "ignore"]
+"What to do about a document's label that the vocabulary lacks: leave it out with a warning, stop, leave it out."
+
+_log = logging.getLogger(__name__)
+
+_SUFFIXES: Mapping[str, Format] = {
+    ".jsonl": "jsonl", ".json": "jsonl", ".ndjson": "jsonl",
+    ".tsv": "tsv", ".txt": "tsv", ".csv": "csv",
+    ".ttl": "turtle", ".rdf": "rdfxml", ".xml": "rdfxml", ".owl": "rdfxml", ".nt": "ntriples",
+}  # fmt: skip
+
+_NAMES_ALONE = frozenset({"name", "names", "label", "labels", "term", "terms", "category", "subject", "tag", "title"})
+"What the only column of a table may be named; any other first line is a name itself."
+_DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggestions"})
+
+
+class Vocabulary(Sequence[Label]):
+    """Labels in a fixed order. The position of a label is what a `Run` holds; its id is what files hold.
+
+    A label may be its name alone, which is then its id. ids: the id of each label; index: the position of each id.
+    Raises InputError when there is no label, an id stands twice, or a label has no name.
+
+    >>> birds = Vocabulary([Label("1", ("Birds", "Aves")), Label("2", ("Owls",), broader=("1",))])
+    >>> birds.index["2"], birds[1].name, birds.resolve("aves")
+    (1, 'Owls', 0)
+    """
+
+    def __init__(self, labels: Iterable[Label | str]) -> None:
+        self._labels = as_labels(labels)
+        # Sequence.index would look for a Label; what everybody looks for here is an id.
+        self.index: Mapping[str, int] = {  # type: ignore[assignment]
+            label.id: position for position, label in enumerate(self._labels)
+        }
+        self.ids = tuple(self.index)
+        if not self._labels:
+            raise InputError("the vocabulary is empty, expected at least one label")
+        if len(self.ids) < len(self._labels):
+            twice = next(label.id for position, label in enumerate(self._labels) if self.index[label.id] != position)
+            raise InputError(f"two labels have the id {shown(twice)}; every label needs its own")
+        for label in self._labels:
+            if not label.names or not all(name.strip() for name in label.names):
+                raise InputError(
+                    f"label {shown(label.id)} has the names {shown(label.names)}, expected one or more texts"
+                )
+
+    @classmethod
+    def read(
+        cls,
+        path: Path | str,
+        *,
+        language: str | None = None,
+        likely: Callable[[], str] = str,
+        format: Format | None = None,  # noqa: A002
+    ) -> Vocabulary:
+        """Read labels from a file, plain or gzip; the format follows from the name unless it is given.
+
+        JSON lines: `{"id", "names": [preferred, ...], "description", "broader": [ids]}`, `"name"` for a single name;
+        or the Extreme Classification repository's `{"uid", "title", "content"}`, where the id is the position.
+        TSV without header: id or `<uri>`, name, and a notation, which is not read. TSV and CSV with header: `id` or
+        `uri`; `names`, several parted by `|` or `;`, or `name`, or one `label_LANGUAGE` per language; `description`;
+        `broader`, parted likewise; without `id` and `uri`, the name is the id. Plain text: one name a line, Google's
+        product taxonomy (`1 - Animals > Birds`), or an outline by indentation (`term_lists.read_names`). SKOS (extra
+        `skos`): Turtle, RDF/XML, N-Triples; what was parsed is kept in the cache folder by the hash of the file.
+
+        language: which names to take where a file has several languages, by code or name; labels without a name in it
+        keep one in another language. Without it, the likely one, asked for only then, if the file has it: that of the
+        documents, say; else English or else the first. Raises InputError with file and line for anything wrong in the
+        file, ConfigError for a format or language there is not.
+        """
+        labels = list(_labels(Path(path), language, likely, _format(Path(path), format)))
+        if not labels:
+            raise InputError("holds no labels, expected at least one", path)
+        return cls(labels)
+
+    def write(self, path: Path | str) -> None:
+        """Write JSON lines, gzip if the name ends in `.gz`, in one step. Raises TagwrightError when it cannot."""
+        fields = ("id", "names", "description", "broader")
+        write_json_lines(({field: getattr(label, field) for field in fields} for label in self), path)
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    @overload
+    def __getitem__(self, position: int) -> Label: ...
+    @overload
+    def __getitem__(self, position: slice) -> Vocabulary: ...
+    def __getitem__(self, position: int | slice) -> Label | Vocabulary:
+        if isinstance(position, slice):
+            return Vocabulary(self._labels[position])
+        return self._labels[position]
+
+    def __iter__(self) -> Iterator[Label]:
+        return iter(self._labels)
+
+    def restrict(self, ids: Iterable[str]) -> Vocabulary:
+        """Only these labels, in the order of this vocabulary. Raises InputError for ids that are not in it."""
+        wanted = dict.fromkeys(ids)
+        unknown = [label_id for label_id in wanted if label_id not in self.index]
+        if unknown:
+            more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
+            raise InputError(f"no label {', '.join(map(shown, unknown[:3]))}{more}{self._nearest(unknown[0])}")
+        return Vocabulary(label for label in self._labels if label.id in wanted)
+
+    def resolve(self, value: str) -> int | None:
+        """The position of a label given as id, `<uri>`, preferred name or other name, None if there is no one such.
+
+        Names are compared without case; a name that several labels prefer, or that several have and none prefers,
+        stands for none of them.
+        """
+        value = value.strip()
+        for label_id in (value, _bare(value)):
+            if label_id in self.index:
+                return self.index[label_id]
+        return self._names.get(_folded(value))
+
+    def gold(self, documents: Iterable[Document], *, unknown: Unknown = "error") -> Run:
+        """The labels of the documents as a Run, one row each; a label counts once, given by id or name (`resolve`).
+
+        unknown: what to do about labels that the vocabulary lacks; a warning has their number and the first few.
+        Raises InputError naming document and label for "error".
+        """
+        missing: list[str] = []
+        rows = [set(self._gold(document, None if unknown == "error" else missing)) for document in documents]
+        if missing and unknown == "warn":
+            distinct = list(dict.fromkeys(missing))
+            more = f" and {len(distinct) - 3:,} more" if len(distinct) > 3 else ""
+            _log.warning(
+                "%s of %s gold labels are not in the vocabulary and are left out: %s%s",
+                f"{len(missing):,}", f"{len(missing) + sum(map(len, rows)):,}", ", ".join(distinct[:3]), more,
+            )  # fmt: skip
+        return Run.from_rows(rows)
+
+    def own(self, documents: Sequence[Document]) -> Longs:
+        """(documents,) the label that has the id of the document, such as a page that is a label too; -1 for none.
+
+        >>> birds = Vocabulary([Label("1", ("Birds",)), Label("2", ("Owls",))])
+        >>> birds.own([Document("2"), Document("3")]).tolist()
+        [1, -1]
+        """
+        found = (self.index.get(document.id, -1) for document in documents)
+        return np.fromiter(found, np.int64, len(documents))
+
+    def broader(self, position: int) -> list[int]:
+        """The positions of the labels right above this one; ids that are not in the vocabulary are passed over."""
+        return [self.index[label_id] for label_id in self._labels[position].broader if label_id in self.index]
+
+    def path(self, position: int) -> tuple[str, ...]:
+        """The preferred names from the top down to this label, along the first broader label of each.
+
+        >>> birds = Vocabulary([Label("1", ("Birds",)), Label("2", ("Owls",), broader=("1",))])
+        >>> birds.path(1)
+        ('Birds', 'Owls')
+        """
+        found = [position]
+        while (above := self.broader(found[-1])[:1]) and above[0] not in found:
+            found += above
+        return tuple(self._labels[each].name for each in reversed(found))
+
+    def shown_name(self, position: int, *, whole: bool = False) -> str:
+        """The preferred name; the path to it, parted by " > ", when asked for or when another label prefers the name.
+
+        >>> zoo = [Label("1", ("Birds",)), Label("2", ("Eggs",), broader=("1",)), Label("3", ("Eggs",))]
+        >>> Vocabulary(zoo).shown_name(1)
+        'Birds > Eggs'
+        """
+        ambiguous = self._preferred[_folded(self._labels[position].name)] is None
+        return ARROW.join(self.path(position)) if whole or ambiguous else self._labels[position].name
+
+    def circle(self) -> tuple[str, ...]:
+        """The ids along a circle of broader links, ending where it begins; empty when the links form a hierarchy.
+
+        Labels with nothing below them are taken away until none is left (Kahn, 1962); what remains stands above or in
+        a circle, so that a walk downwards inside it must come back to where it was.
+        """
+        below = [0] * len(self)
+        for upper in (upper for position in range(len(self)) for upper in self.broader(position)):
+            below[upper] += 1
+        bottom = [position for position, count in enumerate(below) if not count]
+        while bottom:
+            for upper in self.broader(bottom.pop()):
+                below[upper] -= 1
+                if not below[upper]:
+                    bottom.append(upper)
+        down = {upper: lower for lower, count in enumerate(below) if count for upper in self.broader(lower)}
+        return tuple(self.ids[position] for position in reversed(_circle(down)))
+
+    @cached_property
+    def _names(self) -> dict[str, int | None]:
+        """Folded name -> position, None where it is ambiguous; a preferred name goes before any other name."""
+        others = ((_folded(name), position) for position, label in enumerate(self) for name in label.names[1:])
+        return _unambiguous(others) | self._preferred
+
+    @cached_property
+    def _preferred(self) -> dict[str, int | None]:
+        return _unambiguous((_folded(label.name), position) for position, label in enumerate(self))
+
+    def _gold(self, document: Document, missing: list[str] | None) -> Iterator[int]:
+        """The known labels of a document; unknown ones go to `missing`, or are an error where there is no such list."""
+        for label in document.labels:
+            position = self.resolve(label)
+            if position is not None:
+                yield position
+            elif missing is not None:
+                missing.append(label)
+            else:
+                problem = f"document {shown(document.id)} has the label {shown(label)}, which is not in the vocabulary"
+                raise InputError(problem + self._nearest(label))
+
+    def _nearest(self, label_id: str) -> str:
+        """A hint for an error message, where it takes no more than a second: difflib compares with every id."""
+        near = difflib.get_close_matches(label_id, self.ids, 1) if len(self) <= 50_000 else ()
+        return f"; did you mean {shown(near[0])}?" if near else ""
+
+
+def _circle(step: Mapping[int, int]) -> list[int]:
+    """Follow `step` from anywhere until a position comes again; the part between its two visits, both included."""
+    path: dict[int, int] = {}
+    position = min(step, default=None)
+    while position is not None and position not in path:
+        path[position] = len(path)
+        position = step[position]
+    return [] if position is None else [*list(path)[path[position] :], position]
+
+
+def _unambiguous(named: Iterable[tuple[str, int]]) -> dict[str, int | None]:
+    positions: dict[str, int | None] = {}
+    for name, position in named:
+        if positions.setdefault(name, position) != position:
+            positions[name] = None
+    return positions
+
+
+def _folded(name: str) -> str:
+    return " ".join(clean(name).casefold().split())
+
+
+def _bare(label_id: str) -> str:
+    """An id without the angle brackets that Annif's files put around a URI."""
+    return label_id[1:-1] if label_id.startswith("<") and label_id.endswith(">") else label_id
+
+
+def _format(path: Path, wanted: Format | None) -> Format:
+    formats = dict.fromkeys([*_SUFFIXES.values(), "names"])
+    if wanted is not None and wanted not in formats:
+        raise ConfigError(f"no vocabulary format {shown(wanted)}; there are {', '.join(formats)}")
+    if path.is_dir():
+        raise InputError("is a folder, expected a file of labels", path)
+    suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if wanted is None and suffix in WORKBOOKS:
+        raise InputError("is a workbook of a spreadsheet program, which is not read; save its sheet as CSV", path)
+    if wanted is None and suffix not in _SUFFIXES:
+        problem = f"the name ends in {shown(suffix)}, expected one of {', '.join(_SUFFIXES)}"
+        raise ConfigError(f"{path}: {problem}; or say which format it has: {', '.join(formats)}")
+    return wanted or _SUFFIXES[suffix]
+
+
+def _labels(path: Path, language: str | None, likely: Callable[[], str], file_format: Format) -> Iterable[Label]:
+    check(language or AUTO)
+    if file_format == "jsonl":
+        return _distinct(_json_labels(path), path)
+    if file_format == "tsv" or file_format == "csv":
+        return _distinct(_table_labels(path, language, likely(), file_format), path)
+    if file_format == "names":
+        return _distinct(read_names(path), path)
+    guess = likely()
+    parse = partial(skos.read_labels, path, language, file_format, guess)
+    return vocabulary_cache.kept(path, ("skos", file_format, language, guess), parse)
+
+
+def _distinct(labels: Iterable[tuple[int, Label]], path: Path | str) -> Iterator[Label]:
+    lines: dict[str, int] = {}
+    for line, label in labels:
+        if label.id in lines:
+            raise InputError(f"the id {shown(label.id)} is taken by line {lines[label.id]}", path, line)
+        lines[label.id] = line
+        yield label
+
+
+def _json_labels(path: Path) -> Iterator[tuple[int, Label]]:
+    for position, (line, record) in enumerate(json_lines(path)):
+        place = Place(path, line)
+        if "id" not in record and "uid" in record:
+            record = {**record, "id": position, "name": record.get("title"), "description": record.get("content")}
+        label_id = id_field(record, place)
+        names = _names([text_field(record, "name", place), *texts_field(record, "names", place)])
+        if not names and not _DOCUMENT_FIELDS.isdisjoint(record):
+            raise place.error("holds documents, expected labels; give a vocabulary here")
+        if not names:
+            raise place.error(f'label {shown(label_id)} has no name; write "names": ["..."]')
+        broader = ids_field(record, "broader", place)
+        yield line, Label(label_id, names, text_field(record, "description", place), broader)
+
+
+def _table_labels(path: Path, language: str | None, likely: str, file_format: Format) -> Iterator[tuple[int, Label]]:
+    rows = tsv_rows(path) if file_format == "tsv" else csv_rows(path)
+    first = next(rows, None)
+    if first is None:
+        return
+    header = [cell.strip().casefold() for cell in first[1]]
+    if len(header) == 1 and header[0] not in _NAMES_ALONE:
+        if file_format == "tsv":
+            yield from read_names(path)
+            return
+        header, rows = ["name"], itertools.chain([first], rows)
+    if file_format == "tsv" and len(header) > 1 and {"id", "uri"}.isdisjoint(header):
+        header, rows = ["id", "name", "notation"], itertools.chain([first], rows)
+    columns = _name_columns(header, language, likely, Place(path, first[0]))
+    for line, cells in rows:
+        place = Place(path, line)
+        if any(cells[len(header) :]):
+            raise place.error(f"has {len(cells)} columns, expected {len(header)}: {', '.join(header)}")
+        row = {column: clean(cell).strip() for column, cell in zip(header, cells, strict=False)}
+        yield line, _row_label(row, columns, place)
+
+
+def _name_columns(header: Sequence[str], language: str | None, likely: str, place: Place) -> list[str]:
+    """The columns that hold names, the one to prefer first. Raises InputError for a header that does not serve."""
+    languages = {column[6:]: column for column in header if column.startswith("label_")}
+    columns = [column for column in ("name", "label", "names") if column in header]
+    if len(header) == 1:
+        return list(header)
+    if not (languages or columns) or len(set(header)) < len(header):
+        wanted = 'once each, among them "name", "names" or "label_LANGUAGE", and for ids of their own "id" or "uri"'
+        raise place.error(f"the columns are {shown(header)}, expected {wanted}")
+    if not languages:
+        return columns
+    chosen = skos.choose_language(list(languages), language, place.path, likely)
+    return sorted(languages.values(), key=lambda column: column != f"label_{chosen}")
+
+
+def _row_label(row: Mapping[str, str], columns: Sequence[str], place: Place) -> Label:
+    names = _names(name for column in columns for name in _cells(row, column))
+    has_ids = "id" in row or "uri" in row
+    label_id = _bare(row.get("id") or row.get("uri") or "") if has_ids else "".join(names[:1])
+    if has_ids and not label_id:
+        raise place.error('has no id; fill in the column "id" or "uri"')
+    if not names:
+        raise place.error(f"label {shown(label_id)} has no name; fill in the column {' or '.join(map(shown, columns))}")
+    names = names[:1] if columns[0].startswith("label_") else names
+    return Label(label_id, names, row.get("description", ""), tuple(map(_bare, _cells(row, "broader"))))
+
+
+def _names(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def _cells(row: Mapping[str, str], column: str) -> list[str]:
+    """The values of a cell: several, parted by `|` or else by `;`, only in the columns that may hold several."""
+    text = row.get(column, "")
+    if column not in ("names", "broader"):
+        return [text]
+    return [part.strip() for part in text.split("|" if "|" in text else ";") if part.strip()]

@@ -1,0 +1,179 @@
+"""CrossEncoder: pairs of texts in, a score each out, both texts read together; every text is tokenised once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.encoders.architecture import Architecture, read_architecture, read_json
+from tagwright.encoders.entailment import as_one_score
+from tagwright.encoders.kernels import best_device, chosen_device, on_device
+from tagwright.encoders.library import ModuleName, is_module, module_class, same_scores
+from tagwright.encoders.packaged import PACKAGED, find
+from tagwright.encoders.pair_scoring import BertScores, Forward, GeneralScores
+from tagwright.encoders.pair_tokenizer import Joiner, Joint
+from tagwright.encoders.sentence_transformer import load_model
+from tagwright.errors import ConfigError, ModelError
+from tagwright.progress import bar
+from tagwright.types import Floats
+
+if TYPE_CHECKING:
+    import sentence_transformers
+
+LONGEST = 512
+"Tokens of a pair that are read unless something else is asked for (MICoL A.3.2)."
+
+
+class CrossEncoder:
+    """Scores how well two texts go together, MICoL Eq. 5 and 6. Make one with `load` or `of`.
+
+    A pair that is too long is cut where it is longest, until both texts have half: a label stays whole. A score is the
+    model's own before any sigmoid, and of any size.
+    """
+
+    def __init__(self, name: str, model: Callable[[], sentence_transformers.CrossEncoder]) -> None:
+        self.name, self._make, self._device = name, model, chosen_device()
+
+    @classmethod
+    def load(cls, name: str = PACKAGED, *, max_length: int | None = None, seed: int = 0) -> CrossEncoder:
+        """A folder or Hugging Face id in the cross-encoder format, or a transformer that becomes one.
+
+        The latter, as the packaged "minilm", gets a linear score of its CLS state, which has to be learnt: until then
+        its scores are by chance (seed). max_length: tokens of a pair; None: as the model was made for, at most 512
+        for a new one. Nothing is downloaded, and weights are read from safetensors only. Raises ModelError when there
+        is no such encoder, when it is static or gives more than one score; ConfigError for a max_length it cannot have.
+        """
+        folder = find(name)
+        own = read_architecture(folder)
+        if "StaticEmbedding" in own.modules:
+            raise ModelError(f"{name}: is a static encoder, which cannot read two texts together; take a transformer")
+        positions = int(own.config.get("max_position_embeddings", LONGEST))
+        if max_length is not None and not 8 <= max_length <= positions:
+            raise ConfigError(f"max_length is {max_length}; encoder {name} reads from 8 to {positions} tokens")
+
+        def model() -> sentence_transformers.CrossEncoder:
+            if _is_cross(folder, own):
+                return as_one_score(_load(folder, max_length))
+            return _with_new_head(folder, replace(own, max_length=max_length or min(LONGEST, positions)), seed)
+
+        return cls(name, model)
+
+    @classmethod
+    def of(cls, model: sentence_transformers.CrossEncoder, name: str = "in memory") -> CrossEncoder:
+        """A cross-encoder with the weights that `model` has when the first pair is scored."""
+        return cls(name, lambda: model)
+
+    def score(
+        self,
+        firsts: Sequence[str],
+        seconds: Sequence[str],
+        rows: NDArray[np.integer],
+        columns: NDArray[np.integer],
+        *,
+        first_tokens: int | None = None,
+        progress: str = "",
+    ) -> Floats:
+        """(pairs,) the score of each pair; pair i is firsts[rows[i]] with seconds[columns[i]].
+
+        first_tokens: the most that are read of a first text; None: as many as fit. progress: the title of a progress
+        bar on stderr; without one there is none.
+        """
+        joint = self.joiner(firsts, seconds, rows, columns, first_tokens)
+        with bar(progress, len(rows)) as done:
+            return self._forward(joint, done)
+
+    @cached_property
+    def model(self) -> sentence_transformers.CrossEncoder:
+        """The sentence-transformers model, loaded when asked for. After training it, make a cross-encoder `of` it."""
+        with on_device(self._device):
+            model = _checked(self._make(), self.name)
+        model.eval()
+        return model
+
+    @cached_property
+    def joiner(self) -> Joiner:
+        """What makes token ids of pairs."""
+        return Joiner(self.model.tokenizer, int(self.model.max_seq_length or LONGEST))
+
+    def save(self, folder: Path | str) -> None:
+        """Write in the cross-encoder format of sentence-transformers."""
+        self.model.save(str(folder), create_model_card=False)
+
+    @cached_property
+    def _forward(self) -> Forward:
+        with on_device(self._device):
+            own = BertScores.of(self.model)
+            agrees = own and same_scores(lambda pairs: own(self._joined(pairs), lambda _: None), self.model)
+            return own if own and agrees else GeneralScores(self.model)
+
+    def _joined(self, pairs: Sequence[tuple[str, str]]) -> Joint:
+        firsts, seconds = zip(*pairs, strict=True)
+        return self.joiner(firsts, seconds, np.arange(len(pairs)), np.arange(len(pairs)))
+
+
+def _is_cross(folder: Path, architecture: Architecture) -> bool:
+    """Whether the folder holds a score too, not only a transformer: in the format of today or of old."""
+    settings = folder / "config_sentence_transformers.json"
+    kind = read_json(settings).get("model_type")
+    names = architecture.config.get("architectures") or [""]
+    return kind == "CrossEncoder" or str(names[0]).endswith("ForSequenceClassification")
+
+
+def _load(folder: Path, max_length: int | None) -> sentence_transformers.CrossEncoder:
+    """From local files, safetensors only, no code of the model's own."""
+    from sentence_transformers import CrossEncoder
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    try:
+        model: sentence_transformers.CrossEncoder = CrossEncoder(
+            str(folder),
+            device=str(best_device()),
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs={"use_safetensors": True},
+        )
+        model.predict([("a", "b")], show_progress_bar=False)  # settings that cannot be show here
+    except Exception as error:  # whatever four libraries raise for a damaged file
+        raise ModelError(f"{folder}: cannot be loaded as a cross-encoder ({error})") from error
+    model.max_seq_length = max_length or model.max_seq_length
+    return model
+
+
+def _with_new_head(folder: Path, architecture: Architecture, seed: int) -> sentence_transformers.CrossEncoder:
+    """The transformer, and w of MICoL Eq. 6 drawn as BERT's own weights were at first (Devlin et al., 2019)."""
+    import torch
+    from sentence_transformers import CrossEncoder
+
+    body = load_model(folder, architecture)
+    dim = int(architecture.config["hidden_size"])
+    w = np.random.default_rng(seed).normal(0, 0.02, (1, dim)).astype(np.float32)
+    head = module_class("Dense")(
+        dim,
+        1,
+        bias=False,
+        activation_function=torch.nn.Identity(),
+        init_weight=torch.from_numpy(w),
+        module_output_name="scores",
+    )
+    modules = [body[0], module_class("Pooling")(dim, "cls"), head]
+    model: sentence_transformers.CrossEncoder = CrossEncoder(
+        modules=modules, activation_fn=torch.nn.Identity(), device=str(best_device())
+    )
+    return model
+
+
+def _checked(model: sentence_transformers.CrossEncoder, name: str) -> sentence_transformers.CrossEncoder:
+    kinds: tuple[ModuleName, ...] = ("Transformer", "Pooling", "Dense")
+    modules = tuple(next((kind for kind in kinds if is_module(module, kind)), "") for module in model)
+    if model.num_labels != 1:
+        raise ModelError(f"{name}: gives {model.num_labels} scores for a pair, expected a cross-encoder with one")
+    if modules not in {("Transformer",), ("Transformer", "Pooling", "Dense")} or model.default_prompt_name:
+        raise ModelError(f"{name}: wants its pairs in a prompt, expected a cross-encoder that reads them as they are")
+    return model

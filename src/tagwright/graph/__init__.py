@@ -1,0 +1,1 @@
+"""The metadata network: meta-paths, and the documents they join."""

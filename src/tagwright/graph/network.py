@@ -1,0 +1,229 @@
+"""The network of a corpus: documents with metadata in, the documents that a meta-path joins out.
+
+    graph = Graph.of(documents)
+    coauthored = graph.follow("P-A-P")
+    coauthored[7]                                   # the neighbours of document 7
+    anchors, positives = coauthored.sample(50_000)  # pairs to train on
+    graph.coverage("P-A-P")                         # how many documents it joins, and through whom
+
+No document-by-document matrix is ever built: the network is one sparse incidence matrix per metadata field, of which
+a few rows at a time are looked at.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from tagwright.errors import InputError
+from tagwright.graph.meta_path import DOCUMENT, EDGE_FIELDS, MetaPath, parse, possible
+from tagwright.graph.neighbours import Bracket, Branch, Neighbours, Relation
+from tagwright.types import Document, Longs
+
+MEASURED_WALKS = 1e8
+"Walks that `coverage` follows: some seconds of work."
+HUBS = 3
+"Hubs that `coverage` names for each node type."
+
+
+class Hub(NamedTuple):
+    """A node that many documents of the corpus reach with the first step of a meta-path: type, name, how many."""
+
+    type: str
+    name: str
+    documents: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """What a meta-path joins, measured on so many of the documents: all, or a random part where all take too long.
+
+    share: of the measured documents, those with a neighbour. median, largest: sizes of the neighbourhoods that are not
+    empty. hubs: the nodes of most documents, for each node type of the first step.
+    """
+
+    expression: str
+    documents: int
+    measured: int
+    share: float
+    median: float
+    largest: int
+    hubs: tuple[Hub, ...]
+
+
+class Graph:
+    """The heterogeneous information network of a corpus (MICoL Def. 2.1).
+
+    Documents are nodes; every metadata field is a node type, or for reference and citation an edge type between
+    documents, each completed from the other. Works outside the corpus that documents refer to are nodes too, which
+    join documents and are never neighbours themselves. A missing or blank value makes no node, a document that refers
+    to itself no edge. A field named P is left out, since P is the document.
+
+    >>> ants, bees = Document("1", metadata={"author": ("Ann", "Bo")}), Document("2", metadata={"author": ("Bo",)})
+    >>> graph = Graph.of([ants, bees, Document("3", metadata={"reference": ("2", "a book")})])
+    >>> graph.fields, graph.follow("P-A-P")[0].tolist(), graph.follow("P<-P")[1].tolist()
+    (('author', 'reference'), [1], [2])
+    """
+
+    def __init__(
+        self,
+        documents: int,
+        relations: Mapping[str, Relation],
+        names: Mapping[str, Sequence[str]],
+        fields: Sequence[str],
+    ) -> None:
+        self.documents = documents
+        self.fields = tuple(fields)
+        self._relations = relations
+        self._names = names
+
+    @classmethod
+    def of(cls, documents: Iterable[Document]) -> Graph:
+        """Build the network in one pass. Raises InputError when two documents have the same id."""
+        builder = _Builder()
+        for document in documents:
+            builder.add(document)
+        return builder.graph()
+
+    def follow(self, expression: str) -> Neighbours:
+        """The neighbours over a meta-path such as "P->P<-P" or "P-(A,A)-P"; see `tagwright.graph.meta_path`.
+
+        Raises ConfigError, pointing at the character, for an expression that is malformed or that the data lack.
+
+        Two keywords in common, and any two documents that share one:
+
+        >>> keywords = ("wing", "leg"), ("leg", "eye"), ("wing", "leg", "eye")
+        >>> graph = Graph.of(Document(str(i), metadata={"keyword": words}) for i, words in enumerate(keywords))
+        >>> [row.tolist() for row in graph.follow("P-(keyword,keyword)-P")]
+        [[2], [2], [0, 1]]
+        >>> [row.tolist() for row in graph.follow("P-K-P")]
+        [[1, 2], [0, 2], [0, 1]]
+        """
+        path = parse(expression, self.fields)
+        return Neighbours(expression, self.documents, self._works, self._legs(path), self.joining)
+
+    def joining(self) -> list[str]:
+        """Of the usual meta-paths over these fields, those that join at least two documents."""
+        return [expression for expression in possible(self.fields) if self.follow(expression).any()]
+
+    def coverage(self, expression: str, seed: int = 0) -> Coverage:
+        """Measure what a meta-path joins. Raises ConfigError as `follow` does."""
+        neighbours = self.follow(expression)
+        order = np.random.default_rng(seed).permutation(self.documents)
+        walks = neighbours.walks[order]
+        sizes = neighbours.sizes(order[np.cumsum(walks) - walks < MEASURED_WALKS])
+        some = sizes[sizes > 0]
+        return Coverage(
+            expression=expression,
+            documents=self.documents,
+            measured=len(sizes),
+            share=len(some) / max(len(sizes), 1),
+            median=float(np.median(some)) if len(some) else 0.0,
+            largest=int(some.max(initial=0)),
+            hubs=self._hubs(parse(expression, self.fields)),
+        )
+
+    @property
+    def _works(self) -> int:
+        return len(self._names[DOCUMENT])
+
+    def _legs(self, path: MetaPath) -> list[Relation | Bracket]:
+        legs = list[Relation | Bracket]()
+        for place, link in enumerate(path.links):
+            starts, types = path.nodes[place : place + 2]
+            if len(types) > 1:
+                legs.append(self._bracket(link, types, path.links[place + 1]))
+            elif len(starts) == 1:
+                legs.append(self._relation(starts[0], link, types[0]))
+        return [*legs[:-1], legs[-1].into(self.documents)]
+
+    def _bracket(self, link: str, types: Sequence[str], link_back: str) -> Bracket:
+        branches = [
+            Branch(self._relation(DOCUMENT, link, type_), self._relation(type_, link_back, DOCUMENT), times)
+            for type_, times in Counter(types).items()
+        ]
+        return Bracket.of(branches)
+
+    def _relation(self, start: str, link: str, end: str) -> Relation:
+        if link == "-":
+            return self._relations[end] if start == DOCUMENT else self._relations[start].reverse
+        return self._relations[DOCUMENT] if link == "->" else self._relations[DOCUMENT].reverse
+
+    def _hubs(self, path: MetaPath) -> tuple[Hub, ...]:
+        hubs = list[Hub]()
+        for type_ in dict.fromkeys(path.nodes[1]):
+            to_documents = self._relation(DOCUMENT, path.links[0], type_).reverse.into(self.documents)
+            counts = np.diff(to_documents.forward.indptr)
+            top = np.argsort(-counts, kind="stable")[:HUBS].tolist()
+            hubs += [Hub(type_, self._names[type_][node], int(counts[node])) for node in top if counts[node]]
+        return tuple(hubs)
+
+
+class _Builder:
+    """Numbers the nodes as they are met; at the end the documents of the corpus come first among the works."""
+
+    def __init__(self) -> None:
+        self.works: dict[str, int] = {}
+        self.corpus = array("q")
+        self.citing, self.cited = array("q"), array("q")
+        self.values: dict[str, dict[str, int]] = {}
+        self.edges: dict[str, tuple[array[int], array[int]]] = {}
+        self.fields: set[str] = set()
+
+    def add(self, document: Document) -> None:
+        work = self.works.setdefault(document.id.strip(), len(self.works))
+        for field in sorted(document.metadata.keys() - {DOCUMENT}):
+            names = _names(document.metadata[field])
+            if names:
+                self.fields.add(field)
+            if field in EDGE_FIELDS:
+                self._cite(work, field, names)
+            elif names:
+                self._join(len(self.corpus), field, names)
+        self.corpus.append(work)
+
+    def graph(self) -> Graph:
+        corpus = np.array(self.corpus, np.int64)
+        self._check_ids(corpus)
+        numbers = np.full(len(self.works), -1)
+        numbers[corpus] = np.arange(len(corpus))
+        numbers[numbers < 0] = np.arange(len(corpus), len(self.works))
+        citing, cited = numbers[np.array(self.citing, np.int64)], numbers[np.array(self.cited, np.int64)]
+        others = citing != cited
+        works = list(self.works)
+        names: dict[str, list[str]] = {DOCUMENT: [works[code] for code in np.argsort(numbers).tolist()]}
+        relations = {DOCUMENT: Relation.of(citing[others], cited[others], (len(works), len(works)))}
+        for field, values in self.values.items():
+            names[field] = list(values)
+            documents, nodes = self.edges[field]
+            relations[field] = Relation.of(np.array(documents), np.array(nodes), (len(works), len(values)))
+        return Graph(len(corpus), relations, names, sorted(self.fields))
+
+    def _cite(self, work: int, field: str, names: Sequence[str]) -> None:
+        here, there = (self.citing, self.cited) if field == "reference" else (self.cited, self.citing)
+        here.extend([work] * len(names))
+        there.extend([self.works.setdefault(name, len(self.works)) for name in names])
+
+    def _join(self, document: int, field: str, names: Sequence[str]) -> None:
+        values = self.values.setdefault(field, {})
+        documents, nodes = self.edges.setdefault(field, (array("q"), array("q")))
+        documents.extend([document] * len(names))
+        nodes.extend([values.setdefault(name, len(values)) for name in names])
+
+    def _check_ids(self, corpus: Longs) -> None:
+        first = np.unique(corpus, return_index=True)[1]
+        if len(first) < len(corpus):
+            again = np.setdiff1d(np.arange(len(corpus)), first)[0]
+            name = list(self.works)[corpus[again]]
+            raise InputError(f'two documents have the id "{name}", so references to it are unclear; make ids unique')
+
+
+def _names(values: str | Iterable[str] | None) -> list[str]:
+    """The values of a field, which may be one string, without blanks and repetitions, in an order of their own."""
+    several = [values] if isinstance(values, str) else values or ()
+    return sorted({value.strip() for value in several} - {""})

@@ -1,1 +1,0 @@
-"""Values in, models out: pairs, losses, clusters and the training loop."""

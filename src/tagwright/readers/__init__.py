@@ -1,0 +1,1 @@
+"""Files in, documents and labels out: one module a format."""

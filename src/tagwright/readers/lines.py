@@ -1,0 +1,283 @@
+"""A text file in; numbered lines, table rows or JSON records out; errors name file and line. And JSON lines out."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import itertools
+import json
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, Literal, NamedTuple, TypeAlias
+
+from tagwright import store
+from tagwright.errors import InputError
+from tagwright.fields import shown
+from tagwright.readers.limits import largest_document, leave_out, too_large
+from tagwright.text.words import clean
+
+WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
+"Suffixes of spreadsheet programs' own files, which nothing here reads."
+
+_GZIP = b"\x1f\x8b"
+_LONGEST_CELL = 1 << 30
+_BOM = b"\xef\xbb\xbf"
+_CHUNK = 1 << 16
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+Large: TypeAlias = Literal["refuse", "leave out", "take"]
+"What becomes of a line above the limit for a document: an error, a warning, or nothing where lines are no documents."
+
+
+class Place(NamedTuple):
+    """Where in the input something stands, so that an error can say so."""
+
+    path: Path | str
+    line: int | None = None
+
+    def error(self, problem: str) -> InputError:
+        """The InputError to raise for a problem at this place."""
+        return InputError(problem, *self)
+
+
+@contextlib.contextmanager
+def open_bytes(path: Path | str) -> Iterator[IO[bytes]]:
+    """Open a file for reading bytes; gzip is unpacked, whether the name says so or the content.
+
+    Raises InputError, also while the file is being read: missing, a directory, not permitted, broken gzip.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            packed = Path(path).suffix == ".gz" or file.peek(2).startswith(_GZIP)
+            yield io.BufferedReader(gzip.GzipFile(fileobj=file)) if packed else file
+    except FileNotFoundError:
+        raise InputError("no such file", path) from None
+    except IsADirectoryError:
+        raise InputError("is a folder, expected a file", path) from None
+    except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+        raise InputError(f"is a broken gzip file ({error}); pack or fetch it again", path) from None
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", path) from None
+
+
+def open_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file, plain or gzip, with numbers from 1, without line ends and byte order mark.
+
+    Raises InputError as `open_bytes` does, and with the line number for bytes that are not UTF-8 and for a line above
+    the limit for a document, unless such are to be left out or taken.
+    """
+    with open_bytes(path) as file:
+        for number, line in _raw_lines(file, path, large):
+            if number == 1:
+                line = line.removeprefix(_BOM)
+            try:
+                yield number, line.decode().rstrip("\r\n")
+            except UnicodeDecodeError as error:
+                problem = f"byte 0x{line[error.start]:02x} is not UTF-8; save the file as UTF-8"
+                raise InputError(problem, path, number) from None
+
+
+def open_text(path: Path | str) -> str:
+    """The lines of a UTF-8 file that is one document. Raises InputError as `open_lines` does, and for a larger one."""
+    left, kept = largest_document(), list[str]()
+    for _, line in open_lines(path):
+        left -= len(line.encode()) + 1
+        if left < -1:  # the last line may have no end
+            raise InputError(too_large(), path)
+        kept.append(line)
+    return "\n".join(kept)
+
+
+def json_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a JSON lines file with their line numbers; blank lines are passed over.
+
+    Half a surrogate pair, which cannot be written as UTF-8 again, becomes U+FFFD. Raises InputError as `open_lines`
+    does, and with the line number for what is not a JSON object, is nested too deep, or gives a key twice.
+    """
+    for number, line in open_lines(path, large):
+        if line.strip():
+            yield number, _object(_parsed(line, path, number), path, number)
+
+
+def json_objects(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a `.json` file: lines, or else one object or one list of them over the whole file.
+
+    A place in a list is a position, from 1. Raises InputError as `json_lines` does, and for a file above the limit for
+    a document that is not lines: it is in memory as a whole.
+    """
+    first = next((line for _, line in open_lines(path, "leave out") if line.strip()), "")
+    if _is_object(first):
+        yield from json_lines(path, "leave out")
+    elif text := open_text(path):
+        found = _parsed(text, path, None)
+        for number, each in enumerate(found if isinstance(found, list) else [found], 1):
+            yield number, _object(each, path, number)
+
+
+def write_json_lines(records: Iterable[Mapping[str, Any]], path: Path | str) -> None:
+    """Write one record a line, gzip if the name ends in `.gz`; `path` changes only when all is written.
+
+    The same records give the same bytes. Raises TagwrightError when it cannot be written.
+    """
+    with store.replace_file(path) as temporary, temporary.open("wb") as file:
+        packed = Path(path).suffix == ".gz"
+        with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if packed else file as stream:
+            for record in records:
+                stream.write(json.dumps(record, ensure_ascii=False).encode(errors="replace") + b"\n")
+
+
+def tsv_rows(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, list[str]]]:
+    """The cells of each line between tabs, nothing quoted; blank lines are left out. Raises as `open_lines` does."""
+    return ((line, text.split("\t")) for line, text in open_lines(path, large) if text.strip())
+
+
+def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row, parted by commas, semicolons or tabs, with the line the row begins on.
+
+    A quoted cell may hold line ends; blank rows are left out. Which of the three parts the cells is read off the first
+    line, a header. Raises InputError as `open_lines` does, for quotes out of place, and for a row above the limit for
+    a document, which most often is a quoted cell that does not end.
+    """
+    csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))  # the default refuses cells over 128 kB
+    size, line = 0, 1
+
+    def lines() -> Iterator[str]:
+        nonlocal size
+        for _, text in open_lines(path):
+            size += len(text) + 1
+            if size > largest_document() + 1:
+                raise InputError(f"begins a row that {too_large()}, or close the quote of its cell", path, line)
+            yield text.replace("\0", " ") + "\n"  # Python 3.10 refuses NUL
+
+    header = next(rest := lines(), "")
+    reader = csv.reader(itertools.chain([header], rest), delimiter=max(",;\t", key=header.count), strict=True)
+    try:
+        for cells in reader:
+            if any(map(str.strip, cells)):
+                yield line, cells
+            line, size = reader.line_num + 1, 0
+    except csv.Error as error:
+        raise InputError(f"is not CSV ({error}); a quote in a quoted cell is written twice", path, line) from None
+
+
+def id_field(record: Mapping[str, Any], place: Place, key: str = "id") -> str:
+    """The id of a record; a number becomes text. Raises InputError when it is missing or blank."""
+    value = text_field(record, key, place)
+    if not value:
+        got = f"is {shown(record[key])}" if key in record else "is missing"
+        raise place.error(f'{key} {got}, expected a text; write "{key}": "..." on every line')
+    return value
+
+
+def text_field(record: Mapping[str, Any], key: str, place: Place) -> str:
+    """A clean text, blank when it is missing or null; a number becomes text. Raises InputError for anything else."""
+    value = record.get(key)
+    if value is None:
+        return ""
+    text = _text(value)
+    if text is None:
+        raise place.error(f"{key} is {shown(value)}, expected a text")
+    return text
+
+
+def texts_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
+    """A list of clean texts, blank ones left out; empty when it is missing or null. Raises InputError otherwise."""
+    return _list_field(record, key, place, key if key.endswith("s") else "texts", lambda value: [value])
+
+
+def ids_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
+    """Like `texts_field`, for ids: numbers become texts, and the error shows a string of several ids taken apart."""
+    kind = f"{key[:-1] if key.endswith('s') else key} ids"
+    return _list_field(record, key, place, kind, lambda value: [part for part in re.split(r"[\s,;|]+", value) if part])
+
+
+def _raw_lines(file: IO[bytes], path: Path | str, large: Large) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines, never more of one in memory than the limit for a document."""
+    limit = largest_document() if large != "take" else sys.maxsize - 1
+    for number in itertools.count(1):
+        line = file.readline(limit + 1)
+        if not line:
+            return
+        if len(line) <= limit or line.endswith(b"\n"):
+            yield number, line
+        elif large == "refuse":
+            raise InputError(too_large(), path, number)
+        else:
+            leave_out(path, number)
+            while line and not line.endswith(b"\n"):
+                line = file.readline(_CHUNK)
+
+
+def _parsed(text: str, path: Path | str, number: int | None) -> object:
+    """The value of a line, or of a whole file where there is no number. Raises InputError."""
+    try:
+        return _parse(text)
+    except json.JSONDecodeError as error:
+        if number is None:
+            raise InputError(f"is not JSON ({error.msg} at column {error.colno})", path, error.lineno) from None
+        problem = f"is not JSON ({error.msg} at column {error.colno}); each line must hold one object"
+        raise InputError(problem, path, number) from None
+    except (ValueError, RecursionError) as error:
+        problem = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise InputError(f"is JSON that cannot be used ({problem})", path, number) from None
+
+
+def _object(record: object, path: Path | str, number: int) -> dict[str, Any]:
+    if not isinstance(record, dict):
+        raise InputError(f'holds {shown(record)}, expected a JSON object like {{"id": ...}}', path, number)
+    return record
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(_parse(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _parse(line: str) -> object:
+    record = _DECODER.decode(line)
+    if _SURROGATE_ESCAPE.search(line):
+        text = json.dumps(record, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        record = _DECODER.decode(text)
+    return record
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"it gives {shown(twice)} twice")
+    return record
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)
+
+
+def _list_field(
+    record: Mapping[str, Any], key: str, place: Place, kind: str, parts: Callable[[str], list[str]]
+) -> tuple[str, ...]:
+    value = record.get(key)
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        remedy = shown(parts(value) if isinstance(value, str) else [value])
+        raise place.error(f"{key} is {shown(value)}, expected a list of {kind}; write {remedy}")
+    texts = [_text(part) for part in value]
+    if None in texts:
+        raise place.error(f"{key} holds {shown(value[texts.index(None)])}, expected a list of {kind}")
+    return tuple(text for text in texts if text)
+
+
+def _text(value: object) -> str | None:
+    """Clean text of a string or number; None for anything else (a bool is a number to Python only)."""
+    if isinstance(value, str):
+        return clean(value).strip()
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

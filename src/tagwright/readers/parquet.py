@@ -1,0 +1,85 @@
+"""A Parquet file in, its rows out as records, no more of them in memory than a document may be large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagwright.errors import InputError
+from tagwright.readers import arrow
+from tagwright.readers.limits import largest_document, leave_out, too_large
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+DENSEST = 100
+"How many times smaller than its content a large column may be: text comes to a tenth."
+
+
+def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Numbered rows, from 1. One above the limit for a document is logged and left out.
+
+    Texts that repeat stay a dictionary until a row is made of them. Raises InputError for a column that is packed as
+    text never is, since a page of it is unpacked at once; `arrow.damage` for what is no Parquet file.
+    """
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as plain:
+        _check(plain, path)
+        columns = [plain.metadata.schema.column(place) for place in range(plain.metadata.num_columns)]
+        texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+    number = 0
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        for batch in file.iter_batches(batch_size=arrow.MAX_ROWS):
+            for part in _parts(batch):
+                if part.num_rows == 1 and _size(part) > largest_document():
+                    leave_out(path, number + 1)
+                else:
+                    yield from enumerate(_rows(part), number + 1)
+                number += part.num_rows
+
+
+def _check(file: pq.ParquetFile, path: Path) -> None:
+    for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
+        for column in map(group.column, range(group.num_columns)):
+            size, packed = column.total_uncompressed_size, column.total_compressed_size
+            if size > max(largest_document(), DENSEST * packed):
+                raise InputError(
+                    too_large(f"holds {size:,} bytes packed into {packed:,}, a bomb rather than text"), path
+                )
+
+
+def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="lossy")
+    return rows
+
+
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The batch in pieces of little text, or of one row."""
+    if batch.num_rows <= 1 or _size(batch) <= arrow.MAX_CHARACTERS:
+        yield batch
+    else:
+        half = batch.num_rows // 2
+        yield from _parts(batch.slice(0, half))
+        yield from _parts(batch.slice(half))
+
+
+def _size(batch: pa.RecordBatch) -> int:
+    return sum(map(_bytes, batch.columns))
+
+
+def _bytes(array: pa.Array) -> int:
+    """Bytes of all values, each as often as it stands."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(array, pa.DictionaryArray):
+        lengths = pc.binary_length(array.dictionary)
+        return int(pc.sum(pc.take(lengths.cast(pa.int64()), array.indices)).as_py() or 0)
+    if isinstance(array, pa.StructArray):
+        return sum(map(_bytes, array.flatten()))
+    if isinstance(array, pa.ListArray | pa.LargeListArray | pa.MapArray | pa.FixedSizeListArray):
+        return len(array) + _bytes(array.flatten())
+    return int(array.nbytes)

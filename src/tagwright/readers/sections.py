@@ -1,0 +1,83 @@
+"""Headings and paragraphs in reading order in, a document with a tree of sections out: what all formats share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
+from tagwright.text.words import clean
+from tagwright.types import Document, Section
+
+Block: TypeAlias = tuple[int, str]
+"A heading with its depth (1 is the top; depths may be left out), or a paragraph with depth 0."
+
+_ABSTRACT = re.compile(r"abstract|summary|zusammenfassung|résumé|resumen", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:\d+|[A-Z])(?:\.\d+)*\.?$")
+
+
+def to_document(title: str, blocks: Sequence[Block], metadata: Mapping[str, tuple[str, ...]] | None = None) -> Document:
+    """A document without id. What stands before the first heading is the abstract.
+
+    If that heading says "Abstract", what it heads is the abstract, and what stands before it a section without heading.
+
+    >>> bees = to_document("Bees", [(0, "By Ann."), (1, "Abstract"), (0, "They fly."), (1, "Wings"), (0, "Four.")])
+    >>> bees.abstract, [(section.heading, section.paragraphs) for section in bees.sections]
+    ('They fly.', [('', ('By Ann.',)), ('Wings', ('Four.',))])
+    """
+    start = next((place for place, (depth, _) in enumerate(blocks) if depth), len(blocks))
+    lead = [text for _, text in blocks[:start]]
+    sections = tuple(to_sections(blocks[start:]))
+    if sections and _ABSTRACT.fullmatch(sections[0].heading.strip(" .:")):
+        end = next((place for place, section in enumerate(sections) if place and section.level == 1), len(sections))
+        inside = [text for section in sections[:end] for text in (section.heading, *section.paragraphs) if text]
+        before = (Section("", 1, tuple(lead)),) if lead else ()
+        lead, sections = inside[1:], (*before, *sections[end:])
+    return Document("", title, "\n\n".join(lead).strip(), sections, metadata or {})
+
+
+def to_sections(blocks: Iterable[Block]) -> Iterator[Section]:
+    """The sections that the headings begin; paragraphs before the first heading are a section without one.
+
+    The level of a section counts the headings above it, so that depths left out leave no gap.
+
+    >>> [(section.heading, section.level) for section in to_sections([(2, "a"), (4, "b"), (3, "c"), (1, "d")])]
+    [('a', 1), ('b', 2), ('c', 2), ('d', 1)]
+    """
+    blocks = list(blocks)
+    if blocks and not blocks[0][0]:
+        blocks.insert(0, (1, ""))
+    above: list[int] = []
+    headings = [place for place, (depth, _) in enumerate(blocks) if depth]
+    for start, end in pairwise([*headings, len(blocks)]):
+        depth, heading = blocks[start]
+        while above and above[-1] >= depth:
+            above.pop()
+        above.append(depth)
+        yield Section(heading, len(above), tuple(paragraph for _, paragraph in blocks[start + 1 : end]))
+
+
+def present(**metadata: list[str]) -> dict[str, tuple[str, ...]]:
+    """Metadata fields without blank and repeated values, and without fields that have none."""
+    kept = {field: tuple(dict.fromkeys(filter(None, values))) for field, values in metadata.items()}
+    return {field: values for field, values in kept.items() if values}
+
+
+def one_line(text: str) -> str:
+    r"""Clean text with single blanks.
+
+    >>> one_line(" Bees\n fly ")
+    'Bees fly'
+    """
+    return " ".join(clean(text).split())
+
+
+def numbered_depth(number: str) -> int:
+    """How deep a section with this number lies; 1 if it is none.
+
+    >>> numbered_depth("2"), numbered_depth("2.1."), numbered_depth("A.1.3"), numbered_depth("")
+    (1, 2, 3, 1)
+    """
+    number = number.strip()
+    return 1 + number.rstrip(".").count(".") if _NUMBER.match(number) else 1

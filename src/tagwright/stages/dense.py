@@ -1,0 +1,312 @@
+"""Labels and an encoder in, the labels nearest in meaning to each document out (cosine of embeddings)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.encoders.bi_encoder import BiEncoder, unit
+from tagwright.encoders.cache import keeps_documents
+from tagwright.encoders.packaged import PACKAGED
+from tagwright.errors import ConfigError, ModelError
+from tagwright.stages.label_index import Index, Kind, Storage, Vectors, index_name
+from tagwright.stages.pending_labels import BUDGET, PendingLabels
+from tagwright.stages.trust import trust
+from tagwright.store import read_manifest, read_options, write_manifest
+from tagwright.text.words import sentence_spans
+from tagwright.types import Distribution, Document, Floats, Label, Mask, Quote, Run, Stage
+
+LabelText: TypeAlias = Literal["name", "names", "text", "both"]
+
+WORTH = 500
+"""Queries from which on an index pays: of a million labels it takes a minute to build, and comparing one query with all
+of them half a second."""
+
+SENTENCES = 100
+"The most sentences of a document that are encoded to find those nearest to a label."
+
+BEGINNING = 2000
+"The characters of a document that tell its language: about as many as encoders read."
+
+QUOTES = 3
+"The most sentences that are quoted for a label."
+
+
+class TextEncoder(Protocol):
+    """What turns texts into vectors that are near where the texts mean the same. encoders.bi.BiEncoder is one."""
+
+    name: str
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        ...
+
+    def encode(self, texts: Sequence[str], *, progress: str = "", keep: bool = True) -> Floats:
+        """(texts, dim) float32, each of norm 1. progress: the title of a progress bar, if any. keep: for later runs."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write into a new folder, from which it can be loaded."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenseOptions:
+    """What of a label is encoded, and how it is kept and searched. Raises ConfigError for a value that cannot work."""
+
+    k: int = 100
+    "Candidates of a document."
+
+    label_text: LabelText = "both"
+    """Encode the preferred name, all names, names and description ("text"), or the mean of the name's vector and the
+    text's ("both"): a name alone says too little, and in a long text the name drowns."""
+
+    scope: Literal["head", "text"] = "text"
+    "Read the title and abstract of a document, or all of it; where there is no abstract, all of it."
+
+    storage: Storage = "float16"
+    "How label vectors are kept: float16 halves float32 and agrees to 4 digits, int8 halves it again, to 2 digits."
+
+    index: Kind = "auto"
+    "exact compares every label; hnsw and ivf are faster and miss some; auto is exact up to 100,000 labels, then ivf."
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ConfigError(f"k is {self.k}, expected at least 1")
+        if self.label_text not in (known := get_args(LabelText)):
+            raise ConfigError(f"label_text is {self.label_text!r}, expected one of {', '.join(known)}")
+        if self.scope not in ("head", "text"):
+            raise ConfigError(f'scope is {self.scope!r}, expected "head" or "text"')
+        if self.storage not in ("float32", "float16", "int8"):
+            raise ConfigError(f'storage is {self.storage!r}, expected "float32", "float16" or "int8"')
+        if self.index not in ("auto", "exact", "hnsw", "ivf"):
+            raise ConfigError(f'index is {self.index!r}, expected "auto", "exact", "hnsw" or "ivf"')
+
+
+class Texts(NamedTuple):
+    """Documents as an encoder sees them. vectors: (documents, dim); written: (documents,) whether there is any text.
+
+    proposed: their candidates, where not all labels are encoded.
+    beginnings: of the texts, to see what language they are in.
+    """
+
+    vectors: Floats
+    written: Mask
+    proposed: Run | None = None
+    beginnings: Sequence[str] = ()
+
+
+class Dense(Stage):
+    """Candidates by meaning: the labels of largest cosine to the whole document. A types.Stage.
+
+    vectors: of the labels already, where they are known; otherwise the labels are encoded now.
+    """
+
+    distribution: Distribution = "normal"
+
+    def __init__(
+        self,
+        labels: Sequence[Label],
+        encoder: TextEncoder,
+        options: DenseOptions = DenseOptions(),
+        vectors: Vectors | None = None,
+        index: Index | None = None,
+    ) -> None:
+        self.labels, self.encoder, self.options = labels, encoder, options
+        self._pending: PendingLabels | None = None
+        self._set(self._encode_labels(self._views(labels)) if vectors is None else vectors, index)
+
+    @classmethod
+    def lazy(cls, labels: Sequence[Label], encoder: BiEncoder, options: DenseOptions = DenseOptions()) -> Dense:
+        """The same, but labels are encoded when they are needed: candidates of a few documents, or all for many.
+
+        Until then candidates are proposed by `encoders.sketch`. Labels that are in the encoder's cache are known.
+        """
+        sketch = encoder.sketch() if len(labels) > BUDGET else None
+        if sketch is None:
+            return cls(labels, encoder, options)
+        empty = Vectors.of(np.zeros((0, encoder.dim), np.float32), options.storage)
+        stage = cls([], encoder, options, empty)
+        stage.labels, stage._pending = labels, PendingLabels(stage._views(labels), encoder, sketch)
+        if not stage._pending.missing:
+            stage.encode_labels()
+        return stage
+
+    @property
+    def vectors(self) -> Vectors:
+        """Those of all labels; encodes what is missing."""
+        self.encode_labels()
+        return self._vectors
+
+    @property
+    def index(self) -> Index | None:
+        """What finds the nearest of many labels, built if need be; encodes what is missing."""
+        self.encode_labels()
+        self._build_index()
+        return self._index
+
+    @property
+    def budget(self) -> int | None:
+        """So many candidates are scored while labels are missing."""
+        return BUDGET if self._pending else None
+
+    def encode_labels(self) -> None:
+        """Encode the labels that are not encoded yet."""
+        if self._pending:
+            everything = np.arange(len(self.labels))
+            self._pending.encode(everything, progress="labels")
+            vectors, self._pending = self._pending.vectors(everything), None
+            self._set(Vectors.of(vectors, self.options.storage))
+
+    def read(self, documents: Sequence[Document]) -> Texts:
+        """Encode the documents, each of norm 1. If their candidates could be most of the missing labels, encode all."""
+        head = self.options.scope == "head"
+        texts = [d.head if head and d.abstract else d.text for d in documents]
+        if self._pending and len(texts) * BUDGET >= self._pending.missing:
+            self.encode_labels()
+        written = np.array([bool(text.strip()) for text in texts], np.bool_)
+        proposed = self._pending.propose(texts, self.options.k) if self._pending else None
+        beginnings = [text[:BEGINNING] for text in texts]
+        vectors = self.encoder.encode(texts, keep=keeps_documents())
+        return Texts(vectors, written, proposed, beginnings)
+
+    def find(self, reading: Texts) -> Run:
+        """The k nearest labels of each document, scored by cosine; none for a document without text.
+
+        While labels are missing, those proposed instead.
+        """
+        run = self.nearest(reading.vectors) if reading.proposed is None else reading.proposed
+        return run.keep(reading.written[run.rows])
+
+    def nearest(self, queries: Floats) -> Run:
+        """The k labels of largest cosine to each query (queries, dim)."""
+        self.encode_labels()
+        self._asked += len(queries)
+        if self._index is None and self._asked >= WORTH:
+            self._build_index()
+        if self._index:
+            return self._index.nearest(self._vectors, queries, self.options.k)
+        return self._vectors.nearest(queries, self.options.k)
+
+    def score(self, reading: Texts, candidates: Run) -> Floats:
+        """(suggestions,) the cosine of each document and its candidates, exact whatever the index."""
+        if not self._pending:
+            return self.vectors.cosines(reading.vectors, candidates.rows, candidates.labels)
+        used, rows = np.unique(candidates.labels, return_inverse=True)
+        return self._some(used).cosines(reading.vectors, candidates.rows, rows)
+
+    def trust(self, reading: Texts) -> Floats:
+        """(documents,) from nearly 0 to 1: how well the encoder knows each document's language, 1 where nothing tells.
+
+        Only of an encoder with a tokenizer of its own can that be said.
+        """
+        if not isinstance(self.encoder, BiEncoder):
+            return np.ones(len(reading.written), np.float32)
+        return trust(self.encoder.fluency(reading.beginnings))
+
+    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+        """The up to 3 sentences nearest to the label, of the first 100, weighted by their cosine to it."""
+        return self.nearest_pieces(document.text, sentence_spans(document.text)[:SENTENCES], label)
+
+    def nearest_pieces(self, text: str, spans: Sequence[tuple[int, int]], label: int) -> tuple[Quote, ...]:
+        """The up to 3 pieces of a text that are nearest to the label, weighted by their cosine to it."""
+        if not spans:
+            return ()
+        pieces = self.encoder.encode([text[start:end] for start, end in spans], keep=keeps_documents())
+        cosines = pieces @ self._some(np.array([label]))[:][0]
+        quotes = [Quote(*span, cosine) for span, cosine in zip(spans, cosines.tolist(), strict=True)]
+        return tuple(sorted(quotes, key=lambda quote: -quote.weight)[:QUOTES])
+
+    def with_labels(self, labels: Sequence[Label]) -> Dense:
+        """The same encoder over other labels: encodes the texts that are new, copies the vectors of the rest.
+
+        An index, if so many labels need one, is built anew.
+        """
+        if self._pending and isinstance(self.encoder, BiEncoder):
+            return Dense.lazy(labels, self.encoder, self.options)
+        known = {texts: row for row, texts in enumerate(self._views(self.labels))}
+        views = self._views(labels)
+        new = [texts for texts in dict.fromkeys(views) if texts not in known]
+        known.update(zip(new, range(len(self.vectors), len(self.vectors) + len(new)), strict=True))
+        rows = np.fromiter(map(known.__getitem__, views), np.int64, len(views))
+        return Dense(labels, self.encoder, self.options, self.vectors.take(rows, self._encode_labels(new)))
+
+    def describe(self) -> str:
+        """How the labels are kept and searched: "26,983 labels x 384, float16, exact"."""
+        shape = f"{len(self.labels):,} labels x {self.encoder.dim}"
+        if self._pending:
+            return f"{shape}, {self.options.storage}, {self._pending.missing:,} not encoded yet"
+        return f"{shape}, {self.options.storage}, {self.index or 'exact'}"
+
+    def save(self, folder: Path) -> None:
+        """Write the label vectors and their index, and the encoder unless it is the packaged one."""
+        self.vectors.save(folder)
+        if self.index:
+            self.index.save(folder)
+        packaged = self.encoder.name == PACKAGED
+        if not packaged:
+            self.encoder.save(folder / "encoder")
+        index = self.index and self.index.described
+        precision = getattr(self.encoder, "precision_record", None)
+        content = {"options": asdict(self.options), "packaged_encoder": packaged, "index": index}
+        write_manifest(folder, "dense", {**content, "precision": precision})
+
+    @classmethod
+    def load(
+        cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] | None = None
+    ) -> Dense:
+        """Memory-map what `save` wrote, for the same labels. load_encoder gets the packaged name or a folder.
+
+        None: a BiEncoder with the precision that was asked for; the log says so where this machine computes another.
+        Raises ModelError when a part is missing or damaged, or does not fit the labels or the encoder.
+        """
+        manifest = read_manifest(folder, "dense")
+        options, packaged = (
+            read_options(folder, DenseOptions, manifest.get("options")),
+            manifest.get("packaged_encoder"),
+        )
+        if not isinstance(packaged, bool):
+            raise ModelError(f"{folder}: the manifest does not say which encoder; save the model again")
+        name = PACKAGED if packaged else str(folder / "encoder")
+        encoder = load_encoder(name) if load_encoder else BiEncoder.load_saved(name, manifest.get("precision"))
+        shape = (len(labels), encoder.dim)
+        vectors = Vectors.load(folder, options.storage, shape)
+        return cls(labels, encoder, options, vectors, Index.read(folder, manifest.get("index"), shape))
+
+    def _set(self, vectors: Vectors, index: Index | None = None) -> None:
+        self._vectors, self._index, self._asked = vectors, index, 0
+
+    def _build_index(self) -> None:
+        name = index_name(self.options.index, len(self._vectors))
+        if name and self._index is None:
+            self._index = Index.build(self._vectors, name)
+
+    def _some(self, labels: NDArray[np.integer]) -> Vectors:
+        """The vectors of these labels, computed if need be."""
+        if not self._pending:
+            return Vectors.of(self._vectors[labels], "float32")
+        self._pending.encode(labels)
+        return Vectors.of(self._pending.vectors(labels), "float32")
+
+    def _views(self, labels: Sequence[Label]) -> list[tuple[str, ...]]:
+        """The texts of each label whose vectors are averaged, the same number for all."""
+        view: Mapping[LabelText, Callable[[Label], tuple[str, ...]]] = {
+            "name": lambda label: (label.name,),
+            "names": lambda label: ("; ".join(label.names),),
+            "text": lambda label: (label.text,),
+            "both": lambda label: (label.name, label.text),
+        }
+        return list(map(view[self.options.label_text], labels))
+
+    def _encode_labels(self, views: Sequence[tuple[str, ...]]) -> Vectors:
+        texts, width = [text for texts in views for text in texts], len(views[0]) if views else 1
+        vectors = (
+            self.encoder.encode(texts, progress="labels").reshape(len(views), width, self.encoder.dim).mean(axis=1)
+        )
+        return Vectors.of(unit(vectors), self.options.storage)

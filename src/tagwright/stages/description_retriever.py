@@ -1,0 +1,280 @@
+"""Labels and two encoders in, the labels out that DEPL retrieves: a document and a label's text give a probability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagwright.combining.fusion import union
+from tagwright.data.descriptions import Keywords, cut, pseudo_description, read_keywords, write_keywords
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.stages.dense import Texts
+from tagwright.stages.label_index import Index, Kind, Storage, Vectors, index_name
+from tagwright.store import read_array, read_manifest, read_options, write_arrays, write_manifest
+from tagwright.text.words import sentence_spans
+from tagwright.types import Distribution, Document, Floats, Ints, Label, Longs, Quote, Run, Stage
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+    from tokenizers import Tokenizer
+
+SENTENCES, QUOTES = 100, 3
+"The most sentences of a document that are looked at, and that are quoted for a label."
+
+
+@dataclass(frozen=True, kw_only=True)
+class DualOptions:
+    """What of a label is encoded, and how it is kept. Raises ConfigError for a value that cannot work."""
+
+    k: int = 100
+    "Candidates of a document."
+    tokens: int = 16
+    "Tokens of a label's text that are read (A.1.3)."
+    names_only: bool = False
+    "DE-ret: descriptions and keywords are not read."
+    storage: Storage = "float16"
+    "How label vectors are kept: see stages/dense.py."
+    index: Kind = "auto"
+    "How the labels nearest by their texts are searched: see stages/dense.py."
+
+    def __post_init__(self) -> None:
+        for name in ("k", "tokens"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}, expected at least 1")
+
+
+@dataclass(frozen=True, eq=False)
+class FreeVectors:
+    """The vectors that a classifier has learnt (Eq. 3). labels: whose they are, in rising order; no others have one."""
+
+    labels: Ints
+    vectors: Vectors
+
+    def nearest(self, queries: Floats, k: int) -> Run:
+        """The k labels of largest inner product with each query."""
+        run = self.vectors.nearest(queries, k)
+        return Run(run.indptr, self.labels[run.labels], run.scores)
+
+    def of(self, positions: Sequence[int | None]) -> FreeVectors:
+        """Those of another vocabulary, whose label i was at positions[i] of this one, or is new: None."""
+        row = {label: row for row, label in enumerate(self.labels.tolist())}
+        kept = [(i, row[old]) for i, old in enumerate(positions) if old in row]
+        labels, rows = np.array(kept, np.int64).reshape(-1, 2).T
+        return FreeVectors(labels.astype(np.int32), self.vectors.take(rows, self.vectors))
+
+
+class Dual(Stage):
+    """Candidates by DEPL: the labels of greatest probability. A types.Stage.
+
+    documents: phi_doc. texts: phi_label of Eq. 1, or None for the dense classifier. free: the classifier, or None for
+    DEPL. With both, the score is Eq. 4; a label without a free vector has the probability that its text gives. keywords
+    are of the labels that have any. vectors: of the labels' texts, where they are known already.
+    """
+
+    distribution: Distribution = "sparse"
+
+    def __init__(
+        self,
+        labels: Sequence[Label],
+        documents: BiEncoder,
+        texts: BiEncoder | None,
+        free: FreeVectors | None = None,
+        keywords: Keywords | None = None,
+        options: DualOptions = DualOptions(),
+        *,
+        vectors: Vectors | None = None,
+        index: Index | None = None,
+    ) -> None:
+        if texts is None and free is None:
+            raise ValueError("neither texts nor free vectors: nothing to compare documents with")
+        self.labels, self.documents, self.texts, self.free = labels, documents, texts, free
+        self.keywords, self.options = keywords or {}, options
+        self.vectors, self.index = vectors, index
+        if texts and vectors is None:
+            self.vectors = Vectors.of(self._encode(self.label_texts(labels)), options.storage)
+        if self.vectors is not None and index is None:
+            name = index_name(options.index, len(labels))
+            self.index = Index.build(self.vectors, name) if name else None
+
+    def read(self, documents: Sequence[Document]) -> Texts:
+        """Encode the documents."""
+        texts = [document.text for document in documents]
+        return Texts(self.documents.encode_raw(texts), np.array([bool(text.strip()) for text in texts], np.bool_))
+
+    def find(self, reading: Texts) -> Run:
+        """The k most probable labels of each document; none for a document without text.
+
+        With two probabilities, the first 2 k by either are looked at.
+        """
+        queries, k = reading.vectors, self.options.k
+        depth = 2 * k if self.vectors is not None and self.free else k
+        found = [self._nearest(queries, depth)] if self.vectors is not None else []
+        pool = union([*found, *([self.free.nearest(queries, depth)] if self.free else [])])
+        pool = pool.keep(reading.written[pool.rows])
+        return pool.rescored(self._probabilities(queries, pool.rows, pool.labels)).top(k)
+
+    def score(self, reading: Texts, candidates: Run) -> Floats:
+        """(suggestions,) the probability of each candidate; 0 where the stage knows nothing of the label."""
+        return self._probabilities(reading.vectors, candidates.rows, candidates.labels)
+
+    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+        """The up to 3 sentences, of the first 100, for which alone the label is most probable."""
+        text = document.text
+        spans = sentence_spans(text)[:SENTENCES]
+        queries = self.documents.encode_raw([text[start:end] for start, end in spans])
+        chances = self._probabilities(queries, np.arange(len(spans)), np.full(len(spans), label, np.int32))
+        quotes = [Quote(*span, chance) for span, chance in zip(spans, chances.tolist(), strict=True)]
+        return tuple(sorted(quotes, key=lambda quote: -quote.weight)[:QUOTES])
+
+    def with_labels(self, labels: Sequence[Label]) -> Dual:
+        """The same over other labels: what is new is retrieved by its name and description, without any training.
+
+        A label keeps its keywords and its free vector by its id. Only texts that are new are encoded.
+        """
+        at = {label.id: position for position, label in enumerate(self.labels)}
+        free = self.free and self.free.of([at.get(label.id) for label in labels])
+        vectors = None
+        if self.vectors is not None:
+            known = {text: row for row, text in enumerate(self.label_texts(self.labels))}
+            texts = self.label_texts(labels)
+            new = [text for text in dict.fromkeys(texts) if text not in known]
+            known.update(zip(new, range(len(self.vectors), len(self.vectors) + len(new)), strict=True))
+            rows = np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
+            vectors = self.vectors.take(rows, Vectors.of(self._encode(new), self.options.storage))
+        return Dual(labels, self.documents, self.texts, free, self.keywords, self.options, vectors=vectors)
+
+    def with_keywords(self, keywords: Keywords) -> Dual:
+        """The same with other keywords, such as edited ones; nothing is trained, the labels are encoded anew."""
+        return Dual(self.labels, self.documents, self.texts, self.free, keywords, self.options)
+
+    def label_texts(self, labels: Sequence[Label]) -> list[str]:
+        """What each label is retrieved by: its pseudo description, cut; for DE-ret its name."""
+        if self.texts is None:
+            return []
+        return label_texts(labels, self.keywords, self.options, tokenizer_of(self.texts.model))
+
+    def describe(self) -> str:
+        """What there is: "26,983 labels by their texts, 14,000 by free vectors"."""
+        parts = [f"{len(self.vectors):,} labels by their texts"] if self.vectors is not None else []
+        return ", ".join([*parts, *([f"{len(self.free.labels):,} by free vectors"] if self.free else [])])
+
+    def save(self, folder: Path) -> None:
+        """Write both encoders, each in the sentence-transformers format, the vectors of the labels, and keywords."""
+        self.documents.save(folder / "documents")
+        if self.texts and self.vectors is not None:
+            self.texts.save(folder / "texts")
+            self.vectors.save(folder)
+        if self.index:
+            self.index.save(folder)
+        if self.free:
+            (folder / "free").mkdir()
+            self.free.vectors.save(folder / "free")
+            write_arrays(folder / "free", {"labels": self.free.labels})
+        write_keywords(self.labels, self.keywords, folder / "keywords.jsonl")
+        index = self.index and self.index.described
+        precision = self.documents.precision_record
+        parts = {"texts": self.texts is not None, "free": self.free is not None}
+        write_manifest(
+            folder, "dual", {"options": asdict(self.options), "index": index, **parts, "precision": precision}
+        )
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Dual:
+        """Memory-map what `save` wrote, for the same labels. Raises ModelError when a part is missing or damaged."""
+        manifest = read_manifest(folder, "dual")
+        options, parts = read_options(folder, DualOptions, manifest.get("options")), _parts(folder, manifest)
+        documents = BiEncoder.load_saved(str(folder / "documents"), manifest.get("precision"), cached=False)
+        shape = (len(labels), documents.dim)
+        texts = (
+            BiEncoder.load_saved(str(folder / "texts"), manifest.get("precision"), cached=False) if parts[0] else None
+        )
+        return cls(
+            labels,
+            documents,
+            texts,
+            _load_free(folder / "free", options.storage, *shape) if parts[1] else None,
+            _read_keywords(folder / "keywords.jsonl"),
+            options,
+            vectors=Vectors.load(folder, options.storage, shape) if parts[0] else None,
+            index=Index.read(folder, manifest.get("index"), shape),
+        )
+
+    def _encode(self, texts: Sequence[str]) -> Floats:
+        if self.texts is None:
+            return np.zeros((0, self.documents.dim), np.float32)
+        return self.texts.encode_raw(texts, progress="labels")
+
+    def _nearest(self, queries: Floats, k: int) -> Run:
+        assert self.vectors is not None
+        return self.index.nearest(self.vectors, queries, k) if self.index else self.vectors.nearest(queries, k)
+
+    def _probabilities(self, queries: Floats, rows: Longs, labels: Ints) -> Floats:
+        """(pairs,) Eq. 4, or what of it there is, for query rows[i] and labels[i]."""
+        by_text = None if self.vectors is None else probability(self.vectors.cosines(queries, rows, labels))
+        if self.free is None:
+            assert by_text is not None
+            return by_text
+        places = np.searchsorted(self.free.labels, labels).clip(max=max(0, len(self.free.labels) - 1))
+        has = self.free.labels[places] == labels if len(self.free.labels) else np.zeros(len(labels), np.bool_)
+        found = np.zeros(len(labels), np.float32) if by_text is None else by_text
+        free = probability(self.free.vectors.cosines(queries, rows[has], places[has]))
+        found[has] = free if by_text is None else (by_text[has] + free) / 2
+        return found
+
+
+def label_texts(labels: Sequence[Label], keywords: Keywords, options: DualOptions, tokenizer: Tokenizer) -> list[str]:
+    """What each label is retrieved by: name, keywords and description, cut to so many tokens; for DE-ret the name."""
+
+    def text(label: Label) -> str:
+        return label.name if options.names_only else pseudo_description(label, keywords.get(label.id, ()))
+
+    return [cut(text(label), tokenizer, options.tokens) for label in labels]
+
+
+def tokenizer_of(model: SentenceTransformer) -> Tokenizer:
+    """The fast tokenizer of an encoder, static or transformer."""
+    tokenizer: Tokenizer = getattr(model.tokenizer, "backend_tokenizer", model.tokenizer)
+    return tokenizer
+
+
+def probability(logits: Floats) -> Floats:
+    """The sigmoid, 1 / (1 + e^-x), for logits of any size.
+
+    >>> probability(np.array([0.0, -200.0, 1.0])).round(3).tolist()
+    [0.5, 0.0, 0.731]
+    """
+    from scipy.special import expit
+
+    found: Floats = expit(logits)
+    return found
+
+
+def _parts(folder: Path, manifest: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Whether there are label texts, and classifier weights: at least one of them."""
+    texts, free = manifest.get("texts"), manifest.get("free")
+    if not isinstance(texts, bool) or not isinstance(free, bool) or not (texts or free):
+        raise ModelError(f"{folder}: the manifest does not say what there is; save the model again")
+    return texts, free
+
+
+def _read_keywords(path: Path) -> Keywords:
+    try:
+        return read_keywords(path)
+    except (InputError, OSError) as error:
+        raise ModelError(f"{error}; save the model again") from None
+
+
+def _load_free(folder: Path, storage: Storage, labels: int, dim: int) -> FreeVectors:
+    rows = np.array(read_array(folder, "labels", np.int32, (None,)))
+    if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < labels:
+        raise ModelError(
+            f"{folder}: holds vectors of label {int(rows.max())}, there are {labels}; save the model again"
+        )
+    if (np.diff(rows) <= 0).any():
+        raise ModelError(f"{folder}: cannot be read (its labels do not rise); save the model again")
+    return FreeVectors(rows, Vectors.load(folder, storage, (len(rows), dim)))

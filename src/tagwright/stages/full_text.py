@@ -1,0 +1,227 @@
+"""Labels by the full text: every paragraph is encoded, and the paragraphs make up the document along its sections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents, tree_shares
+from tagwright.encoders.bi_encoder import unit
+from tagwright.encoders.cache import keeps_documents
+from tagwright.errors import ConfigError
+from tagwright.stages.dense import Dense, TextEncoder
+from tagwright.store import read_manifest, read_options, write_manifest
+from tagwright.text.words import sentence_spans, word_spans
+from tagwright.types import Distribution, Document, Floats, Label, Longs, Quote, Run, Stage
+
+Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstract", "first"]
+
+BATCH = 64
+"Documents whose paragraphs are in memory at once."
+
+FIRST = 512
+"Words that `first` reads, at least as many as an encoder of 512 tokens can."
+
+
+@dataclass(frozen=True, kw_only=True)
+class FullTextOptions:
+    """How paragraphs make up a document. Raises ConfigError for a value that cannot work."""
+
+    aggregate: Aggregate = "tree"
+    """The vector of a document is the mean along its section tree (FuTex Eq. 6); of its top sections, each the mean of
+    all its paragraphs ("sections"); of all paragraphs alike; or that of title and abstract alone, or of the first 512
+    words, as far as the encoder reads. "best" makes no vector: a label scores the mean of its nearest paragraphs."""
+
+    abstract: Literal["section", "half"] = "section"
+    "Title and abstract count as one section among the others (FuTex 3.2), or as much as all of them (published code)."
+
+    best: int = 3
+    "Paragraphs that count for a label, where aggregate is best."
+
+    shortest: int = SHORTEST
+    "Paragraphs of fewer words are left out (FuTex 4.1)."
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    """A word in a top heading -> what such a section counts among the others, in place of 1; "abstract" is title and
+    abstract. For tree and sections."""
+
+    def __post_init__(self) -> None:
+        if self.aggregate not in (known := get_args(Aggregate)):
+            raise ConfigError(f'aggregate is "{self.aggregate}", expected one of {", ".join(known)}')
+        if self.abstract not in ("section", "half"):
+            raise ConfigError(f'abstract is "{self.abstract}", expected section or half')
+        if self.best < 1 or self.shortest < 0:
+            raise ConfigError(f"best is {self.best} and shortest {self.shortest}, expected at least 1 and at least 0")
+        if not all(weight > 0 for weight in self.weights.values()):
+            raise ConfigError(f"weights are {dict(self.weights)}, expected positive numbers")
+        if self.weights and self.aggregate not in ("tree", "sections"):
+            raise ConfigError(f"weights are for tree and sections; aggregate is {self.aggregate}")
+
+
+class Paragraphs(NamedTuple):
+    """Documents as this stage sees them. vectors: (paragraphs, dim) of norm 1; indptr: (documents + 1,) whose they are.
+
+    Where they were aggregated, a document has one vector, or none if it has no text.
+    """
+
+    vectors: Floats
+    indptr: Longs
+
+
+class FullText(Stage):
+    """Candidates and scores by the cosine of a label and the paragraphs of a document. A types.Stage.
+
+    dense: the labels, their vectors and the encoder, which reads the paragraphs too; its k limits the candidates.
+    """
+
+    distribution: Distribution = "normal"
+
+    def __init__(self, dense: Dense, options: FullTextOptions = FullTextOptions()) -> None:
+        self.dense, self.options = dense, options
+
+    def read(self, documents: Sequence[Document]) -> Paragraphs:
+        """Encode the paragraphs and aggregate them (Eq. 6); where aggregate is best, each keeps its vector."""
+        parts = [self._read(documents[start : start + BATCH]) for start in range(0, len(documents), BATCH)]
+        sizes = [np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)]
+        vectors = [np.zeros((0, self.dense.encoder.dim), np.float32), *(part.vectors for part in parts)]
+        return Paragraphs(np.concatenate(vectors), np.cumsum(np.concatenate(sizes)))
+
+    def find(self, reading: Paragraphs) -> Run:
+        """The k labels of largest score of each document; none for a document without text.
+
+        Where aggregate is best, a label must be among the k nearest of one paragraph.
+        """
+        near = self.dense.nearest(reading.vectors)
+        if self.options.aggregate != "best":
+            return Run(near.indptr[reading.indptr], near.labels, near.scores)
+        owners = np.repeat(np.arange(len(reading.indptr) - 1), np.diff(reading.indptr))[near.rows]
+        cells = np.unique(owners * len(self.dense.labels) + near.labels)
+        rows, labels = np.divmod(cells, len(self.dense.labels))
+        pool = Run.of(np.searchsorted(rows, np.arange(len(reading.indptr))), labels, np.zeros(len(labels)))
+        return pool.rescored(self.score(reading, pool)).top(self.dense.options.k)
+
+    def score(self, reading: Paragraphs, candidates: Run) -> Floats:
+        """(suggestions,) FuTex Eq. 7, or the mean cosine of the best paragraphs; 0 where there is no text."""
+        if self.options.aggregate != "best":
+            found, rows = np.zeros(len(candidates.labels), np.float32), candidates.rows
+            has = (np.diff(reading.indptr) > 0)[rows]
+            first = reading.indptr[rows[has]]
+            found[has] = self.dense.vectors.cosines(reading.vectors, first, candidates.labels[has])
+            return found
+        spans = zip(reading.indptr[:-1].tolist(), reading.indptr[1:].tolist(), strict=True)
+        best = [
+            mean_of_best(reading.vectors[start:end] @ self.dense.vectors[labels].T, self.options.best)
+            for (start, end), (labels, _) in zip(spans, candidates, strict=True)
+        ]
+        return np.concatenate([np.zeros(0, np.float32), *best])
+
+    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+        """The up to 3 paragraphs nearest to the label, weighted by their cosine to it; sentences where one is read.
+
+        `data.paragraphs.headings_at` says in which section they stand.
+        """
+        spans = [(leaf.start, leaf.start + len(leaf.text)) for leaf in self._leaves(document)[0]]
+        if len(spans) == 1:
+            start, end = spans[0]
+            spans = [(start + first, start + last) for first, last in sentence_spans(document.text[start:end])]
+        return self.dense.nearest_pieces(document.text, spans, label)
+
+    def with_labels(self, labels: Sequence[Label]) -> FullText:
+        """The same over other labels: encodes the label texts that are new."""
+        return FullText(self.dense.with_labels(labels), self.options)
+
+    def save(self, folder: Path) -> None:
+        """Write the options, the label vectors, and the encoder unless it is the packaged one."""
+        (folder / "dense").mkdir()
+        self.dense.save(folder / "dense")
+        write_manifest(folder, "fulltext", {"options": asdict(self.options)})
+
+    @classmethod
+    def load(
+        cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] | None = None
+    ) -> FullText:
+        """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
+        options = read_options(folder, FullTextOptions, read_manifest(folder, "fulltext").get("options"))
+        return cls(Dense.load(folder / "dense", labels, load_encoder), options)
+
+    def _read(self, documents: Sequence[Document]) -> Paragraphs:
+        leaves, shares = zip(*map(self._leaves, documents), strict=True)
+        indptr = np.cumsum([0, *map(len, leaves)])
+        texts = [leaf.text for each in leaves for leaf in each]
+        vectors = self.dense.encoder.encode(texts, keep=keeps_documents())
+        if self.options.aggregate == "best":
+            return Paragraphs(vectors, indptr)
+        return _aggregated(vectors, np.concatenate(shares), indptr)
+
+    def _leaves(self, document: Document) -> tuple[list[Paragraph], Floats]:
+        """What is encoded of a document, and the share of each in its vector."""
+        aggregate = self.options.aggregate
+        if aggregate == "first":
+            spans = word_spans(document.text)[:FIRST]
+            found = [Paragraph(document.text[: spans[-1][1]], 0, HEAD)] if spans else []
+        else:
+            found = paragraphs(document, self.options.shortest)
+        if aggregate == "abstract":
+            found = found[:1]
+        if aggregate in ("tree", "sections") and found:
+            return _along_tree(found, document, self.options)
+        return found, np.full(len(found), 1 / max(1, len(found)), np.float32)
+
+
+def mean_of_best(cosines: Floats, m: int) -> Floats:
+    """(labels,) the mean of the m largest of each column of cosines (paragraphs, labels); of all, if they are fewer.
+
+    The best two of 0.1, 0.5, 0.3 have the mean 0.4:
+
+    >>> mean_of_best(np.array([[0.1], [0.5], [0.3]], np.float32), 2).round(3).tolist()
+    [0.4000000059604645]
+    """
+    if len(cosines) > m:
+        cosines = np.partition(cosines, len(cosines) - m, axis=0)[-m:]
+    means: Floats = cosines.mean(axis=0) if len(cosines) else np.zeros(cosines.shape[1], np.float32)
+    return means
+
+
+def _aggregated(vectors: Floats, shares: Floats, indptr: Longs) -> Paragraphs:
+    """One vector for each document that has text: the sum of share * vector, of norm 1 (Eq. 6)."""
+    from scipy.sparse import csr_array
+
+    sums: Floats = csr_array((shares, np.arange(len(shares)), indptr), (len(indptr) - 1, len(shares))) @ vectors
+    written = np.diff(indptr) > 0
+    return Paragraphs(unit(sums[written]), np.cumsum([0, *written]))
+
+
+def _along_tree(found: list[Paragraph], document: Document, options: FullTextOptions) -> tuple[list[Paragraph], Floats]:
+    """The paragraphs with their shares. Title and abstract are a section of their own, before the others."""
+    levels, owners = [section.level for section in document.sections], np.array([leaf.section for leaf in found])
+    tops = _tops(levels)
+    headings = [section.heading if tops[place] == place else "" for place, section in enumerate(document.sections)]
+    weights = [_weight(heading, options) for heading in ("abstract", *headings)]
+    if options.aggregate == "sections":
+        owners, levels = np.array(tops)[owners], [1] * len(levels)
+    sizes = np.bincount(owners + 1, minlength=len(levels) + 1).tolist()
+    if options.abstract == "half":  # all sections become parts of one, which has no paragraphs of its own
+        inner = [level + 1 for level in levels]
+        shares = tree_shares([1, 1, *inner], [sizes[0], 0, *sizes[1:]], [weights[0], 1.0, *weights[1:]])
+    else:
+        shares = tree_shares([1, *levels], sizes, weights)
+    order = np.argsort(owners, kind="stable")
+    return [found[place] for place in order.tolist()], shares
+
+
+def _tops(levels: Sequence[int]) -> list[int]:
+    """The top section that each section is in, and HEAD in HEAD, which is the last place."""
+    tops = list(range(len(levels)))
+    for section, parent in enumerate(parents(levels)):
+        if parent != HEAD:
+            tops[section] = tops[parent]
+    return [*tops, HEAD]
+
+
+def _weight(heading: str, options: FullTextOptions) -> float:
+    folded = heading.casefold()
+    return next((weight for word, weight in options.weights.items() if word.casefold() in folded), 1.0)

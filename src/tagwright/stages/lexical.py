@@ -1,0 +1,319 @@
+"""Label texts in, BM25 or TF-IDF candidates out: documents are the queries, labels the items (MICoL, section 3.2)."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.data.bags import Matrix, count_words, smooth_idf
+from tagwright.errors import ConfigError, InputError
+from tagwright.store import read_manifest, read_options, write_manifest
+from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
+from tagwright.text.words import word_spans, words
+from tagwright.types import Distribution, Document, Floats, Label, Longs, Quote, Run, Stage
+
+CELLS = 1 << 24
+"The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."
+
+WORDS = 1 << 18
+"The words whose terms are remembered, those last met: most words of a text are met all the time."
+
+NGRAM = 5
+"Characters in an n-gram."
+
+_NGRAM_MARK = "\0"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LexicalOptions:
+    """How words are weighed and where candidates are cut. Raises ConfigError for a value that cannot work."""
+
+    weighting: Literal["bm25", "tfidf"] = "bm25"
+    "BM25 (MICoL Eq. 1), or the cosine of TF-IDF vectors."
+
+    k1: float = 1.5
+    "BM25: how long a word that a label text repeats goes on counting; the paper's value."
+
+    b: float = 0.75
+    "BM25: how much a long label text is held against it, 0 to 1; the paper's value."
+
+    k: int | None = 100
+    "The most candidates that a document gets; None sets no limit."
+
+    threshold: float | None = None
+    "A candidate scores more than this: the paper's eta (Eq. 2), on the scale of the weighting itself."
+
+    scope: Literal["head", "text"] = "text"
+    "Read the title and abstract of a document, or all of it; where there is no abstract, all of it."
+
+    stem: str = "english"
+    """The language whose endings are cut off, so that "networks" finds "network", and whose stop words do not count;
+    several are joined by "+". "auto" recognises it in the names; "none" leaves words whole, and all count."""
+
+    stop_words: bool = False
+    """Whether words like "the" count. They name no topic, and where labels are short names they are so rare among the
+    labels that they would weigh most of all: 5 of 26,983 subject headings hold "the", nearly every document does."""
+
+    ngrams: float = 0.0
+    """TF-IDF: how much the character n-grams of a word weigh beside the word itself; 0 leaves them out. They find the
+    parts of compounds, and endings that no stemmer knows (McNamee and Mayfield 2004)."""
+
+    def __post_init__(self) -> None:
+        check(self.stem)
+        if self.weighting not in ("bm25", "tfidf"):
+            raise ConfigError(f'weighting is {self.weighting!r}, expected "bm25" or "tfidf"')
+        if self.scope not in ("head", "text"):
+            raise ConfigError(f'scope is {self.scope!r}, expected "head" or "text"')
+        if self.ngrams < 0 or (self.ngrams and self.weighting == "bm25"):
+            raise ConfigError(f'ngrams is {self.ngrams}, expected 0 or more, and 0 where weighting is "bm25"')
+        if not (self.k1 >= 0 and 0 <= self.b <= 1):
+            raise ConfigError(f"k1 is {self.k1} and b is {self.b}, expected k1 of at least 0 and b between 0 and 1")
+        if self.k is not None and self.k < 1:
+            raise ConfigError(f"k is {self.k}, expected at least 1")
+
+
+class Lexical(Stage):
+    """Candidates by the words that a document shares with a label's names and description. A types.Stage.
+
+    BM25 sums over the set of shared words, as Eq. 1 does: a word that the document repeats counts once. The cosine
+    counts it 1 + ln(times) times. The vectors of both have the words of the labels as dimensions, so words that no
+    label holds change no score.
+    """
+
+    distribution: Distribution = "sparse"
+
+    def __init__(self, labels: Sequence[Label], options: LexicalOptions = LexicalOptions()) -> None:
+        self.options = options = replace(options, stem=resolve(options.stem, labels))
+        spelling, terms = _speller(labels, options), dict[str, int]()
+
+        def number(word: str) -> tuple[int, ...]:
+            return tuple(terms.setdefault(term, len(terms)) for term in spelling(word))
+
+        counts = count_words((label.text for label in labels), lru_cache(WORDS)(number))
+        self._terms = lru_cache(WORDS)(lambda word: tuple(terms[term] for term in spelling(word) if term in terms))
+        frequencies = np.bincount(counts.indices, minlength=len(terms))
+        if options.weighting == "bm25":
+            self._weights = bm25_idf(frequencies, len(labels))
+            self._items = _bm25_matrix(counts, self._weights, options)
+        else:
+            share = np.array([options.ngrams if term[0] == _NGRAM_MARK else 1 for term in terms], np.float64)
+            self._weights = share * smooth_idf(frequencies, len(labels))
+            self._items = _tfidf_matrix(counts, self._weights)
+        self._postings = self._items.T.tocsr()  # the labels of a term stand together: (terms, labels)
+
+    def read(self, documents: Sequence[Document]) -> Matrix:
+        """(documents, terms) float32: the weight of each term of each document."""
+        counts = count_words(map(self._scope, documents), self._terms)
+        counts.resize(len(documents), len(self._weights))
+        if self.options.weighting == "tfidf":
+            return _tfidf_matrix(counts, self._weights)
+        counts.data = np.ones_like(counts.data)
+        return counts
+
+    def find(self, reading: Matrix) -> Run:
+        """The k best labels that score more than the threshold. A label that shares no word is no candidate."""
+        options, labels = self.options, self._postings.shape[1]
+        k = labels if options.k is None else min(options.k, labels)
+        chunks = _chunks(reading.shape[0], max(1, min(1024, CELLS // (k + 1))))
+        return Run.concat(
+            [_best(reading[rows.start : rows.stop], self._postings, k, options.threshold) for rows in chunks]
+        )
+
+    def score(self, reading: Matrix, candidates: Run) -> Floats:
+        """(suggestions,) the BM25 score or cosine of each candidate, however small; 0 for no shared word."""
+        chunks = _chunks(reading.shape[0], 256)
+        parts = [_products(reading[rows.start : rows.stop], self._items, candidates.take(rows)) for rows in chunks]
+        return np.concatenate([np.zeros(0, np.float32), *parts])
+
+    def calibrated(self, documents: Sequence[Document], mean_candidates: float) -> Lexical:
+        """The same stage under the threshold that gives these documents `mean_candidates` on average.
+
+        A few hundred documents are enough; all their scores are held at once. The limit k stays in force. Raises
+        InputError when no document shares a word with a label.
+        """
+        other = copy.copy(self)
+        other.options = replace(self.options, threshold=None)
+        run = other(documents)
+        if not len(run.labels):
+            raise InputError(f"none of {len(documents)} documents shares a word with a label; nothing to calibrate on")
+        other.options = replace(self.options, threshold=calibrate(run, mean_candidates))
+        return other
+
+    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+        """The first occurrence of each shared word, with what it adds to the score: the weights sum to the score.
+
+        An n-gram is shown as the first word with it.
+        """
+        shared, text = self.read([document]).multiply(self._items[[label]]).tocsr(), self._scope(document)
+        parts = dict(zip(shared.indices.tolist(), shared.data.tolist(), strict=True))
+        quotes = list[Quote]()
+        for word, span in zip(words(text), word_spans(text), strict=True):
+            if added := [parts.pop(term) for term in dict.fromkeys(self._terms(word)) if term in parts]:
+                quotes.append(Quote(*span, sum(added)))
+        return tuple(sorted(quotes, key=lambda quote: (-quote.weight, quote.start)))
+
+    def with_labels(self, labels: Sequence[Label]) -> Lexical:
+        """The same options over other labels. All is weighed anew: a word's idf hangs on all the labels."""
+        return Lexical(labels, self.options)
+
+    def save(self, folder: Path) -> None:
+        """Write the options. The weights are not stored: to weigh 27,000 labels again takes a quarter of a second."""
+        write_manifest(folder, "lexical", {"options": asdict(self.options)})
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Lexical:
+        """Read what `save` wrote and weigh the labels. Raises ModelError when the folder holds something else."""
+        return cls(labels, read_options(folder, LexicalOptions, read_manifest(folder, "lexical").get("options")))
+
+    def _scope(self, document: Document) -> str:
+        return document.head if self.options.scope == "head" and document.abstract else document.text
+
+
+def bm25(
+    tf: NDArray[Any], length: NDArray[Any], mean_length: float, idf: NDArray[Any], k1: float = 1.5, b: float = 0.75
+) -> NDArray[np.float64]:
+    """MICoL Eq. 1, one term of the sum: IDF(w) TF (k1 + 1) / (TF + k1 (1 - b + b |t_l| / avgdl)).
+
+    tf: how often the label text t_l holds the word w. length: |t_l| in words; mean_length: avgdl. The printed
+    denominator, a product with |L| in place of |t_l|, is a misprint. All arrays (n,), result (n,).
+
+    A word twice in a text of mean length: 2 * 2.5 / (2 + 1.5) = 10/7; once, in a text of twice the mean:
+    2.5 / (1 + 1.5 * 1.75) = 20/29.
+
+    >>> bm25(np.array([2, 1]), np.array([8, 16]), mean_length=8, idf=np.ones(2)) - [10 / 7, 20 / 29]
+    array([0., 0.])
+    """
+    weights: NDArray[np.float64] = idf * (tf * (k1 + 1)) / (tf + k1 * (1 - b + b * length / mean_length))
+    return weights
+
+
+def bm25_idf(frequency: NDArray[Any], labels: int) -> NDArray[np.float64]:
+    """IDF(w) of MICoL Eq. 1, which leaves it open: ln(1 + (N - n + 1/2) / (n + 1/2)), Lucene's, never negative.
+
+    frequency: n, how many of the N labels hold the word, (n,). One of two: (2 - 1 + 1/2) / (1 + 1/2) is 1, so ln 2.
+
+    >>> np.exp(bm25_idf(np.array([1]), labels=2)).round(6)
+    array([2.])
+    """
+    weights: NDArray[np.float64] = np.log1p((labels - frequency + 0.5) / (frequency + 0.5))
+    return weights
+
+
+def calibrate(run: Run, mean_candidates: float) -> float:
+    """The threshold above which a run keeps as nearly as can be `mean_candidates` per document (MICoL's eta, Eq. 2).
+
+    Exact: candidates of one score stay or go together, and of two equally near sizes the smaller is taken.
+    `run.keep(run.scores > threshold)` cuts. Raises ValueError for a run without scores.
+
+    Two of four scores stay, one for each of two documents:
+
+    >>> calibrate(Run.from_rows([{0: 9.0, 1: 4.0}, {0: 7.0, 2: 1.0}]), mean_candidates=1)
+    4.0
+    """
+    wanted = mean_candidates * len(run)
+    place = min(int(wanted), len(run.scores) - 1)
+    first_out = -np.partition(-run.scores, place)[place]
+    without, with_it = (run.scores > first_out).sum(), (run.scores >= first_out).sum()
+    if with_it - wanted < wanted - without:
+        return float(np.nextafter(first_out, np.float32(-np.inf)))
+    return float(first_out)
+
+
+def _speller(labels: Sequence[Label], options: LexicalOptions) -> Callable[[str], tuple[str, ...]]:
+    """Word to terms: its stem, and its n-grams if they are wanted; none for a word that does not count."""
+    languages = parse_all(options.stem)
+    stem = stemmer(languages)
+    stopped = frozenset[str]()
+    if not options.stop_words:
+        stopped = stop_words(languages, (name for label in labels for name in label.names))
+    if not options.ngrams:
+        return lambda word: () if word in stopped else (stem(word),)
+    return lambda word: () if word in stopped else (stem(word), *_ngrams(word))
+
+
+def _ngrams(word: str) -> list[str]:
+    """The n-grams of a word, its start and end marked, and all told from words.
+
+    >>> [gram[1:] for gram in _ngrams("salmon")]
+    ['<salm', 'salmo', 'almon', 'lmon>']
+    """
+    marked = f"<{word}>"
+    return [_NGRAM_MARK + marked[i : i + NGRAM] for i in range(len(marked) - NGRAM + 1)]
+
+
+def _bm25_matrix(counts: Matrix, idf: NDArray[np.float64], options: LexicalOptions) -> Matrix:
+    lengths = np.asarray(counts.sum(axis=1)).ravel()
+    length = np.repeat(lengths, np.diff(counts.indptr))
+    weights = bm25(counts.data, length, float(lengths.mean()), idf[counts.indices], options.k1, options.b)
+    return _with_data(counts, weights)
+
+
+def _tfidf_matrix(counts: Matrix, idf: NDArray[np.float64]) -> Matrix:
+    """Sublinear TF times IDF, every row of norm 1."""
+    weights = (1 + np.log(counts.data)) * idf[counts.indices]
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    norms = np.sqrt(np.bincount(rows, weights**2, minlength=counts.shape[0]))
+    return _with_data(counts, weights / norms[rows])
+
+
+def _with_data(matrix: Matrix, data: NDArray[np.float64]) -> Matrix:
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((data.astype(np.float32), matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _chunks(rows: int, size: int) -> Iterator[range]:
+    """Up to `size` documents at a time, with the place of their first."""
+    for start in range(0, rows, size):
+        yield range(start, min(start + size, rows))
+
+
+def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) -> Run:
+    """The k largest products above the threshold of each query (documents, terms) with all labels (terms, labels)."""
+    from sparse_dot_topn import sp_matmul_topn
+
+    cores = os.cpu_count() or 1
+    best = _run(sp_matmul_topn(queries, postings, top_n=k + 1, threshold=threshold, n_threads=cores))
+    tied = _tied(best, k)
+    if not len(tied):
+        return best.top(k)
+    # Of the labels that are tied at the cut the library keeps any: look further down in those rows, and cut by label.
+    source = np.arange(len(best))
+    source[tied] = len(best) + np.arange(len(tied))
+    return Run.concat([best, _best(queries[tied], postings, 4 * k, threshold)]).take(source).top(k)
+
+
+def _run(products: Matrix) -> Run:
+    found = int(products.indptr[-1])
+    return Run.of(products.indptr, products.indices[:found], products.data[:found])
+
+
+def _tied(run: Run, k: int) -> Longs:
+    """The rows whose suggestions k and k + 1 have one score."""
+    rows = np.flatnonzero(np.diff(run.indptr) > k)
+    last = run.indptr[rows] + k - 1
+    tied: Longs = rows[run.scores[last] == run.scores[last + 1]]
+    return tied
+
+
+def _products(queries: Matrix, items: Matrix, candidates: Run) -> Floats:
+    """(suggestions,) the product of each query (documents, terms) with each of its candidates among (labels, terms).
+
+    A label has few terms and a document many, so the terms of the candidates are looked up among those of the query.
+    """
+    chosen, terms = items[candidates.labels], queries.shape[1]
+    suggestion = np.repeat(np.arange(len(candidates.labels)), np.diff(chosen.indptr))
+    cells = np.repeat(np.arange(len(candidates)), np.diff(queries.indptr)) * terms + queries.indices
+    wanted = candidates.rows[suggestion] * terms + chosen.indices
+    place = np.searchsorted(cells, wanted)
+    found = np.append(cells, -1)[place] == wanted
+    products = np.append(queries.data, 0)[place] * chosen.data * found
+    return np.bincount(suggestion, products, minlength=len(candidates.labels)).astype(np.float32)

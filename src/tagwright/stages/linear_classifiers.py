@@ -1,0 +1,147 @@
+"""Linear classifiers as stages: the labels of training documents with much the same words, with the words that tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tagwright.combining.fusion import look_up
+from tagwright.data.bags import BagOfWords, Matrix
+from tagwright.errors import ModelError
+from tagwright.stages.label_trees import LabelTrees
+from tagwright.stages.linear_weights import LinearModel
+from tagwright.store import read_array, read_manifest, read_number, write_arrays, write_manifest
+from tagwright.text.words import word_spans, words
+from tagwright.types import Distribution, Document, Floats, Ints, Label, Quote, Run, Stage
+
+QUOTES = 5
+"The most words that are quoted for a label."
+
+
+class Linear(Stage):
+    """Candidates by a linear SVM. A types.Stage.
+
+    model: over these labels, in their order. A score is the SVM's own plus 1, and 0 at least: 0 as far away as a
+    document that has nothing to do with the label, 1 at the border, 2 and more where the SVM is sure.
+    """
+
+    distribution: Distribution = "sparse"
+
+    def __init__(self, labels: Sequence[Label], bag: BagOfWords, model: LinearModel, k: int = 100) -> None:
+        self.labels, self.bag, self.model, self.k = labels, bag, model, k
+
+    def read(self, documents: Sequence[Document]) -> Matrix:
+        """(documents, words) the TF-IDF vector of each document."""
+        return self.bag.transform(document.text for document in documents)
+
+    def find(self, reading: Matrix) -> Run:
+        """The k labels of largest score; none for a document without a known word, none never seen in training."""
+        run = self.model.scores(reading, self.k)
+        found = run.keep((run.scores > -1) & (np.diff(reading.indptr) > 0)[run.rows])
+        return found.rescored(found.scores + 1)
+
+    def score(self, reading: Matrix, candidates: Run) -> Floats:
+        """(suggestions,) the score of each candidate; 0 for a label that no training document had."""
+        return np.maximum(self.model.score(reading, candidates) + 1, 0)
+
+    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+        """The first occurrence of the up to 5 words that add most to the label's score, with what each adds."""
+        added = self.read([document]).multiply(self.model.weights[[label]]).tocsr()
+        best = np.argsort(-added.data, kind="stable")[:QUOTES]
+        first: dict[str, tuple[int, int]] = {}
+        for word, span in zip(words(document.text), word_spans(document.text), strict=True):
+            first.setdefault(word, span)
+        parts = zip(added.indices[best].tolist(), added.data[best].tolist(), strict=True)
+        return tuple(Quote(*first[self.bag.words[word]], part) for word, part in parts if part > 0)
+
+    def with_labels(self, labels: Sequence[Label]) -> Linear:
+        """The same weights for the labels that stay, by id; the others have none, and score 0."""
+        before = {label.id: row for row, label in enumerate(self.labels)}
+        rows = np.array([before.get(label.id, -1) for label in labels], np.int64)
+        return Linear(labels, self.bag, self.model.take(rows), self.k)
+
+    def save(self, folder: Path) -> None:
+        """Write the words and the weights."""
+        write_manifest(folder, "linear stage", {"k": self.k})
+        _save_parts(folder, self.bag, self.model)
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Linear:
+        """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
+        k = read_number(folder, read_manifest(folder, "linear stage"), "k")
+        bag, model = BagOfWords.load(folder / "words"), LinearModel.load(folder / "model")
+        if model.weights.shape != (len(labels), len(bag.words)):
+            raise ModelError(
+                f"{folder}: weights for {model.weights.shape} labels and words, expected "
+                f"({len(labels)}, {len(bag.words)}); save the model again"
+            )
+        return cls(labels, bag, model, k)
+
+
+class Trees(Stage):
+    """Candidates by trees of labels (Parabel, Bonsai). A types.Stage; scores are probabilities.
+
+    places: (labels that the trees know,) the place of each among these labels, -1 for one that is not there.
+    """
+
+    distribution: Distribution = "sparse"
+
+    def __init__(
+        self, labels: Sequence[Label], bag: BagOfWords, model: LabelTrees, k: int = 100, places: Ints | None = None
+    ) -> None:
+        self.labels, self.bag, self.model, self.k = labels, bag, model, k
+        self.places = np.arange(len(labels), dtype=np.int32) if places is None else places
+
+    def read(self, documents: Sequence[Document]) -> Run:
+        """All that the beams come to in each document."""
+        run = self.model.predict(self.bag.transform(document.text for document in documents), len(self.places))
+        known = run.keep(self.places[run.labels] >= 0)
+        return Run.of(known.indptr, self.places[known.labels], known.scores)
+
+    def find(self, reading: Run) -> Run:
+        """The k most probable labels of each document; none for a document without a known word."""
+        return reading.top(self.k)
+
+    def score(self, reading: Run, candidates: Run) -> Floats:
+        """(suggestions,) the probability of each candidate; 0 for one that no beam came to, or that is not known."""
+        return look_up(reading, candidates)
+
+    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:  # noqa: ARG002
+        """None: the way to a label leads through many branches."""
+        return ()
+
+    def with_labels(self, labels: Sequence[Label]) -> Trees:
+        """The same trees for the labels that stay, by id; the others score 0."""
+        now = {label.id: row for row, label in enumerate(labels)}
+        moved = np.array([*(now.get(label.id, -1) for label in self.labels), -1], np.int32)
+        return Trees(labels, self.bag, self.model, self.k, moved[self.places])
+
+    def save(self, folder: Path) -> None:
+        """Write the words, the trees, and which labels they know."""
+        write_manifest(folder, "tree stage", {"k": self.k})
+        write_arrays(folder, {"places": self.places})
+        _save_parts(folder, self.bag, self.model)
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Trees:
+        """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
+        k = read_number(folder, read_manifest(folder, "tree stage"), "k")
+        places = read_array(folder, "places", np.int32, (None,))
+        bag, model = BagOfWords.load(folder / "words"), LabelTrees.load(folder / "model")
+        known = np.sort(places[places >= 0])
+        if places.min(initial=0) < -1 or (np.diff(known) == 0).any():
+            raise ModelError(f"{folder / 'places.npy'}: cannot be read (a label has two places); save the model again")
+        if places.max(initial=-1) >= len(labels) or model.words != len(bag.words):
+            raise ModelError(
+                f"{folder}: trees over {model.words} words and {places.max(initial=-1) + 1} labels, "
+                f"expected {len(bag.words)} and {len(labels)}; save the model again"
+            )
+        return cls(labels, bag, model, k, np.array(places))
+
+
+def _save_parts(folder: Path, bag: BagOfWords, model: LinearModel | LabelTrees) -> None:
+    for name, part in (("words", bag), ("model", model)):
+        (folder / name).mkdir()
+        part.save(folder / name)

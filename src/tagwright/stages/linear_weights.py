@@ -1,0 +1,120 @@
+"""Bags of words in, labels out: linear weights as they are after training.
+
+They stand here because both sides need them: `learning` makes them and asks them for hard negatives and keywords,
+`tagging` serves them. What trains them is in training/linear_training.py.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from typing_extensions import Self
+
+from tagwright.data.bags import Matrix
+from tagwright.errors import ModelError
+from tagwright.store import read_array, read_manifest, read_number, write_arrays, write_manifest
+from tagwright.types import Floats, Longs, Run
+
+CELLS = 1 << 23
+"The most scores that are held at once."
+
+
+class LinearModel:
+    """One weight for each pair of label and word, most of them 0: the score of a label is weights @ words + bias.
+
+    weights: (labels, words) float32 CSR. bias: (labels,) float32, -inf for a label that was never learnt.
+    """
+
+    def __init__(self, weights: Matrix, bias: Floats) -> None:
+        self.weights, self.bias = weights, bias
+
+    @property
+    def known(self) -> Longs:
+        """The labels that were learnt."""
+        return np.flatnonzero(np.isfinite(self.bias))
+
+    def scores(self, features: Matrix, k: int) -> Run:
+        """The k labels of largest score for each row of features (documents, words), of those that were learnt.
+
+        A score above 0 says yes, one below -1 no with certainty; labels are given whatever their score.
+        """
+        from scipy.sparse import csr_matrix, hstack
+        from sparse_dot_topn import sp_matmul_topn
+
+        known = self.known
+        ones = csr_matrix(np.ones((features.shape[0], 1), np.float32))
+        items = hstack([self.weights[known], csr_matrix(self.bias[known][:, None])], format="csr").T.tocsr()
+        queries, lowest = hstack([features, ones], format="csr"), float(np.finfo(np.float32).min)
+        k = max(1, min(k, len(known)))
+        best = sp_matmul_topn(queries, items, top_n=k, threshold=lowest, n_threads=os.cpu_count() or 1)
+        found = int(best.indptr[-1])
+        return Run.of(best.indptr, known[best.indices[:found]], best.data[:found])
+
+    def score(self, features: Matrix, candidates: Run) -> Floats:
+        """(suggestions,) the score of each candidate; -inf for a label that was never learnt."""
+        parts, step = [np.zeros(0, np.float32)], max(1, CELLS // max(1, len(self.bias)))
+        for start in range(0, len(candidates), step):
+            some = candidates.take(np.arange(start, min(start + step, len(candidates))))
+            products = (features[start : start + step] @ self._words).toarray()
+            parts.append(products[some.rows, some.labels] + self.bias[some.labels])
+        return np.concatenate(parts)
+
+    def keywords(self, label: int, k: int) -> list[int]:
+        """DEPL 3.2: the k words of largest weight above 0, the largest first; fewer where there are no more."""
+        start, end = self.weights.indptr[label], self.weights.indptr[label + 1]
+        words, weights = self.weights.indices[start:end], self.weights.data[start:end]
+        order = np.lexsort((words, -weights))[:k]
+        return [int(word) for word in words[order[weights[order] > 0]]]
+
+    def take(self, labels: Longs) -> LinearModel:
+        """The model of these labels, in this order; -1 stands for a label that was never learnt."""
+        chosen = self.weights[np.maximum(labels, 0)]
+        chosen.data[np.repeat(labels < 0, np.diff(chosen.indptr))] = 0
+        chosen.eliminate_zeros()
+        return LinearModel(chosen, np.where(labels < 0, np.float32(-np.inf), self.bias[labels]))
+
+    def save(self, folder: Path) -> None:
+        """Write into an existing folder."""
+        write_manifest(folder, "linear model", {"words": self.weights.shape[1]})
+        parts = {name: getattr(self.weights, name) for name in ("data", "indices", "indptr")}
+        write_arrays(folder, {**parts, "bias": self.bias})
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Memory-map what `save` wrote. Raises ModelError when it is missing or damaged."""
+        words = read_number(folder, read_manifest(folder, "linear model"), "words")
+        bias = _read_bias(folder)
+        return cls(_read_matrix(folder, (len(bias), words)), bias)
+
+    @cached_property
+    def _words(self) -> Matrix:
+        return self.weights.T.tocsr()
+
+
+def _read_bias(folder: Path) -> Floats:
+    """(labels,) finite, or -inf for a label that was never learnt."""
+    bias: Floats = read_array(folder, "bias", np.float32, (None,), finite=False)
+    if np.isnan(bias).any() or (bias == np.inf).any():
+        raise ModelError(f"{folder / 'bias.npy'}: cannot be read (holds no numbers); save the model again")
+    return bias
+
+
+def _read_matrix(folder: Path, shape: tuple[int, int]) -> Matrix:
+    """A CSR matrix of float32. scipy checks neither the places of rows nor those of columns, and reads where they say.
+
+    Raises ModelError when the arrays are no matrix of this shape.
+    """
+    from scipy.sparse import csr_matrix
+
+    data = read_array(folder, "data", np.float32, (None,))
+    indices, indptr = read_array(folder, "indices", None, (len(data),)), read_array(folder, "indptr", None, (None,))
+    whole = all(places.dtype in (np.int32, np.int64) for places in (indices, indptr))
+    rows = whole and len(indptr) == shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(data)
+    if not rows or (np.diff(indptr) < 0).any():
+        raise ModelError(f"{folder / 'indptr.npy'}: cannot be read (does not part the weights into {shape[0]} labels)")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < shape[1]:
+        raise ModelError(f"{folder / 'indices.npy'}: cannot be read (names words that are not there)")
+    return csr_matrix((data, indices, indptr), shape=shape)

@@ -1,0 +1,78 @@
+"""Labels whose vectors are not all known yet: rough ones propose candidates, and only candidates are encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.encoders.bi_encoder import unit
+from tagwright.stages.label_index import Vectors
+from tagwright.types import Floats, Mask, Run
+
+BUDGET = 200
+"""Candidates of a document that are encoded and scored while labels are missing. Measured by `python -m benchmarks
+first`: P@5 as with all labels encoded."""
+
+
+class Sketcher(Protocol):
+    """What turns texts into rough vectors at once. encoders.sketch.Sketch is one."""
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """(texts, dim) of norm 1, or zero."""
+        ...
+
+
+class LazyEncoder(Protocol):
+    """An encoder that knows some texts already and can sketch all. encoders.bi.BiEncoder is one."""
+
+    def encode(self, texts: Sequence[str], *, progress: str = "") -> Floats:
+        """(texts, dim), each of norm 1."""
+        ...
+
+    def known(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
+        """(texts, dim) vectors and (texts,) which of them are known without computing anything."""
+        ...
+
+    def sketch(self) -> Sketcher | None:
+        """The rough encoder that goes with this one; None where there is none, or where encoding takes no time."""
+        ...
+
+
+class PendingLabels:
+    """views: the texts of each label, the same number for all; the vector of a label is their mean, of norm 1."""
+
+    def __init__(self, views: Sequence[tuple[str, ...]], encoder: LazyEncoder, sketch: Sketcher) -> None:
+        self.views, self.encoder, self.sketch = views, encoder, sketch
+        vectors, known = encoder.known([text for texts in views for text in texts])
+        shape = len(views), len(views[0])
+        self._vectors = vectors.reshape(*shape, -1)
+        self._missing: Mask = ~np.asarray(known.reshape(shape).all(axis=1), np.bool_)
+        rows = {texts: row for row, texts in enumerate(dict.fromkeys(views))}  # many labels may have one name
+        rough = sketch.encode([text for texts in rows for text in texts]).reshape(len(rows), shape[1], -1)
+        own = np.fromiter(map(rows.__getitem__, views), np.int64, len(views))
+        self._rough = Vectors.of(unit(rough.mean(axis=1)), "float16").take(own, Vectors.of(rough[:0, 0], "float16"))
+
+    @property
+    def missing(self) -> int:
+        """Labels that are not encoded yet."""
+        return int(self._missing.sum())
+
+    def propose(self, texts: Sequence[str], k: int) -> Run:
+        """The k labels whose rough vectors are nearest to those of the texts."""
+        return self._rough.nearest(self.sketch.encode(texts), k)
+
+    def encode(self, labels: NDArray[np.integer], progress: str = "") -> None:
+        """Encode those of these labels that are missing."""
+        new = np.unique(labels[self._missing[labels]])
+        if not len(new):
+            return
+        texts = [text for label in new.tolist() for text in self.views[label]]
+        self._vectors[new] = self.encoder.encode(texts, progress=progress).reshape(len(new), *self._vectors.shape[1:])
+        self._missing[new] = False
+
+    def vectors(self, labels: NDArray[np.integer]) -> Floats:
+        """(labels, dim) their vectors; zero for one that is missing."""
+        return unit(self._vectors[labels].mean(axis=1))

@@ -1,0 +1,114 @@
+"""Labels and a cross-encoder in, scores of documents read together with their candidates out: a ranker."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.encoders.cross_encoder import CrossEncoder
+from tagwright.errors import ConfigError
+from tagwright.store import read_manifest, read_options, write_manifest
+from tagwright.types import Distribution, Document, Floats, Label, Quote, Run, Stage
+
+LabelText: TypeAlias = Literal["name", "names", "text", "statement"]
+
+
+class PairScorer(Protocol):
+    """What scores how well two texts go together. encoders.cross.CrossEncoder is one."""
+
+    def score(
+        self,
+        firsts: Sequence[str],
+        seconds: Sequence[str],
+        rows: NDArray[np.integer],
+        columns: NDArray[np.integer],
+        *,
+        first_tokens: int | None = None,
+        progress: str = "",
+    ) -> Floats:
+        """(pairs,) the score of firsts[rows[i]], at most so many tokens of it, with seconds[columns[i]].
+
+        progress: the title of a progress bar, if any.
+        """
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write into a new folder, from which it can be loaded."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossOptions:
+    """What of a label and a document is read. Raises ConfigError for a value that cannot work."""
+
+    label_text: LabelText = "text"
+    """"name", the preferred one; "names", all; "text", all and the description, of which MICoL 3.2 has the preferred
+    name only; or a "statement" with the name, for models of natural language inference (FuTex 4.1)."""
+
+    document_tokens: int | None = 256
+    "The most that are read of a document (MICoL A.3.2); None: as many as the encoder takes beside the label."
+
+    def __post_init__(self) -> None:
+        if self.label_text not in (known := get_args(LabelText)):
+            raise ConfigError(f"label_text is {self.label_text!r}, expected one of {', '.join(known)}")
+        if self.document_tokens is not None and self.document_tokens < 1:
+            raise ConfigError(f"document_tokens is {self.document_tokens}, expected at least 1, or none for all")
+
+
+class Cross(Stage):
+    """Ranks candidates by reading each document and label together (MICoL Eq. 6). A types.Stage that finds nothing.
+
+    Of a document it reads title and abstract, or all text from the start where there is no abstract.
+    """
+
+    distribution: Distribution = "normal"
+
+    def __init__(self, labels: Sequence[Label], encoder: PairScorer, options: CrossOptions = CrossOptions()) -> None:
+        self.labels, self.encoder, self.options = labels, encoder, options
+
+    def read(self, documents: Sequence[Document]) -> list[str]:
+        """The text of each document."""
+        return [document.head if document.abstract else document.text for document in documents]
+
+    def find(self, reading: list[str]) -> Run:
+        """No candidates: to compare every label would take too long."""
+        return Run.from_rows([[] for _ in reading])
+
+    def score(self, reading: list[str], candidates: Run) -> Floats:
+        """(suggestions,) the cross-encoder's score of each document and its candidates, of any size."""
+        used, columns = np.unique(candidates.labels, return_inverse=True)
+        view: Mapping[LabelText, Callable[[Label], str]] = {
+            "name": lambda label: label.name,
+            "names": lambda label: "; ".join(label.names),
+            "text": lambda label: label.text,
+            "statement": lambda label: f"this document is about {label.name}.",
+        }
+        labels = [view[self.options.label_text](self.labels[label]) for label in used.tolist()]
+        tokens = self.options.document_tokens
+        return self.encoder.score(reading, labels, candidates.rows, columns, first_tokens=tokens, progress="re-ranking")
+
+    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:  # noqa: ARG002
+        """None: what speaks for a label is spread over the whole network."""
+        return ()
+
+    def with_labels(self, labels: Sequence[Label]) -> Cross:
+        """The same encoder over other labels; nothing is computed."""
+        return Cross(labels, self.encoder, self.options)
+
+    def save(self, folder: Path) -> None:
+        """Write the encoder and the options."""
+        self.encoder.save(folder / "encoder")
+        write_manifest(folder, "cross", {"options": asdict(self.options)})
+
+    @classmethod
+    def load(
+        cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], PairScorer] = CrossEncoder.load
+    ) -> Cross:
+        """Read what `save` wrote. load_encoder gets a folder. Raises ModelError when a part is missing or damaged."""
+        options = read_options(folder, CrossOptions, read_manifest(folder, "cross").get("options"))
+        return cls(labels, load_encoder(str(folder / "encoder")), options)

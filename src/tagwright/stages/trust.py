@@ -1,0 +1,66 @@
+"""How far an encoder is to be trusted with each document, by how well its tokenizer knows the text's language."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagwright.encoders.packaged import PACKAGED
+from tagwright.text import language
+from tagwright.types import Floats
+
+log = logging.getLogger(__name__)
+
+UNKNOWN, FLUENT = 2.0, 4.5
+"""Letters per token in texts that tell an encoder nothing, and from where on they count as its own language. With
+MiniLM: Russian 1.1, Finnish 2.5 (where its say was worth a fifth, on train documents of kirja), German 3.7, and nearly
+all English texts more than 4.5."""
+
+LEAST = 0.01
+"What is left for texts that tell nothing, so that labels which no other stage speaks for have an order."
+
+TELLING = 5
+"Words that a text must have for its language to be named: shorter ones are often taken for another one's."
+
+FEW = 0.3
+"Below this mean trust in a batch of documents one line of log says so."
+
+_warned = set[tuple[str, str]]()
+"Encoders and languages of which this was said: every batch has another mean."
+
+
+def trust(fluency: ArrayLike) -> Floats:
+    """(n,) from nearly 0, the language is not known, to 1: it is. fluency: letters per token, see encoders/fluency.py.
+
+    A text without a word that tells is trusted (not a number). 3.25 is half way from 2 to 4.5.
+
+    >>> [round(share, 2) for share in trust([1.0, 3.25, 6.0, float("nan")]).tolist()]
+    [0.01, 0.5, 1.0, 1.0]
+    """
+    share = (np.asarray(fluency, np.float32) - UNKNOWN) / (FLUENT - UNKNOWN)
+    trusted: Floats = np.nan_to_num(np.clip(share, LEAST, 1.0), nan=1.0).astype(np.float32)
+    return trusted
+
+
+def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -> None:
+    """Say once for each encoder and language that the texts of a batch are in one that the encoder does not know."""
+    if not len(texts) or (mean := float(trusted.mean())) >= FEW:
+        return
+    long = [text for text in texts[:100] if len(text.split()) >= TELLING]
+    languages = " and ".join(str(each) for each in language.main(language.recognise(long))) if long else ""
+    if (encoder, languages) not in _warned:
+        _warned.add((encoder, languages))
+        _warn(encoder, languages or "in another language", f"{weight * mean:.2g}", f"{weight:.2g}")
+
+
+def _warn(encoder: str, languages: str, weight: str, usual: str) -> None:
+    known, remedy = "does not know their language", "--set encoder=FOLDER names another"
+    if encoder == PACKAGED:
+        known, remedy = "reads English", "--set encoder=intfloat/multilingual-e5-small would read them"
+    log.warning(
+        "the encoder %s %s; these texts are %s: its weight is %s, not %s; %s",
+        encoder, known, languages, weight, usual, remedy,
+    )  # fmt: skip

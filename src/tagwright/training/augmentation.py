@@ -1,0 +1,244 @@
+"""Documents in, pairs of a document and a noised copy of it out: EDA and UDA, the text-only baselines of MICoL.
+
+A copy is made of the folded words of title and abstract. Words that stand in more than a tenth of the documents take
+the place of a list of stop words, so that it works in any language.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeAlias
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+from typing_extensions import Self
+
+from tagwright.text.words import sentence_spans, words
+from tagwright.training.metadata_pairs import text_of
+from tagwright.training.objectives import Encode
+from tagwright.training.pairs import Key, Source, group_of_document
+from tagwright.types import Document, Pair
+
+Synonyms: TypeAlias = Callable[[str], Sequence[str]]
+"Word in, words of about the same meaning out, none for a word that is to be left as it is."
+
+Translate: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
+"Sentences in, each said otherwise out."
+
+TOGETHER = 16
+"Documents that are translated together."
+
+STOP = 0.1
+"A word in more than this share of the documents is a stop word."
+
+FOLLOWED = 20_000
+"The most frequent words of a corpus get neighbours."
+
+
+def eda_pairs(documents: Sequence[Document], synonyms: Synonyms, *, share: float = 0.1, seed: int = 0) -> Source:
+    """(document, copy) as EDA makes copies (Wei and Zou 2019), by one operation drawn for each copy.
+
+    share: of the words that are changed, the paper's alpha. synonyms: see `near_words`. Raises ConfigError when no
+    document has text.
+    """
+
+    def noised(text: list[str], chance: Generator) -> list[str]:
+        count = max(1, round(share * len(text)))
+        operation = int(chance.integers(4))
+        if operation == 0:
+            return replace_words(text, count, synonyms, chance)
+        if operation == 1:
+            return insert_words(text, count, synonyms, chance)
+        return swap_words(text, count, chance) if operation == 2 else delete_words(text, share, chance)
+
+    return _noised_pairs(documents, noised, seed)
+
+
+def uda_pairs(documents: Sequence[Document], *, share: float = 0.3, seed: int = 0) -> Source:
+    """(document, copy) with words of low TF-IDF replaced by others such (Xie et al. 2020, TF-IDF word replacement).
+
+    share: p, about the share of the words that are replaced. Raises ConfigError when no document has text.
+    """
+    counts = WordCounts.of(documents)
+    known = {word: place for place, word in enumerate(counts.words)}
+    idf, odds = counts.idf, np.cumsum(unimportance(counts.times * counts.idf))
+
+    def noised(text: list[str], chance: Generator) -> list[str]:
+        often, places = Counter(text), [known[word] for word in text]
+        weight = np.array([often[word] for word in text]) / len(text) * idf[places]
+        replaced = np.flatnonzero(chance.random(len(text)) < replacement_chance(weight, share))
+        drawn = np.searchsorted(odds, odds[-1] * chance.random(len(replaced)), side="right")
+        others = dict(zip(replaced.tolist(), drawn.tolist(), strict=True))
+        return [counts.words[others[place]] if place in others else word for place, word in enumerate(text)]
+
+    return _noised_pairs(documents, noised, seed)
+
+
+def translated_pairs(documents: Sequence[Document], translate: Translate, *, seed: int = 0) -> Source:
+    """(document, translated there and back, sentence by sentence): UDA's other noise. Raises as `uda_pairs`."""
+
+    def draw(block: range, _: Key) -> Iterator[Pair]:
+        for start in range(block.start, block.stop, TOGETHER):
+            some = documents[start : min(start + TOGETHER, block.stop)]
+            texts = [(each, text, sentence_spans(text)) for each in some if (text := text_of(each))]
+            translated = iter(translate([text[first:last] for _, text, spans in texts for first, last in spans]))
+            for each, text, spans in texts:
+                yield Pair(text, " ".join(islice(translated, len(spans))), group_of_document(each))
+
+    return Source(len(documents), draw, seed).checked(_no_text(documents))
+
+
+def replace_words(text: Sequence[str], count: int, synonyms: Synonyms, chance: Generator) -> list[str]:
+    """EDA's first operation: `count` different words that have synonyms, each replaced wherever it stands.
+
+    >>> replace_words(["bees", "and", "bees"], 1, {"bees": ["wasps"]}.get, np.random.default_rng(0))
+    ['wasps', 'and', 'wasps']
+    """
+    given: dict[str, str] = {}
+    for word in chance.permutation(sorted(set(text))).tolist():
+        if len(given) < count and (others := synonyms(word)):
+            given[word] = _one(others, chance)
+    return [given.get(word, word) for word in text]
+
+
+def insert_words(text: Sequence[str], count: int, synonyms: Synonyms, chance: Generator) -> list[str]:
+    """EDA's second operation: `count` times, a synonym of a word of the text is inserted anywhere.
+
+    >>> sorted(insert_words(["bees", "and"], 2, {"bees": ["wasps"]}.get, np.random.default_rng(0)))
+    ['and', 'bees', 'wasps', 'wasps']
+    """
+    longer, able = list(text), [others for word in text if (others := synonyms(word))]
+    for _ in range(count if able else 0):
+        others = able[int(chance.integers(len(able)))]
+        longer.insert(int(chance.integers(len(longer) + 1)), _one(others, chance))
+    return longer
+
+
+def swap_words(text: Sequence[str], count: int, chance: Generator) -> list[str]:
+    """EDA's third operation: `count` times, two words change places.
+
+    >>> swap_words(["bees", "fly"], 1, np.random.default_rng(0))
+    ['fly', 'bees']
+    """
+    swapped = list(text)
+    for _ in range(count if len(swapped) > 1 else 0):
+        here, there = chance.choice(len(swapped), 2, replace=False).tolist()
+        swapped[here], swapped[there] = swapped[there], swapped[here]
+    return swapped
+
+
+def delete_words(text: Sequence[str], share: float, chance: Generator) -> list[str]:
+    """EDA's fourth operation: every word is left out with this chance; if all would be, one stays.
+
+    >>> delete_words(["bees", "bees"], 1.0, np.random.default_rng(0))
+    ['bees']
+    """
+    kept = [word for word, drawn in zip(text, chance.random(len(text)).tolist(), strict=True) if drawn >= share]
+    return kept or [_one(text, chance)]
+
+
+def replacement_chance(tfidf: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """(words,) UDA's chance of each word to be replaced: min(p (C - TFIDF) / Z, 1); C the maximum, Z mean C - TFIDF.
+
+    Of the weights 3, 1, 2 the differences are 0, 2, 1 with the mean 1; where all weigh the same, all have the chance p.
+
+    >>> replacement_chance(np.array([3.0, 1.0, 2.0]), 0.4).tolist()
+    [0.0, 0.8, 0.4]
+    """
+    short_of = tfidf.max(initial=0.0) - tfidf
+    mean = short_of.mean() if len(short_of) else 0.0
+    chances: NDArray[np.float64] = np.minimum(share * short_of / mean, 1.0) if mean else np.full(len(tfidf), share)
+    return chances
+
+
+def unimportance(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(words,) UDA's chance of each word of the corpus to be what replaces another: (max S - S) / Z', summing to 1.
+
+    >>> unimportance(np.array([3.0, 1.0, 1.0])).tolist()
+    [0.0, 0.5, 0.5]
+    """
+    short_of = weights.max(initial=0.0) - weights
+    total = short_of.sum()
+    odds: NDArray[np.float64] = short_of / total if total else np.full_like(weights, 1 / max(len(weights), 1))
+    return odds
+
+
+def near_words(documents: Sequence[Document], encode: Encode, k: int = 5) -> Synonyms:
+    """The k words of the corpus that are nearest to a word in an embedding; stop words and rare words have none.
+
+    encode: such as that of a static encoder, which has a vector for each word.
+    """
+    counts = WordCounts.of(documents)
+    able = np.flatnonzero(counts.documents <= max(1.0, STOP * counts.total))
+    chosen = able[np.argsort(-counts.times[able], kind="stable")[:FOLLOWED]]
+    names = [counts.words[place] for place in chosen.tolist()]
+    vectors, near = encode(names), dict[str, list[str]]()
+    for start in range(0, len(names), 1024):
+        cosines = vectors[start : start + 1024] @ vectors.T
+        cosines[np.arange(len(cosines)), start + np.arange(len(cosines))] = -np.inf
+        best = np.argpartition(-cosines, min(k, len(names) - 1), axis=1)[:, : min(k, len(names) - 1)]
+        near |= {names[row]: [names[place] for place in places] for row, places in enumerate(best.tolist(), start)}
+    return lambda word: near.get(word, ())
+
+
+@dataclass(frozen=True, slots=True)
+class WordCounts:
+    """The words of a corpus: how often each occurs, and in how many of the `total` documents."""
+
+    words: Sequence[str]
+    times: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    total: int
+
+    @classmethod
+    def of(cls, documents: Sequence[Document]) -> Self:
+        """Count the words of title and abstract."""
+        times, holding, total = Counter[str](), Counter[str](), 0
+        for document in documents:
+            text = words(text_of(document))
+            times.update(text)
+            holding.update(set(text))
+            total += 1
+        names = sorted(times)
+        return cls(names, _counts(times, names), _counts(holding, names), total)
+
+    @property
+    def idf(self) -> NDArray[np.float64]:
+        """(words,) log(documents / those with the word), at least 0."""
+        weights: NDArray[np.float64] = np.log(self.total / self.documents)
+        return weights
+
+
+def _noised_pairs(
+    documents: Sequence[Document], noised: Callable[[list[str], Generator], list[str]], seed: int
+) -> Source:
+    def copy(text: str, chance: Generator) -> str:
+        found = words(text)
+        return " ".join(noised(found, chance)) if found else text
+
+    return _pairs(documents, copy, seed)
+
+
+def _pairs(documents: Sequence[Document], copy: Callable[[str, Generator], str], seed: int) -> Source:
+    def draw(block: range, key: Key) -> Iterator[Pair]:
+        for item, document in enumerate(documents[block.start : block.stop], block.start):
+            if text := text_of(document):
+                yield Pair(text, copy(text, np.random.default_rng((*key, item))), group_of_document(document))
+
+    return Source(len(documents), draw, seed).checked(_no_text(documents))
+
+
+def _no_text(documents: Sequence[Document]) -> str:
+    return f"none of {len(documents)} documents has any text"
+
+
+def _one(values: Sequence[str], chance: Generator) -> str:
+    return values[int(chance.integers(len(values)))]
+
+
+def _counts(counter: Mapping[str, int], names: Sequence[str]) -> NDArray[np.int64]:
+    return np.fromiter(map(counter.__getitem__, names), np.int64, len(names))

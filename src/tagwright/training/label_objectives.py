@@ -1,0 +1,267 @@
+"""What DEPL and its family train for: documents near the texts of their labels, or near a free vector of each label."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from tagwright.training.objectives import Arrays, Encode, OwnWeight
+from tagwright.training.pairs import Key, Source
+from tagwright.types import Document, Floats, Ints, Longs, Mask, Pair, Run
+
+if TYPE_CHECKING:
+    import torch
+
+SCALE = 4.0
+"A pooler starts as this multiple of the identity, so that the inner product starts as 16 cosines of the encoder."
+
+MEASURED = 4096
+"Labels that the held-out documents are ranked against."
+
+
+def labelled_documents(documents: Sequence[Document], gold: Run, *, seed: int = 0) -> Source:
+    """One pair for each document that has text and a label; its group is the document's position.
+
+    The labels are the objective's matter: the pair has nothing to say of them. Raises ConfigError when there is none.
+    """
+    labelled = np.diff(gold.indptr) > 0
+
+    def draw(block: range, _: Key) -> list[Pair]:
+        texts = [document.text for document in documents[block.start : block.stop]]
+        return [Pair(text, "", i) for i, text in enumerate(texts, block.start) if labelled[i] and text.strip()]
+
+    return Source(len(documents), draw, seed).checked(
+        f"none of {len(documents)} documents has both text and a label of the vocabulary; a supervised method needs "
+        "documents with labels"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSampler:
+    """S_b, the labels that a batch is trained on (DEPL 3.3).
+
+    gold, hard: for each training document its labels, and the labels that a sparse classifier mistakes for them.
+    labels: size of the vocabulary. size: the labels of a batch.
+    """
+
+    gold: Run
+    hard: Run
+    labels: int
+    size: int
+    seed: int = 0
+
+    def __call__(self, documents: Longs, size: int | None = None) -> Ints:
+        """Every label of these documents, then hard negatives, then random labels, up to `size`; in rising order.
+
+        More positives than `size` are all there. The same documents always give the same labels.
+        """
+        size = size or self.size
+        if size >= self.labels:
+            return np.arange(self.labels, dtype=np.int32)
+        chance = np.random.default_rng((self.seed, *documents.tolist()))
+        chosen = np.unique(self.gold.take(documents).labels)
+        drawn = chance.choice(self.labels, size, replace=False, shuffle=False).astype(np.int32)
+        for more in (self.hard.take(documents).labels, drawn):
+            new = np.setdiff1d(more, chosen)
+            chosen = np.union1d(chosen, chance.permutation(new)[: max(0, size - len(chosen))])
+        return chosen
+
+    @property
+    def share(self) -> float:
+        """About which share of a batch's labels is right for a document."""
+        documents = max(1, int((np.diff(self.gold.indptr) > 0).sum()))
+        return min(0.5, len(self.gold.labels) / documents / min(self.size, self.labels))
+
+    def relevant(self, documents: Longs, labels: Ints) -> Mask:
+        """(documents, labels) whether the label is one of the document's. labels: in rising order."""
+        gold = self.gold.take(documents)
+        places = np.searchsorted(labels, gold.labels).clip(max=len(labels) - 1)
+        there = labels[places] == gold.labels
+        table = np.zeros((len(documents), len(labels)), np.bool_)
+        table[gold.rows[there], places[there]] = True
+        return table
+
+
+def hard_negatives(found: Run, gold: Run, count: int) -> Run:
+    """The first `count` labels of each document that are not gold.
+
+    >>> hard_negatives(Run.from_rows([{4: 0.9, 1: 0.8, 2: 0.7, 3: 0.1}]), Run.from_rows([[1]]), 2).labels.tolist()
+    [4, 2]
+    """
+    width = 1 + max(int(found.labels.max(initial=0)), int(gold.labels.max(initial=0)))
+    wrong = ~np.isin(found.rows * width + found.labels, gold.rows * width + gold.labels)
+    return found.keep(wrong).top(count)
+
+
+@dataclass(eq=False)
+class Heads:
+    """What stands on the shared encoder: linear poolers, and a free vector of each label. None: there is no such part.
+
+    document: phi_doc of 3.3. label: Eq. 1. classifiers: (labels, dim), Eq. 3.
+    """
+
+    document: torch.nn.Linear
+    label: torch.nn.Linear | None
+    classifiers: torch.nn.Parameter | None
+
+    @classmethod
+    def start(cls, dim: int, labels: int, share: float, *, texts: bool, classifiers: bool, seed: int) -> Heads:
+        """Poolers that keep the encoder's cosines, and label vectors near 0.
+
+        share: of the labels of a batch that are right for a document. The biases are such that a document and a label
+        start at this probability: otherwise the first steps go into unlearning one half (Lin et al., 2017, 4.1).
+        """
+        import torch
+
+        offset = float(np.sqrt(max(0.0, np.log((1 - share) / share)) / dim))
+
+        def pooler(bias: float) -> torch.nn.Linear:
+            made = torch.nn.Linear(dim, dim)
+            torch.nn.init.eye_(made.weight).mul_(SCALE)
+            torch.nn.init.constant_(made.bias, bias)
+            return made
+
+        with torch.no_grad():
+            drawn = torch.randn(labels if classifiers else 0, dim, generator=torch.Generator().manual_seed(seed))
+            free = torch.nn.Parameter(drawn.mul_(0.1 / dim**0.5).sub_(offset)) if classifiers else None
+            return cls(pooler(offset), pooler(-offset) if texts else None, free)
+
+    def go_on_from(self, document: torch.nn.Linear, classifiers: Floats) -> None:
+        """Take the document pooler of a trained classifier (A.1.5), and its label vectors where there are any here.
+
+        The bias of the label pooler becomes the mean of those vectors: what a label of which nothing is known starts
+        as.
+        """
+        import torch
+
+        vectors = torch.from_numpy(classifiers)
+        with torch.no_grad():
+            self.document.load_state_dict(document.state_dict())
+            if self.classifiers is not None:
+                self.classifiers.copy_(vectors)
+            if self.label is not None:
+                self.label.bias.copy_(vectors.mean(0))
+
+    def weights(self, rates: Rates) -> dict[str, OwnWeight]:
+        """All parameters by name."""
+        found = {f"document.{name}": OwnWeight(w, rates.poolers) for name, w in self.document.named_parameters()}
+        if self.label is not None:
+            found |= {f"label.{name}": OwnWeight(w, rates.poolers) for name, w in self.label.named_parameters()}
+        if self.classifiers is not None:
+            found["classifiers"] = OwnWeight(self.classifiers, rates.classifiers)
+        return found
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Learning rates of poolers and of free label vectors, in those of the encoder (A.1.3)."""
+
+    poolers: float
+    classifiers: float
+
+
+@dataclass(eq=False)
+class DualEncoder:
+    """Binary cross-entropy of documents and the labels S_b of their batch. An objectives.Objective.
+
+    texts: of every label, what it is retrieved by; without heads.label they are not read. Pairs are those of
+    `labelled_documents`. seen: (labels,) which labels have a training document. The others have no free vector, in
+    training as in tagging: with both heads, their probability is what their text gives. apart: with both heads, each
+    has a loss of its own. label_pooling: which half of a transformer's vector, [CLS, mean], is the label's; the
+    document's is CLS. A static encoder has one vector, which is both.
+    """
+
+    heads: Heads
+    sampler: LabelSampler
+    texts: Sequence[str]
+    rates: Rates
+    seen: Mask
+    apart: bool = True
+    label_pooling: Literal["cls", "mean"] = "mean"
+
+    def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[str]]:  # noqa: ARG002
+        """The documents, and the texts of S_b."""
+        return [pair.anchor for pair in batch], self._texts(self.sampler(_documents(batch)))
+
+    def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
+        """3.3 or Eq. 4, as a sum over labels: the paper's mean, times |S_b|.
+
+        Adam sees no difference, but for its epsilon, which would swallow gradients of a mean over a million cells. With
+        `apart`, the mean of the losses of both heads: in the loss of a mean of probabilities, the head that is sure and
+        wrong has no gradient, and stays so.
+        """
+        import torch
+
+        from tagwright.training.losses import dual_encoder_bce, dual_encoder_classifier_bce
+
+        rows = groups.cpu().numpy()
+        labels = self.sampler(rows)
+        relevant = torch.from_numpy(self.sampler.relevant(rows, labels)).to(groups.device)
+        documents, texts = views
+        queries, *targets = self._vectors(documents, texts, labels)
+        if self.apart or len(targets) == 1:
+            losses = [dual_encoder_bce(queries, target, relevant) for target in targets]
+            return torch.stack(losses).mean() * len(labels)
+        return dual_encoder_classifier_bce(queries, targets[0], targets[1], relevant) * len(labels)
+
+    def held_out_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[str], Sequence[str]]:
+        """The documents, and the texts of thousands of labels, the right ones and hard negatives among them."""
+        return [pair.anchor for pair in pairs], self._texts(self.sampler(_documents(pairs), MEASURED))
+
+    def held_out_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
+        """How far nDCG@5 among these labels is from 1.
+
+        The cross-entropy of documents that are not trained on rises long before their ranking stops to improve.
+        """
+        import torch
+
+        from tagwright.training.losses import missed_ndcg
+
+        rows = groups.cpu().numpy()
+        labels = self.sampler(rows, MEASURED)
+        queries, *targets = self._vectors(anchors, positives, labels)
+        scores = torch.stack([torch.sigmoid(queries @ target.mT) for target in targets]).mean(0)
+        return missed_ndcg(scores, torch.from_numpy(self.sampler.relevant(rows, labels)).to(scores.device), 5)
+
+    def weights(self) -> Mapping[str, OwnWeight]:
+        """The heads."""
+        return self.heads.weights(self.rates)
+
+    def before_step(self, step: int, encode: Encode) -> bool:  # noqa: ARG002
+        """Nothing changes."""
+        return False
+
+    def state(self) -> Arrays:
+        """Nothing has changed."""
+        return {}
+
+    def restore(self, state: Arrays) -> None:
+        """Nothing to restore."""
+
+    def _texts(self, labels: Ints) -> list[str]:
+        return [] if self.heads.label is None else [self.texts[label] for label in labels.tolist()]
+
+    def _vectors(self, documents: torch.Tensor, texts: torch.Tensor, labels: Ints) -> list[torch.Tensor]:
+        """The vectors of the documents, then of the labels: what their texts say, their free vectors, or both."""
+        import torch
+        from torch.nn.functional import normalize
+
+        dim = self.heads.document.in_features
+        found = [self.heads.document(normalize(documents[:, :dim], dim=1))]
+        if self.heads.label is not None:
+            half = texts[:, :dim] if self.label_pooling == "cls" else texts[:, -dim:]
+            found.append(self.heads.label(normalize(half, dim=1)))
+        if self.heads.classifiers is not None:
+            free = self.heads.classifiers[torch.from_numpy(labels).to(documents.device)]
+            if self.heads.label is not None:
+                seen = torch.from_numpy(self.seen[labels]).to(documents.device)
+                free = torch.where(seen[:, None], free, found[1])  # the mean of twice the same
+            found.append(free)
+        return found
+
+
+def _documents(batch: Sequence[Pair]) -> Longs:
+    return np.array([pair.group for pair in batch], np.int64)

@@ -1,0 +1,237 @@
+"""Bags of words and gold labels in, linear classifiers out: an SVM one against the rest, or trees of labels."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+from zipfile import BadZipFile
+
+import numpy as np
+
+from tagwright.data.bags import Matrix
+from tagwright.errors import ConfigError, ModelError, TagwrightError
+from tagwright.progress import bar
+from tagwright.stages.label_trees import WIDEST, LabelTrees, OmikujiError, OmikujiProcess
+from tagwright.stages.linear_weights import LinearModel
+from tagwright.store import is_first, read_manifest, replace_file, replace_folder, write_manifest
+from tagwright.training.hinge import TOGETHER, Loss, solve
+from tagwright.types import Floats, Ints, Run
+
+Kind: TypeAlias = Literal["parabel", "bonsai"]
+
+Block: TypeAlias = tuple[Matrix, Floats]
+"(labels, words) weights and (labels,) biases."
+
+BLOCK, PARTS = 1024, 16
+"""The most labels that are learnt and stored together, what a killed run loses in each process; fewer of few labels, so
+that every process has some."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SvmOptions:
+    """The linear SVM. Raises ConfigError for a value that cannot work."""
+
+    loss: Loss = "squared_hinge"
+    """squared_hinge is what scikit-learn's LinearSVC and DiSMEC minimise, hinge what DEPL prints (3.2): 1.2 points of
+    P@1 below on train documents of tib that were held out."""
+
+    cost: float = 0.3
+    """C: how much the losses count against the norm of the weights; 1 in scikit-learn. P@1 / P@5 on those documents,
+    for a thousand labels: 54.5 / 16.9 with 0.3, 54.2 / 17.2 with 0.2, 53.5 / 16.5 with 1, 51.3 / 15.6 with 4."""
+
+    tolerance: float = 0.02
+    """How far below 1 the margin of a document may be that is left out. With 0.02, P@k on tib is scikit-learn's within
+    0.4 points (benchmarks/results/linear.json); 0.05 takes three quarters of the time, and costs up to 0.4 points more
+    of P@1 and more of R@100."""
+
+    prune: float = 0.01
+    """Weights nearer to 0 are dropped at the end, as in DiSMEC; 0 keeps all. On tib an eighth of the weights stays, and
+    P@k changes by 0.2 points at most."""
+
+    workers: int = 0
+    "Processes; 0 is one for each core."
+
+    seed: int = 0
+    "Which documents every label is first compared with."
+
+    def __post_init__(self) -> None:
+        if self.loss not in get_args(Loss):
+            raise ConfigError(f'loss is {self.loss!r}, expected "hinge" or "squared_hinge"')
+        for name in ("cost", "tolerance"):
+            if not getattr(self, name) > 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}, expected more than 0")
+        for name in ("prune", "workers"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(f"{name} is {getattr(self, name)}, expected at least 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeOptions:
+    """Trees of labels by omikuji; the defaults are FuTex's Parabel. Raises ConfigError for what cannot work."""
+
+    kind: Kind = "parabel"
+    "parabel: balanced trees that part in two; bonsai: shallow trees that part in up to 100, as they fall."
+
+    trees: int = 3
+    "Trees, each grown from another start; their probabilities are averaged."
+
+    leaf: int = 100
+    "A branch with fewer labels is not parted again."
+
+    beam: int = 10
+    "Branches that are followed in each tree when a document is tagged."
+
+    workers: int = 0
+    "Threads; 0 is one for each core."
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise ConfigError(f'kind is {self.kind!r}, expected "parabel" or "bonsai"')
+        for name, least in (("trees", 1), ("leaf", 2), ("beam", 1), ("workers", 0)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} is {getattr(self, name)}, expected at least {least}")
+        if self.beam > WIDEST:
+            raise ConfigError(f"beam is {self.beam}, expected at most {WIDEST}")
+
+
+def fit_svm(
+    features: Matrix,
+    gold: Run,
+    labels: int,
+    options: SvmOptions = SvmOptions(),
+    folder: Path | None = None,
+    *,
+    resume: bool = False,
+) -> LinearModel:
+    """One SVM against the rest for each label that a document has (DEPL 3.2), as training/hinge.py says how.
+
+    features: (documents, words) CSR. gold: a row for each document. labels: how many there are; those that no document
+    has are not learnt. folder: finished blocks of labels are stored there, under svm/; resume goes on with them.
+    Raises ConfigError when no document has a label, or the stored blocks belong to other documents or options.
+    """
+    from scipy.sparse import csr_matrix, vstack
+
+    positives = _positives(gold)
+    if not positives:
+        raise ConfigError("none of the documents has a label of the vocabulary; an SVM learns from these")
+    order = sorted(positives, key=lambda label: (-len(positives[label]), label))  # alike in size; the slowest first
+    size = min(BLOCK, max(4 * TOGETHER, len(order) // PARTS))
+    blocks = [order[start : start + size] for start in range(0, len(order), size)]
+    stored = _stored(folder / "svm", features, gold, options, resume=resume) if folder and is_first() else None
+    bias, parts = np.full(labels, -np.inf, np.float32), []
+    with bar("SVM", len(order)) as advance:
+        solved = _solved(features, [[positives[label] for label in block] for block in blocks], options, stored)
+        for block, (weights, intercepts) in zip(blocks, solved, strict=True):
+            parts.append(weights)
+            bias[block] = intercepts
+            advance(len(block))
+    place = np.full(labels, len(order))
+    place[order] = np.arange(len(order))
+    nothing = csr_matrix((1, features.shape[1]), dtype=np.float32)
+    return LinearModel(vstack([*parts, nothing], format="csr")[place], bias)
+
+
+def fit_trees(features: Matrix, gold: Run, labels: int, options: TreeOptions = TreeOptions()) -> LabelTrees:
+    """Parabel or Bonsai (FuTex 3.3). features: (documents, words) CSR; gold: a row for each document.
+
+    omikuji takes no seed: two trainings differ a little. Documents without labels or words teach nothing. Raises
+    ConfigError when no document is left, TagwrightError when omikuji fails or is not installed.
+    """
+    used = np.flatnonzero((np.diff(features.indptr) > 0) & (np.diff(gold.indptr) > 0))
+    if not len(used):
+        raise ConfigError("no document has both words and a label of the vocabulary; label trees learn from these")
+    process, gold = OmikujiProcess(), gold.take(used)
+    learnt = features[used]
+    arrays = [learnt.indptr, learnt.indices, learnt.data, gold.indptr, gold.labels]
+    given = {"labels": labels, "words": features.shape[1], "settings": _settings(options), "workers": options.workers}
+    scratch = tempfile.TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)
+    with bar(f"{options.kind} trees", None), scratch as folder:
+        try:
+            fields, _ = process.ask("grow", {"scratch": folder, **given}, arrays)
+        except OmikujiError as error:
+            raise TagwrightError(f"omikuji could not grow {options.kind} trees ({error})") from None
+    return LabelTrees(process, fields["words"], options.beam)
+
+
+def _positives(gold: Run) -> dict[int, Ints]:
+    """The documents of each label that any of them has."""
+    order = np.argsort(gold.labels, kind="stable")
+    labels, starts = np.unique(gold.labels[order], return_index=True)
+    rows = np.split(gold.rows[order].astype(np.int32), starts[1:]) if len(labels) else []
+    return dict(zip(labels.tolist(), rows, strict=True))
+
+
+def _stored(folder: Path, features: Matrix, gold: Run, options: SvmOptions, *, resume: bool) -> Path:
+    """The folder of finished blocks, empty unless a run with the same data and options is resumed."""
+    run = {"data": _digest(features, gold), "options": {**asdict(options), "workers": None}}
+    if resume and (folder / "manifest.json").is_file():
+        before = read_manifest(folder, "SVM in training")
+        for name, what in (("data", "documents or labels"), ("options", "options")):
+            if before.get(name) != run[name]:
+                raise ConfigError(f"{folder}: the run was started with other {what}; train without resuming")
+        return folder
+    with replace_folder(folder) as fresh:
+        write_manifest(fresh, "SVM in training", run)
+    return folder
+
+
+def _solved(
+    features: Matrix, blocks: Sequence[Sequence[Ints]], options: SvmOptions, stored: Path | None
+) -> Iterator[Block]:
+    """Weights and biases of each block in turn, learnt now or taken from the folder."""
+    from joblib import Parallel, delayed
+    from joblib.externals.loky import get_reusable_executor
+
+    paths = [stored and stored / f"{number}.npz" for number in range(len(blocks))]
+    missing = [block for block, path in zip(blocks, paths, strict=True) if path is None or not path.is_file()]
+    workers = min(options.workers or os.cpu_count() or 1, max(1, len(missing)))
+    given = {name: getattr(options, name) for name in ("loss", "cost", "tolerance", "prune", "seed")}
+    calls = (delayed(solve)(features, block, **given) for block in missing)
+    learnt = Parallel(n_jobs=workers, return_as="generator")(calls)
+    for path in paths:
+        if path is not None and path.is_file():
+            yield _read(path, features.shape[1])
+            continue
+        block = next(learnt)
+        if path is not None:
+            _write(path, block)
+        yield block
+    if workers > 1:
+        get_reusable_executor().shutdown()  # they would keep their memory for minutes
+
+
+def _write(path: Path, block: Block) -> None:
+    weights, bias = block
+    with replace_file(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, data=weights.data, indices=weights.indices, indptr=weights.indptr, bias=bias)
+
+
+def _read(path: Path, words: int) -> Block:
+    from scipy.sparse import csr_matrix
+
+    try:
+        with np.load(path, allow_pickle=False) as block:
+            parts = tuple(block[name] for name in ("data", "indices", "indptr"))
+            return csr_matrix(parts, shape=(len(block["bias"]), words)), block["bias"]
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise ModelError(f"{path}: damaged ({error}); train without resuming") from None
+
+
+def _settings(options: TreeOptions) -> dict[str, Any]:
+    """The options in omikuji's words."""
+    settings: dict[str, Any] = {"n_trees": options.trees, "min_branch_size": options.leaf}
+    if options.kind == "bonsai":  # a branch that is parted must have as many labels as it gets parts
+        settings |= {"cluster_balanced": False, "cluster_k": min(100, options.leaf), "max_depth": 3}
+    return settings
+
+
+def _digest(features: Matrix, gold: Run) -> str:
+    digest = hashlib.sha256()
+    for array in (features.indptr, features.indices, features.data, gold.indptr, gold.labels):
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

@@ -1,0 +1,313 @@
+"""A model, a source of pairs and an objective in, the trained model out: the only training loop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.encoders import kernels
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.errors import TagwrightError
+from tagwright.progress import bar, silence
+from tagwright.training.batching import Batches, Place, ahead
+from tagwright.training.checkpoints import Checkpoint
+from tagwright.training.gradient_caching import GradientCache, Texts
+from tagwright.training.objectives import Objective, OwnWeight, Text
+from tagwright.training.trainable_encoder import Trainable, trainable
+from tagwright.training.training_config import Training
+from tagwright.training.training_log import Journal, Row
+from tagwright.types import Floats, Longs, Pair, PairSource
+
+if TYPE_CHECKING:
+    import torch
+    from accelerate import Accelerator
+    from sentence_transformers import CrossEncoder, SentenceTransformer
+
+
+FREE_TO_CHANGE = {"log_every", "checkpoint_seconds", "tensorboard"}
+"What a resumed run may do differently: it has no part in the weights."
+
+
+@dataclass(frozen=True)
+class History:
+    """What happened. log: the logged rows. best_step: steps done when the weights that were kept were reached."""
+
+    log: Sequence[Row]
+    best_step: int
+    best_loss: float | None
+
+
+def train(
+    model: SentenceTransformer | CrossEncoder,
+    pairs: PairSource,
+    objective: Objective,
+    training: Training | None = None,
+    output: Path | None = None,
+    *,
+    resume: bool = False,
+) -> History:
+    """Train `model` in place; at the end it has the weights with the lowest held-out loss, or else the last ones.
+
+    output: a folder for the log (log.jsonl) and the checkpoint, which stays when all is done: see
+    `checkpoints.discard`. resume: go on from the checkpoint, if there is one; the weights are bit for bit those of a
+    run that was never stopped (on a processor, with the same number of threads). Started by `accelerate launch` on
+    several processes, all of them call this, and the loss is that of one process with the same batch.
+
+    Raises ConfigError when the data do not fill a batch, or a checkpoint is of another run; TagwrightError when the
+    loss is no longer a number.
+    """
+    import torch
+    from accelerate import Accelerator
+
+    training = training or Training()
+    accelerator = Accelerator(cpu=kernels.best_device().type == "cpu")
+    model.to(accelerator.device)
+    batches = Batches(pairs, training.batch, training.window, training.held_out, training.seed)
+    steps = training.steps or max(1, round(training.epochs * batches.count()))
+    folder = output if accelerator.is_main_process else None
+    journal = Journal(folder, tensorboard=training.tensorboard)
+    run = _Run(trainable(model), batches, objective, training, steps, accelerator, journal)
+    checkpoint = Checkpoint.load(output, run.config) if output and resume else None
+    with torch.random.fork_rng(), run.encoder.ready(), silence(not accelerator.is_main_process):
+        run.resume(checkpoint) if checkpoint else run.begin()
+        accelerator.wait_for_everyone()  # nobody writes a checkpoint while another still reads one
+        saved = time.monotonic()
+        for _ in run.steps_from_here():
+            if folder and time.monotonic() - saved >= training.checkpoint_seconds:
+                run.checkpoint().save(folder)
+                saved = time.monotonic()
+        if folder:
+            run.checkpoint().save(folder)
+    run.take_best()
+    return History(journal.rows, run.best_step, run.best_loss)
+
+
+def rate_at(step: int, steps: int, warmup: float) -> float:
+    """The share of the highest learning rate in a step, from 0: up along a line, then down to nothing.
+
+    Two steps up, six down.
+
+    >>> [round(rate_at(step, steps=8, warmup=0.25), 2) for step in range(8)]
+    [0.5, 1.0, 1.0, 0.83, 0.67, 0.5, 0.33, 0.17]
+    """
+    rising = round(warmup * steps)
+    return min((step + 1) / max(1, rising), (steps - step) / max(1, steps - rising))
+
+
+@dataclass(eq=False)
+class _Run:
+    """A training run: everything that changes while it goes on."""
+
+    encoder: Trainable
+    batches: Batches
+    objective: Objective
+    training: Training
+    steps: int
+    accelerator: Accelerator
+    journal: Journal
+    step: int = 0
+    place: Place = field(default_factory=Place)
+    best_step: int = 0
+    best_loss: float | None = None
+    best: dict[str, torch.Tensor] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.cache = GradientCache(self.encoder, self.accelerator, self.training.graph_tokens, self.training.seed)
+        model = self.encoder.model.named_parameters()
+        weights = {name: OwnWeight(weight) for name, weight in model if weight.requires_grad}
+        for name, own in self.objective.weights().items():
+            own.parameter.data = own.parameter.data.to(self.accelerator.device)
+            weights[f"objective/{name}"] = own
+        self.weights = {name: weight.parameter for name, weight in weights.items()}
+        self.optimiser = _optimiser(weights.values(), self.training)
+        self.config = {
+            **{name: value for name, value in asdict(self.training).items() if name not in FREE_TO_CHANGE},
+            "steps": self.steps,
+            "processes": self.accelerator.num_processes,
+        }
+        pairs = self.batches.held_out_pairs()
+        self.held_out = self._prepare(self.place, pairs, self.objective.held_out_views(pairs))
+        self.evaluate_every = max(1, self.steps // self.training.evaluations)
+        self.started = time.monotonic()
+
+    def begin(self) -> None:
+        """Measure the model as it comes."""
+        self.journal.clear()
+        self._evaluate()
+
+    def steps_from_here(self) -> Iterator[int]:
+        """Do the steps that are left. Whenever one is yielded, it is done and a checkpoint can be taken."""
+        with bar("training", (self.steps - self.step) * self.training.batch) as done:
+            self._redraws()
+            while self.step < self.steps:
+                with ahead(self._prepared()) as upcoming:
+                    for step in upcoming:
+                        self._take(step)
+                        done(self.training.batch)
+                        yield self.step
+                        if self.step == self.steps or self._redraws():
+                            break
+
+    def checkpoint(self) -> Checkpoint:
+        """The run as it is now."""
+        state = self.optimiser.state
+        tensors: dict[str, torch.Tensor] = {f"weights/{name}": weight for name, weight in self.weights.items()}
+        tensors |= {f"best/{name}": weight for name, weight in self.best.items()}
+        for name, weight in self.weights.items():
+            tensors |= {f"optimiser/{key}/{name}": value for key, value in state[weight].items()}
+        for name, array in self.objective.state().items():
+            tensors[f"objective/{name}"] = _tensor(array)
+        progress = {
+            "step": self.step,
+            "epoch": self.place.epoch,
+            "batch": self.place.batch,
+            "best_step": self.best_step,
+            "best_loss": self.best_loss,
+        }
+        return Checkpoint(progress, self.config, tensors)
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Become the run that the checkpoint was taken from."""
+        progress = checkpoint.progress
+        self.step, self.place = progress["step"], Place(progress["epoch"], progress["batch"])
+        self.best_step, self.best_loss = progress["best_step"], progress["best_loss"]
+        self.best = checkpoint.part("best")
+        _copy(checkpoint.part("weights"), self.weights)
+        for key in ("step", "exp_avg", "exp_avg_sq"):
+            for name, value in checkpoint.part(f"optimiser/{key}").items():
+                self.optimiser.state[self.weights[name]][key] = value.to(self.weights[name].device)
+        self.objective.restore({name: tensor.numpy() for name, tensor in checkpoint.part("objective").items()})
+        self.journal.go_back(self.step)
+        self.started -= self.journal.rows[-1]["seconds"] if self.journal.rows else 0.0
+
+    def take_best(self) -> None:
+        """Give the model the weights with the lowest held-out loss, if that was measured."""
+        _copy(self.best, self.weights)
+        self.encoder.model.eval()
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """(texts, dim) unit vectors; each process encodes its share."""
+        import torch
+
+        encoder = BiEncoder.of(self.encoder.model)  # type: ignore[arg-type]  # a cross-encoder has no vectors
+        vectors = torch.zeros(len(texts), encoder.dim)
+        mine = slice(self.accelerator.process_index, None, self.accelerator.num_processes)
+        vectors[mine] = torch.from_numpy(encoder.encode(texts[mine]))
+        found: Floats = self.accelerator.reduce(vectors.to(self.accelerator.device), "sum").cpu().numpy()
+        return found
+
+    def _redraws(self) -> bool:
+        """Tell the objective that a step comes; whether it wants the pairs of that step drawn anew."""
+        if not self.objective.before_step(self.step, self.encode):
+            return False
+        if self.place.batch:
+            self.place = Place(self.place.epoch + 1)
+        return True
+
+    def _prepared(self) -> Iterator[_Step]:
+        for step, (place, batch) in enumerate(self.batches(self.place), self.step):
+            yield self._prepare(place, batch, self.objective.views(batch, step))
+
+    def _prepare(self, place: Place, pairs: Sequence[Pair], views: Sequence[Sequence[Text]]) -> _Step:
+        dropout = np.full(sum(map(len, views)), self.training.dropout == "all")
+        if self.training.dropout == "same":
+            dropout[: 2 * len(pairs)] = [pair.anchor == pair.positive for pair in pairs] * 2
+        tokens = self.encoder.tokenize([text for view in views for text in view])
+        groups = np.array([pair.group for pair in pairs], np.int64)
+        if any(pair.other is not None for pair in pairs):
+            others = [pair.group if pair.other is None else pair.other for pair in pairs]
+            groups = np.stack([groups, np.array(others, np.int64)], axis=1)
+        return _Step(place, groups, [len(view) for view in views], Texts(tokens, dropout & self.encoder.has_dropout))
+
+    def _take(self, step: _Step) -> None:
+        import torch
+
+        rate = self.training.learning_rate * rate_at(self.step, self.steps, self.training.warmup)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate * group["rate"]
+        groups = _tensor(step.groups).to(self.accelerator.device)
+        loss = self.cache.backward(
+            step.texts, self.step, lambda vectors: self.objective.loss(torch.split(vectors, step.views), groups)
+        )
+        if not math.isfinite(loss):
+            raise TagwrightError(f"the loss of step {self.step + 1} is {loss}; lower learning_rate, now {rate:.2g}")
+        norm = torch.nn.utils.clip_grad_norm_(self.weights.values(), self.training.clip)
+        self.optimiser.step()
+        self.optimiser.zero_grad()
+        self.step, self.place = self.step + 1, step.place
+        if self.step % self.training.log_every == 0 or self.step == self.steps:
+            self._log(loss=loss, learning_rate=rate, gradient_norm=norm.item())
+        if self.step % self.evaluate_every == 0 or self.step == self.steps:
+            self._evaluate()
+
+    def _evaluate(self) -> None:
+        """Measure the held-out pairs, and remember the weights if they are the best so far."""
+        import torch
+
+        if len(self.held_out.groups) < 2:
+            return
+        groups = _tensor(self.held_out.groups).to(self.accelerator.device)
+        with torch.no_grad():
+            anchors, positives = torch.split(self.cache.encode(self.held_out.texts), self.held_out.views)
+            loss = self.objective.held_out_loss(anchors, positives, groups).item()
+        self._log(held_out_loss=loss)
+        if self.best_loss is None or loss < self.best_loss:
+            self.best_step, self.best_loss = self.step, loss
+            self.best = {name: weight.detach().to("cpu", copy=True) for name, weight in self.weights.items()}
+
+    def _log(self, **values: float) -> None:
+        seconds = round(time.monotonic() - self.started, 3)
+        self.journal.add({"step": self.step, "epoch": self.place.epoch, "seconds": seconds, **values})
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A batch, ready to be encoded. place: after it. groups: (pairs,), or (pairs, 2) where pairs have two.
+
+    views: the number of texts of each view.
+    """
+
+    place: Place
+    groups: Longs
+    views: list[int]
+    texts: Texts
+
+
+def _optimiser(weights: Iterable[OwnWeight], training: Training) -> torch.optim.AdamW:
+    """AdamW (Loshchilov and Hutter, 2019) without decay of biases and of the weights of norms, which are vectors."""
+    import torch
+
+    def kind(weight: OwnWeight) -> tuple[bool, float]:
+        return weight.parameter.ndim < 2, weight.rate
+
+    groups = [
+        {
+            "params": [weight.parameter for weight in group],
+            "weight_decay": 0.0 if spared else training.weight_decay,
+            "rate": rate,
+        }
+        for (spared, rate), group in groupby(sorted(weights, key=kind), kind)
+    ]
+    return torch.optim.AdamW(groups, lr=training.learning_rate, fused=True)
+
+
+def _copy(source: Mapping[str, torch.Tensor], target: Mapping[str, torch.Tensor]) -> None:
+    import torch
+
+    with torch.no_grad():
+        for name, tensor in source.items():
+            target[name].copy_(tensor)
+
+
+def _tensor(array: NDArray[Any]) -> torch.Tensor:
+    import torch
+
+    return torch.from_numpy(np.ascontiguousarray(array))

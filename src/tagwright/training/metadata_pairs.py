@@ -1,0 +1,236 @@
+"""Documents and their metadata in, sources of training pairs and triples out (MICoL 3.3.2), and mixtures of sources.
+
+A pair of documents has the groups of both, so that neither meets itself as a negative; it is held out by that of the
+first. A pair of a document and a short text, such as a keyword, has the groups of both too, and is held out by that of
+the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import count as numbers
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from numpy.random import Generator
+
+from tagwright.errors import ConfigError
+from tagwright.graph.neighbours import Neighbours
+from tagwright.training.batching import is_held_out
+from tagwright.training.pairs import Key, Source, group_of, group_of_document
+from tagwright.types import Document, Label, Longs, Pair, PairSource, Run, Triple
+
+T = TypeVar("T")
+
+View: TypeAlias = Callable[[Document, Key], str]
+"What is learnt from of a document, and what chance is seeded with where it is drawn."
+
+TRIES = 100
+"How often a negative is drawn again that is a neighbour after all. A document with none of its own gives no triple."
+
+KEPT = 1 << 17
+"Titles and abstracts that stay in memory: some 200 MB."
+
+ROUNDS = 1 << 16
+"The most often that a source may be begun anew in an epoch of a mixture."
+
+
+def metadata_pairs(
+    documents: Sequence[Document],
+    neighbours: Neighbours,
+    count: int,
+    *,
+    by_value: bool = False,
+    held_out: float = 0.0,
+    view: View | None = None,
+    seed: int = 0,
+) -> Source:
+    """(d, d+): `count` documents that have a neighbour, and one neighbour of each (MICoL A.3.1), drawn anew each epoch.
+
+    d+ is uniform over N_M(d) (Eq. 15), or with by_value as `Neighbours.draw_by_value` has it. Of a document, title
+    and abstract are taken, or what `view` takes. held_out: the share of groups that the trainer holds out under this
+    seed; then no pair has a document of theirs as d+ of another, so that a held-out document is not trained on from
+    the other end.
+
+    Raises InputError when the meta-path joins no two documents, ConfigError when those it joins have no text.
+    """
+    sample, read = _sampler(neighbours, count, by_value=by_value, seed=seed), _reader(documents, view)
+
+    def draw(block: range, key: Key) -> Iterator[Pair]:
+        drawn = zip(*(places[block.start : block.stop] for places in sample(key[-1])), strict=True)
+        for item, (here, there) in enumerate(drawn, block.start):
+            anchor, positive = read(int(here)), read(int(there))
+            d, d_plus = _texts(view, (anchor, positive), (*key, item))
+            if d and d_plus and _is_apart(anchor, positive, held_out, seed):
+                yield Pair(d, d_plus, group_of_document(anchor), other=group_of_document(positive))
+
+    return Source(count, draw, seed).checked(_no_text(neighbours))
+
+
+def metadata_triples(
+    documents: Sequence[Document],
+    neighbours: Neighbours,
+    count: int,
+    *,
+    by_value: bool = False,
+    held_out: float = 0.0,
+    view: View | None = None,
+    seed: int = 0,
+) -> PairSource:
+    """The pairs of `metadata_pairs` as `Triple`s: each with a random document d- (MICoL A.3.1), never d nor in N_M(d).
+
+    A document that nearly all others are neighbours of may give none. Raises as `metadata_pairs` does, and ConfigError
+    when no document has a negative.
+    """
+    sample, read = _sampler(neighbours, count, by_value=by_value, seed=seed), _reader(documents, view)
+
+    @lru_cache(1)
+    def sampled(epoch: int) -> tuple[Longs, Longs, Longs]:
+        anchors, positives = sample(epoch)
+        return anchors, positives, _strangers(neighbours, anchors, np.random.default_rng((seed, epoch, 1)))
+
+    def draw(epoch: int) -> Iterator[Triple]:
+        for item, places in enumerate(zip(*(drawn.tolist() for drawn in sampled(epoch)), strict=True)):
+            anchor, positive, negative = map(read, places)
+            d, d_plus, d_minus = _texts(view, (anchor, positive, negative), (seed, epoch, item))
+            apart = all(_is_apart(anchor, other, held_out, seed) for other in (positive, negative))
+            if d and d_plus and d_minus and places[-1] >= 0 and apart:
+                yield Triple(d, d_plus, group_of_document(anchor), negative=d_minus)
+
+    if next(draw(0), None) is None:
+        raise ConfigError(f"{_no_text(neighbours)}, or none has a document that it is not joined with as a negative")
+    return draw
+
+
+def value_pairs(documents: Sequence[Document], field: str, *, seed: int = 0) -> Source:
+    """(document, value) for every value of a metadata field of texts, such as keywords; the group is the value's.
+
+    Pairs a long text with a short one, as a document and a label are. In a batch, another value of the document can be
+    a negative of it, which a pair of another document brings along. Raises ConfigError when there is no such pair.
+
+    >>> bees = Document("1", "Bees", "They fly.", metadata={"keyword": ("insect", "wing")})
+    >>> sorted(pair.positive for pair in value_pairs([bees], "keyword")(epoch=0))
+    ['insect', 'wing']
+    """
+
+    def draw(block: range, _: Key) -> Iterator[Pair]:
+        for document in documents[block.start : block.stop]:
+            yield from _short_pairs(document, document.metadata.get(field, ()))
+
+    return Source(len(documents), draw, seed).checked(
+        f'none of {len(documents)} documents has both text and metadata "{field}"; name a field of short texts'
+    )
+
+
+def name_pairs(documents: Sequence[Document], labels: Sequence[Label], run: Run, *, seed: int = 0) -> Source:
+    """(document, name of a label) for every suggestion of the run, such as the labels whose names a document holds.
+
+    Raises ConfigError when there is no such pair, ValueError when the run is about other documents.
+    """
+    if len(run) != len(documents):
+        raise ValueError(f"the run is over {len(run)} documents, expected {len(documents)}")
+
+    def draw(block: range, _: Key) -> Iterator[Pair]:
+        for place, document in enumerate(documents[block.start : block.stop], block.start):
+            yield from _short_pairs(document, [labels[label].name for label in run[place][0].tolist()])
+
+    return Source(len(documents), draw, seed).checked(
+        f"none of {len(documents)} documents has both text and a label that it names"
+    )
+
+
+def mixed(parts: Mapping[Callable[[int], Iterable[T]], float], count: int) -> Callable[[int], Iterator[T]]:
+    """A source that takes turns: `count` items an epoch, of each source as many as its weight says, in any stretch.
+
+    A source that ends is begun anew. Raises ConfigError for a weight that is not positive, or an empty source.
+
+    Of weights 2 and 1, the first source gives two of three:
+
+    >>> "".join(mixed({lambda epoch: "aA": 2.0, lambda epoch: "b": 1.0}, 6)(0))
+    'abAabA'
+    """
+    if not parts or min(parts.values()) <= 0:
+        raise ConfigError(f"a mixture with the weights {list(parts.values())}; expected positive numbers")
+    shares = np.array(list(parts.values())) / sum(parts.values())
+
+    def draw(epoch: int) -> Iterator[T]:
+        streams, given = [_endless(source, epoch) for source in parts], np.zeros(len(parts))
+        for number in range(1, count + 1):
+            behind = int(np.argmax(number * shares - given))
+            given[behind] += 1
+            yield next(streams[behind])
+
+    return draw
+
+
+def text_of(document: Document) -> str:
+    """What is learnt from of a document: title and abstract, or all of it where there is neither."""
+    return (document.head or document.text).strip()
+
+
+def _texts(view: View | None, documents: Sequence[Document], key: Key) -> list[str]:
+    return [view(document, (*key, end)) if view else text_of(document) for end, document in enumerate(documents)]
+
+
+def _sampler(neighbours: Neighbours, count: int, *, by_value: bool, seed: int) -> Callable[[int], tuple[Longs, Longs]]:
+    """The documents and neighbours of an epoch, those of the last one remembered."""
+
+    @lru_cache(1)
+    def sample(epoch: int) -> tuple[Longs, Longs]:
+        return neighbours.sample(count, seed=seed, epoch=epoch, by_value=by_value)
+
+    return sample
+
+
+def _reader(documents: Sequence[Document], view: View | None) -> Callable[[int], Document]:
+    """What looks a document up. Titles and abstracts, if they are enough, stay in memory: they come again and again."""
+    if view:
+        return documents.__getitem__
+
+    @lru_cache(KEPT)
+    def read(place: int) -> Document:
+        document = documents[place]
+        return Document(document.id, document.title, document.abstract) if document.head.strip() else document
+
+    return read
+
+
+def _strangers(neighbours: Neighbours, documents: Longs, chance: Generator) -> Longs:
+    """For each of these documents one that it is not joined with, nor is itself; -1 where none is found."""
+    drawn, pending = np.full(len(documents), -1), np.arange(len(documents))
+    for _ in range(TRIES):
+        others = chance.integers(len(neighbours), size=len(pending))
+        near = neighbours.joins(documents[pending], others) | (others == documents[pending])
+        drawn[pending[~near]] = others[~near]
+        pending = pending[near]
+        if not len(pending):
+            break
+    return drawn
+
+
+def _is_apart(anchor: Document, other: Document, held_out: float, seed: int) -> bool:
+    """Whether the two do not bring a held-out document into the training by the back door."""
+    here, there = (is_held_out(group_of_document(end), held_out, seed) for end in (anchor, other))
+    return here or not there
+
+
+def _short_pairs(document: Document, values: Iterable[str]) -> Iterator[Pair]:
+    text = text_of(document)
+    if text:
+        own = group_of_document(document)
+        yield from (Pair(text, value, group_of(value), other=own) for value in values if value.strip())
+
+
+def _no_text(neighbours: Neighbours) -> str:
+    return f'none of the documents that meta-path "{neighbours.expression}" joins has text'
+
+
+def _endless(source: Callable[[int], Iterable[T]], epoch: int) -> Iterator[T]:
+    for number in numbers():
+        empty = True
+        for item in source(epoch * ROUNDS + number):
+            empty = False
+            yield item
+        if empty:
+            raise ConfigError("a mixture with a source that has no pairs; leave it out")

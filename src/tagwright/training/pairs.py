@@ -1,0 +1,290 @@
+"""Documents and labels in, sources of training pairs out: RTS, the inverse cloze task, SimCSE, labels known or guessed.
+
+A source gives the pairs of an epoch well mixed: whoever makes batches may take them as they come. What is drawn for a
+document depends on the seed, the epoch and the document's position alone, not on how much is read at a time.
+
+The group of a pair says what the pair is about: a number made from a title or a label's name. So the pairs of one
+document, of two documents with one title, and of a label and its duplicate share it, within a source and across.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from itertools import chain, groupby
+from typing import TypeAlias, get_args
+
+import numpy as np
+from numpy.random import Generator
+
+from tagwright.errors import ConfigError
+from tagwright.training.segments import Segmentation, segments
+from tagwright.types import Document, Label, Mask, Pair, Run
+
+Key: TypeAlias = tuple[int, ...]
+"What chance is seeded with."
+
+BLOCK = 32
+"Neighbouring items visited together: one by one, documents on disk take five times as long to read."
+
+WINDOW = 1 << 25
+"""Characters of pairs shuffled together: tens of thousands of segments, so that a batch seldom holds many of one block.
+Whole texts are longer: of them a batch holds more that stand together than chance would give."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A PairSource: visits blocks of its items in an order drawn for the epoch, draws their pairs, and mixes them.
+
+    items: how many documents, labels or suggestions there are. draw: a range of them and the key of the epoch to
+    their pairs. `a + b` is the source of the pairs of both, mixed.
+    """
+
+    items: int
+    draw: Callable[[range, Key], Iterable[Pair]]
+    seed: int = 0
+
+    def __call__(self, epoch: int) -> Iterator[Pair]:
+        """The pairs of an epoch, the same for the same seed and epoch."""
+        chance = np.random.default_rng((self.seed, epoch))
+        blocks = self._blocks()
+        pairs = self._draw((blocks[i] for i in chance.permutation(len(blocks)).tolist()), epoch)
+        for window in _windows(pairs):
+            yield from map(window.__getitem__, chance.permutation(len(window)).tolist())
+
+    def __add__(self, other: Source) -> Source:
+        """The pairs of both, under the seed of the first."""
+
+        def draw(block: range, key: Key) -> Iterator[Pair]:
+            yield from self.draw(range(block.start, min(block.stop, self.items)), key)
+            yield from other.draw(range(max(block.start - self.items, 0), max(block.stop - self.items, 0)), key)
+
+        return Source(self.items + other.items, draw, self.seed)
+
+    def checked(self, reason: str) -> Source:
+        """This source. Raises ConfigError with the reason when it has no pairs; reads no further than the first."""
+        if next(self._draw(self._blocks(), epoch=0), None) is None:
+            raise ConfigError(reason)
+        return self
+
+    def _blocks(self) -> list[range]:
+        return [range(start, min(start + BLOCK, self.items)) for start in range(0, self.items, BLOCK)]
+
+    def _draw(self, blocks: Iterable[range], epoch: int) -> Iterator[Pair]:
+        return chain.from_iterable(self.draw(block, (self.seed, epoch)) for block in blocks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RtsOptions:
+    """What RTS pairs with what. Raises ConfigError when no pair can come of it."""
+
+    segmentation: Segmentation = "random"
+    "How text is cut; the other two are for comparison (RTS Table 5)."
+    min_words: int = 40
+    "L_min, the paper's for product texts; 80 for encyclopedia articles (RTS Table 3)."
+    max_words: int = 80
+    "L_max; in the paper always twice L_min (RTS 3.3)."
+    title_pairs: bool = True
+    "(title, segment); the paper leaves them out for articles, which keep repeating their title (RTS 4.2.3)."
+    segment_pairs: bool = True
+    "(segment, segment)."
+    label_pairs: bool = True
+    "A label's name and description paired like title and text, or its text with itself."
+
+    def __post_init__(self) -> None:
+        if self.segmentation not in get_args(Segmentation):
+            raise ConfigError(f'segmentation is "{self.segmentation}", expected random, fixed or natural')
+        if not 1 <= self.min_words <= self.max_words:
+            raise ConfigError(
+                f"min_words is {self.min_words} and max_words {self.max_words}; "
+                "expected min_words of at least 1 and at most max_words"
+            )
+        if not (self.title_pairs or self.segment_pairs or self.label_pairs):
+            raise ConfigError("title_pairs, segment_pairs and label_pairs are all off; switch one on")
+
+
+def rts_pairs(
+    documents: Sequence[Document], labels: Sequence[Label], options: RtsOptions | None = None, *, seed: int = 0
+) -> Source:
+    """Pairs of titles and randomly cut segments of the text below them (RTS 3.2.1, 3.2.2), cut anew each epoch.
+
+    A document with k segments gives k pairs (title, segment), and ceil(k / 2) pairs (segment, segment) in which every
+    segment occurs; for odd k the one left over goes with segment 1; a single segment has no partner. A label gives
+    the same of its name and description, or, where that is nothing, one pair of its text with itself, which dropout
+    tells apart. Raises ConfigError when the documents lack what the pairs are made of.
+
+    >>> twos = RtsOptions(min_words=2, max_words=2, segment_pairs=False)
+    >>> source = rts_pairs([Document("1", "Bees", "They fly and sting.")], [], twos)
+    >>> sorted(pair.positive for pair in source(epoch=0))
+    ['They fly', 'and sting.']
+    """
+    options = options or RtsOptions()
+
+    def of_documents(block: range, key: Key) -> Iterator[Pair]:
+        for item, document in enumerate(documents[block.start : block.stop], block.start):
+            title, text = document.title.strip(), _contents(document)
+            yield from _structural_pairs(title, text, group_of_document(document), options, (*key, 1, item))
+
+    def of_labels(block: range, key: Key) -> Iterator[Pair]:
+        for item in block:
+            label = labels[item]
+            group = group_of(label.name)
+            own = _structural_pairs(label.name, label.description, group, options, (*key, 2, item))
+            yield from own or [Pair(label.text, label.text, group)]
+
+    pairs_of_labels = Source(len(labels) if options.label_pairs else 0, of_labels, seed)
+    if not (options.title_pairs or options.segment_pairs):
+        return pairs_of_labels.checked("only label_pairs is on, and there are no labels")
+    _check_texts(documents, options)
+    return pairs_of_labels + Source(len(documents), of_documents, seed).checked(
+        f"none of {len(documents)} documents gives a pair: title_pairs needs a title and text below it, "
+        "segment_pairs text for two segments; lower min_words or switch on the other"
+    )
+
+
+def ict_pairs(documents: Sequence[Document], *, delete_title: bool = False, seed: int = 0) -> Source:
+    """Inverse cloze task as MACLR has it (4.2): (context, title), the context being all text below the title.
+
+    delete_title: where the context repeats the title word for word, in any case, a blank takes its place, so that
+    more has to be learnt than to look for it. Raises ConfigError when no document has both title and context.
+    """
+
+    def draw(block: range, _: Key) -> Iterator[Pair]:
+        for document in documents[block.start : block.stop]:
+            title, context = document.title.strip(), _contents(document)
+            if title and delete_title:
+                context = _without(context, title)
+            if title and context.strip():
+                yield Pair(context, title, group_of_document(document))
+
+    return Source(len(documents), draw, seed).checked(
+        f"none of {len(documents)} documents has both a title and text below it; ICT pairs these"
+    )
+
+
+def simcse_pairs(documents: Sequence[Document], *, seed: int = 0) -> Source:
+    """SimCSE, a baseline of both papers: every document's text with itself, told apart by dropout alone.
+
+    Raises ConfigError when no document has text.
+    """
+
+    def draw(block: range, _: Key) -> Iterator[Pair]:
+        for document in documents[block.start : block.stop]:
+            text = document.text
+            if text.strip():
+                yield Pair(text, text, group_of_document(document))
+
+    return Source(len(documents), draw, seed).checked(f"none of {len(documents)} documents has any text")
+
+
+def labelled_pairs(documents: Sequence[Document], labels: Sequence[Label], run: Run, *, seed: int = 0) -> Source:
+    """(document text, label text) for every suggestion of the run, in the group of the label.
+
+    The run may hold gold labels (FS-XMC), or the best few of a stage as pseudo labels: `run.top(3)` in MACLR 4.3.
+    Another right label of the same document is a negative where the two meet in a batch, as in Eq. 1 of MACLR (FS-XMC).
+    Its Stage II sums over all pairs of a document instead. Raises ConfigError when the run is empty, ValueError when it
+    is about other documents.
+    """
+    if len(run) != len(documents):
+        raise ValueError(f"the run is over {len(run)} documents, expected {len(documents)}")
+    rows, chosen = run.rows, run.labels
+
+    def draw(block: range, _: Key) -> Iterator[Pair]:
+        for row, items in groupby(block, rows.__getitem__):
+            text = documents[int(row)].text
+            if text.strip():
+                for label in (labels[int(chosen[item])] for item in items):
+                    yield Pair(text, label.text, group_of(label.name))
+
+    return Source(len(rows), draw, seed).checked(
+        f"none of {len(documents)} documents has both text and a label to learn from"
+    )
+
+
+def sample_labels(gold: Run, labels: int, share: float, *, seed: int = 0) -> Run:
+    """FS-XMC by share of labels (MACLR 5.3): all gold pairs of a random share of the vocabulary, seen in gold or not.
+
+    labels: size of the vocabulary. At least one label is drawn; under one seed a larger share holds the smaller.
+    """
+    chosen = _sample(labels, share, seed)
+    return gold.keep(chosen[gold.labels])
+
+
+def sample_pairs(gold: Run, share: float, *, seed: int = 0) -> Run:
+    """FS-XMC by share of pairs (MACLR Appendix C): a random share of the gold pairs, nested as in `sample_labels`."""
+    return gold.keep(_sample(len(gold.labels), share, seed))
+
+
+def group_of(text: str) -> int:
+    """The group of what has this title or name: 63 bits of a hash, the same on every machine; case and blanks aside.
+
+    >>> group_of("Honey  bee") == group_of("honey bee") != group_of("honey bees")
+    True
+    """
+    return int.from_bytes(blake2b(" ".join(text.casefold().split()).encode(), digest_size=8).digest(), "big") >> 1
+
+
+def group_of_document(document: Document) -> int:
+    """The group of what is about a document: that of its title, or of its id where it has none."""
+    return group_of(document.title.strip() or document.id)
+
+
+def _windows(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
+    window: list[Pair] = []
+    characters = 0
+    for pair in pairs:
+        window.append(pair)
+        characters += len(pair.anchor) + len(pair.positive)
+        if characters >= WINDOW:
+            yield window
+            window, characters = [], 0
+    yield window
+
+
+def _structural_pairs(title: str, text: str, group: int, options: RtsOptions, key: Key) -> list[Pair]:
+    if not text:
+        return []
+    chance = np.random.default_rng(key)
+    pieces = segments(text, options.segmentation, options.min_words, options.max_words, chance)
+    pairs = [Pair(title, piece, group) for piece in pieces] if options.title_pairs and title else []
+    if options.segment_pairs:
+        pairs += [Pair(pieces[i], pieces[j], group) for i, j in _partners(len(pieces), chance)]
+    return pairs
+
+
+def _partners(k: int, chance: Generator) -> Iterable[tuple[int, int]]:
+    """ceil(k / 2) pairs of different numbers below k that leave none out; for odd k the last pair ends in 0."""
+    order = chance.permutation(k).tolist() if k > 1 else []
+    if len(order) % 2:
+        if order[-1] == 0:  # the partner itself may not be the one left over
+            order[0], order[-1] = order[-1], order[0]
+        order.append(0)
+    return zip(order[::2], order[1::2], strict=True)
+
+
+def _contents(document: Document) -> str:
+    """All text but the title."""
+    return replace(document, title="").text
+
+
+def _without(context: str, title: str) -> str:
+    if title.casefold() not in context.casefold():
+        return context
+    return re.sub(rf"(?<!\w){re.escape(title)}(?!\w)", " ", context, flags=re.IGNORECASE)
+
+
+def _sample(size: int, share: float, seed: int) -> Mask:
+    if not 0 < share <= 1:
+        raise ConfigError(f"share is {share}, expected more than 0 and at most 1 (0.01 is one in a hundred)")
+    chosen = np.zeros(size, np.bool_)
+    chosen[np.random.default_rng(seed).permutation(size)[: max(1, round(share * size))]] = True
+    return chosen
+
+
+def _check_texts(documents: Sequence[Document], options: RtsOptions) -> None:
+    if options.title_pairs and not any(document.title.strip() for document in documents):
+        raise ConfigError(f"title_pairs is on, but none of {len(documents)} documents has a title; switch it off")
+    if not any(_contents(document).strip() for document in documents):
+        raise ConfigError(f"none of {len(documents)} documents has text below its title; RTS cuts that into segments")

@@ -1,0 +1,208 @@
+"""A sentence-transformers model in, what the trainer needs of it out: tokens, chunks of texts, vectors with graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+
+from tagwright.encoders import kernels
+from tagwright.encoders.bert import SECOND
+from tagwright.encoders.cross_encoder import LONGEST
+from tagwright.encoders.library import is_module
+from tagwright.encoders.pair_tokenizer import Joiner
+from tagwright.training.tokens import Tokens, tokenizer_of
+from tagwright.types import Longs
+
+if TYPE_CHECKING:
+    import torch
+    from sentence_transformers import CrossEncoder, SentenceTransformer
+
+CHUNK_TOKENS = {"cpu": 4096, "cuda": 65_536}
+"Tokens, padding included, that are encoded together; more are no faster."
+
+PADDING = 1.1
+"A chunk ends where its padded size would exceed its tokens by this factor ..."
+
+SMALL_CHUNK = 512
+"... unless it has fewer tokens than this: chunks of very few tokens cost more than their padding."
+
+
+class Trainable(Protocol):
+    """An encoder in training."""
+
+    has_dropout: bool
+
+    @property
+    def model(self) -> SentenceTransformer | CrossEncoder:
+        """What is trained."""
+        ...
+
+    def tokenize(self, texts: Sequence[Any]) -> Tokens:
+        """The token ids of each text, or of each two for a cross-encoder. Called from another thread than the rest."""
+        ...
+
+    def chunks(self, lengths: Longs) -> list[Longs]:
+        """Positions of the texts that are to be encoded together, all texts once. lengths: (texts,) tokens."""
+        ...
+
+    def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
+        """(rows, dim) vectors of these texts, with their graph where gradients are on."""
+        ...
+
+    def ready(self) -> AbstractContextManager[None]:
+        """A context in which the model is set up for training."""
+        ...
+
+
+def trainable(model: SentenceTransformer | CrossEncoder) -> Trainable:
+    """The model as the trainer needs it: static, transformer, or a transformer that reads two texts."""
+    import sentence_transformers
+
+    if isinstance(model, sentence_transformers.CrossEncoder):
+        return Cross(model)
+    model = cast("SentenceTransformer", model)
+    return Static(model) if is_module(model[0], "StaticEmbedding") else Transformer(model)
+
+
+class Static:
+    """Token embeddings, averaged. All texts of a batch are one chunk: there is no padding and little to keep."""
+
+    has_dropout = False
+
+    def __init__(self, model: SentenceTransformer) -> None:
+        self.model = model
+        embedding: Any = model[0]
+        self.tokenize = tokenizer_of(embedding.tokenizer)
+
+    def chunks(self, lengths: Longs) -> list[Longs]:
+        """All texts at once."""
+        return [np.arange(len(lengths))]
+
+    def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
+        """(rows, dim); a text without tokens is zero."""
+        import torch
+
+        taken = tokens.take(rows)
+        features = {"input_ids": torch.from_numpy(taken.ids), "offsets": torch.from_numpy(taken.starts)}
+        vectors: torch.Tensor = self.model({k: v.to(self.model.device) for k, v in features.items()})[
+            "sentence_embedding"
+        ]
+        return vectors
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """One core is left to drawing and tokenising, which take as long as the rest; fighting over it costs more."""
+        import torch
+
+        cores = torch.get_num_threads()
+        torch.set_num_threads(max(1, cores - 1))
+        try:
+            yield
+        finally:
+            torch.set_num_threads(cores)
+
+
+class Transformer:
+    """A transformer, its pooling and whatever follows, in bfloat16 where the hardware multiplies it."""
+
+    has_dropout = True
+    output = "sentence_embedding"
+
+    def __init__(self, model: SentenceTransformer | CrossEncoder) -> None:
+        self.model = model
+        self.prompt = model.prompts.get(model.default_prompt_name or "", "") or ""
+        self.padding = int(model.tokenizer.pad_token_id or 0)
+
+    def tokenize(self, texts: Sequence[Any]) -> Tokens:
+        """With special tokens, at most as many tokens as the model reads."""
+        if not texts:
+            return Tokens.of([])
+        prompted = [self.prompt + text for text in texts]
+        encoded = self.model.tokenizer(
+            prompted, truncation=True, max_length=self.model.max_seq_length, return_attention_mask=False
+        )
+        return Tokens.of(encoded["input_ids"])
+
+    def chunks(self, lengths: Longs) -> list[Longs]:
+        """Texts of about the same length, so that little is padded: the buckets of a batch."""
+        return chunks(lengths, CHUNK_TOKENS[self.model.device.type])
+
+    def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
+        """(rows, dim) in float32."""
+        import torch
+
+        device = self.model.device
+        lengths = torch.from_numpy(tokens.lengths[rows])
+        mask = torch.arange(int(lengths.max())) < lengths[:, None]
+        ids = torch.full(mask.shape, self.padding)
+        ids[mask] = torch.from_numpy(tokens.take(rows).ids)
+        features = {"attention_mask": mask.long(), **self.features(ids)}
+        dtype = kernels.best_dtype(device)
+        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+            vectors: torch.Tensor = self.model({k: v.to(device) for k, v in features.items()})[self.output]
+        return vectors.float()
+
+    def features(self, ids: torch.Tensor) -> dict[str, torch.Tensor]:
+        """What the model is given of the ids that `tokenize` made, padded."""
+        return {"input_ids": ids}
+
+    @contextmanager
+    def ready(self) -> Iterator[None]:
+        """On a processor with plain attention, which trains half as fast again as SDPA there."""
+        inner: Any = getattr(self.model, "transformers_model", None)
+        # The name in use is private: where it is not to be had, the model trains with what it has.
+        before = getattr(getattr(inner, "config", None), "_attn_implementation", None)
+        switch = getattr(inner, "set_attn_implementation", None)
+        if self.model.device.type != "cpu" or switch is None or not isinstance(before, str):
+            yield
+            return
+        switch("eager")
+        try:
+            yield
+        finally:
+            switch(before)
+
+
+class Cross(Transformer):
+    """A cross-encoder: its texts are two, its vectors are scores, (pairs, 1)."""
+
+    output = "scores"
+
+    def __init__(self, model: CrossEncoder) -> None:
+        super().__init__(model)
+        self.joiner = Joiner(model.tokenizer, int(model.max_seq_length or LONGEST))
+
+    def tokenize(self, texts: Sequence[Any]) -> Tokens:
+        """Both texts together, as `encoders.pair_tokenizer` does it; the ids hold types."""
+        distinct = list(dict.fromkeys(text for pair in texts for text in pair))
+        place = {text: i for i, text in enumerate(distinct)}
+        rows, columns = (np.array([place[pair[which]] for pair in texts], np.int64) for which in (0, 1))
+        joint = self.joiner(distinct, distinct, rows, columns)
+        return Tokens.of([joint[i].tolist() for i in range(len(texts))])
+
+    def features(self, ids: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Ids and types apart, as far as the model has types."""
+        parts = {"input_ids": ids % SECOND, "token_type_ids": ids // SECOND}
+        return {name: part for name, part in parts.items() if name in self.model.tokenizer.model_input_names}
+
+
+def chunks(lengths: Longs, budget: int) -> list[Longs]:
+    """Positions of texts in chunks of at most `budget` tokens, padding included, or of one text; long texts first.
+
+    The two longest, padded, are 8 tokens; a third would make it 12.
+
+    >>> [chunk.tolist() for chunk in chunks(np.array([4, 2, 1, 2]), budget=8)]
+    [[0, 1], [3, 2]]
+    """
+    order = np.argsort(-lengths, kind="stable")
+    found, start, tokens = [], 0, 0
+    for place, length in enumerate(lengths[order].tolist()):
+        padded = int(lengths[order[start]]) * (place - start + 1)
+        if place > start and (padded > budget or (tokens >= SMALL_CHUNK and padded > PADDING * (tokens + length))):
+            found.append(order[start:place])
+            start, tokens = place, 0
+        tokens += length
+    return [*found, order[start:]] if len(order) else []

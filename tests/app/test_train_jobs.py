@@ -1,0 +1,522 @@
+from __future__ import annotations
+
+import json
+import re
+from itertools import combinations
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
+from typer.testing import CliRunner, Result
+
+from tagwright.app.cli import app
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.evaluation.metrics import labelled
+from tagwright.methods import zeroshot
+from tagwright.stages.description_retriever import Dual
+from tagwright.stages.exact_match import Names
+from tagwright.tagger import Fusion, Tagger
+from tagwright.training import loop
+from tagwright.training.checkpoints import NAME
+from tagwright.types import Label, Run
+
+QUICK = ["min_words=4", "max_words=8", "batch=16", "epochs=12", "learning_rate=0.01", "held_out=0"]
+
+
+@pytest.fixture(scope="module")
+def static(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return encoders(tmp_path_factory.mktemp("encoders"))["static"]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> list[str]:
+    rows = ({"id": d.id, "title": d.title, "abstract": d.abstract, "labels": list(d.labels)} for d in DOCUMENTS)
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    LABELS.write(tmp_path / "labels.jsonl")
+    return [str(tmp_path / "docs.jsonl"), "--labels", str(tmp_path / "labels.jsonl")]
+
+
+def run(*arguments: str, settings: list[str] | None = None, check: bool = False) -> Result:
+    """Run a command. A training is not compared with the zero-shot method, which has the packaged encoder."""
+    options = [part for setting in settings or [] for part in ("--set", setting)]
+    options += ["--no-check"] if arguments[0] == "train" and not check else []
+    result = CliRunner().invoke(app, [*arguments, *options])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_rts_is_trained_saved_and_leaves_nothing_beside_the_tagger(
+    data: list[str], static: str, tmp_path: Path
+) -> None:
+    before = set(tmp_path.iterdir())
+    run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=[*QUICK, f"encoder={static}"])
+    found = zip(first_labels(Tagger.load(tmp_path / "M").tag(UNSEEN)), GOLD.labels.tolist(), strict=True)
+    assert sum(label == topic for label, topic in found) >= 27
+    assert set(tmp_path.iterdir()) - before == {tmp_path / "M"}
+    assert "loss" in json.loads((tmp_path / "M" / "training.jsonl").read_text().splitlines()[-2])
+    record = Tagger.load(tmp_path / "M").training
+    assert record["method"] == "rts"
+    assert (record["options"]["encoder"], record["options"]["max_words"]) == (static, 8)
+    assert record["runs"]["."]["batch"] == 16  # and what the method chose for this encoder
+    assert record["runs"]["."]["weight_decay"] == 0.0
+    assert {"device", "precision", "threads", "torch"} <= record["machine"].keys()
+
+
+def test_a_fine_tuned_tagger_says_what_it_was_before(data: list[str], static: str, tmp_path: Path) -> None:
+    run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=["steps=1", *QUICK, f"encoder={static}"])
+    few = [data[0], "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F")]
+    run("train", "finetune", *few, settings=["held_out=0", "steps=1"])
+    training = Tagger.load(tmp_path / "F").training
+    assert (training["method"], training["before"]["method"]) == ("finetune", "rts")
+    again = Tagger.load(tmp_path / "F").restrict(LABELS.ids[:2])
+    again.save(tmp_path / "again")
+    assert Tagger.load(tmp_path / "again").training == training
+
+
+def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_differs(
+    data: list[str],
+    static: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tagwright.training.encoder_training.PACKAGED", static)
+    monkeypatch.setattr("tagwright.training.encoder_training.best_device", lambda: SimpleNamespace(type="cuda"))
+    options, arguments = QUICK[2:], ["ict", *data, "--output", str(tmp_path / "M")]
+    killed(*arguments, settings=options, monkeypatch=monkeypatch)
+    with monkeypatch.context() as patch, pytest.raises(ConfigError, match=r'started with encoder ".*", not "static"'):
+        patch.setattr("tagwright.training.encoder_training.best_device", lambda: SimpleNamespace(type="cpu"))
+        run("train", *arguments, "--resume", settings=options)
+    monkeypatch.setattr("tagwright.app.train_jobs.machine", lambda: {"torch": "99", "device": "a new one"})
+    said = run("train", *arguments, "--resume", settings=options).stderr
+    assert "goes on with torch" in said
+    assert ", now 99" in said
+    assert f"auto: encoder {static}" in said
+    assert Tagger.load(tmp_path / "M").training["options"]["encoder"] == static
+
+
+def test_a_full_disk_while_saving_keeps_the_old_tagger_and_the_checkpoint(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from safetensors import SafetensorError
+
+    def full(*_: object, **__: object) -> None:
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    arguments = ["rts", *data, "--output", str(tmp_path / "M"), "--overwrite"]
+    settings = ["steps=1", *QUICK, f"encoder={static}"]
+    run("train", *arguments, settings=settings)
+    before = Tagger.load(tmp_path / "M").tag(UNSEEN).scores.tolist()
+    with monkeypatch.context() as patch, pytest.raises(TagwrightError, match=r"cannot be written \(No space left"):
+        patch.setattr("tagwright.encoders.bi_encoder.BiEncoder.save", full)
+        run("train", *arguments, settings=settings)
+    assert Tagger.load(tmp_path / "M").tag(UNSEEN).scores.tolist() == before
+    assert (tmp_path / "M.training" / NAME).is_file()
+    run("train", *arguments, "--resume", settings=settings)
+    with monkeypatch.context() as patch, pytest.raises(TagwrightError, match=r"cannot be written \(No space left"):
+        patch.setattr("safetensors.torch.save_file", full)
+        run("train", *arguments, settings=settings)
+    assert {path.name for path in tmp_path.iterdir()} >= {"M"}
+    assert not (tmp_path / "M.training").exists()
+
+
+def test_what_killed_saves_have_left_is_removed_before_the_training(
+    data: list[str], static: str, tmp_path: Path
+) -> None:
+    settings = ["steps=1", *QUICK, f"encoder={static}"]
+    for name in ("M", "O"):
+        run("train", "rts", *data, "--output", str(tmp_path / name), settings=settings)
+    (tmp_path / "O").rename(tmp_path / ".M.previous")
+    (tmp_path / ".M.tmp0123abcd" / "dense").mkdir(parents=True)
+    with pytest.raises(InputError):
+        run(
+            "train",
+            "rts",
+            "nowhere.jsonl",
+            *data[1:],
+            "--output",
+            str(tmp_path / "M"),
+            "--overwrite",
+            settings=settings,
+        )
+    assert not list(tmp_path.glob(".M*"))
+    run("train", "rts", *data, "--output", str(tmp_path / "M"), "--overwrite", settings=settings)
+    assert not list(tmp_path.glob(".M*"))
+
+
+def test_a_run_that_died_is_resumed_from_beside_the_output(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = [*QUICK, f"encoder={static}", "checkpoint_seconds=0", "batch=4"]
+
+    def train(name: str, *more: str) -> Result:
+        return run("train", "ict", *data, "--output", str(tmp_path / name), *more, settings=settings[2:])
+
+    train("whole")
+    original = loop._Run._evaluate
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="died"):
+        patch.setattr(loop._Run, "_evaluate", lambda run: _die(run) if run.step > 2 else original(run))
+        train("died")
+    assert not (tmp_path / "died").exists()
+    assert (tmp_path / "died.training" / NAME).is_file()
+    train("died", "--resume")
+    assert not (tmp_path / "died.training").exists()
+    ours, theirs = (Tagger.load(tmp_path / name).tag(UNSEEN) for name in ("died", "whole"))
+    assert (ours.scores == theirs.scores).all()
+
+
+def _die(run: object) -> None:
+    raise RuntimeError("died")
+
+
+def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: str, tmp_path: Path) -> None:
+    run("train", "rts", *data, "--output", str(tmp_path / "M"), "--fuse", settings=[*QUICK, f"encoder={static}"])
+    fused = Tagger.load(tmp_path / "M")
+    assert list(fused.stages) == ["names", "tfidf", "dense", "titles", "learnt"]
+    right = [found == label for found, label in zip(first_labels(fused.tag(UNSEEN)), GOLD.labels.tolist(), strict=True)]
+    assert sum(right) > 0.6 * len(right)  # the plain encoder is random, and has a say; alone it has 7 of 30 right
+
+
+def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
+    data: list[str], static: str, tmp_path: Path
+) -> None:
+    run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=["steps=1", *QUICK, f"encoder={static}"])
+    found = [Tagger.load(tmp_path / "M").tag(UNSEEN).scores.tolist()]
+    for number, share in enumerate(([], ["--share-of-labels", "0.5"], ["--share-of-pairs", "0.5"])):
+        output = tmp_path / f"F{number}"
+        few = [data[0], "--model", str(tmp_path / "M"), "--output", str(output), *share]
+        run("train", "finetune", *few, settings=["held_out=0", "seed=5"])
+        found.append(Tagger.load(output).tag(UNSEEN).scores.tolist())
+    assert all(one != other for one, other in combinations(found, 2))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["rts"], "which labels"),
+        (["finetune"], "which tagger is to be fine-tuned"),
+        (["rts", "--model", "M"], "--model belongs to finetune"),
+        (["maclr", "--share-of-pairs", "0.1"], "--share-of-pairs belongs to finetune"),
+        (
+            ["finetune", "--model", "M", "--share-of-labels", "0.1", "--share-of-pairs", "0.1"],
+            "give --share-of-labels or",
+        ),
+        (["rts", "--set", "min_word=3"], 'unknown option "min_word"; did you mean "min_words"'),
+        (["rts", "--set", "epochs=many"], "epochs is"),
+        (["micol", "--fuse"], r"--fuse belongs to rts, maclr, ict, simcse, svm, .*, not to micol"),
+        (["futex", "--fuse-with", "M"], "--fuse-with belongs to rts, maclr, .*, not to futex"),
+        (["zero-shot", "--fuse"], "--fuse belongs to rts, maclr, .*, not to zero-shot"),
+        (["finetune", "--model", "M", "--keywords", "K"], r"--keywords belongs to depl, depl\+cls, not to finetune"),
+        (["finetune", "--model", "M", "--guesses", "G"], "--guesses belongs to svm, .* not to finetune"),
+        (["svm", "--set", "tokens=8"], 'option "tokens" has no part in this method; known are held_out, seed, cand'),
+        (["simcse", "--set", "delete_title=true"], 'option "delete_title" has no part'),
+        (["ict", "--set", "pairs=simcse"], 'pairs is "simcse", but the method.s name stands for "ict"'),
+        (["rts", "--set", "seed=-1"], "seed is -1, expected at least 0"),
+        (["rts", "--output", "."], r"--output \.: give a folder by its name"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=message):
+        run("train", arguments[0], "nowhere.jsonl", "--output", str(tmp_path / "M"), *arguments[1:])
+
+
+def test_an_output_that_is_something_else_is_refused_before_training(data: list[str], tmp_path: Path) -> None:
+    with pytest.raises(TagwrightError, match="exists and is not a saved tagger"):
+        run("train", "rts", *data, "--output", str(tmp_path))
+
+
+def test_a_training_that_cannot_begin_leaves_nothing_behind(data: list[str], static: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="a batch is 9999 pairs"):
+        run(
+            "train", "rts", *data, "--output", str(tmp_path / "M"), settings=[*QUICK, "batch=9999", f"encoder={static}"]
+        )
+    assert not list(tmp_path.glob("M*"))
+
+
+def killed(*arguments: str, settings: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training that stops in its second step, with a checkpoint."""
+    original = loop._Run._evaluate
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="died"):
+        patch.setattr(loop._Run, "_evaluate", lambda run: _die(run) if run.step > 1 else original(run))
+        run("train", *arguments, settings=[*settings, "checkpoint_seconds=0"])
+
+
+@pytest.mark.parametrize(
+    ("method", "settings", "message"),
+    [
+        ("simcse", [], "was started as ict, not simcse"),
+        ("ict", ["temperature=0.5"], "was started with temperature 0.05, not 0.5"),
+        ("ict", ["documents"], "was started with other documents"),
+        ("ict", ["labels"], "was started with other labels"),
+    ],
+)
+def test_a_training_is_resumed_as_it_was_started(
+    method: str,
+    settings: list[str],
+    message: str,
+    data: list[str],
+    static: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    output, options = ["--output", str(tmp_path / "M")], [*QUICK[2:], f"encoder={static}"]
+    killed("ict", *data, *output, settings=options, monkeypatch=monkeypatch)
+    if settings == ["documents"]:
+        Path(data[0]).write_text("\n".join(Path(data[0]).read_text().splitlines()[1:]))
+    elif settings == ["labels"]:
+        Vocabulary(reversed(LABELS)).write(data[2])
+    more = [setting for setting in settings if "=" in setting]
+    with pytest.raises(ConfigError, match=message):
+        run("train", method, *data, *output, "--resume", settings=[*options, *more])
+    assert (tmp_path / "M.training" / NAME).is_file()
+
+
+def test_a_fine_tuning_is_resumed_with_the_tagger_it_was_started_with(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, seed in (("M", 0), ("N", 1)):
+        settings = ["steps=1", f"seed={seed}", *QUICK, f"encoder={static}"]
+        run("train", "rts", *data, "--output", str(tmp_path / name), settings=settings)
+    few = ["finetune", data[0], "--output", str(tmp_path / "F"), "--model"]
+    killed(*few, str(tmp_path / "M"), settings=["held_out=0", "batch=4"], monkeypatch=monkeypatch)
+    with pytest.raises(ConfigError, match="was started with other model"):
+        run("train", *few, str(tmp_path / "N"), "--resume", settings=["held_out=0", "batch=4"])
+    run("train", *few, str(tmp_path / "M"), "--resume", settings=["held_out=0", "batch=4"])
+
+
+def test_a_training_that_waits_to_be_resumed_is_not_begun_anew(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments, options = ["ict", *data, "--output", str(tmp_path / "M")], [*QUICK[2:], f"encoder={static}"]
+    killed(*arguments, settings=options, monkeypatch=monkeypatch)
+    with pytest.raises(ConfigError, match=r"M\.training: a training is not finished; go on with --resume"):
+        run("train", *arguments, settings=options)
+    run("train", *arguments, "--resume", settings=[*options, "checkpoint_seconds=9"])  # has no part in the weights
+    assert not (tmp_path / "M.training").exists()
+
+
+def test_a_folder_that_no_training_made_is_left_alone(data: list[str], static: str, tmp_path: Path) -> None:
+    mine = tmp_path / "M.training" / "thesis.txt"
+    mine.parent.mkdir()
+    mine.write_text("years of work")
+    with pytest.raises(TagwrightError, match=r"M\.training: exists and is not a training"):
+        run("train", "ict", *data, "--output", str(tmp_path / "M"), settings=[*QUICK[2:], f"encoder={static}"])
+    assert mine.read_text() == "years of work"
+
+
+def test_ctrl_c_says_how_to_go_on(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = loop._Run._evaluate
+
+    def interrupt(run: Any) -> None:
+        if run.step > 1:
+            raise KeyboardInterrupt
+        original(run)
+
+    monkeypatch.setattr(loop._Run, "_evaluate", interrupt)
+    settings = [*QUICK[2:], f"encoder={static}", "checkpoint_seconds=0"]
+    result = run("train", "ict", *data, "--output", str(tmp_path / "M"), settings=settings)
+    assert result.exit_code == 130
+    assert "M.training: --resume goes on from here" in result.stderr
+
+
+def test_events_for_tensorboard_are_kept(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit(documents: object, labels: Vocabulary, config: object, folder: Path, **_: object) -> Tagger:
+        (folder / "dual").mkdir()
+        (folder / "dual" / "events.out.tfevents.1").write_text("drawn")
+        return Tagger(labels, {"names": Names(labels)})
+
+    monkeypatch.setattr("tagwright.methods.rts.fit", fit)
+    run("train", "rts", *data, "--output", str(tmp_path / "M"))
+    assert (tmp_path / "M" / "tensorboard" / "dual" / "events.out.tfevents.1").read_text() == "drawn"
+    assert not (tmp_path / "M.training").exists()
+
+
+def test_resuming_nothing_is_said(data: list[str], static: str, tmp_path: Path) -> None:
+    result = run(
+        "train", "rts", *data, "--output", str(tmp_path / "M"), "--resume", settings=[*QUICK, f"encoder={static}"]
+    )
+    assert "M.training: no training to resume; starting anew" in result.stderr
+
+
+def test_fine_tuning_without_a_known_label_is_refused(data: list[str], static: str, tmp_path: Path) -> None:
+    run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=["steps=1", *QUICK, f"encoder={static}"])
+    unlabelled = tmp_path / "unlabelled.jsonl"
+    unlabelled.write_text('{"id": "1", "title": "Bees", "labels": ["nobody knows"]}\n', encoding="utf-8")
+    with pytest.raises(ConfigError, match="none of the documents has a label of the vocabulary"):
+        run("train", "finetune", str(unlabelled), "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F"))
+
+
+TINY_ZERO_SHOT = zeroshot.Config(stages=("names", "tfidf"), weights=(1.0, 1.0))
+_fit_zero_shot = zeroshot.fit
+
+
+def tiny_zero_shot(labels: Vocabulary, *_: object) -> Tagger:
+    """Without an encoder, whatever is asked for."""
+    return _fit_zero_shot(labels, TINY_ZERO_SHOT)
+
+
+def test_the_svm_joins_the_stages_of_the_zero_shot_method_and_is_explained(
+    data: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
+    run("train", "svm", *data, "--output", str(tmp_path / "M"), "--fuse")
+    fused = Tagger.load(tmp_path / "M")
+    assert list(fused.stages) == ["names", "tfidf", "svm"]
+    assert first_labels(fused.tag(UNSEEN)) == GOLD.labels.tolist()  # their words are known to the SVM alone
+    unseen = tmp_path / "unseen.jsonl"
+    unseen.write_text(json.dumps({"id": "u", "title": UNSEEN[0].abstract}))
+    explained = run("suggest", str(unseen), "--model", str(tmp_path / "M"), "-k", "1", "--explain").stdout
+    assert re.search(r"wasp.*\n +svm #1", explained)
+
+
+def test_two_trained_taggers_are_fused(data: list[str], static: str, tmp_path: Path) -> None:
+    run("train", "svm", *data, "--output", str(tmp_path / "S"))
+    cls = [*data, "--output", str(tmp_path / "C"), "--fuse-with", str(tmp_path / "S")]
+    run("train", "depl+cls", *cls, settings=[f"encoder={static}", "epochs=2", "batch=8"])
+    assert list(Tagger.load(tmp_path / "C").stages) == ["svm", "dual"]
+
+
+def test_a_saved_zero_shot_tagger_is_fine_tuned_and_joined(
+    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("train", "zero-shot", *data[1:], "--output", str(tmp_path / "Z"), settings=[f"encoder={static}"])
+    assert list(Tagger.load(tmp_path / "Z").stages) == ["names", "tfidf", "dense", "titles"]
+    few = [data[0], "--model", str(tmp_path / "Z")]
+    run("train", "finetune", *few, "--output", str(tmp_path / "F"), settings=["held_out=0"])
+    before, after = (Tagger.load(tmp_path / name) for name in "ZF")
+    assert list(after.stages) == ["names", "tfidf", "dense", "titles"]
+    assert before.tag(UNSEEN).scores.tolist() != after.tag(UNSEEN).scores.tolist()
+    monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
+    run("train", "finetune", *few, "--output", str(tmp_path / "G"), "--fuse", settings=["held_out=0"])
+    assert list(Tagger.load(tmp_path / "G").stages) == ["names", "tfidf", "dense"]  # no plain encoder in this one
+
+
+def test_a_tagger_that_ranks_anew_is_not_fused(data: list[str], tmp_path: Path) -> None:
+    names, others = Names(LABELS), Names(LABELS)
+    Tagger(LABELS, {"names": names, "rank": others}, Fusion(rankers=("rank",))).save(tmp_path / "R")
+    with pytest.raises(ConfigError, match="the tagger with the stages names, rank re-ranks"):
+        run("train", "svm", *data, "--output", str(tmp_path / "M"), "--fuse-with", str(tmp_path / "R"))
+
+
+def test_a_saved_tagger_is_replaced_only_when_that_is_asked_for(data: list[str], tmp_path: Path) -> None:
+    train = ["train", "svm", *data, "--output", str(tmp_path / "M")]
+    run(*train)
+    with pytest.raises(ConfigError, match="M: holds a saved tagger; replace it with --overwrite"):
+        run(*train)
+    run(*train, "--overwrite")
+
+
+def test_methods_that_learn_need_documents(data: list[str], tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="svm learns from documents; name some"):
+        run("train", "svm", *data[1:], "--output", str(tmp_path / "M"))
+
+
+def many(tmp_path: Path) -> list[str]:
+    """Two hundred labelled documents whose names say what they are about, which their other words do not."""
+    words = np.random.default_rng(0).choice([f"w{i}" for i in range(500)], (200, 6))
+    documents = zip((7 * DOCUMENTS)[:200], words, strict=True)
+    rows = ({"title": " ".join([d.title, *some]), "text": "", "labels": d.labels} for d, some in documents)
+    (tmp_path / "many.jsonl").write_text("\n".join(json.dumps({"id": f"m{i}", **row}) for i, row in enumerate(rows)))
+    LABELS.write(tmp_path / "labels.jsonl")
+    return [str(tmp_path / "many.jsonl"), "--labels", str(tmp_path / "labels.jsonl")]
+
+
+def test_a_training_is_compared_with_the_untrained_method(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Of 200 labelled documents 20 are kept. The names in their titles are right (100), exchanged names never (0)."""
+    exchanged = Vocabulary([Label("wasp", ("bank",)), Label("bank", ("stone",)), Label("stone", ("wasp",))])
+    seen: list[int] = []
+
+    def fit(documents: object, labels: Vocabulary, config: object, folder: Path, *, gold: Run, **_: object) -> Tagger:
+        seen.append(int(labelled(gold).sum()))
+        return Tagger(labels, {"names": Names(exchanged)})
+
+    data = many(tmp_path)
+    monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
+    good = run("train", "svm", *data, "--output", str(tmp_path / "M"), check=True)
+    expected = "nDCG@5 on 20 labelled documents that were not learnt from: 100.0, untrained (zero-shot) 100.0, p = 1"
+    assert expected in good.stderr
+    monkeypatch.setattr("tagwright.methods.depl.fit", fit)
+    run("train", "svm", *data, "--output", str(tmp_path / "N"), check=True)
+    assert "0.0, untrained (zero-shot) 100.0, p = 0; the untrained method is better here" in caplog.messages[-1]
+    run("train", "svm", *data, "--output", str(tmp_path / "O"))
+    assert seen == [180, 200]
+
+
+def test_too_few_documents_for_a_check_are_said_to_be(
+    data: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run("train", "svm", *data, "--output", str(tmp_path / "M"), check=True)
+    assert any(message.startswith("30 labelled documents are too few") for message in caplog.messages)
+
+
+def test_labels_that_the_vocabulary_lacks_are_counted_before_a_training(
+    data: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with (tmp_path / "docs.jsonl").open("a") as file:
+        file.write('\n{"id": "x", "title": "Tax law", "labels": ["tax", "bank"]}\n')
+    train = ["train", "svm", *data, "--output", str(tmp_path / "M")]
+    with pytest.raises(InputError, match='document "x" has the label "tax", which is not in the vocabulary'):
+        run(*train, "--unknown-labels", "error")
+    run(*train)
+    assert "1 of 32 gold labels are not in the vocabulary and are left out: tax" in caplog.messages
+
+
+def test_depl_takes_edited_keywords_of_the_svm(data: list[str], static: str, tmp_path: Path) -> None:
+    run("train", "svm", *data, "--output", str(tmp_path / "S"))
+    printed = run("labels", "--model", str(tmp_path / "S"), "--keywords", "3").stdout
+    records = [json.loads(line) for line in printed.splitlines()]
+    assert all(len(record["keywords"]) <= 3 for record in records)
+    assert {record["id"] for record in records} <= set(LABELS.index)
+    edited = {record["id"]: tuple(record["keywords"]) for record in records} | {records[0]["id"]: ("zebra",)}
+    path = tmp_path / "edited.jsonl"
+    path.write_text("\n".join(json.dumps({"id": label, "keywords": words}) for label, words in edited.items()))
+    options = ["--output", str(tmp_path / "D"), "--keywords", str(path)]
+    run("train", "depl", *data, *options, settings=[f"encoder={static}", "epochs=2", "batch=8"])
+    stage = Tagger.load(tmp_path / "D").stages["dual"]
+    assert isinstance(stage, Dual)
+    assert {label: tuple(words) for label, words in stage.keywords.items() if words} == edited
+    path.write_text('{"id": "nobody", "keywords": ["zebra"]}\n')
+    with pytest.raises(InputError, match=r"edited.jsonl:1: no label has the id \"?nobody"):
+        run("train", "depl", *data, *options, "--overwrite")
+
+
+def test_guesses_of_another_tagger_give_labels_their_descriptions(data: list[str], tmp_path: Path) -> None:
+    rows = ({"id": d.id, "title": d.title, "abstract": d.abstract} for d in DOCUMENTS)
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    guesses, richer = tmp_path / "guesses.jsonl", tmp_path / "richer.jsonl"
+    names = ["stages=['names']", "weights=[1.0]"]
+    guesses.write_text(run("suggest", *data, "--format", "jsonl", settings=names).stdout, encoding="utf-8")
+    run("train", "svm", *data, "--output", str(tmp_path / "S"), "--guesses", str(guesses))
+    printed = ["labels", "--model", str(tmp_path / "S"), "--keywords", "3", "--described"]
+    richer.write_text(run(*printed).stdout, encoding="utf-8")
+    before, after = Vocabulary.read(tmp_path / "labels.jsonl"), Vocabulary.read(richer)
+    assert before.index == after.index
+    assert any(len(new.description) > len(old.description) for old, new in zip(before, after, strict=True))
+    with pytest.raises(ConfigError, match="say how many: --keywords 20"):
+        run(*printed[:-3], "--described")
+    with pytest.raises(ConfigError, match=r"--guesses belongs to svm, classifier, de-ret, depl, depl\+cls, not to rts"):
+        run("train", "rts", *data, "--output", str(tmp_path / "M"), "--guesses", str(guesses))
+
+
+def test_neighbours_that_share_a_label_explain_it(tmp_path: Path) -> None:
+    rows = [
+        {"id": str(i), "title": "Honey bees", "abstract": "Bees fly.", "metadata": {"author": ["Ada"]}}
+        for i in range(3)
+    ]
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "labels.csv").write_text("id,name\nbee,Bees\nbank,Banks\n")
+    docs = [str(tmp_path / "docs.jsonl"), "--labels", str(tmp_path / "labels.csv"), "-k", "1", "--explain"]
+    shown = run("suggest", *docs, "--path", "P-A-P", settings=["stages=['names']", "weights=[1.0]"]).stdout
+    assert "P-A-P 2 of 2 neighbours: 1, 2" in shown
+    with pytest.raises(ConfigError, match="add --explain"):
+        run("suggest", *docs[:-1], "--path", "P-A-P", settings=["stages=['names']", "weights=[1.0]"])

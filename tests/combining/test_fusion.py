@@ -1,0 +1,91 @@
+"""Fusion: hand-worked sums, and what holds for any runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwright.combining.fusion import Weight, look_up, reciprocal_ranks, standard_scores, summed_evidence, union
+from tagwright.types import Run
+
+ROW = st.dictionaries(st.integers(0, 20), st.integers(-50, 50).map(float), max_size=6)
+TWO_RUNS = st.integers(0, 4).flatmap(
+    lambda documents: st.tuples(*[st.lists(ROW, min_size=documents, max_size=documents)] * 2)
+)
+
+
+@given(TWO_RUNS, st.sampled_from([0.0, 1.0, 60.0]))
+def test_reciprocal_ranks_are_the_sum_that_a_loop_gives(
+    rows: tuple[list[dict[int, float]], list[dict[int, float]]], k: float
+) -> None:
+    runs = [Run.from_rows(each) for each in rows]
+    fused = reciprocal_ranks(runs, [1.0, 0.5], k)
+    for document in range(len(fused)):
+        expected: dict[int, float] = {}
+        for run, weight in zip(runs, (1.0, 0.5), strict=True):
+            for rank, label in enumerate(run[document][0].tolist(), start=1):
+                expected[label] = expected.get(label, 0.0) + weight / (k + rank)
+        labels, scores = fused[document]
+        assert dict(zip(labels.tolist(), scores.tolist(), strict=True)) == pytest.approx(expected)
+
+
+@given(TWO_RUNS)
+def test_the_union_holds_every_label_of_any_run(rows: tuple[list[dict[int, float]], list[dict[int, float]]]) -> None:
+    both = union([Run.from_rows(each) for each in rows])
+    assert [set(labels.tolist()) for labels, _ in both] == [
+        {*first, *second} for first, second in zip(*rows, strict=True)
+    ]
+
+
+@given(TWO_RUNS)
+def test_look_up_gives_the_score_of_the_run_or_zero(
+    rows: tuple[list[dict[int, float]], list[dict[int, float]]],
+) -> None:
+    candidates = Run.from_rows(rows[1])
+    found = look_up(Run.from_rows(rows[0]), candidates).tolist()
+    documents, labels = candidates.rows.tolist(), candidates.labels.tolist()
+    assert found == [rows[0][document].get(label, 0.0) for document, label in zip(documents, labels, strict=True)]
+
+
+@given(TWO_RUNS)
+def test_standard_scores_do_not_depend_on_the_scale_of_a_stage(
+    rows: tuple[list[dict[int, float]], list[dict[int, float]]],
+) -> None:
+    candidates = Run.from_rows(rows[0])
+    fused = standard_scores(candidates, [candidates.scores])
+    stretched = standard_scores(candidates, [candidates.scores * 3 + 7])
+    assert fused.scores.tolist() == pytest.approx(stretched.scores.tolist(), abs=1e-4)
+    assert all(scores.mean() == pytest.approx(0, abs=1e-5) for _, scores in fused if len(scores))
+
+
+def test_a_stage_without_opinion_changes_nothing() -> None:
+    candidates = Run.from_rows([{1: 3.0, 2: 1.0}])
+    alone = standard_scores(candidates, [candidates.scores])
+    assert standard_scores(candidates, [candidates.scores, np.full(2, 0.3)]).scores.tolist() == alone.scores.tolist()
+
+
+def test_futex_example_of_two_rankings() -> None:
+    """k = 0: label 1 is first and third, 1 + 1/3; label 2 second and first, 1/2 + 1; label 3 third and second."""
+    first, second = Run.from_rows([{1: 9.0, 2: 8.0, 3: 7.0}]), Run.from_rows([{2: 0.3, 3: 0.2, 1: 0.1}])
+    fused = reciprocal_ranks([first, second], k=0)
+    assert fused.labels.tolist() == [2, 1, 3]
+    assert fused.scores.tolist() == pytest.approx([3 / 2, 4 / 3, 5 / 6])
+
+
+def test_runs_over_different_documents_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"over \[1, 2\] documents"):
+        union([Run.from_rows([{}]), Run.from_rows([{}, {}])])
+    with pytest.raises(ValueError, match="1 weights for 2 stages"):
+        reciprocal_ranks([Run.from_rows([{}]), Run.from_rows([{}])], [1.0])
+    with pytest.raises(ValueError, match="no union"):
+        reciprocal_ranks([])
+
+
+def test_a_weight_may_differ_from_candidate_to_candidate() -> None:
+    """Bits 3 and 1 become log2(4) = 2 and log2(2) = 1; of the second stage 7 and 7, so 3 each, only one counts."""
+    candidates = Run.from_rows([{5: 2.0}, {6: 1.0}])
+    scores = [np.array([3.0, 1.0]), np.array([7.0, 7.0])]
+    weights: list[Weight] = [1.0, np.array([0.5, 0.0], np.float32)]
+    assert summed_evidence(candidates, scores, ["bits", "bits"], weights).scores.tolist() == [3.5, 1.0]

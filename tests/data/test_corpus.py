@@ -1,0 +1,240 @@
+from __future__ import annotations
+
+import gc
+import gzip
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tagwright.data import corpus
+from tagwright.data.corpus import Corpus
+from tagwright.errors import InputError, TagwrightError
+from tagwright.readers import arrow
+from tagwright.types import Document, Section
+
+CORPORA = Path(__file__).resolve().parents[2] / "../shared/data"
+
+BEES = Document(
+    "bees",
+    "Bees",
+    "They fly.",
+    (Section("Wings", 1, ("Four.", "Thin.")), Section("Veins", 2, ())),
+    {"author": ("Ann", "Bob"), "venue": ("Nature",)},
+    ("D1", "D2"),
+)
+EMPTY = Document("empty")
+ANTS = Document("ants", sections=(Section("", 1, ("They walk.",)),), labels=("D3",))
+
+
+@pytest.fixture(autouse=True)
+def temporary_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Corpora lie here, and all of them must be gone after the test."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    gc.collect()
+    assert list(folder.iterdir()) == []
+
+
+def lines(folder: Path, name: str, *ids: str) -> Path:
+    path = folder / name
+    path.write_text("".join(json.dumps({"id": id, "title": id.title()}) + "\n" for id in ids))  # noqa: A001
+    return path
+
+
+def refusal(*sources: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        Corpus.read(*sources)
+    return str(caught.value)
+
+
+def test_documents_come_out_as_they_went_in() -> None:
+    corpus = Corpus.of([BEES, EMPTY, ANTS])
+    assert list(corpus) == [BEES, EMPTY, ANTS]
+    assert [corpus[position] for position in range(3)] == [BEES, EMPTY, ANTS]
+    assert len(corpus) == 3
+    assert corpus.ids == ["bees", "empty", "ants"]
+
+
+def test_parts_are_taken_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrow, "MAX_ROWS", 4)
+    many = [Document(str(number), labels=(f"D{number}",)) for number in range(10)]
+    corpus = Corpus.of(many)
+    assert list(corpus) == many
+    assert corpus[-1] == many[9]
+    assert corpus[2:9] == many[2:9]
+    assert corpus[::-3] == many[::-3]
+    assert corpus[5:5] == []
+    assert corpus.take([7, 7, 8, 9, 0, -1]) == [many[position] for position in (7, 7, 8, 9, 0, 9)]
+    with pytest.raises(IndexError):
+        corpus[10]
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(-6, 5)), st.integers(1, 7))
+def test_take_agrees_with_a_list(positions: list[int], rows: int) -> None:
+    many = [Document(str(number), str(number) * number) for number in range(6)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrow, "MAX_ROWS", rows)
+        assert Corpus.of(many).take(positions) == [many[position] for position in positions]
+
+
+def test_a_batch_ends_where_its_texts_become_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrow, "MAX_CHARACTERS", 10)
+    corpus = Corpus.of([Document("a", abstract="x" * 9), Document("b", abstract="y"), Document("c")])
+    assert [batch.num_rows for batch in corpus._file._batches] == [2, 1]
+
+
+def test_a_corpus_lives_as_long_as_it_is_iterated() -> None:
+    documents = iter(Corpus.of([BEES, EMPTY]))
+    gc.collect()
+    assert list(documents) == [BEES, EMPTY]
+
+
+def test_no_documents_in_memory_are_an_empty_corpus() -> None:
+    corpus = Corpus.of([])
+    assert (len(corpus), list(corpus), corpus[:], corpus.ids) == (0, [], [], [])
+
+
+def test_documents_from_memory_are_cleaned_and_checked() -> None:
+    assert Corpus.of([Document("a", "cafe\u0301\x00noir")])[0].title == "café noir"
+    with pytest.raises(InputError, match="documents:2: id is"):
+        Corpus.of([EMPTY, Document("")])
+    assert Corpus.of([Document("a", "half \ud800")])[0].title == "half \ufffd"
+
+
+def test_sources_follow_each_other(tmp_path: Path) -> None:
+    corpus = Corpus.read(lines(tmp_path, "b.jsonl", "x", "y"), lines(tmp_path, "a.jsonl", "z"))
+    assert corpus.ids == ["x", "y", "z"]
+
+
+def test_an_id_that_stands_twice_is_refused_with_both_places(tmp_path: Path) -> None:
+    first, second = lines(tmp_path, "a.jsonl", "x", "y", "z"), lines(tmp_path, "b.jsonl", "v", "z", "y")
+    assert refusal(first, second) == (f'{second}:2: the id "z" is also that of {first}:3; every document needs its own')
+
+
+def test_one_text_given_twice_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("z.txt").write_text("Title")
+    assert refusal(Path("z.txt"), Path("z.txt")) == (
+        'z.txt: the id "z.txt" is also that of z.txt; every document needs its own'
+    )
+
+
+def test_ids_with_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(corpus, "hash", lambda _: 1, raising=False)
+    assert len(Corpus.of([BEES, EMPTY, ANTS])) == 3
+    with pytest.raises(InputError, match='documents:3: the id "bees" is also that of documents:1'):
+        Corpus.of([BEES, EMPTY, BEES])
+
+
+def test_where_a_mapped_file_cannot_be_removed_it_goes_with_the_corpus(
+    temporary_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    with monkeypatch.context() as windows:
+        windows.setattr(Path, "unlink", refused)
+        corpus = Corpus.of([BEES, EMPTY])
+    documents = iter(corpus)
+    del corpus
+    gc.collect()
+    assert len(list(temporary_folder.iterdir())) == 1
+    assert list(documents) == [BEES, EMPTY]
+
+
+def test_a_saved_corpus_is_opened_and_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.arrow"
+    Corpus.of([BEES, EMPTY]).save(path)
+    gc.collect()
+    assert list(Corpus.open(path)) == [BEES, EMPTY]
+    assert list(Corpus.read(path, lines(tmp_path, "a.jsonl", "x"))) == [BEES, EMPTY, Document("x", "X")]
+    assert path.exists()
+    with pytest.raises(InputError, match=rf'{path}:1: the id "bees" is also that of {path}:1'):
+        Corpus.read(path, path)
+
+
+@pytest.mark.parametrize("damage", [b"", b"no arrow", b"ARROW1\0\0" * 9])
+def test_a_damaged_corpus_is_refused(tmp_path: Path, damage: bytes) -> None:
+    path = tmp_path / "corpus.arrow"
+    path.write_bytes(damage)
+    with pytest.raises(InputError, match=r"corpus\.arrow: "):
+        Corpus.open(path)
+    assert refusal(path).startswith(f"{path}: is no saved corpus, or a damaged one")
+
+
+def test_a_truncated_corpus_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.arrow"
+    Corpus.of([BEES]).save(path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match="is no saved corpus, or a damaged one"):
+        Corpus.open(path)
+
+
+def test_another_arrow_file_is_refused(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    table = pa.table({"id": ["a"], "text": ["b"]})
+    with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(InputError, match="is no saved corpus, but an Arrow file with id, text"):
+        Corpus.open(tmp_path / "x.arrow")
+
+
+def test_a_missing_corpus_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.arrow: is no saved corpus.*No such file"):
+        Corpus.open(tmp_path / "none.arrow")
+
+
+def test_a_full_disk_is_told_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(arrow, "write", full)
+    with pytest.raises(TagwrightError, match=r"cannot be written \(No space left on device\); set TMPDIR"):
+        Corpus.of([BEES])
+
+
+def test_a_hugging_face_dataset_gives_its_columns_and_names_of_classes() -> None:
+    datasets: Any = pytest.importorskip("datasets")
+    features = datasets.Features(
+        {
+            "title": datasets.Value("string"),
+            "text": datasets.Value("string"),
+            "venue": datasets.Value("string"),
+            "labels": datasets.List(datasets.ClassLabel(names=["bees", "wasps"])),
+        }
+    )
+    rows = {"title": ["B", "W"], "text": ["Buzz.", "Sting."], "venue": ["N", None], "labels": [[0, 1], [-1]]}
+    dataset = datasets.Dataset.from_dict(rows, features=features)
+    assert list(Corpus.from_dataset(dataset)) == [
+        Document("1", "B", "Buzz.", (), {"venue": ("N",)}, ("bees", "wasps")),
+        Document("2", "W", "Sting."),
+    ]
+    with pytest.raises(InputError, match="the dataset has the splits train, test; give one of them"):
+        Corpus.from_dataset(datasets.DatasetDict(train=dataset, test=dataset))
+
+
+@pytest.mark.corpora
+@pytest.mark.skipif(not CORPORA.is_dir(), reason="the corpora are not beside the project")
+@pytest.mark.parametrize(("name", "count"), [("mdn", 1611), ("tib", 9451), ("epmc", 418), ("arxiv", 3000)])
+def test_nothing_of_the_corpora_is_lost(name: str, count: int) -> None:
+    path = CORPORA / name / "dev.jsonl.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        records = [json.loads(line) for line in file]
+    corpus = Corpus.read(path)
+    assert len(corpus) == count
+    for document, record in zip(corpus, records, strict=True):
+        assert (document.id, list(document.labels)) == (record["id"], record["labels"])
+        assert [(section.heading, section.level) for section in document.sections] == [
+            (section["heading"], section["level"]) for section in record["sections"]
+        ]
+        assert {field: list(values) for field, values in document.metadata.items()} == record["metadata"]

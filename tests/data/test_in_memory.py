@@ -1,0 +1,125 @@
+"""Tables, columns and records from memory: what becomes of them, and what is said of what cannot be read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tagwright.data.corpus import Corpus
+from tagwright.data.in_memory import to_documents, to_vocabulary, with_labels
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ConfigError, InputError
+from tagwright.types import Document
+
+ROWS: dict[str, list[Any]] = {
+    "name": ["Bees", "Taxes"],
+    "body": ["They make honey.", "They are paid."],
+    "codes": [["a", "b"], ["c"]],
+}
+
+
+class Frame:
+    """What polars shows of a frame: columns, and Arrow's C stream."""
+
+    def __init__(self, rows: dict[str, list[Any]]) -> None:
+        self._table = pa.table(rows)
+        self.columns = list(rows)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def frame(kind: str, rows: dict[str, list[Any]]) -> Any:
+    if kind == "arrow":
+        return pa.table(rows)
+    if kind == "stream":
+        return Frame(rows)
+    if kind == "records":
+        return [dict(zip(rows, values, strict=True)) for values in zip(*rows.values(), strict=True)]
+    if kind == "datasets":
+        return pytest.importorskip("datasets").Dataset.from_dict(rows)
+    return pytest.importorskip(kind).DataFrame(rows)
+
+
+KINDS = pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "stream", "datasets", "records"])
+
+
+@KINDS
+def test_a_table_is_a_corpus(kind: str) -> None:
+    corpus = Corpus.of(frame(kind, ROWS), text="body", title="name", labels="codes")
+    assert list(corpus) == [
+        Document("1", "Bees", "They make honey.", labels=("a", "b")),
+        Document("2", "Taxes", "They are paid.", labels=("c",)),
+    ]
+
+
+@KINDS
+def test_a_column_that_is_not_there_is_refused_with_those_there_are(kind: str) -> None:
+    with pytest.raises(InputError, match='no column "text"; there are "name", "body", "codes"'):
+        Corpus.of(frame(kind, ROWS), text="text")
+
+
+@KINDS
+def test_other_columns_are_metadata_and_labels_may_be_one_text(kind: str) -> None:
+    rows = {"text": ["Bees."], "labels": ["a;b"], "author": ["Ann"]}
+    assert list(Corpus.of(frame(kind, rows))) == [
+        Document("1", "", "Bees.", metadata={"author": ("Ann",)}, labels=("a", "b"))
+    ]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_a_column_is_texts(kind: str) -> None:
+    texts = frame(kind, ROWS)["body"]
+    assert [document.text for document in to_documents(texts)] == ROWS["body"]
+    assert to_vocabulary(frame(kind, ROWS)["name"]).ids == ("Bees", "Taxes")
+
+
+def test_an_arrow_column_is_texts() -> None:
+    assert [document.text for document in to_documents(frame("arrow", ROWS)["body"])] == ROWS["body"]
+
+
+def test_an_empty_cell_is_no_text() -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(InputError, match=r"documents:2: is .*expected a text"):
+        list(to_documents(pandas.Series(["Bees", None])))
+    assert Corpus.of(pandas.DataFrame({"title": ["Bees"], "text": [None]}))[0].text == "Bees"
+
+
+def test_texts_are_cleaned() -> None:
+    assert next(to_documents(["cafe\u0301\x00noir"])).text == "café noir"
+
+
+def test_columns_are_of_tables() -> None:
+    with pytest.raises(ConfigError, match="no table and no records"):
+        Corpus.of(["Bees"], text="body")
+
+
+def test_two_documents_with_one_id_are_refused() -> None:
+    with pytest.raises(InputError, match='the id "a" is also that of'):
+        Corpus.of([Document("a"), Document("a")])
+
+
+def test_a_table_of_labels_is_refused() -> None:
+    with pytest.raises(InputError, match="the labels are a table"):
+        to_vocabulary(frame("arrow", ROWS))
+
+
+def test_an_old_frame_is_refused_with_a_remedy() -> None:
+    class Old:
+        columns = ("text",)
+
+    with pytest.raises(InputError, match=r"pandas can from 2\.2 on"):
+        list(to_documents(Old()))  # type: ignore[arg-type]
+
+
+def test_a_vocabulary_stays_what_it_is() -> None:
+    labels = Vocabulary(["Bees"])
+    assert to_vocabulary(labels) is labels
+
+
+@pytest.mark.parametrize("y", [[None], [5]])
+def test_y_that_is_no_list_of_labels_is_refused(y: Any) -> None:
+    with pytest.raises(InputError, match="y of document 1 is"):
+        list(with_labels([Document("1")], y))

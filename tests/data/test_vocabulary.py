@@ -1,0 +1,453 @@
+from __future__ import annotations
+
+import contextlib
+import gzip
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from tagwright.data.vocabulary import Format, Vocabulary
+from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.types import Document, Label
+
+CORPORA = Path(__file__).resolve().parents[2] / "../shared/data"
+same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+ANIMALS = Label("1", ("Animals", "Fauna"), "What moves.")
+BIRDS = Label("2", ("Birds", "Aves"), broader=("1",))
+OWLS = Label("3", ("Owls",), broader=("2", "elsewhere"))
+ZOO = Vocabulary([ANIMALS, BIRDS, OWLS])
+
+
+def written(folder: Path, content: str | bytes, name: str = "labels.jsonl") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def refusal(path: Path, error: type[TagwrightError] = InputError, language: str | None = None) -> str:
+    with pytest.raises(error) as caught:
+        Vocabulary.read(path, language=language)
+    assert "\n" not in str(caught.value)
+    return str(caught.value).removeprefix(f"{path.parent}/")
+
+
+# A vocabulary in memory
+
+
+def test_names_alone_are_labels_whose_ids_they_are() -> None:
+    assert list(Vocabulary(["Sports", BIRDS])) == [Label("Sports", ("Sports",)), BIRDS]
+
+
+def test_labels_keep_their_order_and_are_found_by_position_id_and_slice() -> None:
+    assert list(ZOO) == [ANIMALS, BIRDS, OWLS]
+    assert ZOO.ids == ("1", "2", "3")
+    assert ZOO.index == {"1": 0, "2": 1, "3": 2}
+    assert ZOO[-1] == OWLS
+    assert list(ZOO[1:]) == [BIRDS, OWLS]
+    assert BIRDS in ZOO
+
+
+@pytest.mark.parametrize(
+    ("labels", "problem"),
+    [
+        ([], "the vocabulary is empty, expected at least one label"),
+        ([ANIMALS, BIRDS, Label("1", ("x",))], 'two labels have the id "1"; every label needs its own'),
+        ([Label("1", ())], 'label "1" has the names [], expected one or more texts'),
+        ([Label("1", ("x", " "))], 'label "1" has the names ["x", " "], expected one or more texts'),
+    ],
+)
+def test_labels_that_make_no_vocabulary_are_refused(labels: list[Label], problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Vocabulary(labels)
+    assert str(caught.value) == problem
+
+
+def test_restricting_keeps_the_order_of_the_vocabulary() -> None:
+    assert ZOO.restrict(["3", "1", "3"]).ids == ("1", "3")
+
+
+def test_restricting_to_unknown_ids_names_three_of_them_and_the_nearest_id() -> None:
+    vocabulary = Vocabulary([Label("D0042", ("x",))])
+    with pytest.raises(InputError) as caught:
+        vocabulary.restrict(["D0043", "b", "D0042", "c", "d", "e"])
+    assert str(caught.value) == 'no label "D0043", "b", "c" and 2 more; did you mean "D0042"?'
+
+
+def test_a_label_is_resolved_by_id_then_preferred_name_then_any_name() -> None:
+    vocabulary = Vocabulary(
+        [
+            Label("http://x/1", ("Mercury", "Quicksilver", "Hg")),
+            Label("2", ("Planets", "Mercury", "Wanderers")),
+            Label("Hg", ("Units", "Wanderers")),
+            Label("4", ("Jupiter",)),
+            Label("5", ("jupiter", "Zeus", "ZEUS")),
+        ]
+    )
+    given_and_found = {
+        "<http://x/1>": 0,
+        "http://x/1": 0,
+        " mercury ": 0,
+        "QUICKSILVER": 0,
+        "Hg": 2,
+        "hg": 0,
+        "Wanderers": None,
+        "Jupiter": None,
+        "zeus": 4,
+        "Pluto": None,
+    }
+    assert {value: vocabulary.resolve(value) for value in given_and_found} == given_and_found
+
+
+def test_gold_labels_are_counted_once_and_documents_without_labels_keep_their_row() -> None:
+    gold = ZOO.gold([Document("a", labels=("3", "owls", "1")), Document("b"), Document("c", labels=("<2>",))])
+    assert gold.indptr.tolist() == [0, 2, 2, 3]
+    assert gold.labels.tolist() == [0, 2, 1]
+    assert gold.scores.tolist() == [1, 1, 1]
+
+
+def test_a_gold_label_outside_the_vocabulary_is_refused_or_left_out() -> None:
+    documents = [Document("a", labels=("1",)), Document("b", labels=("2", "33"))]
+    with pytest.raises(InputError) as caught:
+        ZOO.gold(documents)
+    assert str(caught.value).startswith('document "b" has the label "33", which is not in the vocabulary')
+    assert ZOO.gold(documents, unknown="ignore").labels.tolist() == [0, 1]
+
+
+def test_unknown_gold_labels_are_counted_and_the_first_are_named(caplog: pytest.LogCaptureFixture) -> None:
+    documents = [Document("a", labels=("1", "yak", "emu")), Document("b", labels=("yak", "gnu", "ibex", "ibis"))]
+    assert ZOO.gold(documents, unknown="warn").labels.tolist() == [0]
+    expected = "6 of 7 gold labels are not in the vocabulary and are left out: yak, emu, gnu and 2 more"
+    assert caplog.messages == [expected]
+
+
+def test_broader_labels_are_positions_and_unknown_ones_are_passed_over() -> None:
+    assert [ZOO.broader(position) for position in range(3)] == [[], [0], [1]]
+
+
+# Circles
+
+
+def linked(**broader: str) -> Vocabulary:
+    return Vocabulary(Label(name, (name,), broader=tuple(above)) for name, above in broader.items())
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "ids"),
+    [
+        (ZOO, set()),
+        (linked(a="bc", b="d", c="d", d=""), set()),
+        (linked(a="a"), {"a"}),
+        (linked(a="b", b="cx", c="by", x="", y="z", z=""), {"b", "c"}),
+        (linked(a="b", b="c", c="d", d="b"), {"b", "c", "d"}),
+    ],
+)
+def test_a_circle_of_broader_links_is_found(vocabulary: Vocabulary, ids: set[str]) -> None:
+    circle = vocabulary.circle()
+    assert set(circle) == ids
+    assert circle[:1] == circle[-1:]
+    assert len(circle) == len(ids) + bool(ids)
+    assert all(upper in vocabulary[vocabulary.index[lower]].broader for lower, upper in itertools.pairwise(circle))
+
+
+def test_a_hierarchy_far_deeper_than_python_recurses_is_walked() -> None:
+    chain = [Label(str(depth), ("x",), broader=(str(depth - 1),)) for depth in range(20_000)]
+    assert Vocabulary(chain).circle() == ()
+    closed = Vocabulary([*chain, Label("-1", ("x",), broader=("19999",))])
+    assert len(closed.circle()) == 20_002
+
+
+def test_a_circle_in_a_file_loses_no_label(tmp_path: Path) -> None:
+    path = written(tmp_path, "id,name,broader\na,A,b\nb,B,a\n", "labels.csv")
+    assert Vocabulary.read(path).ids == ("a", "b")
+
+
+# JSON lines
+
+
+def test_a_label_has_names_or_a_name_and_its_texts_are_cleaned(tmp_path: Path) -> None:
+    lines = (
+        '{"id": 1, "names": ["Animals ", "Fauna", "", "Fauna"], "description": "What\\u0000moves.", "broader": null}\n'
+        '\n{"id": "2", "name": "Cafe\\u0301", "names": ["Bar"], "broader": [1]}\n'
+    )
+    assert list(Vocabulary.read(written(tmp_path, lines))) == [
+        Label("1", ("Animals", "Fauna"), "What moves."),
+        Label("2", ("Café", "Bar"), broader=("1",)),
+    ]
+
+
+def test_labels_of_the_extreme_classification_repository_have_their_position_as_id(tmp_path: Path) -> None:
+    lines = b'{"uid": "B00", "title": "Lamp", "content": "Shines."}\n{"uid": "B01", "title": "Desk"}\n'
+    vocabulary = Vocabulary.read(written(tmp_path, gzip.compress(lines), "lbl.json.gz"))
+    assert list(vocabulary) == [Label("0", ("Lamp",), "Shines."), Label("1", ("Desk",))]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"names": ["x"]}', 'labels.jsonl:3: id is missing, expected a text; write "id": "..." on every line'),
+        ('{"id": "1", "names": ["x"]}', 'labels.jsonl:3: the id "1" is taken by line 1'),
+        ('{"id": "2"}', 'labels.jsonl:3: label "2" has no name; write "names": ["..."]'),
+        ('{"id": "2", "names": ["", " "]}', 'labels.jsonl:3: label "2" has no name; write "names": ["..."]'),
+        (
+            '{"id": "2", "names": "x"}',
+            'labels.jsonl:3: names is "x", expected a list of names; write ["x"]',
+        ),
+        (
+            '{"id": "2", "name": "x", "broader": "1"}',
+            'labels.jsonl:3: broader is "1", expected a list of broader ids; write ["1"]',
+        ),
+        ('{"id": "2", "name": "x", "description": ["y"]}', 'labels.jsonl:3: description is ["y"], expected a text'),
+        ("2,x", "labels.jsonl:3: is not JSON (Extra data at column 2); each line must hold one object"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: str, problem: str) -> None:
+    path = written(tmp_path, '{"id": "1", "names": ["a"]}\n\n' + line + "\n")
+    assert refusal(path) == problem
+
+
+@pytest.mark.parametrize("name", ["labels.jsonl", "labels.tsv", "labels.csv", "labels.jsonl.gz"])
+@pytest.mark.parametrize("content", ["", "\n \n", "\ufeff"])
+def test_a_file_without_labels_is_refused(tmp_path: Path, name: str, content: str) -> None:
+    packed = gzip.compress(content.encode()) if name.endswith(".gz") else content
+    assert refusal(written(tmp_path, packed, name)) == f"{name}: holds no labels, expected at least one"
+
+
+def test_an_unknown_kind_of_file_is_refused_with_the_kinds_there_are(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "labels.docx", ConfigError).startswith('labels.docx: the name ends in ".docx", expected')
+    with pytest.raises(ConfigError, match='no vocabulary format "docx"; there are jsonl, tsv'):
+        Vocabulary.read(tmp_path / "labels.jsonl", format="docx")  # type: ignore[arg-type]
+
+
+def test_a_format_that_is_given_goes_before_the_name(tmp_path: Path) -> None:
+    path = written(tmp_path, "id,name\n1,Animals\n", "labels.dat")
+    assert list(Vocabulary.read(path, format="csv")) == [Label("1", ("Animals",))]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("labels.jsonl", '{"id": "1", "name": "a"}'), ("labels.csv", "id,name\n1,a\n")]
+)
+def test_a_language_is_no_error_where_a_file_says_none(tmp_path: Path, name: str, text: str) -> None:
+    assert Vocabulary.read(written(tmp_path, text, name), language="German")[0].name == "a"
+
+
+def test_an_unknown_language_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, '{"id": "1", "name": "a"}')
+    assert 'no language "klingon"' in refusal(path, ConfigError, language="klingon")
+
+
+@pytest.mark.parametrize("language", ["de", "deu", "german", "German", "fr+de", "de-AT"])
+def test_the_language_of_names_has_every_spelling(tmp_path: Path, language: str) -> None:
+    content = "id,label_en,label_de\n1,Animals,Tiere\n"
+    assert Vocabulary.read(written(tmp_path, content, "labels.csv"), language=language)[0].name == "Tiere"
+
+
+# TSV and CSV
+
+
+def test_tsv_without_header_is_uri_name_and_notation(tmp_path: Path) -> None:
+    path = written(tmp_path, "\ufeff<http://x/1>\tAnimals; wild\t590\r\n<http://x/2>\tBirds\n3\tOwls\t\n", "labels.tsv")
+    assert list(Vocabulary.read(path)) == [
+        Label("http://x/1", ("Animals; wild",)),
+        Label("http://x/2", ("Birds",)),
+        Label("3", ("Owls",)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", 'ID,names,description,broader,remark\n1,Animals|Fauna,"What\nmoves, ""all""",,x\n2,Birds,,1;0,\n'),
+        ("a.csv", 'id;names;description;broader\n1;Animals|Fauna;"What\nmoves, ""all""";\n2;Birds;;1|0\n'),
+        ("a.tsv", 'id\tname\tnames\tbroader\tdescription\n1\tAnimals\tFauna\t\tWhat\rmoves, "all"\n2\tBirds\t\t1;0\n'),
+    ],
+)
+def test_columns_with_a_header_are_read_by_their_names(tmp_path: Path, name: str, content: str) -> None:
+    labels = list(Vocabulary.read(written(tmp_path, content, name)))
+    assert [(label.id, label.names, label.broader) for label in labels] == [
+        ("1", ("Animals", "Fauna"), ()),
+        ("2", ("Birds",), ("1", "0")),
+    ]
+    assert labels[0].description.split() == ["What", "moves,", '"all"']
+
+
+LANGUAGES = "uri,notation,label_de,label_en,label_fr\n<1>,59,Tiere,Animals,\n<2>,598,Vögel,,Oiseaux\n"
+
+
+@pytest.mark.parametrize(
+    ("language", "names"),
+    [
+        (None, ["Animals", "Vögel"]),
+        ("de", ["Tiere", "Vögel"]),
+        ("fr", ["Tiere", "Oiseaux"]),
+        ("EN-GB", ["Animals", "Vögel"]),
+    ],
+)
+def test_names_are_in_the_language_or_else_in_the_first_that_has_one(
+    tmp_path: Path, language: str | None, names: list[str]
+) -> None:
+    vocabulary = Vocabulary.read(written(tmp_path, LANGUAGES, "labels.csv"), language=language)
+    assert [label.names for label in vocabulary] == [(name,) for name in names]
+
+
+def test_without_english_the_first_language_is_the_default(tmp_path: Path) -> None:
+    path = written(tmp_path, "uri,label_fi,label_sv\n<1>,Linnut,Fåglar\n", "labels.csv")
+    assert Vocabulary.read(path)[0].name == "Linnut"
+
+
+def test_a_language_without_a_column_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    message = refusal(written(tmp_path, LANGUAGES, "labels.csv"), ConfigError, language="it")
+    assert message == 'labels.csv: no names in the language "it"; the languages are de, en, fr'
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("id,name\n1,a\n2,\n", 'labels.csv:3: label "2" has no name; fill in the column "name"'),
+        ('id,name\n1,"a\nb"\n,c\n', 'labels.csv:4: has no id; fill in the column "id" or "uri"'),
+        ("id,name\n1,a\n\n1,b\n", 'labels.csv:4: the id "1" is taken by line 2'),
+        ("id,name\n1,a,b\n", "labels.csv:2: has 3 columns, expected 2: id, name"),
+        (
+            'id,name\n1,"a\n',
+            "labels.csv:2: is not CSV (unexpected end of data); a quote in a quoted cell is written twice",
+        ),
+        (
+            "id,title\n1,a\n",
+            'labels.csv:1: the columns are ["id", "title"], expected once each, among them "name", '
+            '"names" or "label_LANGUAGE", and for ids of their own "id" or "uri"',
+        ),
+    ],
+)
+def test_a_bad_row_is_named(tmp_path: Path, content: str, problem: str) -> None:
+    assert refusal(written(tmp_path, content, "labels.csv")) == problem
+
+
+# Names alone, paths, outlines
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", "Sports\n\nArts, old and new\nSports\n"),
+        ("a.txt", "# My labels\nSports\r\nArts, old and new"),
+        ("a.csv", 'name\nSports\n"Arts, old and new"\n'),
+        ("a.csv", 'Sports\n"Arts, old and new"\n'),
+        ("a.csv", "Name;Description\nSports;\nArts, old and new;\n"),
+        ("a.tsv", "Sports\nArts, old and new\n"),
+        ("a.txt", "Names\nSports\nArts, old and new\n"),
+    ],
+)
+def test_a_label_that_has_only_a_name_has_it_as_id(tmp_path: Path, name: str, content: str) -> None:
+    assert list(Vocabulary.read(written(tmp_path, content, name))) == [
+        Label("Sports", ("Sports",)),
+        Label("Arts, old and new", ("Arts, old and new",)),
+    ]
+
+
+def test_googles_product_taxonomy_is_read_as_it_comes(tmp_path: Path) -> None:
+    content = (
+        "# Google_Product_Taxonomy_Version: 2021-09-21\n1 - Animals & Pet Supplies\n"
+        "3237 - Animals & Pet Supplies > Live Animals\n"
+        "2 - Animals & Pet Supplies > Pet Supplies\n7385 - Animals & Pet Supplies > Pet Supplies > Beds\n"
+        "436 - Furniture\n6433 - Furniture > Beds\n"
+    )
+    vocabulary = Vocabulary.read(written(tmp_path, content, "taxonomy-with-ids.en-US.txt"))
+    assert list(vocabulary) == [
+        Label("1", ("Animals & Pet Supplies",)),
+        Label("3237", ("Live Animals",), "Animals & Pet Supplies", ("1",)),
+        Label("2", ("Pet Supplies",), "Animals & Pet Supplies", ("1",)),
+        Label("7385", ("Beds",), "Animals & Pet Supplies > Pet Supplies", ("2",)),
+        Label("436", ("Furniture",)),
+        Label("6433", ("Beds",), "Furniture", ("436",)),
+    ]
+    assert vocabulary.shown_name(1) == "Live Animals"
+    assert vocabulary.shown_name(5) == "Furniture > Beds"
+    assert vocabulary.shown_name(1, whole=True) == "Animals & Pet Supplies > Live Animals"
+
+
+def test_paths_without_numbers_and_outlines_have_their_path_as_id(tmp_path: Path) -> None:
+    labels = [
+        Label("Animals", ("Animals",)),
+        Label("Animals > Birds", ("Birds",), "Animals", ("Animals",)),
+        Label("Animals > Birds > Owls", ("Owls",), "Animals > Birds", ("Animals > Birds",)),
+        Label("Plants", ("Plants",)),
+    ]
+    paths = "Animals\nAnimals > Birds\nAnimals > Birds > Owls\nPlants\n"
+    assert list(Vocabulary.read(written(tmp_path, paths, "paths.txt"))) == labels
+    outline = "Animals\n\tBirds\n\t\tOwls\nPlants\n"
+    assert list(Vocabulary.read(written(tmp_path, outline, "outline.txt"), format="names")) == labels
+    assert list(Vocabulary.read(written(tmp_path, outline.replace("\t", "  "), "outline.txt"))) == labels
+
+
+def test_a_number_before_some_names_belongs_to_them(tmp_path: Path) -> None:
+    assert Vocabulary.read(written(tmp_path, "1 - 2 games\nChess\n", "a.txt")).ids == ("1 - 2 games", "Chess")
+
+
+def test_a_workbook_is_refused_by_name(tmp_path: Path) -> None:
+    path = written(tmp_path, b"PK\x03\x04", "labels.xlsx")
+    assert (
+        refusal(path) == "labels.xlsx: is a workbook of a spreadsheet program, which is not read; save its sheet as CSV"
+    )
+
+
+def test_a_path_that_runs_in_a_circle_ends() -> None:
+    assert linked(a="b", b="a").path(0) == ("b", "a")
+
+
+# Any file
+
+
+@st.composite
+def vocabularies(draw: st.DrawFn) -> Vocabulary:
+    ids = draw(st.lists(st.text("abcé漢 /#").map(str.strip).filter(bool), min_size=1, unique=True))
+    names = st.lists(st.text("abcé漢 \"',;|").map(str.strip).filter(bool), min_size=1, unique=True).map(tuple)
+    broader = st.lists(st.sampled_from(ids), unique=True).map(tuple)
+    description = st.text("abcé漢 .\n").map(str.strip)
+    return Vocabulary(Label(name, draw(names), draw(description), draw(broader)) for name in ids)
+
+
+@same_folder
+@given(vocabularies(), st.sampled_from(["labels.jsonl", "labels.jsonl.gz"]))
+def test_written_labels_are_read_again(tmp_path: Path, vocabulary: Vocabulary, name: str) -> None:
+    vocabulary.write(tmp_path / name)
+    assert list(Vocabulary.read(tmp_path / name)) == list(vocabulary)
+    assert (tmp_path / name).read_bytes()[:2] == (b"\x1f\x8b" if name.endswith(".gz") else b'{"')
+
+
+def test_labels_that_cannot_be_written_are_an_error_and_leave_no_file(tmp_path: Path) -> None:
+    written(tmp_path, "", "file")
+    with pytest.raises(TagwrightError, match="cannot be written"):
+        ZOO.write(tmp_path / "file" / "labels.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@same_folder
+@given(
+    st.binary(max_size=200) | st.text('id,name\n\r\t"|;<>{}[]:1é').map(str.encode),
+    st.sampled_from(["jsonl", "tsv", "csv", "names"]),
+)
+@example(b"id,name\n1,\x00\n", "csv")
+def test_any_bytes_are_read_or_refused_with_an_input_error(tmp_path: Path, content: bytes, file_format: Format) -> None:
+    path = written(tmp_path, content)
+    with contextlib.suppress(InputError):
+        assert len(Vocabulary.read(path, format=file_format)) > 0
+
+
+@pytest.mark.corpora
+@pytest.mark.parametrize(
+    ("corpus", "size", "circle"),
+    [("mdn", 14_593, False), ("tib", 26_983, False), ("epmc", 30_764, True), ("arxiv", 184, False)],
+)
+def test_the_corpora_are_read_whole(corpus: str, size: int, circle: bool) -> None:
+    path = CORPORA / corpus / "labels.jsonl.gz"
+    if not path.exists():
+        pytest.skip(f"{path} is missing")
+    vocabulary = Vocabulary.read(path)
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        assert list(vocabulary.ids) == [json.loads(line)["id"] for line in file]
+    assert len(vocabulary) == size
+    assert bool(vocabulary.circle()) == circle

@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+from tests.tiny import DIM, POSITIONS, tiny_encoder
+
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.errors import ConfigError, ModelError
+from tagwright.types import Floats
+
+TEXTS = ["a bee", "a wasp and honey, a flower", "", "The stock market: " + "money " * 300, "river water", "a bee"]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> str:
+    return str(tiny_encoder(tmp_path / "tiny"))
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that reach a model."""
+    from tagwright.encoders.bert import Bert
+
+    seen: list[str] = []
+    tokenize = Bert.tokenize
+
+    def watched(self: Bert, texts: Sequence[str]) -> list[list[int]]:
+        seen.extend(texts)
+        return tokenize(self, texts)
+
+    monkeypatch.setattr(Bert, "tokenize", watched)
+    return seen
+
+
+def cosines(a: Floats, b: Floats) -> Floats:
+    return (a * b).sum(axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+@pytest.mark.parametrize("max_length", [None, 8, POSITIONS])
+def test_vectors_are_those_of_sentence_transformers(
+    tmp_path: Path, pooling: Literal["cls", "mean"], max_length: int | None
+) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    folder = str(tiny_encoder(tmp_path / "tiny", pooling=pooling))
+    model = SentenceTransformer(folder, device="cpu", local_files_only=True)
+    if max_length:
+        model.max_seq_length = max_length
+    got = BiEncoder.load(folder, max_length=max_length).encode(TEXTS)
+    assert got.shape == (len(TEXTS), DIM)
+    assert got.dtype == np.float32
+    assert cosines(got, model.encode(TEXTS)).min() > 0.999
+    assert cosines(BiEncoder.of(model).encode(TEXTS), model.encode(TEXTS)).min() > 0.999
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_pooling_can_be_chosen(tiny: str, tmp_path: Path, pooling: Literal["cls", "mean"]) -> None:
+    expected = BiEncoder.load(str(tiny_encoder(tmp_path / "other", pooling=pooling))).encode(TEXTS)
+    chosen = BiEncoder.load(tiny, pooling=pooling)
+    assert chosen.encode(TEXTS).tolist() == expected.tolist()
+    assert cosines(expected, chosen.model.encode(TEXTS)).min() > 0.999
+
+
+def test_logits_too_large_for_an_exponential_are_no_problem(tiny: str) -> None:
+    weights = load_file(Path(tiny, "model.safetensors"))
+    for part in ("query", "key"):
+        weights[f"encoder.layer.0.attention.self.{part}.weight"] *= 20
+    save_file(weights, Path(tiny, "model.safetensors"), metadata={"format": "pt"})
+    encoder = BiEncoder.load(tiny)
+    assert cosines(encoder.encode(TEXTS), encoder.model.encode(TEXTS)).min() > 0.99
+
+
+def test_unit_norm_and_no_texts(tiny: str) -> None:
+    encoder = BiEncoder.load(tiny)
+    assert np.abs(np.linalg.norm(encoder.encode(TEXTS), axis=1) - 1).max() < 1e-6
+    assert encoder.encode([]).shape == (0, DIM)
+
+
+def test_a_text_has_the_same_vector_in_any_company(tiny: str) -> None:
+    encoder = BiEncoder.load(tiny, cached=False)
+    alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
+    assert cosines(alone, encoder.encode(TEXTS)).min() > 0.9999
+
+
+@pytest.mark.parametrize("text", ["bee " * 5000, "b" * 50_000, " " * 50_000 + "bee", "bee" + "!" * 50_000])
+def test_of_a_long_text_as_much_is_read_as_the_model_takes(tiny: str, text: str) -> None:
+    encoder = BiEncoder.load(tiny)
+    assert cosines(encoder.encode([text]), encoder.model.encode([text])).min() > 0.999
+
+
+def test_a_second_run_reads_nothing_and_gives_the_same(tiny: str, read: list[str]) -> None:
+    first = BiEncoder.load(tiny).encode(TEXTS)
+    assert sorted(read) == sorted(set(TEXTS))
+    read.clear()
+    assert BiEncoder.load(tiny).encode(TEXTS).tolist() == first.tolist()
+    assert read == []
+
+
+def test_of_changed_labels_only_the_changed_ones_are_read(tiny: str, read: list[str]) -> None:
+    encoder = BiEncoder.load(tiny)
+    encoder.encode(["bee", "wasp", "money"])
+    read.clear()
+    encoder.encode(["money", "bee", "hornet"])
+    assert read == ["hornet"]
+
+
+def test_without_cache_nothing_is_written(tiny: str, tmp_path: Path) -> None:
+    BiEncoder.load(tiny, cached=False).encode(TEXTS)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_cache_that_cannot_be_written_changes_nothing(
+    tiny: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "cache").write_text("a file where the folder should be")
+    expected = BiEncoder.load(tiny, cached=False).encode(TEXTS)
+    assert BiEncoder.load(tiny).encode(TEXTS).tolist() == expected.tolist()
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+
+
+def test_fingerprint_tells_weights_pooling_and_length_apart_and_nothing_else(tmp_path: Path) -> None:
+    one, same, other = (str(tiny_encoder(tmp_path / name, seed=seed)) for name, seed in (("a", 0), ("b", 0), ("c", 1)))
+    assert BiEncoder.load(one).fingerprint == BiEncoder.load(same).fingerprint
+    variants = [
+        BiEncoder.load(one),
+        BiEncoder.load(other),
+        BiEncoder.load(one, pooling="cls"),
+        BiEncoder.load(one, max_length=8),
+    ]
+    assert len({encoder.fingerprint for encoder in variants}) == 4
+    in_memory = [BiEncoder.of(encoder.model) for encoder in variants[:2]]
+    assert in_memory[0].fingerprint != in_memory[1].fingerprint
+
+
+def test_a_saved_encoder_is_the_same_for_us_and_for_sentence_transformers(tiny: str, tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    encoder = BiEncoder.load(tiny, max_length=16, pooling="cls")
+    encoder.save(tmp_path / "saved")
+    loaded = BiEncoder.load(str(tmp_path / "saved"))
+    assert loaded.max_length == 16
+    assert loaded.encode(TEXTS).tolist() == encoder.encode(TEXTS).tolist()
+    theirs = SentenceTransformer(str(tmp_path / "saved"), device="cpu", local_files_only=True).encode(TEXTS)
+    assert cosines(theirs, encoder.encode(TEXTS)).min() > 0.999
+
+
+@pytest.mark.parametrize("use", ["encode", "model", "fingerprint"])
+def test_an_encoder_that_is_replaced_before_its_first_text_is_an_error(tiny: str, tmp_path: Path, use: str) -> None:
+    used, lazy = BiEncoder.load(tiny, cached=False), BiEncoder.load(tiny, cached=False)
+    before = used.encode(["bee"])
+    shutil.rmtree(tiny)
+    tiny_encoder(Path(tiny), seed=1)
+    with pytest.raises(ModelError, match="was replaced after it was loaded"):
+        lazy.encode(["bee"]) if use == "encode" else getattr(lazy, use)
+    np.testing.assert_array_equal(used.encode(["bee"]), before)
+    assert BiEncoder.load(tiny, cached=False).encode(["bee"]).tolist() != before.tolist()
+
+
+def test_an_encoder_can_be_saved_over_the_folder_it_was_loaded_from(tiny: str, tmp_path: Path) -> None:
+    encoder = BiEncoder.load(tiny)
+    encoder.save(tmp_path / "new")
+    shutil.rmtree(tiny)
+    (tmp_path / "new").rename(tiny)
+    assert cosines(encoder.encode(["bee"]), BiEncoder.load(tiny).encode(["bee"])) == pytest.approx(1, abs=1e-3)
+
+
+def test_training_is_seen_by_an_encoder_made_of_the_model_afterwards(tiny: str) -> None:
+    import torch
+
+    encoder = BiEncoder.load(tiny)
+    before = encoder.encode(["bee"])
+    with torch.no_grad():
+        for weights in encoder.model.parameters():
+            weights.mul_(1.5)
+    after = BiEncoder.of(encoder.model).encode(["bee"])
+    assert cosines(after, before).max() < 0.999
+    assert cosines(after, encoder.model.encode(["bee"])).min() > 0.999
+
+
+def test_any_other_transformer_is_run_by_sentence_transformers(tiny: str) -> None:
+    config = Path(tiny, "config.json")
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"hidden_act": "relu"}))
+    encoder = BiEncoder.load(tiny)
+    assert encoder.dim == DIM
+    assert cosines(encoder.encode(TEXTS), encoder.model.encode(TEXTS)).min() > 0.999
+
+
+def test_static_embeddings_are_means_of_token_vectors(tmp_path: Path) -> None:
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    tokenizer = Tokenizer(models.WordLevel({"bee": 0, "wasp": 1, "[UNK]": 2}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    vectors = np.array([[1, 0], [0, 1], [0, 0]], np.float32)
+    SentenceTransformer(modules=[StaticEmbedding(tokenizer, embedding_weights=vectors)], device="cpu").save(
+        str(tmp_path / "static"), create_model_card=False
+    )
+    encoder = BiEncoder.load(str(tmp_path / "static"))
+    assert encoder.dim == 2
+    got = encoder.encode(["bee", "bee bee wasp", "hornet"])
+    # (1, 0); (2, 1) / 3, of length 1; a word that is not known is zero
+    assert np.allclose(got, np.array([[1, 0], [2 / 5**0.5, 1 / 5**0.5], [0, 0]]), atol=1e-3)
+    with pytest.raises(ConfigError, match="nothing to pool"):
+        BiEncoder.load(str(tmp_path / "static"), pooling="cls")
+
+
+@pytest.mark.parametrize("length", [2, POSITIONS + 1])
+def test_a_length_the_model_does_not_have_is_refused(tiny: str, length: int) -> None:
+    with pytest.raises(ConfigError, match=f"max_length is {length}.* 3 to {POSITIONS}"):
+        BiEncoder.load(tiny, max_length=length)
+
+
+def test_damaged_weights_are_a_model_error(tiny: str) -> None:
+    weights = Path(tiny, "model.safetensors")
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(ModelError, match=r"model\.safetensors: damaged"):
+        BiEncoder.load(tiny).encode(["bee"])
+
+
+def test_damaged_configuration_is_a_model_error(tiny: str) -> None:
+    Path(tiny, "config.json").write_text("{")
+    with pytest.raises(ModelError, match=r"config\.json: damaged"):
+        BiEncoder.load(tiny)

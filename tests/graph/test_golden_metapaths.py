@@ -1,0 +1,52 @@
+"""The ten meta-paths of MICoL agree with neighbours found by brute force from Definition 2.4."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tagwright.graph.network import Graph
+from tagwright.types import Document
+
+GOLDEN = Path(__file__).resolve().parents[2].parent / "shared/golden/metapaths.json"
+PATHS = [
+    "P->P",
+    "P<-P",
+    "P-A-P",
+    "P-V-P",
+    "P->P<-P",
+    "P<-P->P",
+    "P-(A,A)-P",
+    "P-(A,V)-P",
+    "P->(P,P)<-P",
+    "P<-(P,P)->P",
+]
+
+
+@cache
+def golden() -> dict[str, Any]:
+    if not GOLDEN.is_file():
+        pytest.skip(f"no golden values at {GOLDEN}")
+    content: dict[str, Any] = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    return content
+
+
+@cache
+def network() -> Graph:
+    fields = ("author", "venue", "reference")
+    return Graph.of(
+        Document(row["id"], metadata={field: tuple(row[field]) for field in fields}) for row in golden()["documents"]
+    )
+
+
+def test_the_golden_file_holds_these_ten() -> None:
+    assert list(golden()["neighbours"]) == PATHS
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_neighbours_agree_with_brute_force(path: str) -> None:
+    ids = [row["id"] for row in golden()["documents"]]
+    found = [sorted(ids[other] for other in row) for row in network().follow(path)]
+    assert found == [sorted(golden()["neighbours"][path][one]) for one in ids]

@@ -1,0 +1,117 @@
+import pytest
+
+from tagwright.errors import ConfigError
+from tagwright.graph.meta_path import parse, possible
+
+FIELDS = ["author", "citation", "customer", "mesh-id", "reference", "tag", "venue"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "nodes", "links"),
+    [
+        ("P->P", ["P", "P"], ["->"]),
+        ("P<-P", ["P", "P"], ["<-"]),
+        ("P-A-P", ["P", "author", "P"], ["-", "-"]),
+        ("P->P<-P", ["P", "P", "P"], ["->", "<-"]),
+        ("P-customer-P", ["P", "customer", "P"], ["-", "-"]),
+        (" P - tag - P ", ["P", "tag", "P"], ["-", "-"]),
+        ('P-"mesh-id"-P', ["P", "mesh-id", "P"], ["-", "-"]),
+        ("P-t-P", ["P", "tag", "P"], ["-", "-"]),
+        ("P-(V)-P", ["P", "venue", "P"], ["-", "-"]),
+        ("P-A-P->P", ["P", "author", "P", "P"], ["-", "-", "->"]),
+    ],
+)
+def test_a_path_is_read_into_node_types_and_links(expression: str, nodes: list[str], links: list[str]) -> None:
+    path = parse(expression, FIELDS)
+    assert [list(types) for types in path.nodes] == [[node] for node in nodes]
+    assert list(path.links) == links
+
+
+def test_a_bracket_is_one_place_of_several_nodes() -> None:
+    path = parse("P-(A,V,A)-P<-(P,P)->P", FIELDS)
+    assert path.nodes == (("P",), ("author", "venue", "author"), ("P",), ("P", "P"), ("P",))
+    assert path.links == ("-", "-", "<-", "->")
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("PR", "P->P"),
+        ("RP", "P<-P"),
+        ("PAP", "P-A-P"),
+        ("PVP", "P-V-P"),
+        ("PRP", "P->P<-P"),
+        ("RPR", "P<-P->P"),
+        ("PAAP", "P-(A,A)-P"),
+        ("PAVP", "P-(A,V)-P"),
+        ("P(AAAAA)P", "P-(A,A,A,A,A)-P"),
+        ("PRRP", "P->(P,P)<-P"),
+        ("RPPR", "P<-(P,P)->P"),
+    ],
+)
+def test_short_names_of_the_papers_are_understood(short: str, long: str) -> None:
+    assert parse(short, FIELDS) == parse(long, FIELDS)
+
+
+@pytest.mark.parametrize(
+    ("expression", "character", "problem"),
+    [
+        ("P-B-P", 3, 'no field starts with "B"; the documents have author, citation, customer'),
+        ("P-c-P", 3, '"c" may be citation or customer'),
+        ("P-R-P", 3, 'reference joins documents: write -> for "cites"'),
+        ("P->A", 2, '"->" joins documents; write - between P and a field'),
+        ("P-P", 2, "between documents write ->"),
+        ("P-A-V-P", 4, "fields are joined only through a document"),
+        ("P-(A,P)-P", 2, "P and a field cannot stand in one bracket"),
+        ("P->(P,P)->(P,P)->P", 9, "a bracket stands between two single P"),
+        ("A-P-A", 1, "starts with a document"),
+        ("P-A", 3, "ends with a document"),
+        ("P", 1, "ends with a document"),
+        ("P->(P,P)", 4, "ends with a document"),
+        ("P-(A,A-P", 7, 'expected "," or ")"'),
+        ("P-(A,)-P", 6, "expected P or the name of a field"),
+        ("P-A-", 5, "expected P or the name of a field"),
+        ("P A P", 3, "expected ->, <- or -"),
+        ("P-A>P", 4, 'unexpected ">"'),
+        ("", 1, "expected P or the name of a field"),
+    ],
+)
+def test_an_error_points_at_the_character(expression: str, character: int, problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse(expression, FIELDS)
+    assert f'meta-path "{expression}", character {character}: ' in str(caught.value)
+    assert problem in str(caught.value)
+
+
+def test_a_missing_field_is_answered_with_what_the_data_allow() -> None:
+    with pytest.raises(ConfigError, match=r"the documents have tag, venue, which allow P-V-P, P-tag-P$"):
+        parse("P-A-P", ["tag", "venue"])
+
+
+def test_citation_paths_need_a_citation_field() -> None:
+    with pytest.raises(ConfigError, match=r"character 2: no reference or citation field; the documents have venue"):
+        parse("P->P", ["venue"])
+
+
+def test_documents_without_metadata_allow_no_path() -> None:
+    with pytest.raises(ConfigError, match="no metadata, so no meta-path is possible"):
+        parse("P-A-P", [])
+
+
+def test_author_and_venue_win_over_other_fields_with_their_letter() -> None:
+    assert parse("P-A-P", ["affiliation", "author"]).nodes[1] == ("author",)
+
+
+def test_all_ten_paths_of_the_paper_are_possible_over_its_metadata() -> None:
+    ten = "P->P P<-P P-A-P P-V-P P->P<-P P<-P->P P-(A,A)-P P-(A,V)-P P->(P,P)<-P P<-(P,P)->P"
+    assert sorted(possible(["author", "citation", "reference", "venue"])) == sorted(ten.split())
+
+
+def test_a_field_of_exactly_that_name_wins_over_everything() -> None:
+    assert parse("P-A-P", ["A", "author"]).nodes[1] == ("A",)
+    assert parse("P-tag-P", ["tag", "tags"]).nodes[1] == ("tag",)
+
+
+def test_possible_paths_quote_names_with_signs_so_that_they_can_be_read() -> None:
+    [path] = possible(["mesh-id"])
+    assert parse(path, ["mesh-id"]).nodes[1] == ("mesh-id",)

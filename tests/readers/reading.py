@@ -1,0 +1,40 @@
+"""For the tests of the readers: write a file, read it, or get the message of its refusal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tagwright.errors import InputError
+from tagwright.readers.files import Format, open_sources
+from tagwright.types import Document
+
+same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+def written(folder: Path, content: str | bytes, name: str = "x.jsonl") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def read(*sources: Path | str, format: Format | None = None) -> list[Document]:  # noqa: A002
+    return [document for _, located in open_sources(*sources, format=format) for _, document in located]
+
+
+def refusal(*sources: Path | str, format: Format | None = None) -> str:  # noqa: A002
+    with pytest.raises(InputError) as caught:
+        read(*sources, format=format)
+    assert "\n" not in str(caught.value)
+    return str(caught.value).rpartition("/")[2] if "/" in str(caught.value) else str(caught.value)
+
+
+def outcome(path: Path, format: Format | None = None) -> list[Document] | str:  # noqa: A002
+    """The documents, or the message of the one error that is allowed."""
+    try:
+        return read(path, format=format)
+    except InputError as error:
+        return str(error)

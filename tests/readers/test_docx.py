@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import io
+import sys
+import zipfile
+from itertools import pairwise
+from pathlib import Path
+
+import docx
+import pytest
+from docx.enum.style import WD_STYLE_TYPE
+from docx.oxml import parse_xml
+from docx.oxml.ns import nsdecls
+from tests.readers.reading import read, refusal, written
+
+from tagwright.types import Section
+
+
+def as_bytes(file: docx.document.Document) -> bytes:
+    stream = io.BytesIO()
+    file.save(stream)
+    return stream.getvalue()
+
+
+def bees() -> docx.document.Document:
+    file = docx.Document()
+    file.core_properties.author, file.core_properties.keywords = "Ann Müller; Bo Low", "wings, honey"
+    file.add_paragraph("How bees fly", style="Title")
+    file.add_paragraph("Bees fly.")
+    file.add_heading("Methods", 1)
+    file.add_paragraph("We ").add_run("looked").bold = True
+    file.add_heading("Queens", 3)
+    table = file.add_table(2, 2)
+    for cell, text in zip((cell for row in table.rows for cell in row.cells), ("Bee", "7", "", ""), strict=True):
+        cell.text = text
+    file.add_paragraph("Old ones", style="List Bullet")
+    file.add_heading("Results", 1)
+    return file
+
+
+def test_a_word_file_is_read_whole(tmp_path: Path) -> None:
+    [document] = read(written(tmp_path, as_bytes(bees()), "a.docx"))
+    assert (document.title, document.abstract) == ("How bees fly", "Bees fly.")
+    assert document.sections == (
+        Section("Methods", 1, ("We looked",)),
+        Section("Queens", 2, ("Bee 7", "Old ones")),
+        Section("Results", 1),
+    )
+    assert document.metadata == {"author": ("Ann Müller", "Bo Low"), "keyword": ("wings", "honey")}
+
+
+def test_headings_in_styles_of_one_s_own_and_by_outline_level(tmp_path: Path) -> None:
+    file = docx.Document()
+    own = file.styles.add_style("Kapitel", WD_STYLE_TYPE.PARAGRAPH)
+    own.base_style = file.styles["Heading 2"]
+    file.add_paragraph("Wings", style="Kapitel")
+    file.add_paragraph("Four.")
+    level = parse_xml(f'<w:outlineLvl {nsdecls("w")} w:val="4"/>')
+    file.add_paragraph("Veins")._p.get_or_add_pPr().append(level)
+    file.add_paragraph("Thin.")
+    [document] = read(written(tmp_path, as_bytes(file), "a.docx"))
+    assert (document.title, document.abstract) == ("Wings", "Four.")
+    assert document.sections == (Section("Veins", 1, ("Thin.",)),)
+
+
+def test_tables_of_contents_and_deletions_are_left_out_and_fields_filled_in_kept(tmp_path: Path) -> None:
+    file = docx.Document()
+    for gallery, text in (("Table of Contents", "Wings 3"), ("Cover Pages", "Bees")):
+        kind = f"<w:sdtPr><w:docPartObj><w:docPartGallery w:val='{gallery}'/></w:docPartObj></w:sdtPr>"
+        inside = f"<w:sdtContent><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:sdtContent>"
+        file.element.body.insert(0, parse_xml(f"<w:sdt {nsdecls('w')}>{kind}{inside}</w:sdt>"))
+    deleted = "<w:del><w:r><w:delText>Wasps</w:delText></w:r></w:del>"
+    added = "<w:ins><w:r><w:t>fly</w:t><w:tab/><w:t>high</w:t></w:r></w:ins>"
+    file.element.body.insert(2, parse_xml(f"<w:p {nsdecls('w')}>{deleted}{added}</w:p>"))
+    assert read(written(tmp_path, as_bytes(file), "a.docx"))[0].abstract == "Bees\n\nfly high"
+
+
+def test_a_file_without_text_is_a_document(tmp_path: Path) -> None:
+    [document] = read(written(tmp_path, as_bytes(docx.Document()), "a.docx"))
+    assert (document.title, document.abstract, document.sections) == ("", "", ())
+
+
+def with_document(xml: str) -> bytes:
+    """The file with other XML for its text."""
+    stream = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(as_bytes(bees()))) as old,
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for part in old.infolist():
+            new.writestr(part, xml if part.filename == "word/document.xml" else old.read(part))
+    return stream.getvalue()
+
+
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "is empty, expected documents"),
+        (b"PK\x03\x04 noise", "is no Word file (.docx), or a damaged one (File is not a zip file)"),
+        (as_bytes(bees())[:4000], "is no Word file (.docx), or a damaged one (File is not a zip file)"),
+        (with_document("<w:document><w:body>"), "is no Word file (.docx), or a damaged one ("),
+        (b"%PDF-1.4", "is no Word file"),
+    ],
+)
+def test_damaged_files_are_refused(tmp_path: Path, content: bytes, problem: str) -> None:
+    assert problem in refusal(written(tmp_path, content, "a.docx"))
+
+
+def entities(declared: str) -> bytes:
+    body = "<w:body><w:p><w:r><w:t>Bees &x;</w:t></w:r></w:p></w:body>"
+    return with_document(f"<!DOCTYPE d [{declared}]><w:document {W}>{body}</w:document>")
+
+
+def test_entities_are_never_resolved(tmp_path: Path) -> None:
+    secret = written(tmp_path, "a secret", "secret.txt").as_uri()
+    path = written(tmp_path, entities(f'<!ENTITY x SYSTEM "{secret}">'), "a.docx")
+    assert read(path)[0].abstract == "Bees"
+    names = "abcdefghx"
+    bomb = "".join(f'<!ENTITY {name} "{f"&{before};" * 10}">' for before, name in pairwise(names))
+    problem = refusal(written(tmp_path, entities(f'<!ENTITY a "aaaaaaaaaa">{bomb}'), "b.docx"))
+    assert problem.startswith("b.docx: is no Word file (.docx), or a damaged one (Maximum entity amplification")
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, as_bytes(bees()), "a.docx")
+    with zipfile.ZipFile(path) as parts:
+        xml = sum(part.file_size for part in parts.infolist() if part.filename.endswith((".xml", ".rels")))
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", str(path.stat().st_size // 10 - 1))
+    assert (
+        "bytes, the limit for one document; to read it, raise --max-document-size or TAGWRIGHT_MAX_DOCUMENT_SIZE"
+        in refusal(path)
+    )
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", str(xml // 4 - 1))
+    assert (
+        "bytes, more than 4 times the limit; to read it, raise --max-document-size or TAGWRIGHT_MAX_DOCUMENT_SIZE"
+        in refusal(path)
+    )
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", str(xml // 4 + 1))
+    assert read(path)
+
+
+def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "docx", None)
+    path = written(tmp_path, as_bytes(bees()), "a.docx")
+    assert refusal(path).endswith('a.docx: reading Word files needs python-docx; pip install "tagwright[docx]"')

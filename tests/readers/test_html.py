@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.readers.reading import outcome, read, refusal, same_folder, written
+
+from tagwright.types import Section
+
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>How bees fly | Journal of Bees</title>
+<meta name="citation_title" content="How bees fly"><meta name="citation_author" content="Ann M&uuml;ller">
+<meta name="citation_author" content="Bo Low"><meta name="citation_journal_title" content="Journal of Bees">
+<meta name="keywords" content="wings, honey"><meta name="citation_doi" content="doi:10.1000/BEES">
+<style>h1 { color: red }</style><script>document.write("<h2>no</h2>")</script></head>
+<body><nav><h2>Menu</h2><ul><li>Home<li>News</ul></nav>
+<main><h1>How <em>bees</em>
+ fly</h1>
+<p>Bees fly&nbsp;high &amp; far.<p>So they do.
+<h2>Wings</h2><div>Four.<br>Thin.<br><br>Clear.</div>
+<h4>Veins</h4><ul><li>one<li>two</ul><svg><title>icon</title></svg>
+<table><tr><th>Bee</th><td>7</td></tr><tr><td>Ant</td><td>0</td></tr></table>
+<h2>End</h2></main>
+<footer><p>Imprint</p></footer></body></html>"""
+
+
+def test_a_page_is_read_whole(tmp_path: Path) -> None:
+    [document] = read(written(tmp_path, PAGE, "a.html"))
+    assert (document.id, document.title) == ("10.1000/bees", "How bees fly")
+    assert document.abstract == "Bees fly high & far.\n\nSo they do."
+    assert document.sections == (
+        Section("Wings", 1, ("Four. Thin.", "Clear.")),
+        Section("Veins", 2, ("one", "two", "Bee 7", "Ant 0")),
+        Section("End", 1),
+    )
+    assert document.metadata == {
+        "author": ("Ann Müller", "Bo Low"),
+        "venue": ("Journal of Bees",),
+        "keyword": ("wings", "honey"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "abstract", "headings"),
+    [
+        ("<title>Bees</title><p>Fly.", "Bees", "Fly.", []),
+        (
+            "<h1>Bees</h1><h1>Wings</h1>Four.<h3>Left</h3><h2>Right</h2>",
+            "Bees",
+            "",
+            [("Wings", 1), ("Left", 2), ("Right", 2)],
+        ),
+        ("<h2>Wings</h2><p>Four.<h1>Bees</h1>", "", "", [("Wings", 1), ("Bees", 1)]),
+        ("<title>Bees - Journal</title><h2>Bees</h2>Fly.<h3>Wings", "Bees", "Fly.", [("Wings", 1)]),
+        ("just text", "", "just text", []),
+        ("<nav>only a menu</nav>", "", "only a menu", []),
+        ("<p>a<div>b<nav>menu</div></nav></p></main>c", "", "a\n\nb\n\nc", []),
+        ("<article>text<footer>by Ann</footer></article><p>comment", "", "text", []),
+        ("<h2>A<p>b", "", "", [("A", 1)]),
+        ("<p>a<![if !IE]>b<!-- c --><![endif]><![CDATA[d]]></p>", "", "ab", []),
+        ("<p>a < b<p>c <br", "", "a < b\n\nc <br", []),
+    ],
+)
+def test_pages_that_are_made_otherwise(
+    tmp_path: Path, text: str, title: str, abstract: str, headings: list[tuple[str, int]]
+) -> None:
+    [document] = read(written(tmp_path, text, "a.htm"))
+    assert (document.title, document.abstract) == (title, abstract)
+    assert [(section.heading, section.level) for section in document.sections] == headings
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<meta charset=latin1><p>Bäume “hier”".encode("cp1252"),
+        '<meta http-equiv="Content-Type" content="text/html; charset=koi8-r"><p>Пчела'.encode("koi8-r"),
+        "<p>Bäume".encode("utf-16"),
+        "<p>Bäume".encode("utf-8-sig"),
+        '<?xml version="1.0" encoding="iso-8859-2"?><html><p>Bäume</p></html>'.encode("iso-8859-2"),
+    ],
+)
+def test_pages_say_their_encoding(tmp_path: Path, content: bytes) -> None:
+    assert read(written(tmp_path, content, "a.html"))[0].abstract in {"Bäume “hier”", "Пчела", "Bäume"}
+
+
+def test_pages_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    assert "a.html: is not utf-8 (" in refusal(written(tmp_path, b"<p>\xff", "a.html"))
+    assert "unknown encoding klingon" in refusal(written(tmp_path, "<meta charset=klingon>", "a.html"))
+    assert refusal(written(tmp_path, "", "a.html")) == "a.html: is empty, expected documents"
+
+
+def test_a_page_is_known_by_its_content(tmp_path: Path) -> None:
+    assert read(written(tmp_path, PAGE, "page"))[0].title == "How bees fly"
+    assert read(written(tmp_path, "<html><p>Bees.</p></html>", "a.xml"))[0].abstract == "Bees."
+
+
+@pytest.mark.parametrize(
+    "piece", ["<div>", "<nav>", "<!--", "<a ", "<![", "</", "&#", "<p>a</nav>", "<h1>", "<script>", "<a b='>"]
+)
+@pytest.mark.parametrize("end", ["", ">"])
+def test_a_page_of_one_piece_over_and_over_is_read_or_refused(tmp_path: Path, piece: str, end: str) -> None:
+    """Who makes it quadratic will notice: at 20,000 pieces the parser itself takes minutes."""
+    assert isinstance(outcome(written(tmp_path, piece * 20_000 + end, "a.html")), list | str)
+
+
+@same_folder
+@given(st.text(alphabet="<>/!-[]\"'= abh1p&#;\n", max_size=80))
+def test_any_text_is_a_page(tmp_path: Path, text: str) -> None:
+    assert isinstance(outcome(written(tmp_path, text, "a.html")), list) or not text

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import logging
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.readers.reading import outcome, read, refusal, same_folder, written
+
+from tagwright.types import Document, Section
+
+PAPER = r"""\documentclass[11pt]{article} % of 2026
+\usepackage{amsmath}
+\newcommand{\bees}{honey bees}
+\title[Bees]{How \emph{Bees} Fly\thanks{Funded by nobody.}\\ over Towns}
+\author{Ann M\"uller \and Bo Low}
+\begin{document}
+\maketitle
+\begin{abstract}
+Bees fly \cite{low99}. % a comment
+They cost 5\,\%.
+\end{abstract}
+\keywords{bees, towns}
+\section{Introduction}\label{sec:intro}
+First about \bees{} and $E=mc^2$
+and more.
+
+Second one~\citep[p. 3]{low99}.
+\begin{figure}\includegraphics[width=3cm]{a.png}\caption{A bee.}\end{figure}
+\subsection*{Wings}
+\begin{itemize}\item One \item Two\end{itemize}
+\section{End}
+Done.
+\begin{thebibliography}{9}\bibitem{low99} Low, 1999.\end{thebibliography}
+\end{document}
+"""
+
+
+def test_a_paper_has_title_abstract_sections_and_metadata(tmp_path: Path) -> None:
+    assert read(written(tmp_path, PAPER, "a.tex")) == [
+        Document(
+            str(tmp_path / "a.tex"),
+            "How Bees Fly over Towns",
+            "Bees fly. They cost 5 %.",
+            (
+                Section("Introduction", 1, ("First about honey bees and E=mc^2 and more.", "Second one. A bee.")),
+                Section("Wings", 2, ("One Two",)),
+                Section("End", 1, ("Done.",)),
+            ),
+            {"author": ("Ann Müller", "Bo Low"), "keyword": ("bees", "towns")},
+        )
+    ]
+
+
+def test_a_piece_without_document_is_read_and_what_stands_first_is_the_abstract(tmp_path: Path) -> None:
+    [document] = read(written(tmp_path, "They fly.\n\\section{Wings}\nFour.\n", "a.tex"))
+    assert (document.title, document.abstract, document.sections) == (
+        "",
+        "They fly.",
+        (Section("Wings", 1, ("Four.",)),),
+    )
+
+
+def test_the_format_may_be_given(tmp_path: Path) -> None:
+    path = written(tmp_path, PAPER, "a.txt")
+    assert read(path)[0].title == r"\documentclass[11pt]{article} % of 2026"
+    assert read(path, format="latex")[0].title == "How Bees Fly over Towns"
+
+
+def test_other_files_are_never_read_and_that_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    written(tmp_path, "secret", "b.tex")
+    with caplog.at_level(logging.WARNING):
+        [document] = read(written(tmp_path, "\\input{b}\nText.\n\\include{b}", "a.tex"))
+    assert document.abstract == "Text."
+    assert caplog.messages[0].endswith(r"a.tex: what it takes in from other files (\input, 2 times) is not read")
+
+
+def test_macros_cannot_grow_without_end(tmp_path: Path) -> None:
+    """Each is written out once, and those in it are not: "a" stands for two "b", not for four "c"."""
+    content = r"\newcommand{\a}{\b\b}\newcommand{\b}{ccc}\a \b."
+    assert "ccc." in read(written(tmp_path, content, "a.tex"))[0].abstract
+    assert len(read(written(tmp_path, content, "a.tex"))[0].abstract) < 20
+
+
+def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pylatexenc.latexwalker", None)
+    path = written(tmp_path, PAPER, "a.tex")
+    assert refusal(path).endswith('a.tex: reading LaTeX needs pylatexenc; pip install "tagwright[latex]"')
+
+
+def test_braces_nested_too_deep_are_refused(tmp_path: Path) -> None:
+    assert refusal(written(tmp_path, "{" * 20_000, "a.tex")).startswith("a.tex: is no LaTeX file, or a damaged one (")
+
+
+@same_folder
+@given(
+    st.text("\\{}[]$%&~ab\n")
+    | st.tuples(st.integers(0, 900), st.integers(0, 900)).map(lambda c: PAPER[: c[0]] + PAPER[c[1] :])
+)
+def test_a_broken_file_is_read_or_refused(tmp_path: Path, content: str) -> None:
+    path = written(tmp_path, content, "a.tex")
+    result = outcome(path)
+    assert result.startswith(str(path)) if isinstance(result, str) else result

@@ -1,0 +1,197 @@
+"""A document above the limit is left out or refused in one line, and no more of it than the limit is ever held."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.readers.reading import read, refusal, written
+
+from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ConfigError, InputError
+from tagwright.readers import limits, parquet
+from tagwright.readers.limits import document_limit, largest_document
+
+LIMIT = 10_000
+LONG = "bees " * 10_000
+REMEDY = (
+    "is larger than 10,000 bytes, the limit for one document; "
+    "to read it, raise --max-document-size or TAGWRIGHT_MAX_DOCUMENT_SIZE"
+)
+
+
+@pytest.fixture(autouse=True)
+def limit() -> Iterator[None]:
+    with document_limit(LIMIT):
+        yield
+
+
+class Counting(gzip.GzipFile):
+    """What is unpacked, and the most that is asked for at once."""
+
+    unpacked = 0
+
+    def readinto(self, buffer: Any) -> int:
+        found = super().readinto(buffer)
+        Counting.unpacked += found
+        return found
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> type[Counting]:
+    monkeypatch.setattr("tagwright.readers.lines.gzip.GzipFile", Counting)
+    monkeypatch.setattr(Counting, "unpacked", 0)
+    return Counting
+
+
+def record(id_: str, text: str) -> str:
+    return json.dumps({"id": id_, "text": text}) + "\n"
+
+
+def test_a_line_that_is_too_long_is_left_out_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = written(tmp_path, gzip.compress((record("1", "a") + record("2", LONG) + record("3", "b")).encode()), "x.gz")
+    assert [document.id for document in read(path, format="jsonl")] == ["1", "3"]
+    assert caplog.messages == [f"{path}:2: left out: {REMEDY}"]
+
+
+def test_a_line_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    longest = 0
+
+    class Held(io.BufferedReader):
+        def readline(self, size: int | None = -1, /) -> bytes:
+            nonlocal longest
+            found = super().readline(size)
+            longest = max(longest, len(found))
+            return found
+
+    monkeypatch.setattr("tagwright.readers.lines.io.BufferedReader", Held)
+    path = written(tmp_path, gzip.compress(record("1", 100 * LONG).encode()), "x.jsonl.gz")
+    assert refusal(path).startswith("x.jsonl.gz: holds no documents")
+    assert longest == max(LIMIT + 1, 1 << 16)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.html.gz", f"<p>{LONG}"),
+        ("x.txt.gz", LONG),
+        ("y.txt.gz", "bees\n" * 10_000),
+        ("x.md.gz", LONG),
+        ("x.tex.gz", LONG),
+        ("y.tex.gz", "bees\n" * 10_000),
+        ("x.json.gz", json.dumps([{"id": "1", "text": LONG}], indent=1)),
+    ],
+)
+def test_of_a_file_that_is_one_document_no_more_than_the_limit_is_unpacked(
+    tmp_path: Path, counting: type[Counting], name: str, content: str
+) -> None:
+    path = written(tmp_path, gzip.compress(content.encode()), name)
+    assert REMEDY in refusal(path)
+    assert counting.unpacked <= 2 * LIMIT + 4 * io.DEFAULT_BUFFER_SIZE  # once to look at it, once to read it
+
+
+def test_a_document_of_just_the_limit_is_read(tmp_path: Path) -> None:
+    assert len(read(written(tmp_path, "a" * LIMIT, "x.txt"))[0].text) == LIMIT
+    line = record("1", "a" * (LIMIT - len(record("1", "")) + 1))
+    assert len(line) == LIMIT + 1  # with its end
+    assert len(read(written(tmp_path, line))) == 1
+    assert REMEDY in refusal(written(tmp_path, "a" * (LIMIT + 1), "x.txt"))
+
+
+def test_rows_that_are_too_long_are_left_out_of_tsv_and_refused_in_csv(tmp_path: Path) -> None:
+    assert [document.id for document in read(written(tmp_path, f"id\ttext\n1\ta\n2\t{LONG}\n3\tb\n", "x.tsv"))] == [
+        "1",
+        "3",
+    ]
+    assert refusal(written(tmp_path, f'id,text\n1,a\n2,"{LONG}"\n', "x.csv")).startswith(f"x.csv:3: {REMEDY}")
+    open_quote = written(tmp_path, 'id,text\n1,a\n2,"' + "bees\n" * 10_000, "y.csv")
+    assert refusal(open_quote) == f"y.csv:3: begins a row that {REMEDY}, or close the quote of its cell"
+
+
+def test_many_rows_of_csv_are_no_long_row(tmp_path: Path) -> None:
+    assert len(read(written(tmp_path, "id,text\n" + "".join(f"{i},a b c\n" for i in range(5_000)), "x.csv"))) == 5_000
+
+
+def test_an_article_that_is_too_long_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    article = "<article><front/><body><sec><p>{}</p></sec></body></article>\n"
+    text = "<set>\n" + article.format("a") + article.format(LONG) + article.format("<b/>" * LIMIT) + article.format("c")
+    found = read(written(tmp_path, text + "</set>", "x.nxml"))
+    assert [document.text for document in found] == ["a", "c"]
+    assert [message.rpartition("/")[2] for message in caplog.messages] == [
+        f"x.nxml:3: left out: {REMEDY}",
+        f"x.nxml:4: left out: {REMEDY}",
+    ]
+
+
+@pytest.mark.parametrize("inside", ['<p a="{}"/>', "<!-- {} -->", "<?p {}?>"])
+def test_a_tag_that_does_not_end_is_refused(tmp_path: Path, inside: str) -> None:
+    path = written(tmp_path, "<article><front/>" + inside.format(20 * LONG) + "</article>", "x.nxml")
+    assert refusal(path) == f"x.nxml:1: holds a tag or comment that {REMEDY}"
+
+
+def test_rows_of_parquet_are_unpacked_one_by_one_where_they_are_long(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tagwright.readers.arrow.MAX_CHARACTERS", LIMIT)
+    texts = ["a" * 9_000] * 500 + [LONG] + ["b"] * 500
+    table = pa.table({"id": [str(i) for i in range(1_001)], "text": texts, "keyword": [["wing", "leg"]] * 1_001})
+    pq.write_table(table, tmp_path / "x.parquet")
+    largest = 0
+    make = parquet._rows
+
+    def watched(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+        nonlocal largest
+        rows = make(batch)
+        largest = max(largest, sum(len(row["text"]) for row in rows))
+        return rows
+
+    monkeypatch.setattr(parquet, "_rows", watched)
+    found = read(tmp_path / "x.parquet")
+    assert [document.id for document in found] == [str(i) for i in range(1_001) if i != 500]
+    assert found[0].metadata == {"keyword": ("wing", "leg")}
+    assert caplog.messages == [f"{tmp_path}/x.parquet:501: left out: {REMEDY}"]
+    assert 9_000 <= largest <= LIMIT
+
+
+def test_a_column_that_only_a_bomb_packs_so_well_is_refused(tmp_path: Path) -> None:
+    table = pa.table({"id": ["1"], "text": ["a" * 10_000_000]})
+    pq.write_table(table, tmp_path / "x.parquet", compression="zstd", use_dictionary=False)
+    before = pa.total_allocated_bytes()
+    assert re.match(
+        r"x\.parquet: holds 10,000,\d+ bytes packed into [\d,]+, a bomb rather", refusal(tmp_path / "x.parquet")
+    )
+    assert pa.total_allocated_bytes() - before < 1_000_000
+
+
+def test_a_label_above_the_limit_is_an_error_not_left_out(tmp_path: Path) -> None:
+    path = written(tmp_path, json.dumps({"id": "1", "name": LONG}))
+    with pytest.raises(InputError, match=re.escape(f"x.jsonl:1: {REMEDY}")):
+        Vocabulary.read(path)
+
+
+def test_the_limit_is_that_of_the_argument_or_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, record("1", LONG))
+    assert len(Corpus.read(path, max_document_size=100_000)) == 1
+    assert largest_document() == LIMIT
+    limits._chosen.set(None)  # until the fixture sets it back
+    monkeypatch.delenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", raising=False)
+    assert largest_document() == 20_000_000
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "30")
+    assert largest_document() == 30
+    monkeypatch.setenv("TAGWRIGHT_MAX_DOCUMENT_SIZE", "20 MB")
+    with pytest.raises(ConfigError, match="TAGWRIGHT_MAX_DOCUMENT_SIZE is '20 MB', expected a number of bytes"):
+        largest_document()
+
+
+def test_a_limit_below_one_is_refused() -> None:
+    with pytest.raises(ConfigError, match="a document may have 0 bytes, expected at least 1"), document_limit(0):
+        pass

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import contextlib
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tagwright.errors import InputError
+from tagwright.readers.lines import (
+    Place,
+    csv_rows,
+    id_field,
+    ids_field,
+    json_lines,
+    open_lines,
+    text_field,
+    texts_field,
+    tsv_rows,
+    write_json_lines,
+)
+
+same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+place = Place("labels.jsonl", 7)
+
+
+def written(folder: Path, content: bytes, name: str = "x.jsonl") -> Path:
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        list(json_lines(path))
+    return str(caught.value)
+
+
+def test_byte_order_mark_and_line_ends_of_any_system_are_removed(tmp_path: Path) -> None:
+    path = written(tmp_path, b"\xef\xbb\xbfone\r\n\r\ntwo\n\xc3\xa9")
+    assert list(open_lines(path)) == [(1, "one"), (2, ""), (3, "two"), (4, "é")]
+
+
+@pytest.mark.parametrize("name", ["x.jsonl.gz", "x.jsonl"])
+def test_gzip_is_unpacked_whatever_the_file_is_called(tmp_path: Path, name: str) -> None:
+    assert list(open_lines(written(tmp_path, gzip.compress(b"one\ntwo\n"), name))) == [(1, "one"), (2, "two")]
+
+
+def test_empty_file_has_no_lines(tmp_path: Path) -> None:
+    assert list(open_lines(written(tmp_path, b""))) == []
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "none.jsonl") == f"{tmp_path}/none.jsonl: no such file"
+
+
+def test_folder_in_place_of_a_file_is_named(tmp_path: Path) -> None:
+    assert refusal(tmp_path) == f"{tmp_path}: is a folder, expected a file"
+
+
+@pytest.mark.parametrize("content", [gzip.compress(b"{}\n" * 9999)[:-12], b"\x1f\x8b\x08\x00garbage", b"not gzip"])
+def test_broken_gzip_is_named(tmp_path: Path, content: bytes) -> None:
+    assert "x.gz: is a broken gzip file" in refusal(written(tmp_path, content, "x.gz"))
+
+
+def test_invalid_utf8_is_named_with_line_and_byte(tmp_path: Path) -> None:
+    message = refusal(written(tmp_path, b'{}\n{"id": "\xff"}\n'))
+    assert message.endswith("x.jsonl:2: byte 0xff is not UTF-8; save the file as UTF-8")
+
+
+def test_records_keep_their_line_numbers_over_blank_lines(tmp_path: Path) -> None:
+    assert list(json_lines(written(tmp_path, b'\n{"a": 1}\n  \n{"b": 2}'))) == [(2, {"a": 1}), (4, {"b": 2})]
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b"id,name", "x.jsonl:2: is not JSON (Expecting value at column 1); each line must hold one object"),
+        (b"[1]", 'x.jsonl:2: holds [1], expected a JSON object like {"id": ...}'),
+        (b'{"a": 1, "a": 2}', 'x.jsonl:2: is JSON that cannot be used (it gives "a" twice)'),
+        (b"[" * 200_000, "x.jsonl:2: is JSON that cannot be used (nested too deep)"),
+    ],
+)
+def test_a_line_that_is_no_record_is_named(tmp_path: Path, line: bytes, problem: str) -> None:
+    assert refusal(written(tmp_path, b"{}\n" + line)).endswith(problem)
+
+
+def test_half_a_surrogate_pair_becomes_a_replacement_character(tmp_path: Path) -> None:
+    path = written(tmp_path, rb'{"half": "a\ud83d", "whole": "\ud83d\ude00", "written out": "\\ud83d"}')
+    assert list(json_lines(path)) == [(1, {"half": "a�", "whole": "😀", "written out": r"\ud83d"})]
+
+
+@same_folder
+@given(st.binary(max_size=200), st.booleans())
+def test_any_bytes_are_read_or_refused_with_an_input_error(tmp_path: Path, content: bytes, packed: bool) -> None:
+    path = written(tmp_path, gzip.compress(content)[:-1] if packed else content)
+    with contextlib.suppress(InputError):
+        assert all(isinstance(record, dict) and line >= 1 for line, record in json_lines(path))
+
+
+texts = st.text('aé漢😀\u2028 "\\\n\r\t', max_size=5)
+records = st.dictionaries(texts, st.none() | st.integers() | texts | st.lists(texts, max_size=3), max_size=3)
+
+
+@same_folder
+@given(st.lists(records, max_size=3))
+def test_written_records_are_read_again(tmp_path: Path, records: list[dict[str, Any]]) -> None:
+    write_json_lines(records, tmp_path / "x.jsonl")
+    assert [record for _, record in json_lines(tmp_path / "x.jsonl")] == records
+
+
+def test_records_are_written_for_people_to_read_and_packed_the_same_every_time(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "a.jsonl.gz", "b.jsonl.gz"):
+        write_json_lines([{"id": "é", "names": ("x",)}, {}], tmp_path / name)
+    assert (tmp_path / "a.jsonl").read_text(encoding="utf-8") == '{"id": "é", "names": ["x"]}\n{}\n'
+    assert list(json_lines(tmp_path / "a.jsonl.gz")) == [(1, {"id": "é", "names": ["x"]}), (2, {})]
+    assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
+
+
+def test_tsv_rows_are_what_stands_between_tabs(tmp_path: Path) -> None:
+    path = written(tmp_path, b'a\t"b\r\n \t\r\n\tc\t')
+    assert list(tsv_rows(path)) == [(1, ["a", '"b']), (3, ["", "c", ""])]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_csv_rows_know_the_line_they_begin_on(tmp_path: Path, delimiter: str) -> None:
+    content = f'id|text\r\n1|"a\r\n""b"" , ; c"\r\n|\r\n2|d\0|{"x" * 200_000}\r\n'.replace("|", delimiter)
+    assert list(csv_rows(written(tmp_path, content.encode()))) == [
+        (1, ["id", "text"]),
+        (2, ["1", 'a\n"b" , ; c']),
+        (5, ["2", "d ", "x" * 200_000]),
+    ]
+
+
+@pytest.mark.parametrize("content", [b'a,b\n"x', b'a,b\n"x"y,z'])
+def test_quotes_out_of_place_are_named_with_their_line(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(InputError, match=r"x.jsonl:2: is not CSV \("):
+        list(csv_rows(written(tmp_path, content)))
+
+
+def test_texts_are_cleaned_and_numbers_become_texts() -> None:
+    record = {"id": 7, "title": " cafe\u0301\x00 ", "names": ["a ", "", 2.5], "broader": None}
+    assert id_field(record, place) == "7"
+    assert text_field(record, "title", place) == "café"
+    assert texts_field(record, "names", place) == ("a", "2.5")
+    assert texts_field(record, "broader", place) == texts_field(record, "missing", place) == ()
+    assert text_field(record, "broader", place) == text_field(record, "missing", place) == ""
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ({}, 'id is missing, expected a text; write "id": "..." on every line'),
+        ({"id": " "}, 'id is " ", expected a text; write "id": "..." on every line'),
+        ({"id": True}, "id is true, expected a text"),
+        ({"id": ["a"]}, 'id is ["a"], expected a text'),
+    ],
+)
+def test_a_record_without_a_usable_id_is_refused(record: dict[str, Any], problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        id_field(record, place)
+    assert str(caught.value) == f"labels.jsonl:7: {problem}"
+
+
+def test_a_text_in_place_of_a_list_is_refused_with_the_list_to_write() -> None:
+    with pytest.raises(InputError) as caught:
+        texts_field({"names": "x, y"}, "names", place)
+    assert str(caught.value) == 'labels.jsonl:7: names is "x, y", expected a list of names; write ["x, y"]'
+
+
+def test_ids_in_one_text_are_refused_with_the_list_of_ids_to_write() -> None:
+    with pytest.raises(InputError) as caught:
+        ids_field({"labels": "D1, D2"}, "labels", place)
+    assert str(caught.value) == 'labels.jsonl:7: labels is "D1, D2", expected a list of label ids; write ["D1", "D2"]'
+
+
+def test_a_list_with_something_else_in_it_is_refused() -> None:
+    with pytest.raises(InputError) as caught:
+        texts_field({"names": ["x", {"en": "y"}]}, "names", place)
+    assert str(caught.value) == 'labels.jsonl:7: names holds {"en": "y"}, expected a list of names'
+
+
+@pytest.mark.parametrize("depth", [10, 990, 996, 5000])
+def test_a_deeply_nested_value_is_refused_in_one_short_line(tmp_path: Path, depth: int) -> None:
+    path = written(tmp_path, b'{"id": ' + b"[" * depth + b"]" * depth + b"}")
+    with pytest.raises(InputError) as caught:
+        [text_field(record, "id", Place(path, line)) for line, record in json_lines(path)]
+    assert str(caught.value).startswith(f"{path}:1: ")
+    assert len(caught.value.problem) < 120

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from tests.readers.reading import read, refusal, written
+
+from tagwright.types import Document, Section
+
+
+def test_tsv_without_header_is_text_and_labels(tmp_path: Path) -> None:
+    rows = '"Bees" fly\t<http://x/1;2> <http://x/3>\nWasps\tD1 D2\tD3\n\nNothing known\nAnts\tD1; D 2|D3\n'
+    assert [
+        (document.id, document.abstract, document.labels) for document in read(written(tmp_path, rows, "x.tsv"))
+    ] == [
+        ("1", '"Bees" fly', ("http://x/1;2", "http://x/3")),
+        ("2", "Wasps", ("D1", "D2", "D3")),
+        ("4", "Nothing known", ()),
+        ("5", "Ants", ("D1", "D 2", "D3")),
+    ]
+
+
+@pytest.mark.parametrize(("name", "mark"), [("x.csv", ","), ("x.csv", ";"), ("x.tsv", "\t"), ("x.csv.gz", ",")])
+def test_columns_with_a_header(tmp_path: Path, name: str, mark: str) -> None:
+    rows = [["ID", "Title", "abstract", "labels", "venue", ""], ["a", "Bees", "They fly.", "D1|D2", "Nature", ""]]
+    content = "\ufeff" + "\r\n".join(mark.join(row) for row in rows) + "\r\n"
+    path = written(tmp_path, gzip.compress(content.encode()) if name.endswith(".gz") else content, name)
+    assert read(path) == [Document("a", "Bees", "They fly.", (), {"venue": ("Nature",)}, ("D1", "D2"))]
+
+
+def test_csv_cells_may_hold_commas_quotes_and_line_ends(tmp_path: Path) -> None:
+    content = 'text,labels\n"One, ""two""\nthree",a;b\n\nFour,\n'
+    assert [
+        (document.id, document.abstract, document.labels) for document in read(written(tmp_path, content, "x.csv"))
+    ] == [
+        ("2", 'One, "two"\nthree', ("a", "b")),
+        ("5", "Four", ()),
+    ]
+
+
+def test_annif_csv_columns_are_known(tmp_path: Path) -> None:
+    content = 'document_id,text,subject_uris\nRFC791,"RFC 791: Internet Protocol","<http://x/1> <http://x/3>"\n'
+    assert read(written(tmp_path, content, "x.csv")) == [
+        Document("RFC791", abstract="RFC 791: Internet Protocol", labels=("http://x/1", "http://x/3"))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("x.csv", "id,text\na,b,c\n", "x.csv:2: has 3 columns, expected 2 as in the header (id, text)"),
+        ("x.tsv", "id\ttext\na\n", "x.tsv:2: has 1 columns, expected 2 as in the header (id, text)"),
+        ("x.csv", "id,text,Text\n", 'x.csv:1: two columns are named "text"; name each column once'),
+        ("x.csv", 'id,text\na,b\nc,"d\n', "x.csv:3: is not CSV (unexpected end of data)"),
+        ("x.csv", "id,text\n,b\n", 'x.csv:2: id is ""'),
+        ("x.csv", "a,b\n", 'x.csv:1: the first line is "a, b", expected the names of columns: id, title, text, labels'),
+        ("x.csv", "id,text\n", "x.csv: holds no documents"),
+        ("x.tsv", "", "x.tsv: is empty, expected documents"),
+        ("x.tsv", b"a\tb\nc\xff\td\n", "x.tsv:2: byte 0xff is not UTF-8; save the file as UTF-8"),
+        ("x.tsv.gz", gzip.compress(b"a\tb\n" * 99)[:-9], "x.tsv.gz: is a broken gzip file"),
+        ("x.parquet", "id,text\n", "x.parquet: is no Parquet file, or a damaged one"),
+        ("x.arrow", "id,text\n", "x.arrow: is no saved corpus, or a damaged one"),
+    ],
+)
+def test_a_wrong_table_is_refused_with_the_line(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:
+    assert refusal(written(tmp_path, content, name)).startswith(message)
+
+
+def test_parquet_columns_may_be_lists_and_structs(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {
+        "id": [1, 2],
+        "title": ["Bees", None],
+        "sections": [[{"heading": "Wings", "level": 1, "paragraphs": ["Four."]}], None],
+        "labels": [["D1", "D2"], None],
+        "author": [["Ann", "Bob"], []],
+        "year": [2020, None],
+    }
+    pq.write_table(pa.table(columns), tmp_path / "x.parquet")
+    assert read(tmp_path / "x.parquet") == [
+        Document(
+            "1",
+            "Bees",
+            "",
+            (Section("Wings", 1, ("Four.",)),),
+            {"author": ("Ann", "Bob"), "year": ("2020",)},
+            ("D1", "D2"),
+        ),
+        Document("2"),
+    ]
+
+
+def test_parquet_labels_may_be_text_and_rows_are_named_in_errors(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    pq.write_table(pa.table({"text": ["Bees", "Wasps"], "labels": ["a;b", None]}), tmp_path / "x.parquet")
+    assert [(document.id, document.labels) for document in read(tmp_path / "x.parquet")] == [
+        ("1", ("a", "b")),
+        ("2", ()),
+    ]
+    pq.write_table(pa.table({"id": ["a", None], "text": ["Bees", "Wasps"]}), tmp_path / "x.parquet")
+    assert refusal(tmp_path / "x.parquet").startswith("x.parquet:2: id is null")

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.stages.test_dense import BagOfWords
+
+from tagwright.data.paragraphs import headings_at
+from tagwright.errors import ConfigError, ModelError
+from tagwright.stages import full_text
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.full_text import FullText, FullTextOptions
+from tagwright.store import read_manifest, write_manifest
+from tagwright.types import Document, Floats, Label, Run, Section, Stage
+
+LABELS = [Label("b", ("bees",)), Label("o", ("oak",)), Label("m", ("moss",)), Label("s", ("stone",))]
+PAPER = Document(
+    "p",
+    title="bees",
+    sections=(
+        Section("Introduction", 1, ("oak",)),
+        Section("Body", 1, ("moss",)),
+        Section("Details", 2, ("stone", "stone stone oak")),
+    ),
+)
+PLAIN = Document("t", title="oak", abstract="moss")
+EMPTY = Document("e", title=" ")
+
+
+def stage(**options: Any) -> FullText:
+    dense = Dense(LABELS, BagOfWords(), DenseOptions(label_text="name", storage="float32"))
+    return FullText(dense, FullTextOptions(shortest=0, **options))
+
+
+def word(text: str) -> Floats:
+    vectors: Floats = BagOfWords().encode([text])[0]
+    return vectors
+
+
+def cosine(vector: NDArray[np.floating], label: str) -> float:
+    return float(vector @ word(label) / np.linalg.norm(vector))
+
+
+BEES, OAK, MOSS, STONE = map(word, ("bees", "oak", "moss", "stone"))
+MIXED = word("stone stone oak")
+EXPECTED: dict[str, NDArray[np.floating]] = {
+    "tree": (BEES + OAK + (MOSS + (STONE + MIXED) / 2) / 2) / 3,
+    "sections": (BEES + OAK + (MOSS + STONE + MIXED) / 3) / 3,
+    "paragraphs": (BEES + OAK + MOSS + STONE + MIXED) / 5,
+    "abstract": BEES,
+    "first": word("bees Introduction oak Body moss Details stone stone stone oak"),
+}
+
+
+@pytest.mark.parametrize("aggregate", EXPECTED)
+def test_a_label_scores_its_cosine_to_the_aggregated_paragraphs(aggregate: Any) -> None:
+    pool = Run.from_rows([{0: 1.0, 1: 0.9, 2: 0.8, 3: 0.7}])
+    full = stage(aggregate=aggregate)
+    expected = [cosine(EXPECTED[aggregate], label.name) for label in LABELS]
+    np.testing.assert_allclose(full.score(full.read([PAPER]), pool), expected, atol=1e-6)
+
+
+def test_title_and_abstract_may_count_as_much_as_all_sections() -> None:
+    half = stage(abstract="half").read([PAPER]).vectors[0]
+    body = (OAK + (MOSS + (STONE + MIXED) / 2) / 2) / 2
+    np.testing.assert_allclose(half, (BEES + body) / np.linalg.norm(BEES + body), atol=1e-6)
+    np.testing.assert_allclose(stage(abstract="half").read([PLAIN]).vectors, stage().read([PLAIN]).vectors, atol=1e-6)
+
+
+def test_top_sections_may_count_more_by_their_heading() -> None:
+    weighted = stage(weights={"abstract": 4, "INTRO": 2, "details": 9}).read([PAPER]).vectors[0]
+    body = (MOSS + (STONE + MIXED) / 2) / 2  # Details is no top section
+    expected = 4 * BEES + 2 * OAK + body
+    np.testing.assert_allclose(weighted, expected / np.linalg.norm(expected), atol=1e-6)
+
+
+def test_the_best_paragraphs_speak_for_a_label() -> None:
+    pool = Run.from_rows([{3: 1.0, 0: 0.5}, {}, {1: 1.0}])
+    full = stage(aggregate="best", best=2)
+    scores = full.score(full.read([PAPER, EMPTY, PLAIN]), pool)
+    bees = sorted(cosine(vector, "bees") for vector in (BEES, OAK, MOSS, STONE, MIXED))
+    expected = [(1 + cosine(MIXED, "stone")) / 2, sum(bees[-2:]) / 2, cosine(word("oak moss"), "oak")]
+    np.testing.assert_allclose(scores, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("aggregate", ["tree", "best"])
+def test_it_finds_the_labels_of_largest_score(aggregate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(full_text, "BATCH", 2)
+    full: Stage = stage(aggregate=aggregate, best=1)
+    documents = [PAPER, EMPTY, PLAIN, PAPER, Document("s", abstract="stone")]
+    run = full(documents)
+    assert np.diff(run.indptr).tolist() == [4, 0, 4, 4, 4]
+    np.testing.assert_allclose(full.score(full.read(documents), run), run.scores, atol=1e-6)
+    assert run[0][0].tolist() == run[3][0].tolist()
+    assert run[4][0][0] == 3
+    assert full([]).indptr.tolist() == [0]
+    few = FullText(Dense(LABELS, BagOfWords(), DenseOptions(k=1, label_text="name")), FullTextOptions(shortest=0))
+    assert np.diff(few(documents).indptr).tolist() == [1, 0, 1, 1, 1]
+
+
+def test_no_paragraph_is_encoded_with_another_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(full_text, "BATCH", 1)
+    asked: list[int] = []
+
+    class Counting(BagOfWords):
+        def encode(self, texts: Any, *, progress: str = "", keep: bool = True) -> Floats:
+            asked.append(len(texts))
+            return super().encode(texts, progress=progress, keep=keep)
+
+    full = FullText(Dense(LABELS, Counting(), DenseOptions(label_text="name")), FullTextOptions(shortest=0))
+    full.read([PAPER, PLAIN, PAPER])
+    assert asked == [4, 5, 1, 5]  # the labels, then a document each
+
+
+def test_the_nearest_paragraphs_are_quoted_with_their_section() -> None:
+    quotes = stage().quotes(PAPER, 3)
+    texts = [PAPER.text[quote.start : quote.end] for quote in quotes]
+    assert texts[:2] == ["stone", "stone stone oak"]
+    assert [quote.weight for quote in quotes[:2]] == pytest.approx([1.0, cosine(MIXED, "stone")], abs=1e-5)
+    assert headings_at(PAPER, quotes[0].start) == ("Body", "Details")
+    assert stage().quotes(EMPTY, 3) == ()
+
+
+def test_where_one_text_is_read_its_sentences_are_quoted() -> None:
+    for aggregate, best in (("first", "stone"), ("abstract", "bees")):
+        quote = stage(aggregate=aggregate).quotes(PAPER, 3)[0]
+        assert PAPER.text[quote.start : quote.end] == best
+
+
+def test_only_new_labels_are_encoded() -> None:
+    full = stage()
+    encoder = full.dense.encoder
+    assert isinstance(encoder, BagOfWords)
+    encoder.encoded.clear()
+    other = full.with_labels([LABELS[2], Label("w", ("wasps",))])
+    assert encoder.encoded == ["wasps"]
+    assert other([Document("m", title="moss")])[0][0].tolist() == [0, 1]
+    assert other.options == full.options
+
+
+def test_saved_and_loaded_it_gives_the_same(tmp_path: Path) -> None:
+    full = stage(aggregate="sections", weights={"abstract": 2.0})
+    full.save(tmp_path)
+    loaded = FullText.load(tmp_path, LABELS, lambda _: BagOfWords())
+    assert loaded.options == full.options
+    assert loaded([PAPER]).scores.tolist() == full([PAPER]).scores.tolist()
+    write_manifest(tmp_path, "fulltext", {**read_manifest(tmp_path, "fulltext"), "options": {"aggregate": "all"}})
+    with pytest.raises(ModelError, match="options cannot be read"):
+        FullText.load(tmp_path, LABELS, lambda _: BagOfWords())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"aggregate": "all"}, {"abstract": "none"}, {"best": 0}, {"shortest": -1}, {"weights": {"abstract": 0.0}}],
+)
+def test_options_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        FullTextOptions(**wrong)
+
+
+def test_weights_need_sections() -> None:
+    with pytest.raises(ConfigError, match="weights are for tree and sections; aggregate is best"):
+        FullTextOptions(aggregate="best", weights={"abstract": 2.0})

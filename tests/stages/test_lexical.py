@@ -1,0 +1,298 @@
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.stages import lexical
+from tagwright.stages.lexical import Lexical, LexicalOptions, calibrate
+from tagwright.store import write_manifest
+from tagwright.text.words import words
+from tagwright.types import Document, Label, Run, Section, Stage
+
+TEXTS = st.lists(st.sampled_from(["oak", "elm", "ash", "fir", "yew"]), min_size=1, max_size=6).map(" ".join)
+MANY = st.lists(TEXTS, min_size=1, max_size=8)
+WHOLE: dict[str, Any] = {"k": None, "stem": "none"}
+
+
+def labels(*texts: str) -> list[Label]:
+    return [Label(str(i), (text,)) for i, text in enumerate(texts)]
+
+
+def documents(*texts: str) -> list[Document]:
+    return [Document(str(i), title=text) for i, text in enumerate(texts)]
+
+
+def row(run: Run, document: int = 0) -> dict[int, float]:
+    found, scores = run[document]
+    return dict(zip(found.tolist(), scores.tolist(), strict=True))
+
+
+def test_bm25_of_a_worked_example() -> None:
+    """avgdl is 2; "apple" is in 2 of 3 labels, "pear" in 1; the document's second "apple" adds nothing."""
+    stage = Lexical(labels("red apple", "green apple tree", "pear"), LexicalOptions(**WHOLE))
+    apple, pear = math.log(1 + 1.5 / 2.5), math.log(1 + 2.5 / 1.5)
+    expected = {
+        0: apple * 2.5 / (1 + 1.5),
+        1: apple * 2.5 / (1 + 1.5 * (0.25 + 0.75 * 3 / 2)),
+        2: pear * 2.5 / (1 + 1.5 * (0.25 + 0.75 * 1 / 2)),
+    }
+    assert row(stage(documents("Apple, apple, pear"))) == pytest.approx(expected)
+
+
+@given(MANY, MANY)
+@settings(deadline=None, max_examples=30)
+def test_bm25_is_the_sum_over_shared_words(items: list[str], queries: list[str]) -> None:
+    run = Lexical(labels(*items), LexicalOptions(**WHOLE))(documents(*queries))
+    mean = sum(len(item.split()) for item in items) / len(items)
+    for document, query in enumerate(queries):
+        expected: dict[int, float] = {}
+        for label, item in enumerate(items):
+            for word in set(query.split()) & set(item.split()):
+                n, tf, length = (
+                    sum(word in other.split() for other in items),
+                    item.split().count(word),
+                    len(item.split()),
+                )
+                idf = math.log(1 + (len(items) - n + 0.5) / (n + 0.5))
+                part = idf * tf * 2.5 / (tf + 1.5 * (0.25 + 0.75 * length / mean))
+                expected[label] = expected.get(label, 0) + part
+        assert row(run, document) == pytest.approx(expected, rel=1e-5)
+
+
+@given(MANY, MANY)
+@settings(deadline=None, max_examples=30)
+def test_tfidf_is_the_cosine_that_scikit_learn_gives(items: list[str], queries: list[str]) -> None:
+    run = Lexical(labels(*items), LexicalOptions(weighting="tfidf", **WHOLE))(
+        documents(*(q + " beech" for q in queries))
+    )
+    vectorizer = TfidfVectorizer(analyzer=words, sublinear_tf=True)
+    weights = vectorizer.fit_transform(items)
+    expected = (vectorizer.transform(queries) @ weights.T).toarray()
+    found = np.zeros_like(expected)
+    found[run.rows, run.labels] = run.scores
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@given(MANY, MANY, st.integers(1, 4), st.sampled_from(["bm25", "tfidf"]))
+@settings(deadline=None, max_examples=30)
+def test_the_cut_keeps_the_first_k_of_all_and_of_equals_the_first_labels(
+    items: list[str], queries: list[str], k: int, weighting: Any
+) -> None:
+    whole = Lexical(labels(*items), LexicalOptions(weighting=weighting, **WHOLE))(documents(*queries)).top(k)
+    cut = Lexical(labels(*items), LexicalOptions(weighting=weighting, k=k, stem="none"))(documents(*queries))
+    assert (cut.labels.tolist(), cut.indptr.tolist()) == (whole.labels.tolist(), whole.indptr.tolist())
+
+
+def test_of_many_labels_tied_at_the_cut_the_first_stay() -> None:
+    stage = Lexical(labels(*["oak"] * 50, "elm"), LexicalOptions(k=3))
+    run = stage(documents("elm and oak", "oak", "ash"))
+    assert [run[i][0].tolist() for i in range(3)] == [[50, 0, 1], [0, 1, 2], []]
+
+
+@given(MANY, MANY, st.sampled_from(["bm25", "tfidf"]))
+@settings(deadline=None, max_examples=30)
+def test_any_candidate_is_scored_as_the_search_scores_it(items: list[str], queries: list[str], weighting: Any) -> None:
+    stage, texts = Lexical(labels(*items), LexicalOptions(weighting=weighting, **WHOLE)), documents(*queries)
+    everything = Run.from_rows([range(len(items))] * len(queries))
+    run = stage(texts)
+    expected = np.zeros((len(queries), len(items)), np.float32)
+    expected[run.rows, run.labels] = run.scores
+    np.testing.assert_allclose(stage.score(stage.read(texts), everything), expected.ravel(), rtol=1e-5)
+
+
+def test_candidates_of_documents_without_known_words_score_zero() -> None:
+    stage = Lexical(labels("oak"), LexicalOptions(threshold=99))
+    assert stage.score(stage.read(documents("", "granite")), Run.from_rows([[0], [0]])).tolist() == [0, 0]
+    assert stage.score(stage.read([]), Run.from_rows([])).tolist() == []
+
+
+def test_as_many_labels_as_words_are_not_mistaken_for_each_other() -> None:
+    stage = Lexical(labels("oak elm", "elm"), LexicalOptions(**WHOLE))
+    assert set(row(stage(documents("oak")))) == {0}
+
+
+def test_a_score_equal_to_the_threshold_is_no_candidate() -> None:
+    best, second = Lexical(labels("oak", "oak elm"))(documents("oak")).scores.tolist()
+    stage = Lexical(labels("oak", "oak elm"), LexicalOptions(threshold=second))
+    assert row(stage(documents("oak"))) == {0: best}
+
+
+def test_documents_are_searched_in_chunks_of_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, queries = Lexical(labels("oak", "elm", "oak elm")), documents("oak", "", "elm", "elm oak")
+    whole = stage(queries)
+    monkeypatch.setattr(lexical, "CELLS", 1)
+    chunked = stage(queries)
+    assert chunked.labels.tolist() == whole.labels.tolist()
+    assert chunked.indptr.tolist() == whole.indptr.tolist()
+
+
+def test_words_are_compared_by_stem() -> None:
+    assert set(row(Lexical(labels("Neural Network", "oak"))(documents("on neural networks")))) == {0}
+    assert not row(Lexical(labels("Network"), LexicalOptions(stem="none"))(documents("networks")))
+
+
+@pytest.mark.parametrize(
+    ("text", "stem"),
+    [("the study of bees", "english"), ("die Biene und der Honig", "german"), ("die Biene", "german+english")],
+)
+def test_stop_words_of_the_language_count_only_when_asked_for(text: str, stem: str) -> None:
+    items = labels("The Who", "Die Brücke", "Wasp")
+    assert not row(Lexical(items, LexicalOptions(stem=stem))(documents(text)))
+    assert row(Lexical(items, LexicalOptions(stem=stem, stop_words=True))(documents(text)))
+
+
+def compounds(ngrams: float) -> Lexical:
+    """Finnish for fishing, library, loan period, sea."""
+    names = labels("kalastus", "kirjasto", "lainausaika", "meri")
+    return Lexical(names, LexicalOptions(weighting="tfidf", stem="fi", ngrams=ngrams))
+
+
+def test_parts_of_compounds_are_found_with_ngrams() -> None:
+    for text, found in (("merikalastuslaki", {0, 3}), ("Kirjastoautossa", {1})):
+        assert not row(compounds(0)(documents(text)))
+        assert set(row(compounds(0.5)(documents(text)))) == found
+
+
+def test_ngrams_of_a_word_weigh_less_than_the_word() -> None:
+    stage = compounds(0.5)
+    whole, part = row(stage(documents("kalastus"))), row(stage(documents("kalastuslaki")))
+    assert whole[0] == pytest.approx(1)
+    assert 0 < part[0] < whole[0]
+
+
+def test_ngrams_weigh_by_hand() -> None:
+    """One label, one term in two: every idf is ln(2/2) + 1 = 1. "salmon" is its stem and the four n-grams of <salmon>.
+
+    "salmons" shares the stem and <salm, salmo, almon, but not lmon> nor its own lmons, mons>. With a weight of 1/2 the
+    vectors are 1 and four times 1/2, so sqrt(1 + 4/4) = sqrt(2), and, as only terms of labels count, 1 and three
+    times 1/2, so sqrt(7/4). Their product is 1 + 3/4.
+    """
+    stage = Lexical(labels("salmon"), LexicalOptions(weighting="tfidf", ngrams=0.5))
+    assert row(stage(documents("salmons")))[0] == pytest.approx(1.75 / (2 * 1.75) ** 0.5)
+
+
+def test_quotes_of_parts_show_the_compound_and_add_up_to_the_score() -> None:
+    stage, document = compounds(0.5), documents("Laki: merikalastus ja kalastuslaki")[0]
+    quotes = stage.quotes(document, 0)
+    assert sum(quote.weight for quote in quotes) == pytest.approx(row(stage([document]))[0])
+    assert document.text[quotes[0].start : quotes[0].end] == "merikalastus"
+
+
+def test_ngrams_are_for_tfidf() -> None:
+    with pytest.raises(ConfigError, match="ngrams"):
+        LexicalOptions(ngrams=0.5)
+
+
+@pytest.mark.parametrize(("stem", "name", "text"), [("ja", "図書館", "図書館の歴史"), ("pl", "książki", "o książkach")])
+def test_languages_of_any_script_are_read(stem: str, name: str, text: str) -> None:
+    assert row(Lexical(labels(name, "x"), LexicalOptions(weighting="tfidf", stem=stem, ngrams=0.5))(documents(text)))
+
+
+def test_an_unknown_language_is_refused() -> None:
+    with pytest.raises(ConfigError, match='no language "klingon"'):
+        LexicalOptions(stem="klingon")
+
+
+def test_all_names_and_the_description_are_read() -> None:
+    stage = Lexical([Label("1", ("Bees", "Apoidea"), "Flying insects."), Label("2", ("Oak",))])
+    assert [set(row(stage(documents(text)))) for text in ("apoidea", "insects", "oak")] == [{0}, {0}, {1}]
+
+
+def test_scope_head_reads_title_and_abstract_only() -> None:
+    document = Document("d", "Oak", "Elm", (Section("Ash", 1, ("Fir",)),))
+    items = labels("oak", "elm", "ash", "fir")
+    assert set(row(Lexical(items, LexicalOptions(scope="head"))([document]))) == {0, 1}
+    assert set(row(Lexical(items, LexicalOptions(scope="text"))([document]))) == {0, 1, 2, 3}
+
+
+def test_scope_head_reads_everything_where_there_is_no_abstract() -> None:
+    document = Document("d", title="Gardens", sections=(Section("Pests", 1, ("Aphids suck.",)),))
+    labels = [Label("a", ("Aphids",)), Label("b", ("Bees",))]
+    assert set(row(Lexical(labels, LexicalOptions(scope="head"))([document]))) == {0}
+
+
+def test_nothing_in_common_gives_empty_rows() -> None:
+    stage = Lexical(labels("oak"))
+    assert stage([]).indptr.tolist() == [0]
+    assert stage(documents("", "granite", "!?")).indptr.tolist() == [0, 0, 0, 0]
+    assert Lexical(labels("!?"))(documents("oak")).indptr.tolist() == [0, 0]
+
+
+@given(st.lists(st.lists(st.integers(0, 5), max_size=5), min_size=1, max_size=4), st.floats(0, 6))
+def test_calibrated_threshold_comes_nearest_to_the_wanted_number(rows: list[list[int]], wanted: float) -> None:
+    run = Run.from_rows([dict(enumerate(map(float, scores))) for scores in rows])
+    if not len(run.scores):
+        return
+    kept = (run.scores > calibrate(run, wanted)).sum()
+    possible = [(run.scores > threshold).sum() for threshold in range(-1, 6)]
+    assert abs(kept - wanted * len(run)) == min(abs(size - wanted * len(run)) for size in possible)
+
+
+def test_calibrated_stage_gives_the_wanted_mean() -> None:
+    """The more words are shared the higher the score, so the second and third label are the best two."""
+    stage = Lexical(labels("oak", "oak elm", "oak elm ash", "fir"), LexicalOptions(k=None))
+    queries = documents("oak elm ash")
+    assert set(row(stage(queries))) == {0, 1, 2}
+    assert set(row(stage.calibrated(queries, mean_candidates=2)(queries))) == {1, 2}
+    assert stage.options.threshold is None
+
+
+def test_calibrating_on_documents_without_a_shared_word_is_an_error() -> None:
+    with pytest.raises(InputError, match="none of 1 documents shares a word"):
+        Lexical(labels("oak")).calibrated(documents("granite"), mean_candidates=5)
+
+
+@given(st.lists(TEXTS, min_size=2, max_size=5), TEXTS, st.sampled_from(["bm25", "tfidf"]))
+@settings(deadline=None, max_examples=30)
+def test_weights_of_the_quotes_sum_to_the_score(items: list[str], text: str, weighting: Any) -> None:
+    stage, (document,) = Lexical(labels(*items), LexicalOptions(weighting=weighting)), documents(text)
+    for label, score in row(stage([document])).items():
+        quotes = stage.quotes(document, label)
+        assert sum(quote.weight for quote in quotes) == pytest.approx(score, rel=1e-5)
+        quoted = [document.text[quote.start : quote.end] for quote in quotes]
+        assert Counter(quoted) == Counter(set(text.split()) & set(items[label].split()))
+        assert [quote.weight for quote in quotes] == sorted((quote.weight for quote in quotes), reverse=True)
+
+
+def test_a_term_is_quoted_where_it_first_occurs_and_as_it_is_written() -> None:
+    document = Document("d", title="Deep Networks", abstract="A network.")
+    quotes = Lexical(labels("network", "oak")).quotes(document, 0)
+    assert [(quote.start, quote.end) for quote in quotes] == [(5, 13)]
+
+
+def test_other_labels_are_weighed_anew_under_the_same_options() -> None:
+    options = LexicalOptions(weighting="tfidf", k=7)
+    stage: Stage = Lexical(labels("oak"), options)
+    other = stage.with_labels(labels("elm", "ash"))
+    assert isinstance(other, Lexical)
+    assert other.options == options
+    assert set(row(other(documents("ash and oak")))) == {1}
+
+
+def test_saved_and_loaded_it_gives_the_same(tmp_path: Path) -> None:
+    items, queries = labels("oak elm", "elm", "ash"), documents("elm ash", "oak")
+    stage = Lexical(items, LexicalOptions(weighting="tfidf", threshold=0.1, stem="german"))
+    stage.save(tmp_path)
+    loaded = Lexical.load(tmp_path, items)
+    assert loaded.options == stage.options
+    assert [row(loaded(queries), i) for i in range(2)] == [row(stage(queries), i) for i in range(2)]
+
+
+@pytest.mark.parametrize("content", [{}, {"options": None}, {"options": {"k2": 1}}, {"options": {"weighting": "idf"}}])
+def test_damaged_options_are_a_model_error(tmp_path: Path, content: dict[str, Any]) -> None:
+    write_manifest(tmp_path, "lexical", content)
+    with pytest.raises(ModelError, match="options cannot be read"):
+        Lexical.load(tmp_path, labels("oak"))
+
+
+@pytest.mark.parametrize("wrong", [{"weighting": "bm26"}, {"scope": "all"}, {"k1": -1}, {"b": 1.5}, {"k": 0}])
+def test_options_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        LexicalOptions(**wrong)

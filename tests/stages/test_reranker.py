@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.tiny import tiny_encoder
+
+from tagwright.encoders.cross_encoder import CrossEncoder
+from tagwright.errors import ConfigError, ModelError
+from tagwright.stages.reranker import Cross, CrossOptions, LabelText
+from tagwright.store import read_manifest, write_manifest
+from tagwright.types import Document, Floats, Label, Run, Section, Stage
+
+LABELS = [Label("1", ("bee", "honey bee"), "An insect."), Label("2", ("bank",)), Label("3", ("river", "stream"))]
+DOCUMENTS = [
+    Document("a", "Bees", "They fly.", (Section("Wings", 1, ("Four.",)),)),
+    Document("b", "Money", "", (Section("", 1, ("In a bank.",)),)),
+    Document("c"),
+]
+CANDIDATES = Run.from_rows([{0: 0.9, 2: 0.5}, {2: 0.3, 1: 0.2}, []])
+
+
+class ByLength:
+    """Scores pairs by the number of letters of the second text; remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self.first_tokens: int | None = None
+
+    def score(
+        self,
+        firsts: Sequence[str],
+        seconds: Sequence[str],
+        rows: NDArray[np.integer],
+        columns: NDArray[np.integer],
+        *,
+        first_tokens: int | None = None,
+        progress: str = "",  # noqa: ARG002
+    ) -> Floats:
+        self.asked = [(firsts[i], seconds[j]) for i, j in zip(rows.tolist(), columns.tolist(), strict=True)]
+        self.first_tokens = first_tokens
+        return np.array([len(second) for _, second in self.asked], np.float32)
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir()
+
+
+def test_each_document_is_read_with_its_own_candidates() -> None:
+    scorer = ByLength()
+    stage: Stage = Cross(LABELS, scorer)
+    scores = stage.score(stage.read(DOCUMENTS), CANDIDATES)
+    assert scorer.asked == [
+        ("Bees\nThey fly.", "bee; honey bee. An insect."),
+        ("Bees\nThey fly.", "river; stream"),
+        ("Money\nIn a bank.", "river; stream"),  # without an abstract the body is read
+        ("Money\nIn a bank.", "bank"),
+    ]
+    assert scores.tolist() == [26, 13, 13, 4]
+    assert CANDIDATES.rescored(scores).labels.tolist() == [0, 2, 2, 1]
+    assert scorer.first_tokens == 256
+
+
+@pytest.mark.parametrize(
+    ("view", "text"), [("name", "bee"), ("names", "bee; honey bee"), ("text", "bee; honey bee. An insect.")]
+)
+def test_what_of_a_label_is_read_can_be_chosen(view: LabelText, text: str) -> None:
+    scorer = ByLength()
+    stage = Cross(LABELS, scorer, CrossOptions(label_text=view, document_tokens=None))
+    stage.score(stage.read(DOCUMENTS[:1]), CANDIDATES.take([0]))
+    assert scorer.asked[0][1] == text
+    assert scorer.first_tokens is None
+
+
+def test_it_finds_and_quotes_nothing() -> None:
+    stage = Cross(LABELS, ByLength())
+    assert [len(labels) for labels, _ in stage(DOCUMENTS)] == [0, 0, 0]
+    assert stage.quotes(DOCUMENTS[0], 0) == ()
+
+
+def test_other_labels_are_scored_without_computing_anything_first() -> None:
+    scorer = ByLength()
+    stage = Cross(LABELS, scorer).with_labels([Label("9", ("wasp",))])
+    assert scorer.asked == []
+    assert stage.score(stage.read(DOCUMENTS[:1]), Run.from_rows([{0: 1.0}])).tolist() == [4]
+
+
+def test_a_saved_stage_gives_the_same_scores(tmp_path: Path) -> None:
+    encoder = CrossEncoder.load(str(tiny_encoder(tmp_path / "tiny")), max_length=24, seed=7)
+    stage = Cross(LABELS, encoder, CrossOptions(label_text="names", document_tokens=5))
+    (tmp_path / "stage").mkdir()
+    stage.save(tmp_path / "stage")
+    loaded = Cross.load(tmp_path / "stage", LABELS)
+    assert loaded.options == stage.options
+    assert (
+        loaded.score(loaded.read(DOCUMENTS), CANDIDATES).tolist()
+        == stage.score(stage.read(DOCUMENTS), CANDIDATES).tolist()
+    )
+
+
+def test_a_damaged_folder_is_a_model_error(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no saved cross here"):
+        Cross.load(tmp_path, LABELS)
+    Cross(LABELS, ByLength()).save(tmp_path)
+    content = read_manifest(tmp_path, "cross")
+    write_manifest(tmp_path, "cross", {**content, "options": {"label_text": "all"}})
+    with pytest.raises(ModelError, match="manifest cannot be read"):
+        Cross.load(tmp_path, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"label_text": "both"}, "one of name, names, text"), ({"document_tokens": 0}, "at least 1")],
+)
+def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        CrossOptions(**options)  # type: ignore[arg-type]

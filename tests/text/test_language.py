@@ -1,0 +1,128 @@
+"""Languages: spellings, recognition in texts and in names, endings and stop words, one by one and several together."""
+
+import pytest
+
+from tagwright.errors import ConfigError
+from tagwright.text import language
+from tagwright.text.language import main, parse, parse_all, recognise, resolve, spelled, stemmer, stop_words
+from tagwright.types import Document, Label
+
+FINNISH = ["Mistä löydän tietoa kalastuksesta?", "Kirjastojen aukioloajat", "Olen etsinyt tätä kirjaa pitkään."]
+GERMAN = ["Die Geschichte der Arbeiterbewegung", "Grundlagen der Wärmeübertragung", "Einführung in das Steuerrecht"]
+ENGLISH = ["A history of the labour movement", "The foundations of heat transfer", "An introduction to tax law"]
+
+
+@pytest.mark.parametrize("text", ["fi", "FIN", "finnish", "Finnish", " fi-FI ", "fi_FI"])
+def test_every_usual_spelling_of_a_language_is_read(text: str) -> None:
+    assert parse(text) == language.Language("fi", "finnish")
+
+
+@pytest.mark.parametrize(("text", "code"), [("ger", "de"), ("deu", "de"), ("cze", "cs"), ("nb", "no"), ("zh-CN", "zh")])
+def test_both_codes_of_three_letters_and_national_standards_are_read(text: str, code: str) -> None:
+    assert parse(text).code == code
+
+
+def test_an_unknown_language_is_an_error_that_says_how_to_write_one() -> None:
+    with pytest.raises(ConfigError, match='no language "finnic"; write a code or a name, such as fi or finnish'):
+        parse("finnic")
+
+
+def test_several_languages_are_joined_by_plus_and_have_one_spelling() -> None:
+    assert spelled(parse_all("de+eng+German")) == "german+english"
+    assert parse_all("none") == ()
+
+
+def test_the_language_of_texts_is_recognised() -> None:
+    assert [each.code for each in main(recognise(FINNISH))] == ["fi"]
+    assert [each.code for each in main(recognise(GERMAN))] == ["de"]
+    assert {each.code for each in main(recognise(GERMAN + ENGLISH))} == {"de", "en"}
+
+
+def test_shares_add_up_and_are_the_same_every_time() -> None:
+    shares = recognise(GERMAN + ENGLISH + FINNISH)
+    assert sum(shares.values()) == pytest.approx(1, abs=0.05)
+    assert shares["de"] == pytest.approx(1 / 3, abs=0.1)
+    assert list(shares.items()) == list(recognise(GERMAN + ENGLISH + FINNISH).items())
+
+
+def test_nothing_is_recognised_in_numbers_and_in_no_text() -> None:
+    assert recognise([]) == recognise(["2020", "12 %", ""]) == {}
+    assert language.language_of("1984") is None
+
+
+def test_one_text_has_one_language() -> None:
+    assert [each.code for each in map(language.language_of, (FINNISH[0], GERMAN[0], ENGLISH[0])) if each] == [
+        "fi", "de", "en",
+    ]  # fmt: skip
+
+
+def labels(*names: str) -> list[Label]:
+    return [Label(str(number), (name,)) for number, name in enumerate(names)]
+
+
+def test_auto_is_what_the_names_are_in() -> None:
+    names = labels("kalastus", "kirjastot", "metsästys", "taidehistoria", "kansallispuistot", "yliopistot")
+    assert resolve("auto", names, [Document("d", title=ENGLISH[0])]) == "finnish"
+
+
+def test_a_small_vocabulary_has_one_language_and_asks_the_documents() -> None:
+    assert resolve("auto", labels("Bees", "Apoidea", "Banks", "Rain")) == "english"
+    assert resolve("auto", labels("kirjasto", "auto"), [Document("d", FINNISH[0], " ".join(FINNISH))]) == "finnish"
+
+
+def test_a_large_vocabulary_may_have_two() -> None:
+    assert resolve("auto", labels(*(GERMAN + ENGLISH) * 10)) in ("german+english", "english+german")
+
+
+def test_what_auto_became_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "tagwright"):
+        resolve("auto", labels("kalastus", "kirjastot", "taidehistoria"), [Document("d", FINNISH[0])])
+    assert caplog.messages == ["language: Finnish (recognised in texts and vocabulary; --language overrides)"]
+
+
+def test_auto_is_what_the_documents_are_in_where_names_are_none() -> None:
+    documents = [Document("d", title=GERMAN[0], abstract=GERMAN[1])]
+    assert resolve("auto", labels("004", "005.1"), documents) == "german"
+    assert resolve("auto", labels("004"), []) == "english"
+
+
+def test_a_language_that_was_given_is_not_recognised() -> None:
+    assert resolve("fi", labels("libraries", "fishing")) == "finnish"
+    assert resolve("none", labels("libraries")) == "none"
+
+
+@pytest.mark.parametrize(
+    ("code", "inflected", "word"),
+    [
+        ("fi", "kirjastossa", "kirjasto"),
+        ("de", "analysen", "analyse"),
+        ("sv", "fiskarna", "fisk"),
+        ("pl", "domami", "dom"),
+    ],
+)
+def test_endings_are_those_of_the_language(code: str, inflected: str, word: str) -> None:
+    stem = stemmer([parse(code)])
+    assert stem(inflected) == stem(word)
+
+
+def test_with_several_languages_a_word_matches_in_any() -> None:
+    stem = stemmer(parse_all("de+en"))
+    assert stem("häusern") == stem("häuser")
+    assert stem("libraries") == stem("library")
+
+
+@pytest.mark.parametrize("code", ["none", "ja", "zh", "vi"])
+def test_a_language_without_a_stemmer_leaves_words_whole(code: str) -> None:
+    assert stemmer(parse_all(code))("libraries") == "libraries"
+
+
+def test_stop_words_are_those_of_the_language() -> None:
+    assert {"ja", "että", "minä"} <= stop_words([parse("fi")])
+    assert "the" not in stop_words([parse("fi")])
+    assert stop_words(parse_all("ja")) == stop_words([]) == frozenset()
+
+
+def test_a_stop_word_of_one_language_that_is_a_name_in_another_counts() -> None:
+    both = parse_all("de+en")
+    assert {"war", "und", "the", "in"} <= stop_words(both)
+    assert stop_words(both, ["War", "Peace treaties", "In"]) == stop_words(both) - {"war"}

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwright.errors import ConfigError
+from tagwright.training.batching import HELD_OUT, Batches, Place, ahead
+from tagwright.types import Pair
+
+
+def numbered(count: int, pairs_in_group: int = 1) -> Batches:
+    def pairs(epoch: int) -> Iterator[Pair]:
+        for i in np.random.default_rng(epoch).permutation(count).tolist():
+            yield Pair(f"{epoch}-{i}", "x" * (i % 17), i // pairs_in_group)
+
+    return Batches(pairs, size=4)
+
+
+def with_options(batches: Batches, **options: object) -> Batches:
+    return Batches(**{**batches.__dict__, **options})
+
+
+@given(count=st.integers(4, 60), window=st.integers(1, 5), held_out=st.sampled_from([0.0, 0.3]), seed=st.integers(0, 9))
+def test_an_epoch_has_every_pair_once_but_for_the_held_out_and_less_than_a_batch(
+    count: int, window: int, held_out: float, seed: int
+) -> None:
+    batches = with_options(numbered(count), window=window, held_out=held_out, seed=seed)
+    whole = batches.count()
+    if not whole:
+        with pytest.raises(ConfigError, match="a batch is 4 pairs, more than"):
+            next(batches(Place()))
+        return
+    epoch = [pair for place, batch in islice(batches(Place()), whole) for pair in batch]
+    free = {pair for pair in batches.pairs(0) if not batches.is_held_out(pair)}
+    assert len(epoch) == len(set(epoch)) == 4 * whole > len(free) - 4
+    assert set(epoch) <= free
+    place, _ = next(islice(batches(Place()), whole, None))
+    assert place == Place(1, 1)
+
+
+@given(window=st.integers(1, 4), taken=st.integers(0, 20))
+def test_batches_go_on_from_a_place_as_if_there_had_been_no_stop(window: int, taken: int) -> None:
+    batches = with_options(numbered(30), window=window)
+    straight = list(islice(batches(Place()), 25))
+    place = straight[taken - 1][0] if taken else Place()
+    assert list(islice(batches(place), 25 - taken)) == straight[taken:]
+
+
+def test_a_window_brings_pairs_of_like_length_together() -> None:
+    def spread(window: int) -> float:
+        batches = with_options(numbered(400), window=window)
+        return float(np.mean([np.ptp([len(p.positive) for p in batch]) for _, batch in islice(batches(Place()), 100)]))
+
+    assert spread(20) < 0.4 * spread(1)
+
+
+def test_a_group_is_held_out_as_a_whole_in_every_epoch_and_about_as_often_as_asked() -> None:
+    batches = with_options(numbered(30_000, pairs_in_group=3), held_out=0.1)
+    groups = [{pair.group for pair in batches.pairs(epoch) if batches.is_held_out(pair)} for epoch in (0, 1)]
+    assert groups[0] == groups[1]
+    assert 900 < len(groups[0]) < 1100
+    assert len(batches.held_out_pairs()) == HELD_OUT
+
+
+def test_each_seed_holds_out_other_groups() -> None:
+    one, other = (
+        {p.group for p in with_options(numbered(1000), held_out=0.1, seed=seed).held_out_pairs()} for seed in (0, 1)
+    )
+    assert one != other
+
+
+def test_items_are_taken_ahead_in_another_thread_in_their_order() -> None:
+    threads = set()
+
+    def items() -> Iterator[int]:
+        for i in range(50):
+            threads.add(threading.get_ident())
+            yield i
+
+    with ahead(items()) as taken:
+        assert list(taken) == list(range(50))
+    assert threading.get_ident() not in threads
+    assert len(threads) == 1
+
+
+def test_an_error_ahead_comes_when_its_item_is_asked_for() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise ConfigError("no more")
+
+    with ahead(items()) as taken:
+        assert next(taken) == 1
+        with pytest.raises(ConfigError, match="no more"):
+            next(taken)

@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwright.errors import ConfigError
+from tagwright.training.clusters import Clusters, ClusterSchedule, assign, pack
+from tagwright.types import Floats, Longs
+
+AXES = np.array([0, 1, 2, 0, 1, 2, 0, 0, 1, 2] * 3)
+"Which axis each of thirty instances lies close to."
+
+
+def near_axes() -> Floats:
+    """Instances of very different length, close to one axis each: only their angle tells where they belong."""
+    rng = np.random.default_rng(0)
+    directions = np.eye(3)[AXES] + rng.normal(0, 0.05, (len(AXES), 3))
+    return np.asarray(directions * rng.uniform(0.01, 100, (len(AXES), 1)), np.float32)
+
+
+def partition(clusters: Longs) -> set[frozenset[int]]:
+    """Which instances are together, whatever the clusters are called."""
+    return {frozenset(np.flatnonzero(clusters == cluster).tolist()) for cluster in np.unique(clusters)}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_instances_are_clustered_by_angle_and_not_by_length(seed: int) -> None:
+    assert partition(assign(near_axes(), 3, seed=seed)) == partition(AXES)
+
+
+def test_the_same_seed_gives_the_same_clusters() -> None:
+    embeddings = np.random.default_rng(0).normal(size=(500, 8)).astype(np.float32)
+
+    first, again, other = (assign(embeddings, 20, seed=seed) for seed in (5, 5, 6))
+
+    assert first.tolist() == again.tolist()
+    assert partition(first) != partition(other)
+
+
+def test_clustering_leaves_the_embeddings_alone_and_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    embeddings = near_axes()
+
+    assign(embeddings, 8)
+
+    assert np.array_equal(embeddings, near_axes())
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("clusters", [30, 31])
+def test_as_many_clusters_as_instances_leave_each_alone(clusters: int) -> None:
+    assert len(partition(assign(near_axes(), clusters))) == 30
+
+
+def test_clusters_are_looked_up_by_group_and_an_unknown_group_is_alone() -> None:
+    groups = np.array([50, 10, 40, 10])
+    embeddings = np.array([[1, 0], [0, 2], [0, 3], [5, 0]], np.float32)
+
+    clusters = Clusters.of(groups, embeddings, 2)
+
+    ten, forty, fifty, unknown, beyond = clusters(np.array([10, 40, 50, 11, 99])).tolist()
+    assert ten == forty != fifty
+    assert len({ten, fifty, unknown, beyond}) == 4
+    assert min(ten, fifty) >= 0 > max(unknown, beyond)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(1, 5), st.integers(0, 9))
+def test_packs_hold_one_cluster_and_all_but_the_last_of_a_cluster_are_full(
+    drawn: list[int], size: int, seed: int
+) -> None:
+    clusters = np.array(drawn)
+
+    order = pack(clusters, size, np.random.default_rng(seed))
+
+    assert sorted(order.tolist()) == list(range(len(drawn)))
+    changes = np.flatnonzero(np.diff(clusters[order])) + 1
+    runs = np.split(clusters[order], changes)
+    assert len(runs) <= sum(-(-drawn.count(cluster) // size) for cluster in set(drawn))
+
+
+def algorithm_1(schedule: ClusterSchedule) -> list[tuple[int | None, bool]]:
+    """MACLR Algorithm 1 line by line: clusters and whether they are new, before each step."""
+    k: int | None = schedule.first
+    before = [(k, True)]
+    for t in range(1, schedule.steps):
+        renewed = False
+        if k and t % schedule.double_every == 0 and t < schedule.steps / 2:
+            k *= 2
+        if t % schedule.update_every == 0 and t < schedule.steps / 2:
+            renewed = True
+        if t >= schedule.steps / 2:
+            k = None
+        before.append((k, renewed))
+    return before
+
+
+@given(st.integers(1, 9), st.integers(1, 4), st.integers(1, 4), st.integers(1, 60))
+def test_the_schedule_is_that_of_algorithm_1(first: int, update: int, times: int, steps: int) -> None:
+    schedule = ClusterSchedule(
+        first=first, double_every=update * times, update_every=update, steps=steps, documents=1 << 62
+    )
+
+    assert [(schedule.clusters_at(step), schedule.is_update(step)) for step in range(steps)] == algorithm_1(schedule)
+
+
+def test_there_are_never_more_clusters_than_documents() -> None:
+    schedule = ClusterSchedule(first=8, double_every=1, update_every=1, steps=1000, documents=30)
+
+    assert [schedule.clusters_at(step) for step in (0, 1, 2, 499, 500)] == [8, 16, 30, 30, None]
+
+
+@given(st.integers(1, 10**7), st.integers(1, 10**7))
+def test_any_corpus_and_any_length_of_training_have_a_schedule(documents: int, steps: int) -> None:
+    schedule = ClusterSchedule.for_corpus(documents, steps)
+
+    assert schedule.is_update(0)
+    assert schedule.clusters_at(0) == min(schedule.first, documents)
+    assert schedule.clusters_at(steps) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"first": 0}, "first is 0, expected a positive number"),
+        ({"update_every": 0}, "update_every is 0"),
+        ({"double_every": 7}, "double_every is 7, expected a multiple of update_every, 5"),
+    ],
+)
+def test_a_schedule_that_cannot_be_kept_is_refused(change: dict[str, int], problem: str) -> None:
+    fields = {"first": 4, "double_every": 10, "update_every": 5, "steps": 100, "documents": 50} | change
+
+    with pytest.raises(ConfigError, match=problem):
+        ClusterSchedule(**fields)

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from sentence_transformers import SentenceTransformer
+from tests.tiny import DIM, tiny_encoder
+
+from tagwright.encoders.dual_encoder import encoder, tower
+from tagwright.encoders.static import distil
+from tagwright.errors import ConfigError
+from tagwright.training.checkpoints import NAME
+from tagwright.training.label_objectives import (
+    DualEncoder,
+    Heads,
+    LabelSampler,
+    Rates,
+    hard_negatives,
+    labelled_documents,
+)
+from tagwright.training.loop import train
+from tagwright.training.losses import dual_encoder_bce, dual_encoder_classifier_bce
+from tagwright.training.training_config import Training
+from tagwright.types import Document, Pair, Run
+
+WORDS = ["bee", "honey", "market", "money", "river", "rain"]
+DOCUMENTS = [Document(f"d{i}", title=f"{WORDS[i % 6]} {WORDS[(i + 1) % 6]}") for i in range(48)]
+GOLD = Run.from_rows([[i % 6] for i in range(48)])
+HARD = Run.from_rows([[(i + 1) % 6] for i in range(48)])
+TRAINING = Training(batch=8, steps=12, learning_rate=0.02, dropout="off", held_out=0.1, checkpoint_seconds=0, seed=1)
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = tmp_path_factory.mktemp("encoder")
+    transformer = str(tiny_encoder(folder / "tiny"))
+    distil(transformer).save(str(folder / "static"), create_model_card=False)
+    return {"transformer": transformer, "static": str(folder / "static")}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def model_of(folder: str) -> SentenceTransformer:
+    return encoder(SentenceTransformer(folder, device="cpu")[0])
+
+
+def objective(*, texts: bool = True, classifiers: bool = True, size: int = 4, **options: Any) -> DualEncoder:
+    heads = Heads.start(DIM, 6, 0.25, texts=texts, classifiers=classifiers, seed=0)
+    sampler = LabelSampler(GOLD, HARD, 6, size, seed=0)
+    options.setdefault("seen", np.ones(6, np.bool_))
+    return DualEncoder(heads, sampler, WORDS, Rates(poolers=0.5, classifiers=2.0), **options)
+
+
+def test_a_batch_has_all_its_right_labels_then_hard_negatives_then_others() -> None:
+    gold, hard = Run.from_rows([[5, 900], [7]]), Run.from_rows([[800], [5, 801]])
+    sampler = LabelSampler(gold, hard, labels=1000, size=6)
+    chosen = sampler(np.array([0, 1]))
+    assert {5, 7, 900, 800, 801} < set(chosen.tolist())
+    assert len(chosen) == 6
+    assert set(LabelSampler(gold, hard, 1000, 4)(np.array([0, 1])).tolist()) & {800, 801}
+    assert LabelSampler(gold, hard, 1000, 2)(np.array([0, 1])).tolist() == [5, 7, 900]
+    assert sampler.relevant(np.array([1, 0]), np.array([5, 7, 800])).tolist() == [[0, 1, 0], [1, 0, 0]]
+
+
+@given(st.lists(st.sets(st.integers(0, 49), max_size=5), min_size=1, max_size=8), st.integers(1, 60), st.integers(0, 9))
+def test_any_batch_has_its_right_labels_once_and_as_many_as_are_asked_for(
+    rows: list[set[int]], size: int, seed: int
+) -> None:
+    gold = Run.from_rows(rows)
+    sampler, documents = LabelSampler(gold, gold.top(0), 50, size, seed), np.arange(len(rows))
+    chosen = sampler(documents)
+    assert (np.diff(chosen) > 0).all()
+    assert set(gold.labels.tolist()) <= set(chosen.tolist()) <= set(range(50))
+    assert len(chosen) == max(min(size, 50), len(set(gold.labels.tolist())))
+    assert (sampler(documents) == chosen).all()
+    assert sampler.relevant(documents, chosen).sum() == len(gold.labels)
+
+
+def test_hard_negatives_are_the_first_mistakes() -> None:
+    found = Run.from_rows([{3: 0.9, 1: 0.8, 2: 0.7, 0: 0.6}, {2: 0.5}])
+    assert hard_negatives(found, Run.from_rows([[3, 2], [2]]), 2).labels.tolist() == [1, 0]
+
+
+def test_documents_without_text_or_label_are_left_out_and_none_at_all_is_an_error() -> None:
+    documents = [Document("a", title="bee"), Document("b"), Document("c", title="rain")]
+    source = labelled_documents(documents, Run.from_rows([[1], [2], []]))
+    assert list(source(0)) == [Pair("bee", "", 0)]
+    with pytest.raises(ConfigError, match="none of 3 documents has both text and a label"):
+        labelled_documents(documents, Run.from_rows([[], [2], []]))
+
+
+@pytest.mark.parametrize("size", [4, 6])
+def test_the_loss_is_that_of_the_paper_over_the_labels_of_the_batch(size: int) -> None:
+    both = objective(size=size, apart=False)
+    batch = [Pair(DOCUMENTS[i].title, "", i) for i in (0, 7, 20)]
+    documents, texts = both.views(batch, step=0)
+    rows = np.array([0, 7, 20])
+    labels = both.sampler(rows)
+    assert list(texts) == [WORDS[label] for label in labels]
+    chance = torch.Generator().manual_seed(0)
+    vectors = [
+        torch.nn.functional.normalize(torch.randn(len(part), DIM, generator=chance)) for part in (documents, texts)
+    ]
+    phi, psi = both.heads.document(vectors[0]), both.heads.label(vectors[1])  # type: ignore[misc]
+    relevant = torch.from_numpy(both.sampler.relevant(rows, labels))
+    assert both.heads.classifiers is not None
+    expected = dual_encoder_classifier_bce(phi, psi, both.heads.classifiers[labels], relevant) * len(labels)
+    assert both.loss(vectors, torch.from_numpy(rows)).item() == pytest.approx(expected.item())
+    apart = [dual_encoder_bce(phi, target, relevant) for target in (psi, both.heads.classifiers[labels])]
+    each = replace(both, apart=True).loss(vectors, torch.from_numpy(rows)).item()
+    assert each == pytest.approx(sum(apart).item() / 2 * len(labels))  # type: ignore[union-attr]
+    without = objective(classifiers=False, size=size)
+    expected = dual_encoder_bce(phi, psi, relevant) * len(labels)
+    assert without.loss(vectors, torch.from_numpy(rows)).item() == pytest.approx(expected.item())
+
+
+def test_a_label_without_training_documents_has_the_probability_of_its_text() -> None:
+    unseen = objective(size=6, seen=np.array([True] * 5 + [False]))
+    _, texts, free = unseen._vectors(torch.eye(DIM)[:2], torch.eye(DIM)[:6], np.arange(6, dtype=np.int32))
+    assert unseen.heads.classifiers is not None
+    assert torch.equal(free[5], texts[5])
+    assert torch.equal(free[:5], unseen.heads.classifiers[:5])
+
+
+def test_a_batch_in_which_nothing_is_right_has_a_loss() -> None:
+    nothing = objective(classifiers=False)
+    nothing = replace(nothing, sampler=LabelSampler(GOLD.top(0), GOLD.top(0), 6, 6))
+    vectors = [torch.zeros(2, DIM), torch.zeros(6, DIM)]
+    loss = nothing.loss(vectors, torch.tensor([0, 1]))
+    # The biases give every label the probability 1/4 that the heads were made for.
+    assert loss.item() == pytest.approx(-6 * np.log(0.75), rel=1e-5)
+
+
+def test_the_transformer_reads_documents_by_cls_and_labels_by_the_mean(folders: dict[str, str]) -> None:
+    model = model_of(folders["transformer"])
+    heads = Heads.start(DIM, 6, 0.25, texts=True, classifiers=False, seed=0)
+    assert heads.label is not None
+    shared = torch.from_numpy(model.encode(["a bee in the rain"]))
+    for mode, half in (("cls", shared[:, :DIM]), ("mean", shared[:, DIM:])):
+        ours = tower(model, heads.document, mode).encode(["a bee in the rain"])  # type: ignore[arg-type]
+        theirs = heads.document(torch.nn.functional.normalize(half)).detach().numpy()
+        np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    by_mean, by_cls = (objective(classifiers=False, label_pooling=pooling) for pooling in ("mean", "cls"))
+    means, firsts = (
+        by_mean._vectors(shared, shared, np.array([0]))[1],
+        by_cls._vectors(shared, shared, np.array([0]))[1],
+    )
+    assert not torch.allclose(means, firsts)
+
+
+class Stop(Exception):  # noqa: N818
+    pass
+
+
+class StoppingAt(DualEncoder):
+    last = 7
+
+    def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[str]]:
+        if step == self.last:
+            raise Stop
+        return super().views(batch, step)
+
+
+@pytest.mark.parametrize("kind", ["static", "transformer"])
+def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_weights_heads_included(
+    kind: str, folders: dict[str, str], tmp_path: Path
+) -> None:
+    pairs = labelled_documents(DOCUMENTS, GOLD)
+
+    def run(made: DualEncoder, folder: Path) -> dict[str, torch.Tensor]:
+        model = model_of(folders[kind])
+        train(model, pairs, made, TRAINING, folder, resume=True)
+        own = {name: weight.parameter.detach() for name, weight in made.weights().items()}
+        return {**own, **dict(model.named_parameters())}
+
+    whole = run(objective(), tmp_path / "whole")
+    parts = objective()
+    with pytest.raises(Stop):
+        run(StoppingAt(parts.heads, parts.sampler, parts.texts, parts.rates, parts.seen), tmp_path / "parts")
+    assert (tmp_path / "parts" / NAME).is_file()
+    resumed = run(objective(), tmp_path / "parts")
+    assert whole.keys() == resumed.keys()
+    assert [name for name in whole if not torch.equal(whole[name], resumed[name])] == []
+    start = objective().heads
+    assert not torch.equal(whole["document.weight"], start.document.weight)
+    assert not torch.equal(whole["classifiers"], start.classifiers)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("texts", "classifiers"), [(True, False), (False, True), (True, True)])
+def test_the_held_out_measure_falls_as_documents_find_their_labels(
+    texts: bool, classifiers: bool, folders: dict[str, str]
+) -> None:
+    made = objective(texts=texts, classifiers=classifiers, size=6)
+    training = replace(TRAINING, steps=80, held_out=0.2)
+    history = train(model_of(folders["static"]), labelled_documents(DOCUMENTS, GOLD), made, training)
+    losses = [row["held_out_loss"] for row in history.log if "held_out_loss" in row]
+    assert min(losses) < 0.1 < losses[0]
+
+
+def test_the_heads_have_learning_rates_of_their_own(folders: dict[str, str]) -> None:
+    made = objective()
+    before = {name: weight.parameter.detach().clone() for name, weight in made.weights().items()}
+    # Adam's first step is the learning rate itself, wherever there is a gradient.
+    training = replace(TRAINING, steps=1, learning_rate=1e-3, weight_decay=0.0, held_out=0.0, clip=1e3)
+    train(model_of(folders["static"]), labelled_documents(DOCUMENTS, GOLD), made, training)
+    moved = {name: (weight.parameter - before[name]).abs().max().item() for name, weight in made.weights().items()}
+    assert moved["document.bias"] == pytest.approx(0.5e-3, rel=0.01)
+    assert moved["classifiers"] == pytest.approx(2e-3, rel=0.01)

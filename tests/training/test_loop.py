@@ -1,0 +1,304 @@
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeAlias
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from sentence_transformers import SentenceTransformer
+from tests.tiny import tiny_encoder
+from tests.training.training_run import TRAINING, Redrawing, pairs, plain_loss, run
+
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.static import distil
+from tagwright.errors import ConfigError, TagwrightError
+from tagwright.training.checkpoints import NAME, discard
+from tagwright.training.loop import History, rate_at, train
+from tagwright.training.objectives import Contrastive, Text
+from tagwright.training.trainable_encoder import Transformer
+from tagwright.training.training_config import Training
+from tagwright.types import Pair
+
+PROGRAM = [sys.executable, "-m", "tests.training.training_run"]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny"))
+
+
+@pytest.fixture(scope="module")
+def static(encoder: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = str(tmp_path_factory.mktemp("encoder") / "static")
+    distil(encoder).save(folder, create_model_card=False)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+Whole: TypeAlias = tuple[History, Path]
+"A training that nothing stopped, and its folder."
+
+
+@pytest.fixture(scope="module")
+def encoder_whole(encoder: str, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    return _whole(encoder, tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture(scope="module")
+def static_whole(static: str, tmp_path_factory: pytest.TempPathFactory) -> Whole:
+    return _whole(static, tmp_path_factory.mktemp("whole"))
+
+
+def _whole(folder: str, output: Path) -> Whole:
+    """With one thread, as `one_thread` is for each test alone."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return run(folder, output), output
+    finally:
+        torch.set_num_threads(before)
+
+
+def state(output: Path) -> dict[str, torch.Tensor]:
+    return load_file(output / NAME)
+
+
+def assert_equal(left: Mapping[str, torch.Tensor], right: Mapping[str, torch.Tensor]) -> None:
+    assert left.keys() == right.keys()
+    assert [name for name in left if not torch.equal(left[name], right[name])] == []
+
+
+def logged(output: Path, name: str) -> list[float]:
+    rows = [json.loads(line) for line in (output / "log.jsonl").read_text().splitlines()]
+    return [row[name] for row in rows if name in row]
+
+
+class Stop(Exception):  # noqa: N818
+    pass
+
+
+class StoppingAt(Redrawing):
+    def __init__(self, step: int) -> None:
+        super().__init__(plain_loss)
+        self.last = step
+
+    def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[Text]]:
+        if step == self.last:
+            raise Stop
+        return super().views(batch, step)
+
+
+@pytest.mark.parametrize("kind", ["encoder", "static"])
+@pytest.mark.parametrize("stop", [1, 6, 7, 8, 13, 23])
+def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_weights(
+    kind: str, stop: int, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    folder, (whole, output) = request.getfixturevalue(kind), request.getfixturevalue(f"{kind}_whole")
+    with pytest.raises(Stop):
+        train(SentenceTransformer(folder, device="cpu"), pairs, StoppingAt(stop), TRAINING, tmp_path / "stopped")
+    torch.manual_seed(99)  # the state of the process has no part in it
+    resumed = run(folder, tmp_path / "stopped", resume=True)
+    assert_equal(state(tmp_path / "stopped"), state(output))
+    assert logged(tmp_path / "stopped", "loss") == logged(output, "loss")
+    assert (resumed.best_step, resumed.best_loss) == (whole.best_step, whole.best_loss)
+
+
+def test_a_run_killed_at_random_moments_and_resumed_ends_with_the_same_weights(
+    encoder: str, encoder_whole: Whole, tmp_path: Path
+) -> None:
+    output, chance, kills = tmp_path / "killed", random.Random(time.time_ns()), 0
+    for rows in (3, 12, 24):
+        process = subprocess.Popen([*PROGRAM, str(output), encoder, "--resume"], cwd=ROOT, stderr=subprocess.DEVNULL)
+        while process.poll() is None and (not (output / "log.jsonl").exists() or len(logged_lines(output)) < rows):
+            time.sleep(0.002)
+        time.sleep(chance.random() * 0.1)
+        process.kill()
+        kills += process.wait() != 0
+    subprocess.run([*PROGRAM, str(output), encoder, "--resume"], cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
+    assert kills > 0
+    assert_equal(state(output), state(encoder_whole[1]))
+    assert logged(output, "loss") == logged(encoder_whole[1], "loss")
+    assert {file.name for file in output.iterdir()} == {NAME, "log.jsonl"}
+
+
+def logged_lines(output: Path) -> list[str]:
+    return (output / "log.jsonl").read_text().splitlines()
+
+
+@pytest.mark.parametrize("kind", ["encoder", "static"])
+def test_two_processes_learn_what_one_does(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    options = [request.getfixturevalue(kind), "--no-dropout", "--float32"]
+    launch = [
+        sys.executable,
+        "-m",
+        "accelerate.commands.launch",
+        "--cpu",
+        "--num_processes",
+        "2",
+        "--num_machines",
+        "1",
+    ]
+    launch += ["--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0", "-m", PROGRAM[-1]]
+    for name, program in (("one", PROGRAM), ("two", launch)):
+        done = subprocess.run([*program, str(tmp_path / name), *options], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert logged(tmp_path / "two", "loss") == pytest.approx(logged(tmp_path / "one", "loss"), abs=1e-4)
+    one, two = state(tmp_path / "one"), state(tmp_path / "two")
+    for name in one:
+        assert torch.allclose(one[name], two[name], atol=1e-3), name
+
+
+def test_the_best_weights_are_kept_and_the_folder_loads_elsewhere(static: str, tmp_path: Path) -> None:
+    model = SentenceTransformer(static, device="cpu")
+    history = train(model, pairs, Redrawing(plain_loss), TRAINING, tmp_path / "run")
+    losses = {row["step"]: row["held_out_loss"] for row in history.log if "held_out_loss" in row}
+    assert list(losses) == [0, 6, 12, 18, 24]
+    assert history.best_step == min(losses, key=lambda step: losses[step]) > 0
+    assert_equal(
+        dict(model.named_parameters()),
+        {name[5:]: tensor for name, tensor in state(tmp_path / "run").items() if name.startswith("best/")},
+    )
+    model.save(str(tmp_path / "saved"), create_model_card=False)
+    texts = ["a bee and honey", "the stock market"]
+    ours = BiEncoder.load(str(tmp_path / "saved"), cached=False).encode(texts)
+    theirs = SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(texts, normalize_embeddings=True)
+    assert (ours * theirs).sum(1).min() > 0.999
+
+
+@pytest.mark.parametrize("kind", ["encoder", "static"])
+def test_training_brings_pairs_together_that_were_not(kind: str, request: pytest.FixtureRequest) -> None:
+    anchors, positives = ["bee", "wasp", "flower", "river"], ["money", "bank", "price", "stock"]
+    model = SentenceTransformer(request.getfixturevalue(kind), device="cpu")
+
+    def nearest() -> list[int]:
+        similarities = model.similarity(model.encode(anchors), model.encode(positives))
+        return similarities.argmax(1).tolist()
+
+    assert nearest() != [0, 1, 2, 3]
+    source = [Pair(anchor, positive, i) for i, (anchor, positive) in enumerate(zip(anchors, positives, strict=True))]
+    training = Training(batch=4, steps=60, learning_rate=1e-2, held_out=0.0)
+    train(model, lambda _: source, Contrastive(plain_loss), training)
+    assert nearest() == [0, 1, 2, 3]
+
+
+def test_without_held_out_pairs_the_last_weights_are_kept(encoder: str, tmp_path: Path) -> None:
+    history = run(encoder, tmp_path, replace(TRAINING, held_out=0.0, steps=3))
+    assert history.best_loss is None
+    assert not any(name.startswith("best/") for name in state(tmp_path))
+
+
+def test_an_epoch_is_all_pairs_that_are_not_held_out(static: str) -> None:
+    history = run(static, None, replace(TRAINING, steps=None, epochs=2.0, held_out=0.0, batch=7))
+    assert history.log[-1]["step"] == 2 * (60 // 7)
+
+
+def test_resuming_with_other_options_is_refused(static: str, tmp_path: Path) -> None:
+    run(static, tmp_path, replace(TRAINING, steps=2))
+    with pytest.raises(ConfigError, match=r"started with learning_rate 0\.005, not 0\.1"):
+        run(static, tmp_path, replace(TRAINING, steps=2, learning_rate=0.1), resume=True)
+
+
+def test_resuming_a_finished_run_changes_nothing_and_a_discarded_one_begins_anew(static: str, tmp_path: Path) -> None:
+    first = run(static, tmp_path, replace(TRAINING, steps=2))
+    again = run(static, tmp_path, replace(TRAINING, steps=2), resume=True)
+    assert list(again.log) == list(first.log)
+    discard(tmp_path)
+    assert not (tmp_path / NAME).exists()
+    assert run(static, tmp_path, replace(TRAINING, steps=2), resume=True).best_loss == first.best_loss
+
+
+def test_a_loss_that_is_no_number_is_an_error_that_names_the_step(static: str) -> None:
+    class Broken(Redrawing):
+        def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
+            return super().loss(views, groups) * torch.nan
+
+    with pytest.raises(TagwrightError, match="the loss of step 1 is nan; lower learning_rate"):
+        train(SentenceTransformer(static, device="cpu"), pairs, Broken(plain_loss), TRAINING)
+
+
+def test_training_leaves_torchs_own_chance_and_the_attention_as_they_were(encoder: str) -> None:
+    model = SentenceTransformer(encoder, device="cpu")
+    inner: Any = model.transformers_model
+    before, attention = torch.get_rng_state(), inner.config._attn_implementation
+    train(model, pairs, Redrawing(plain_loss), replace(TRAINING, steps=2))
+    assert torch.equal(torch.get_rng_state(), before)
+    assert inner.config._attn_implementation == attention
+    assert not model.training
+
+
+@pytest.mark.parametrize(
+    ("inner", "expected"),
+    [
+        ({"config": SimpleNamespace(_attn_implementation="sdpa"), "switched": True}, ["eager", "sdpa"]),
+        ({"config": SimpleNamespace(_attn_implementation=None), "switched": True}, []),
+        ({"config": SimpleNamespace(attention="sdpa"), "switched": True}, []),
+        ({"config": SimpleNamespace(_attn_implementation="sdpa"), "switched": False}, []),
+        (None, []),
+    ],
+    ids=["known", "no name", "another attribute", "no switch", "no transformer"],
+)
+def test_attention_is_switched_only_where_it_can_be_switched_back(
+    inner: dict[str, Any] | None, expected: list[str]
+) -> None:
+    calls: list[str] = []
+    switch = {"set_attn_implementation": calls.append} if inner and inner["switched"] else {}
+    parts = {"transformers_model": SimpleNamespace(config=inner["config"], **switch)} if inner else {}
+    tokenizer = SimpleNamespace(pad_token_id=0)
+    model: Any = SimpleNamespace(
+        device=torch.device("cpu"), prompts={}, default_prompt_name=None, tokenizer=tokenizer, **parts
+    )
+    with Transformer(model).ready():
+        assert calls == expected[:1]
+    assert calls == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch": 1}, "batch is 1, expected at least 2"),
+        ({"epochs": 0.0}, "epochs is 0.0, expected a positive number"),
+        ({"weight_decay": -0.1}, "weight_decay is -0.1, expected at least 0"),
+        ({"held_out": 1.0}, "held_out is 1.0, expected a share below 1"),
+        ({"steps": 0}, "steps is 0, expected a positive number"),
+        ({"dropout": "some"}, 'dropout is "some", expected off, same or all'),
+    ],
+)
+def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Training(**options)  # type: ignore[arg-type]
+
+
+def test_the_rate_rises_to_its_highest_and_would_reach_nothing_after_the_last_step() -> None:
+    rates = [rate_at(step, 100, 0.1) for step in range(101)]
+    assert max(rates) == rates[9] == rates[10] == 1.0
+    assert rates == sorted(rates[:10]) + sorted(rates[10:], reverse=True)
+    assert rates[100] == 0
+
+
+@pytest.mark.skipif(find_spec("tensorboard") is not None, reason="TensorBoard is installed")
+def test_tensorboard_that_is_not_installed_is_refused(static: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="pip install tensorboard"):
+        run(static, tmp_path, replace(TRAINING, tensorboard=True))
+
+
+def test_a_batch_larger_than_the_data_is_refused(static: str) -> None:
+    with pytest.raises(ConfigError, match="a batch is 61 pairs, more than the data give in an epoch"):
+        run(static, None, replace(TRAINING, batch=61))

@@ -1,0 +1,243 @@
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from tagwright.errors import ConfigError, InputError
+from tagwright.graph.neighbours import Neighbours
+from tagwright.graph.network import Graph
+from tagwright.training.batching import Batches, Place, is_held_out
+from tagwright.training.metadata_pairs import metadata_pairs, metadata_triples, mixed, name_pairs, value_pairs
+from tagwright.training.pairs import group_of, group_of_document
+from tagwright.types import Document, Label, Pair, PairSource, Run, Triple
+
+# By author 0 is joined with 1 and 2, 3 with 4; 5 with none.
+AUTHORS = [("Ann", "Bo"), ("Ann",), ("Bo",), ("Cy",), ("Cy",), ("Di",)]
+DOCUMENTS = [
+    Document(f"d{i}", title=f"title {i}", abstract=f"text {i}", metadata={"author": names})
+    for i, names in enumerate(AUTHORS)
+]
+NEIGHBOURS = {0: {1, 2}, 1: {0}, 2: {0}, 3: {4}, 4: {3}}
+
+
+def follow(documents: Sequence[Document] = DOCUMENTS, path: str = "P-A-P") -> Neighbours:
+    return Graph.of(documents).follow(path)
+
+
+def number(text: str) -> int:
+    """Of the document that has this text."""
+    return [document.head for document in DOCUMENTS].index(text)
+
+
+def numbers(pairs: PairSource, epoch: int = 0) -> list[tuple[int, int]]:
+    return [(number(pair.anchor), number(pair.positive)) for pair in pairs(epoch)]
+
+
+def triples(source: PairSource, epoch: int = 0) -> list[Triple]:
+    drawn = list(source(epoch))
+    assert all(isinstance(triple, Triple) for triple in drawn)
+    return [triple for triple in drawn if isinstance(triple, Triple)]
+
+
+def test_every_document_with_a_neighbour_comes_once_with_one_of_them() -> None:
+    drawn = numbers(metadata_pairs(DOCUMENTS, follow(), 5))
+    assert sorted(anchor for anchor, _ in drawn) == [0, 1, 2, 3, 4]
+    assert all(positive in NEIGHBOURS[anchor] for anchor, positive in drawn)
+
+
+def test_a_neighbour_is_drawn_anew_each_epoch_and_each_alike() -> None:
+    pairs = metadata_pairs(DOCUMENTS, follow(), 5)
+    of_0 = Counter(positive for epoch in range(400) for anchor, positive in numbers(pairs, epoch) if anchor == 0)
+    assert chisquare([of_0[1], of_0[2]]).pvalue > 0.001
+
+
+def test_the_same_seed_and_epoch_draw_the_same() -> None:
+    first, again, other = (numbers(metadata_pairs(DOCUMENTS, follow(), 50, seed=seed)) for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_pairs_of_one_document_share_a_group() -> None:
+    groups = {number(pair.anchor): pair.group for pair in metadata_pairs(DOCUMENTS, follow(), 50)(0)}
+    assert groups == {i: group_of_document(DOCUMENTS[i]) for i in range(5)}
+
+
+def test_a_pair_has_the_groups_of_both_its_documents() -> None:
+    for pair in metadata_pairs(DOCUMENTS, follow(), 50)(0):
+        assert pair.other == group_of_document(DOCUMENTS[number(pair.positive)])
+
+
+def test_the_keywords_of_a_document_share_its_group() -> None:
+    bees = Document("1", "Bees", "They fly.", metadata={"keyword": ("insect", "wing")})
+    groups = {pair.positive: (pair.group, pair.other) for pair in value_pairs([bees], "keyword")(0)}
+    own = group_of_document(bees)
+    assert groups == {"insect": (group_of("insect"), own), "wing": (group_of("wing"), own)}
+
+
+def test_a_held_out_document_is_in_no_training_pair_at_either_end() -> None:
+    documents = [
+        Document(f"d{i}", title=f"title {i}", abstract=f"text {i}", metadata={"tag": ("x",)}) for i in range(60)
+    ]
+    held_out = {d.head for d in documents if is_held_out(group_of_document(d), 0.3, seed=4)}
+    pairs = metadata_pairs(documents, follow(documents, "P-tag-P"), 600, held_out=0.3, seed=4)
+    batches = Batches(pairs, 2, held_out=0.3, seed=4)
+    trained = [pair for _, (place, batch) in zip(range(100), batches(Place()), strict=False) for pair in batch]
+    assert not held_out & {text for pair in trained for text in (pair.anchor, pair.positive)}
+    assert {pair.anchor for pair in batches.held_out_pairs()} == held_out
+
+
+def test_a_held_out_document_is_no_negative_of_a_training_triple() -> None:
+    documents = [
+        Document(f"d{i}", title=f"title {i}", abstract=f"text {i}", metadata={"tag": (str(i % 3),)}) for i in range(60)
+    ]
+    held_out = {d.head for d in documents if is_held_out(group_of_document(d), 0.3, seed=4)}
+    source = metadata_triples(documents, follow(documents, "P-tag-P"), 600, held_out=0.3, seed=4)
+    trained = [triple for triple in triples(source, 0) if triple.anchor not in held_out]
+    assert len(trained) > 100
+    assert not held_out & {text for triple in trained for text in (triple.positive, triple.negative)}
+
+
+def test_by_value_draws_through_a_value() -> None:
+    # Document 0 has Ann with 1 and Bo with 2, 3 and 4: by value 1 comes in half of the draws, else in a quarter.
+    shared = {0: ("Ann", "Bo"), 1: ("Ann",), 2: ("Bo",), 3: ("Bo",), 4: ("Bo",)}
+    documents = [Document(str(i), abstract=f"{i}", metadata={"author": names}) for i, names in shared.items()]
+    near, found = follow(documents), []
+    for by_value in (True, False):
+        pairs = metadata_pairs(documents, near, 5, by_value=by_value)
+        found.append(sum(pair.anchor == "0" and pair.positive == "1" for epoch in range(400) for pair in pairs(epoch)))
+    assert chisquare([found[0], 400 - found[0]], [200, 200]).pvalue > 0.001
+    assert chisquare([found[1], 400 - found[1]], [100, 300]).pvalue > 0.001
+
+
+def test_a_negative_is_neither_the_document_nor_a_neighbour() -> None:
+    source = metadata_triples(DOCUMENTS, follow(), 50)
+    drawn = [triple for epoch in range(20) for triple in triples(source, epoch)]
+    assert len(drawn) == 1000
+    for triple in drawn:
+        anchor, negative = number(triple.anchor), number(triple.negative)
+        assert number(triple.positive) in NEIGHBOURS[anchor]
+        assert negative != anchor
+        assert negative not in NEIGHBOURS[anchor]
+
+
+def test_every_other_document_is_a_negative_alike() -> None:
+    source = metadata_triples(DOCUMENTS, follow(), 50)
+    of_0 = Counter(
+        number(triple.negative)
+        for epoch in range(40)
+        for triple in triples(source, epoch)
+        if number(triple.anchor) == 0
+    )
+    assert sorted(of_0) == [3, 4, 5]
+    assert chisquare(list(of_0.values())).pvalue > 0.001
+
+
+def test_documents_that_are_all_neighbours_give_no_triple() -> None:
+    documents = [Document(str(i), abstract=f"{i}", metadata={"tag": ("x",)}) for i in range(3)]
+    with pytest.raises(ConfigError, match="none has a document that it is not joined with"):
+        metadata_triples(documents, follow(documents, "P-tag-P"), 10)
+
+
+def test_documents_without_text_are_in_no_pair() -> None:
+    silent = [*DOCUMENTS[:2], Document("mute", metadata={"author": ("Ann",)})]
+    drawn = list(metadata_pairs(silent, follow(silent), 30)(0))
+    assert {(pair.anchor[-1], pair.positive[-1]) for pair in drawn} == {("0", "1"), ("1", "0")}
+    mute = [Document(str(i), metadata={"author": ("Ann",)}) for i in range(3)]
+    with pytest.raises(ConfigError, match='none of the documents that meta-path "P-A-P" joins has text'):
+        metadata_pairs(mute, follow(mute), 30)
+
+
+def test_a_meta_path_without_a_pair_says_which_have_one() -> None:
+    documents = [
+        Document("1", abstract="a", metadata={"author": ("Ann",), "venue": ("Nature",), "reference": ("1", "2", "?")}),
+        Document("2", abstract="b", metadata={"author": ("Bo", "Bo"), "venue": ("Nature",)}),
+    ]
+    with pytest.raises(InputError, match=r'"P-A-P" joins no two of the 2 documents; these do join some: .*P-V-P$'):
+        metadata_pairs(documents, follow(documents), 10)
+
+
+def test_hostile_metadata_give_pairs_all_the_same() -> None:
+    # An unknown work, a self-citation, an author named twice, a field that is one string in one document.
+    documents = [
+        Document("1", abstract="a", metadata={"reference": ("1", "unknown"), "author": ("Ann", "Ann")}),
+        Document("2", abstract="b", metadata={"reference": "unknown", "author": ("Ann",)}),  # type: ignore[dict-item]
+        Document("3", abstract="c", metadata={"author": (" ",)}),
+    ]
+    for path in ("P->P<-P", "P-A-P"):
+        drawn = metadata_pairs(documents, follow(documents, path), 10)(0)
+        assert {(pair.anchor, pair.positive) for pair in drawn} == {("a", "b"), ("b", "a")}
+    for path in ("P->P", "P-(A,A)-P"):
+        with pytest.raises(InputError, match="joins no two of the 3 documents; these do join some"):
+            metadata_pairs(documents, follow(documents, path), 10)
+
+
+def test_a_value_is_a_positive_of_every_document_that_has_it_in_one_group() -> None:
+    tagged = [
+        Document(str(i), abstract=f"{i}", metadata={"keyword": words}) for i, words in enumerate([("x", "y"), ("X",)])
+    ]
+    pairs = list(value_pairs(tagged, "keyword")(0))
+    assert sorted((pair.anchor, pair.positive) for pair in pairs) == [("0", "x"), ("0", "y"), ("1", "X")]
+    assert {pair.positive: pair.group for pair in pairs} == {text: group_of(text) for text in ("x", "X", "y")}
+    assert group_of("x") == group_of("X")
+
+
+def test_values_that_no_document_has_are_an_error() -> None:
+    with pytest.raises(ConfigError, match='none of 6 documents has both text and metadata "keyword"'):
+        value_pairs(DOCUMENTS, "keyword")
+
+
+def test_names_of_suggested_labels_are_positives() -> None:
+    labels = [Label("a", ("Ants", "Formicidae")), Label("b", ("Bees",), "They fly.")]
+    pairs = name_pairs(DOCUMENTS[:3], labels, Run.from_rows([[1, 0], [], [1]]))(0)
+    found = sorted((number(pair.anchor), pair.positive, pair.group) for pair in pairs)
+    assert found == sorted(
+        [(0, "Ants", group_of("Ants")), (0, "Bees", group_of("Bees")), (2, "Bees", group_of("Bees"))]
+    )
+
+
+def test_names_are_refused_where_there_are_none_or_the_run_is_of_others() -> None:
+    with pytest.raises(ConfigError, match="none of 6 documents has both text and a label that it names"):
+        name_pairs(DOCUMENTS, [], Run.from_rows([[]] * 6))
+    with pytest.raises(ValueError, match="the run is over 1 documents, expected 6"):
+        name_pairs(DOCUMENTS, [], Run.from_rows([[]]))
+
+
+def of(word: str, count: int) -> PairSource:
+    return lambda epoch: [Pair(f"{word}{i}", str(epoch), i) for i in range(count)]
+
+
+def test_every_batch_of_a_mixture_has_its_shares() -> None:
+    drawn = [pair.anchor[0] for pair in mixed({of("a", 100): 3.0, of("b", 100): 1.0}, 40)(0)]
+    for start in range(0, 40, 8):
+        assert Counter(drawn[start : start + 8]) == {"a": 6, "b": 2}
+
+
+def test_a_source_that_ends_is_begun_anew_with_other_pairs() -> None:
+    drawn = [pair for pair in mixed({of("a", 3): 1.0, of("b", 100): 1.0}, 12)(0) if pair.anchor[0] == "a"]
+    assert [pair.anchor for pair in drawn] == ["a0", "a1", "a2"] * 2
+    assert len({pair.positive for pair in drawn}) == 2
+
+
+def test_two_epochs_of_a_mixture_share_no_epoch_of_a_source() -> None:
+    source = mixed({of("a", 3): 1.0}, 9)
+    first, second = ({pair.positive for pair in source(epoch)} for epoch in (0, 1))
+    assert not first & second
+
+
+@pytest.mark.parametrize("weights", [{}, {of("a", 1): 0.0}, {of("a", 1): 1.0, of("b", 1): -1.0}])
+def test_weights_that_cannot_work_are_refused(weights: dict[PairSource, float]) -> None:
+    with pytest.raises(ConfigError, match="expected positive numbers"):
+        mixed(weights, 10)
+
+
+def test_a_mixture_with_an_empty_source_ends_with_an_error() -> None:
+    with pytest.raises(ConfigError, match="a source that has no pairs"):
+        list(mixed({of("a", 0): 1.0}, 10)(0))
+
+
+def test_sampling_costs_no_document_by_document_matrix() -> None:
+    documents = [Document(str(i), abstract=str(i), metadata={"venue": ("Nature",)}) for i in range(20_000)]
+    drawn = list(metadata_pairs(documents, follow(documents, "P-V-P"), 5_000)(0))
+    assert len(drawn) == 5_000
+    assert np.mean([pair.anchor == pair.positive for pair in drawn]) == 0

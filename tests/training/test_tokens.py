@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.tiny import VOCABULARY
+from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
+
+from tagwright.text.words import clean
+from tagwright.training.tokens import Tokens, WordTokenizer, tokenizer_of, treats_words_alone
+from tagwright.training.trainable_encoder import chunks
+
+TOKENIZER = Tokenizer(models.WordPiece({token: i for i, token in enumerate(VOCABULARY)}, unk_token="[UNK]"))
+TOKENIZER.normalizer = normalizers.BertNormalizer(lowercase=True)
+TOKENIZER.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+TOKENIZER.add_special_tokens(["[CLS]", "[SEP]"])
+
+
+@given(st.lists(st.text().map(clean), max_size=6))
+def test_word_by_word_the_tokens_are_those_of_the_tokenizer(texts: list[str]) -> None:
+    tokens = WordTokenizer(TOKENIZER)(texts)
+    expected = [TOKENIZER.encode(text, add_special_tokens=False).ids for text in texts]
+    spans = zip(tokens.starts.tolist(), tokens.lengths.tolist(), strict=True)
+    assert [tokens.ids[start : start + length].tolist() for start, length in spans] == expected
+
+
+def test_a_tokenizer_that_sees_more_than_a_word_is_asked_for_the_whole_text() -> None:
+    byte_level = Tokenizer(models.BPE({"a": 0, "Ġa": 1, "Ġ": 2}, [("Ġ", "a")]))
+    byte_level.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    assert not treats_words_alone(byte_level)
+    assert tokenizer_of(byte_level)(["a a", ""]).ids.tolist() == [0, 1]
+
+
+def test_a_tokenizer_with_a_token_of_two_words_is_asked_for_the_whole_text() -> None:
+    tokenizer = Tokenizer.from_str(TOKENIZER.to_str())
+    assert treats_words_alone(tokenizer)
+    tokenizer.add_tokens([AddedToken("New York")])
+    assert not treats_words_alone(tokenizer)
+
+
+def test_words_are_forgotten_before_they_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwright.training.tokens.REMEMBERED", 2)
+    tokenizer = WordTokenizer(TOKENIZER)
+    for word in ("bee", "wasp", "honey", "bee", "wasp"):
+        assert tokenizer([word]).ids.tolist() == [VOCABULARY.index(word)]
+    assert len(tokenizer) <= 3
+
+
+@given(st.lists(st.integers(0, 300), max_size=80), st.integers(1, 5000))
+def test_chunks_hold_every_text_once_and_no_more_than_their_budget(lengths: list[int], budget: int) -> None:
+    found = chunks(Tokens.of([[0] * length for length in lengths]).lengths, budget)
+    assert sorted(i for chunk in found for i in chunk.tolist()) == list(range(len(lengths)))
+    for chunk in found:
+        padded = max(lengths[i] for i in chunk) * len(chunk)
+        assert padded <= budget or len(chunk) == 1

@@ -1,0 +1,88 @@
+"""A small training as a program, to be killed, resumed, or started on several processes: FOLDER ENCODER [OPTION...]."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from tagwright.encoders import int8, kernels
+from tagwright.training.loop import History, train
+from tagwright.training.losses import info_nce
+from tagwright.training.objectives import Contrastive, Encode
+from tagwright.training.training_config import Training
+from tagwright.types import Pair
+
+WORDS = ["bee", "bees", "wasp", "honey", "flower", "wing", "market", "stock", "money", "bank", "price", "river", "rain"]
+
+
+def pairs(epoch: int) -> Iterator[Pair]:
+    """60 pairs about one of the words each; every ninth has the same text twice."""
+    chance = np.random.default_rng(epoch)
+    for i in range(60):
+        topic = WORDS[i % len(WORDS)]
+        texts = [f"{topic} {' '.join(chance.choice(WORDS, chance.integers(1, 20)))}" for _ in range(2)]
+        yield Pair(texts[0], texts[0] if i % 9 == 0 else texts[1], i)
+
+
+def plain_loss(anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
+    return info_nce(anchors, positives, groups=groups, symmetric=True)
+
+
+class Redrawing(Contrastive):
+    """Its loss depends on what it has seen of the model; every seven steps it has the pairs drawn anew."""
+
+    sharpness: NDArray[Any] = np.ones(1, np.float32)
+
+    def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
+        return super().loss(views, groups) * float(self.sharpness[0])
+
+    def before_step(self, step: int, encode: Encode) -> bool:
+        if step % 7:
+            return False
+        self.sharpness = 1 + encode(["bee", "stock", "river"])[:1, 0]
+        return True
+
+    def state(self) -> Mapping[str, NDArray[Any]]:
+        return {"sharpness": self.sharpness}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        self.sharpness = state["sharpness"]
+
+
+TRAINING = Training(
+    batch=8,
+    steps=24,
+    learning_rate=5e-3,
+    window=2,
+    graph_tokens=100,
+    held_out=0.1,
+    evaluations=4,
+    log_every=1,
+    checkpoint_seconds=0,
+    seed=3,
+)
+
+
+def run(encoder: str, output: Path | None, training: Training = TRAINING, *, resume: bool = False) -> History:
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(encoder, device="cpu")
+    # Without int8, as in all tests: this may be a process of its own, or before a test begins.
+    with patch.object(int8, "levels", lambda: 0):
+        return train(model, pairs, Redrawing(plain_loss), training, output, resume=resume)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    if "--float32" in sys.argv:  # so that sums in another order differ little
+        kernels.best_dtype = lambda device: torch.float32  # noqa: ARG005
+    chosen = replace(TRAINING, dropout="off") if "--no-dropout" in sys.argv else TRAINING
+    run(sys.argv[2], Path(sys.argv[1]), chosen, resume="--resume" in sys.argv)
