@@ -31,13 +31,13 @@ def main(arguments: list[str]) -> None:
 
 
 def made_up(count: int) -> Iterator[Document]:
-    chance = random.Random(0)
-    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyzäöü", k=chance.randint(2, 12))) for _ in range(50_000)]
+    rng = random.Random(0)
+    words = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyzäöü", k=rng.randint(2, 12))) for _ in range(50_000)]
     for position in range(count):
-        text = " ".join(chance.choices(words, k=158))
+        text = " ".join(rng.choices(words, k=158))
         title, abstract = text[:60], text[60:]
-        metadata = {"author": tuple(chance.choices(words, k=2)), "venue": (words[position % 1000],)}
-        yield Document(f"document-{position}", title, abstract, (), metadata, tuple(chance.choices(words, k=3)))
+        metadata = {"author": tuple(rng.choices(words, k=2)), "venue": (words[position % 1000],)}
+        yield Document(f"document-{position}", title, abstract, (), metadata, tuple(rng.choices(words, k=3)))
 
 
 def measure(path: Path) -> dict[str, float]:

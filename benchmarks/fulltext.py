@@ -38,7 +38,7 @@ from tagwright.encoders.static import distil
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import futex
 from tagwright.stages.dense import Dense
-from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.store import replace_file
@@ -75,13 +75,13 @@ DEFAULT, TUNED_DEFAULT = (*MENTIONED, "abstract"), (*MENTIONED, TUNED + "abstrac
 "What `train futex` adds up, before and after fine-tuning."
 
 ROWS: Mapping[str, Row] = {
-    BASE: Row("names", ("abstract",)),
-    **{f"re-ranked on: {name}": Row("names", (name,)) for name in OPINIONS if name != "abstract"},
-    "abstract and tree": Row("names", ("abstract", "tree")),
-    "abstract and best 3": Row("names", ("abstract", "best 3")),
-    **{f"re-ranked on: {name}": Row("names", (name,)) for name in MENTIONS},
+    BASE: Row("exact_match", ("abstract",)),
+    **{f"re-ranked on: {name}": Row("exact_match", (name,)) for name in OPINIONS if name != "abstract"},
+    "abstract and tree": Row("exact_match", ("abstract", "tree")),
+    "abstract and best 3": Row("exact_match", ("abstract", "best 3")),
+    **{f"re-ranked on: {name}": Row("exact_match", (name,)) for name in MENTIONS},
     **{
-        f"{' and '.join(opinions)}": Row("names", opinions)
+        f"{' and '.join(opinions)}": Row("exact_match", opinions)
         for opinions in (
             ("mentions", "abstract"),
             ("mentions", "tree"),
@@ -97,54 +97,58 @@ ROWS: Mapping[str, Row] = {
         )
     },
     "names in the full text: mentions": Row("names in the full text", ("mentions",)),
-    "re-ranked on: cross": Row("names", (CROSS,)),
-    "re-ranked on: tuned abstract": Row("names", (TUNED + "abstract",)),
-    "re-ranked on: tuned tree": Row("names", (TUNED + "tree",)),
-    "FuTex-NoSelfTrain": Row("names", BOTH),
-    FUTEX: Row("names", BOTH, {}, ("FuTex-NoSelfTrain",)),
-    "FuTex-NoNetwork": Row("names", ("abstract", "tree"), {}, (FUTEX,)),
-    "FuTex-NoHierarchy": Row("names", (CROSS,), {}, (FUTEX,)),
-    "FuTex, append": Row("names", BOTH, {"order": "append"}, (FUTEX,)),
+    "re-ranked on: cross": Row("exact_match", (CROSS,)),
+    "re-ranked on: tuned abstract": Row("exact_match", (TUNED + "abstract",)),
+    "re-ranked on: tuned tree": Row("exact_match", (TUNED + "tree",)),
+    "FuTex-NoSelfTrain": Row("exact_match", BOTH),
+    FUTEX: Row("exact_match", BOTH, {}, ("FuTex-NoSelfTrain",)),
+    "FuTex-NoNetwork": Row("exact_match", ("abstract", "tree"), {}, (FUTEX,)),
+    "FuTex-NoHierarchy": Row("exact_match", (CROSS,), {}, (FUTEX,)),
+    "FuTex, append": Row("exact_match", BOTH, {"order": "append"}, (FUTEX,)),
     **{
         f"FuTex, {'N' if name == 'pseudo_labels' else name} = {n}, {order}": Row(
-            "names", BOTH, {name: n, "order": order}
+            "exact_match", BOTH, {name: n, "order": order}
         )
         for name, usual in (("pseudo_labels", 5), ("trees", 3))
         for n in (1, 3, 5, 10)
         for order in ("example", "append")
         if n != usual
     },
-    "FuTex, best 3 for the tree, append": Row("names", (CROSS, "best 3"), {"order": "append"}, (FUTEX,)),
-    "FuTex, tuned both": Row("names", (TUNED + "abstract", TUNED + "tree"), {}, (FUTEX,)),
-    "FuTex, tuned both, append": Row("names", (TUNED + "abstract", TUNED + "tree"), {"order": "append"}, (FUTEX,)),
-    "FuTex, with mentions, append": Row("names", (*MENTIONED, *BOTH), {"order": "append"}, (FUTEX,)),
+    "FuTex, best 3 for the tree, append": Row("exact_match", (CROSS, "best 3"), {"order": "append"}, (FUTEX,)),
+    "FuTex, tuned both": Row("exact_match", (TUNED + "abstract", TUNED + "tree"), {}, (FUTEX,)),
+    "FuTex, tuned both, append": Row(
+        "exact_match", (TUNED + "abstract", TUNED + "tree"), {"order": "append"}, (FUTEX,)
+    ),
+    "FuTex, with mentions, append": Row("exact_match", (*MENTIONED, *BOTH), {"order": "append"}, (FUTEX,)),
     **{
         f"with mentions, {order}, {'N' if name == 'pseudo_labels' else name} = {n}": Row(
-            "names", DEFAULT, {name: n, "order": order}, (" and ".join(DEFAULT),)
+            "exact_match", DEFAULT, {name: n, "order": order}, (" and ".join(DEFAULT),)
         )
         for name in ("pseudo_labels", "trees")
         for n in (1, 3, 5, 10)
         for order in ("example", "append")
         if (name, n) != ("trees", 3)  # that is N = 5
     },
-    "with mentions, tuned, append": Row("names", TUNED_DEFAULT, {"order": "append"}, (" and ".join(TUNED_DEFAULT),)),
+    "with mentions, tuned, append": Row(
+        "exact_match", TUNED_DEFAULT, {"order": "append"}, (" and ".join(TUNED_DEFAULT),)
+    ),
     **{
         f"with mentions, {pool}, append": Row(pool, DEFAULT, {"order": "append"}, (" and ".join(DEFAULT),))
         for pool in POOLS
-        if pool != "names"
+        if pool != "exact_match"
     },
-    "FuTex-NoNetwork, append": Row("names", ("abstract", "tree"), {"order": "append"}, (FUTEX,)),
-    "FuTex-NoNetwork, best 3, append": Row("names", ("abstract", "best 3"), {"order": "append"}, (FUTEX,)),
+    "FuTex-NoNetwork, append": Row("exact_match", ("abstract", "tree"), {"order": "append"}, (FUTEX,)),
+    "FuTex-NoNetwork, best 3, append": Row("exact_match", ("abstract", "best 3"), {"order": "append"}, (FUTEX,)),
     **{
         f"{pool}: {' and '.join(opinions)}": Row(pool, opinions, against=(f"{pool}: abstract",))
         for pool in POOLS
-        if pool != "names"
+        if pool != "exact_match"
         for opinions in (("abstract",), ("abstract", "tree"), ("abstract", "best 3"), DEFAULT)
     },
     **{
         f"FuTex-NoNetwork, {pool}, append": Row(pool, ("abstract", "best 3"), {"order": "append"}, (FUTEX,))
         for pool in POOLS
-        if pool != "names"
+        if pool != "exact_match"
     },
 }
 
@@ -155,10 +159,12 @@ def encoded(name: str, task: Task) -> Stage:
 
 
 SINGLE: Mapping[str, Callable[[Task], Stage]] = {
-    "all labels: names in the abstract": lambda task: Names(task.labels, NameOptions(scope="head")),
-    "all labels: names": lambda task: Names(task.labels),
+    "all labels: names in the abstract": lambda task: ExactMatch(
+        task.labels, ExactMatchOptions(text_field="title_and_abstract")
+    ),
+    "all labels: names": lambda task: ExactMatch(task.labels),
     "all labels: TF-IDF on the abstract": lambda task: Lexical(
-        task.labels, LexicalOptions(weighting="tfidf", scope="head")
+        task.labels, LexicalOptions(weighting="tfidf", text_field="title_and_abstract")
     ),
     "all labels: TF-IDF": lambda task: Lexical(task.labels, LexicalOptions(weighting="tfidf")),
     **{
@@ -223,14 +229,14 @@ def ranked(task: Task, row: Row) -> Run:
 
 def supervised(task: Task, papers: int) -> Run:
     """What Parabel says of each fold of dev that has learnt from the gold labels of so many papers outside of it."""
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     config = futex.Config(suggestions=rows.DEPTH + 1, min_papers=2 if papers < 1000 else 5)
-    first, fold = len(task.train), chance.integers(FOLDS, size=len(task.dev))
+    first, fold = len(task.train), rng.integers(FOLDS, size=len(task.dev))
     parts = []
     for number in range(FOLDS):
         hidden = np.concatenate([np.zeros(first, np.bool_), fold == number])
         able = np.flatnonzero(labelled(task.gold_everywhere) & ~hidden)
-        chosen = np.sort(chance.permutation(able)[:papers])
+        chosen = np.sort(rng.permutation(able)[:papers])
         documents = Corpus.of(task.everything[int(place)] for place in chosen)
         bag, features = futex.bag_of_words(documents, config)
         trees = futex.classifier(task.labels, bag, features, task.gold_everywhere.take(chosen), config)

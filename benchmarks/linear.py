@@ -114,11 +114,11 @@ def task(subset: str) -> Task:
     if subset == "all":
         return Task(features, gold, dev_features, dev_gold, len(vocabulary))
     documents, labels = SUBSETS[subset]
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     if documents is not None:
-        drawn = np.sort(chance.choice(len(train), documents, replace=False))
+        drawn = np.sort(rng.choice(len(train), documents, replace=False))
         features, gold = features[drawn], gold.take(drawn)
-    chosen = np.sort(chance.choice(np.unique(gold.labels), labels, replace=False))
+    chosen = np.sort(rng.choice(np.unique(gold.labels), labels, replace=False))
     gold, dev_gold = only(gold, chosen), only(dev_gold, chosen)
     asked = np.flatnonzero(np.diff(dev_gold.indptr))
     return Task(features, gold, dev_features[asked], dev_gold.take(asked), labels)

@@ -115,10 +115,10 @@ def start_anew(layers: torch.nn.Module, deviation: float) -> None:
     """Give linear layers and norms the weights that a BERT has before any training (the library spares loaded ones)."""
     import torch
 
-    chance = torch.Generator().manual_seed(0)
+    rng = torch.Generator().manual_seed(0)
     for module in layers.modules():
         if isinstance(module, torch.nn.Linear):
-            torch.nn.init.normal_(module.weight, std=deviation, generator=chance)
+            torch.nn.init.normal_(module.weight, std=deviation, generator=rng)
             torch.nn.init.zeros_(module.bias)
         elif isinstance(module, torch.nn.LayerNorm):
             module.reset_parameters()

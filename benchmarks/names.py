@@ -22,7 +22,7 @@ import Stemmer
 
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.stages.exact_match import Names
+from tagwright.stages.exact_match import ExactMatch
 from tagwright.text.words import words
 from tagwright.types import Document, Label, Run
 
@@ -41,9 +41,9 @@ def main(arguments: list[str]) -> None:
         "load": os.getloadavg()[0],
         "names": sum(len(label.names) for label in labels),
         "words per document": round(statistics.mean(len(words(document.text)) for document in documents)),
-        "Names": measure(lambda: Names(labels), documents),
+        "ExactMatch": measure(lambda: ExactMatch(labels), documents),
         "dictionary of n-grams": measure(lambda: n_grams(labels), documents[: len(documents) // 50]),
-        "Names, a million": measure(lambda: Names(million), documents),
+        "Names, a million": measure(lambda: ExactMatch(million), documents),
     }
     json.dump(report, sys.stdout, indent=1)
 
@@ -85,11 +85,11 @@ def n_grams(labels: Sequence[Label]) -> Callable[[Sequence[Document]], Run]:
 
 def a_million(labels: Sequence[Label]) -> list[Label]:
     """Different names of one to four words, drawn with seed 0 from the vocabulary's as often as they occur there."""
-    chance = random.Random(0)
+    rng = random.Random(0)
     known = [word for label in labels for name in label.names for word in words(name)]
     names: dict[str, None] = {}
     while len(names) < 1_000_000:
-        names[" ".join(chance.choices(known, k=chance.randint(1, 4)))] = None
+        names[" ".join(rng.choices(known, k=rng.randint(1, 4)))] = None
     return [Label(str(index), (name,)) for index, name in enumerate(names)]
 
 

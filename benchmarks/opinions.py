@@ -19,9 +19,9 @@ from tagwright.encoders.static import distil
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import futex
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.full_text import FullText, FullTextOptions
-from tagwright.stages.reranker import Cross
+from tagwright.stages.reranker import Reranker
 from tagwright.store import replace_file
 from tagwright.types import Document, Run, Stage
 
@@ -32,10 +32,10 @@ Part = Literal["dev", "train"]
 
 
 POOLS: Mapping[str, futex.Config] = {
-    "names": futex.Config(),
-    "names in the full text": futex.Config(scope="text"),
-    "names, bm25": futex.Config(finders=("names", "bm25")),
-    "names, dense": futex.Config(finders=("names", "dense")),
+    "exact_match": futex.Config(),
+    "names in the full text": futex.Config(text_field="text"),
+    "exact_match, bm25": futex.Config(finders=("exact_match", "bm25")),
+    "exact_match, dense": futex.Config(finders=("exact_match", "dense")),
 }
 
 OPINIONS: Mapping[str, FullTextOptions] = {
@@ -49,9 +49,9 @@ OPINIONS: Mapping[str, FullTextOptions] = {
     **{f"best {m}": FullTextOptions(aggregate="best", best=m) for m in (1, 3, 5, 10)},
 }
 
-MENTIONS: Mapping[str, NameOptions] = {
-    "mentions in the abstract": NameOptions(scope="head"),
-    "mentions": NameOptions(),
+MENTIONS: Mapping[str, ExactMatchOptions] = {
+    "mentions in the abstract": ExactMatchOptions(text_field="title_and_abstract"),
+    "mentions": ExactMatchOptions(),
 }
 "How often, how early and how specifically a label is named."
 
@@ -152,9 +152,9 @@ class Task(rows.Task):
 
     def _stage(self, name: str) -> Stage:
         if name in MENTIONS:
-            return Names(self.labels, MENTIONS[name])
+            return ExactMatch(self.labels, MENTIONS[name])
         if name == CROSS:
-            return Cross(self.labels, self.cross)
+            return Reranker(self.labels, self.cross)
         if name.startswith(TUNED):
             return FullText(self.tuned, OPINIONS[name.removeprefix(TUNED)])
         return FullText(self.plain, OPINIONS[name])

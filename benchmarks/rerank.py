@@ -30,9 +30,9 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.kernels import best_device, best_dtype
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.exact_match import Names
+from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.reranker import Cross
+from tagwright.stages.reranker import Reranker
 from tagwright.types import Document, Floats, Run
 
 if TYPE_CHECKING:
@@ -80,7 +80,9 @@ def main(arguments: list[str]) -> None:
 def candidates(count: int) -> tuple[list[Document], Run, Vocabulary]:
     """Documents, their candidates, and a vocabulary of these only."""
     documents, labels = corpora.documents("epmc", "dev", count), corpora.labels("epmc")
-    run = union([Names(labels)(documents), Lexical(labels, LexicalOptions(scope="head"))(documents)])
+    run = union(
+        [ExactMatch(labels)(documents), Lexical(labels, LexicalOptions(text_field="title_and_abstract"))(documents)]
+    )
     used, places = np.unique(run.labels, return_inverse=True)
     some = labels.restrict([labels[i].id for i in used.tolist()])
     return documents, Run.of(run.indptr, places, run.scores), some
@@ -100,7 +102,7 @@ def bi(documents: Sequence[Document], run: Run, labels: Vocabulary, encoder: BiE
 
 
 def cross(documents: Sequence[Document], run: Run, labels: Vocabulary, encoder: CrossEncoder) -> Floats:
-    stage = Cross(labels, encoder)
+    stage = Reranker(labels, encoder)
     return stage.score(stage.read(documents), run)
 
 
@@ -113,7 +115,7 @@ class Published:
         model = CrossEncoder.load().model
         self.tokenizer = model.tokenizer
         self.body: Any = model.transformers_model
-        self.head: Any = model[2]
+        self.title_and_abstract: Any = model[2]
         self.pairs = [(documents[run.rows[i]].head, labels[int(run.labels[i])].text) for i in places.tolist()]
 
     def bi(self) -> Floats:
@@ -141,7 +143,7 @@ class Published:
     def _scores(self, documents: list[str], labels: list[str]) -> torch.Tensor:
         cut = self.tokenizer(documents, truncation=True, max_length=LENGTH, add_special_tokens=False)["input_ids"]
         starts = self.tokenizer.batch_decode(cut)
-        scores: torch.Tensor = self.head.linear(self._cls(starts, labels, max_length=2 * LENGTH))[:, 0]
+        scores: torch.Tensor = self.title_and_abstract.linear(self._cls(starts, labels, max_length=2 * LENGTH))[:, 0]
         return scores
 
     def _cls(self, *texts: list[str], max_length: int) -> torch.Tensor:

@@ -23,7 +23,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
-from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.linear_classifiers import Trees
 from tagwright.store import replace_file
 from tagwright.tagger import Tagger
@@ -139,7 +139,7 @@ def agreement_with_keywords(task: Task, run: Run) -> dict[str, Any]:
     if task.name != "epmc":
         return {}
     keywords = [Document(d.id, abstract="\n".join(d.metadata.get("keyword", ()))) for d in task.dev]
-    named = Names(task.labels, NameOptions(scope="head", longest=True))(keywords)
+    named = ExactMatch(task.labels, ExactMatchOptions(text_field="title_and_abstract", longest=True))(keywords)
     there = np.flatnonzero(labelled(named))
     found = evaluate(run.take(there), named.take(there), measures=AGREEMENT).to_json()["measures"]
     return {"documents": len(there), **found}

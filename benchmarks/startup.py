@@ -26,7 +26,7 @@ COMMANDS = {
     "a vocabulary that is not there": [*TAGWRIGHT, "suggest", "docs.jsonl", "--labels", "none.jsonl"],
     "exact match of one document": [
         *(*TAGWRIGHT, "suggest", "docs.jsonl", "--labels", "labels.jsonl"),
-        *("--set", "stages=['names']", "--set", "weights=[1.0]"),
+        *("--set", "stages=['exact_match']", "--set", "weights=[1.0]"),
     ],
     "all stages, one document": [*TAGWRIGHT, "suggest", "docs.jsonl", "--labels", "labels.jsonl"],
 }

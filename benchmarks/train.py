@@ -94,9 +94,14 @@ def measure(kind: str, loop: str) -> Figures:
     return figures
 
 
-def ours(model: SentenceTransformer, source: Source, kind: str, graph_tokens: int | None) -> float:
+def ours(model: SentenceTransformer, source: Source, kind: str, activation_token_budget: int | None) -> float:
     training = Training(
-        batch=BATCH[kind], steps=STEPS[kind], held_out=0.0, log_every=1, graph_tokens=graph_tokens, learning_rate=1e-4
+        batch=BATCH[kind],
+        steps=STEPS[kind],
+        validation=0.0,
+        log_every=1,
+        activation_token_budget=activation_token_budget,
+        learning_rate=1e-4,
     )
     history = train(model, source, Contrastive(lambda a, p, groups: info_nce(a, p, groups=groups)), training)
     return history.log[-1]["seconds"] - history.log[0]["seconds"]

@@ -34,11 +34,11 @@ DEPTH = 10
 
 AFTER = Config()
 CONFIGURATIONS = {
-    "before": replace(AFTER, language="english", trust=False, titles=0.0),
-    "languages": replace(AFTER, trust=False, titles=0.0),
-    "trust": replace(AFTER, titles=0.0),
+    "before": replace(AFTER, language="english", trust=False, title_match=0.0),
+    "languages": replace(AFTER, trust=False, title_match=0.0),
+    "trust": replace(AFTER, title_match=0.0),
     "titles": AFTER,
-    "names, tfidf": replace(AFTER, stages=("names", "tfidf")),
+    "exact_match, tfidf": replace(AFTER, stages=("exact_match", "tfidf")),
 }
 
 

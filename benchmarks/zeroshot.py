@@ -29,7 +29,7 @@ from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
 from tagwright.methods import zeroshot
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.store import replace_file
 from tagwright.tagger import By, Fusion, Tagger, batches
@@ -91,7 +91,9 @@ def fuse(name: str, tagger: Path) -> dict[str, Any]:
     learnt = Tagger.load(tagger).stages["dense"]
     assert isinstance(learnt, Dense)
     stages = {
-        key: stage for key, stage in all_stages(vocabulary).items() if key in ("names", "tfidf head", "dense both")
+        key: stage
+        for key, stage in all_stages(vocabulary).items()
+        if key in ("exact_match", "tfidf title_and_abstract", "dense both")
     }
     stages["learnt"] = Dense(vocabulary, learnt.encoder, DenseOptions(k=500))
     documents, wanted = titles_as_gold(name, vocabulary, stages["dense both"], stages["learnt"])
@@ -100,7 +102,7 @@ def fuse(name: str, tagger: Path) -> dict[str, Any]:
     runs = {key: stage.find(readings[key]) for key, stage in stages.items()}
     found: dict[str, Any] = {"documents": len(documents)}
     for plain, trained in product((0.0, 0.5, 1.0, 1.5, 2.0, 2.5), repeat=2):
-        weights = {"names": 0.5, "tfidf head": 1.0, "dense both": plain, "learnt": trained}
+        weights = {"exact_match": 0.5, "tfidf title_and_abstract": 1.0, "dense both": plain, "learnt": trained}
         weights = {key: weight for key, weight in weights.items() if weight}
         fused = Tagger(vocabulary, {key: stages[key] for key in weights}, Fusion(weights=weights))
         run = fused.fuse(readings, {key: runs[key] for key in weights}).top(DEPTH)
@@ -127,7 +129,7 @@ def titles_as_gold(name: str, vocabulary: Vocabulary, *dense: Stage) -> tuple[li
     train = corpora.documents(name, "train")
     sample = [train[i] for i in np.random.default_rng(0).permutation(len(train))[: 6 * SAMPLE]]
     sample = [document for document in sample if len(document.abstract) >= SHORTEST]
-    named = Names(vocabulary, NameOptions(longest=True))([Document(d.id, title=d.title) for d in sample])
+    named = ExactMatch(vocabulary, ExactMatchOptions(longest=True))([Document(d.id, title=d.title) for d in sample])
     named = named.keep(named.labels != own_labels(sample, vocabulary, name == "mdn")[named.rows])
     kept = np.flatnonzero(labelled(named))[: 2 * SAMPLE]
     sample, named = [sample[i] for i in kept], named.take(kept)
@@ -140,11 +142,11 @@ def titles_as_gold(name: str, vocabulary: Vocabulary, *dense: Stage) -> tuple[li
 def all_stages(vocabulary: Vocabulary) -> dict[str, Stage]:
     """Every candidate stage that the choice is between."""
     encoder = BiEncoder.load()
-    stages: dict[str, Stage] = {"names": Names(vocabulary, NameOptions(k=500))}
+    stages: dict[str, Stage] = {"exact_match": ExactMatch(vocabulary, ExactMatchOptions(k=500))}
     for weighting in ("bm25", "tfidf"):
-        for scope in ("head", "text"):
-            lexical = LexicalOptions(weighting=weighting, scope=scope, k=500)
-            stages[f"{weighting} {scope}"] = Lexical(vocabulary, lexical)
+        for text_field in ("title_and_abstract", "text"):
+            lexical = LexicalOptions(weighting=weighting, text_field=text_field, k=500)
+            stages[f"{weighting} {text_field}"] = Lexical(vocabulary, lexical)
     for text in ("name", "text", "both"):
         stages[f"dense {text}"] = Dense(vocabulary, encoder, DenseOptions(label_text=text, k=500))
     return stages
@@ -156,12 +158,12 @@ def configurations(
     """Single stages, and fusions of them that differ in one thing at a time."""
     tries: list[tuple[Mapping[str, float], Fusion]] = [
         *(
-            ({"names": 0.5, lexical: 1.0, dense: 2.5}, Fusion(by="evidence"))
-            for lexical in ("tfidf head", "tfidf text", "bm25 head", "bm25 text")
+            ({"exact_match": 0.5, lexical: 1.0, dense: 2.5}, Fusion(by="evidence"))
+            for lexical in ("tfidf title_and_abstract", "tfidf text", "bm25 head", "bm25 text")
             for dense in ("dense both", "dense name", "dense text")
         ),
         *(
-            ({"names": 0.5, "tfidf head": 1.0, "dense both": weight}, Fusion(by=by))
+            ({"exact_match": 0.5, "tfidf title_and_abstract": 1.0, "dense both": weight}, Fusion(by=by))
             for by in get_args(By)
             for weight in (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
         ),

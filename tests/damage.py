@@ -25,13 +25,13 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import TagwrightError
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.description_retriever import Dual, FreeVectors
-from tagwright.stages.exact_match import Names
+from tagwright.stages.description_retriever import ClassifierWeights, DescriptionRetriever
+from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.full_text import FullText
 from tagwright.stages.label_index import Index, Vectors
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.linear_classifiers import Linear, Trees
-from tagwright.stages.reranker import Cross
+from tagwright.stages.reranker import Reranker
 from tagwright.tagger import Fusion, Tagger
 from tagwright.training.linear_training import SvmOptions, TreeOptions, fit_svm, fit_trees
 from tagwright.types import Document, Label
@@ -52,17 +52,23 @@ def taggers(folder: Path) -> list[Path]:
     bag = BagOfWords.of((document.text for document in DOCUMENTS), BagOptions(min_documents=1))
     features, gold = bag.transform(document.text for document in DOCUMENTS), LABELS.gold(DOCUMENTS)
     vectors = np.random.default_rng(0).standard_normal((2, DIM), np.float32)
-    free = FreeVectors(np.array([0, 2], np.int32), Vectors.of(vectors, "float16"))
+    free = ClassifierWeights(np.array([0, 2], np.int32), Vectors.of(vectors, "float16"))
     dense = Dense(LABELS, encoder, DenseOptions(storage="int8"))
     indexed = Dense(LABELS, encoder, dense.options, dense.vectors, Index.build(dense.vectors, "HNSW32,SQ8"))
     svm = Linear(LABELS, bag, fit_svm(features, gold, len(LABELS), SvmOptions(workers=1)))
     trees = Trees(LABELS, bag, fit_trees(features, gold, len(LABELS), TreeOptions(leaf=2, workers=1)))
     made = {
-        "words": Tagger(LABELS, {"names": Names(LABELS), "lexical": Lexical(LABELS)}, Fusion(weights={"names": 0.5})),
+        "words": Tagger(
+            LABELS,
+            {"exact_match": ExactMatch(LABELS), "lexical": Lexical(LABELS)},
+            Fusion(weights={"exact_match": 0.5}),
+        ),
         "linear": Tagger(LABELS, {"svm": svm, "trees": trees}),
         "dense": Tagger(LABELS, {"dense": indexed, "full": FullText(dense)}),
-        "cross": Tagger(LABELS, {"names": Names(LABELS), "cross": Cross(LABELS, cross)}, Fusion(rankers=("cross",))),
-        "dual": Tagger(LABELS, {"dual": Dual(LABELS, encoder, encoder, free, {"bee": ("hive",)})}),
+        "cross": Tagger(
+            LABELS, {"exact_match": ExactMatch(LABELS), "cross": Reranker(LABELS, cross)}, Fusion(rankers=("cross",))
+        ),
+        "dual": Tagger(LABELS, {"dual": DescriptionRetriever(LABELS, encoder, encoder, free, {"bee": ("hive",)})}),
     }
     for name, tagger in made.items():
         tagger.save(folder / name)
@@ -74,7 +80,7 @@ def damage(tagger: Path, seed: int) -> str:
     rng = random.Random(seed)
     files = sorted(file for file in tagger.rglob("*") if file.is_file())
     ways: dict[str, Callable[[Path], object]] = {
-        "bits": lambda file: _flip(file, rng),
+        "information_content": lambda file: _flip(file, rng),
         "cut": lambda file: file.write_bytes(file.read_bytes()[: rng.randrange(file.stat().st_size + 1)]),
         "swap": lambda file: file.write_bytes(rng.choice(files).read_bytes()),
         "delete": Path.unlink,

@@ -15,7 +15,7 @@ import tagwright as tw
 
 NAMES = ["Bees", "Orchards", "Tax law"]
 BEES, TAX = "Honey bees visit apple orchards.", "A new tax law."
-WORDS: dict[str, Any] = {"stages": ["names", "tfidf"], "language": "english"}
+WORDS: dict[str, Any] = {"stages": ["exact_match", "tfidf"], "language": "english"}
 
 
 @pytest.fixture
@@ -82,8 +82,8 @@ def test_k_and_min_score_cut_the_list(words: tw.Tagger) -> None:
 def test_explained_suggestions_are_the_same_with_evidence(words: tw.Tagger) -> None:
     suggested, explained = words.suggest(BEES), words.explain(BEES)
     assert [(each.id, each.score) for each in explained] == [(each.id, each.score) for each in suggested]
-    assert [[one.stage for one in each.evidence] for each in explained] == [["names", "tfidf"]] * 2
-    assert [BEES[each.evidence[0].quotes[0].start : each.evidence[0].quotes[0].end] for each in explained] == [
+    assert [[one.stage for one in each.evidence] for each in explained] == [["exact_match", "tfidf"]] * 2
+    assert [BEES[each.evidence[0].spans[0].start : each.evidence[0].spans[0].end] for each in explained] == [
         "bees",
         "orchards",
     ]
@@ -170,7 +170,7 @@ def test_rts_is_trained_from_texts(tiny: str) -> None:
     assert tagger.training["options"]["steps"] == 2
     assert len(tagger.suggest(ONE, k=1)) == 2
     plain = tw.zero_shot(["Bee", "Bank"], encoder=tiny)
-    fine = tw.train("finetune", ONE * 4, y=[["Bee"], ["Bank"]] * 4, model=plain, steps=1, batch=2, held_out=0.0)
+    fine = tw.train("finetune", ONE * 4, y=[["Bee"], ["Bank"]] * 4, model=plain, steps=1, batch=2, validation=0.0)
     assert fine.training["before"]["method"] == "zero-shot"
     assert list(fine.stages) == list(plain.stages)
 

@@ -11,7 +11,7 @@ import pytest
 from tests.damage import DOCUMENTS, damage, taggers, use, without_checksums
 
 from tagwright.errors import ConfigError, ModelError
-from tagwright.stages.exact_match import Names
+from tagwright.stages.exact_match import ExactMatch
 from tagwright.tagger import Tagger
 
 
@@ -105,7 +105,7 @@ def test_numbers_of_arrays_are_checked_without_checksums_too(copy: Path, file: s
         ("linear", ".", {"files": {"nowhere.npy": "0"}}),
         ("linear", ".", {"training": 5}),
         ("words", "lexical", {"options": {"k": 10**30}}),
-        ("words", "names", {"options": {"k": 2.5}}),
+        ("words", "exact_match", {"options": {"k": 2.5}}),
         ("dense", "dense", {"index": {"name": "HNSW32,SQ8", "effort": -1}}),
         ("dense", "dense", {"index": {"name": "../x", "effort": 1}}),
         ("dense", "dense", {"packaged_encoder": "no"}),
@@ -122,7 +122,7 @@ def test_manifests_are_checked(copy: Path, file: str, changes: dict[str, object]
 @pytest.mark.parametrize("content", [b"[" * 200_000, b'{"a":' * 200_000, b"\xff\xfe", b"", b'{"tagwright": 1e999}'])
 @pytest.mark.parametrize("copy", ["words"], indirect=True)
 def test_a_manifest_of_nonsense_is_an_error_in_one_line(copy: Path, content: bytes) -> None:
-    for folder in (copy / "names", copy):
+    for folder in (copy / "exact_match", copy):
         (folder / "manifest.json").write_bytes(content)
         with pytest.raises(ModelError):
             Tagger.load(copy)
@@ -154,4 +154,4 @@ def test_a_stage_has_a_name_that_a_folder_can_have() -> None:
     from tests.damage import LABELS
 
     with pytest.raises(ConfigError, match=r"a stage is called '\.\./x', expected a name that a folder can have"):
-        Tagger(LABELS, {"../x": Names(LABELS)})
+        Tagger(LABELS, {"../x": ExactMatch(LABELS)})

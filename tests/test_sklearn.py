@@ -23,7 +23,7 @@ from tagwright.sklearn import TaggerClassifier
 NAMES = ["Bees", "Orchards", "Tax law"]
 TEXTS = ["Honey bees visit apple orchards.", "A new tax law.", "Bees!", "Trees in orchards."] * 4
 Y = [["Bees", "Orchards"], ["Tax law"], ["Bees"], ["Orchards"]] * 4
-WORDS: dict[str, Any] = {"stages": ["names"], "language": "english"}
+WORDS: dict[str, Any] = {"stages": ["exact_match"], "language": "english"}
 
 
 def indicator() -> Any:

@@ -17,10 +17,10 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Fusion, Tagger
-from tagwright.types import Distribution, Document, Floats, Label, Quote, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Stage
 
 LABELS = Vocabulary(
     [
@@ -40,7 +40,7 @@ DOCUMENTS = [
 class Fixed(Stage):
     """A stage that gives every document the same scores, whatever it says."""
 
-    distribution: Distribution = "bits"
+    distribution: Distribution = "information_content"
 
     def __init__(self, scores: dict[int, float]) -> None:
         self.scores = scores
@@ -56,7 +56,7 @@ class Fixed(Stage):
     def score(self, reading: int, candidates: Run) -> Floats:  # noqa: ARG002
         return np.array([self.scores.get(label, 0.0) for label in candidates.labels.tolist()], np.float32)
 
-    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:  # noqa: ARG002
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
         return ()
 
     def with_labels(self, labels: Sequence[Label]) -> Fixed:  # noqa: ARG002
@@ -70,7 +70,7 @@ class Fixed(Stage):
 def words() -> Tagger:
     """A tagger that needs no encoder."""
     stages: dict[str, Stage] = {
-        "names": Names(LABELS, NameOptions()),
+        "exact_match": ExactMatch(LABELS, ExactMatchOptions()),
         "tfidf": Lexical(LABELS, LexicalOptions(weighting="tfidf")),
     }
     return Tagger(LABELS, stages)
@@ -164,7 +164,7 @@ def test_a_fusion_that_cannot_work_is_refused(wrong: dict[str, object]) -> None:
 def test_evidence_has_rank_and_score_of_each_stage(tiny: Tagger) -> None:
     document = DOCUMENTS[2]
     evidence = tiny.evidence(document, [2])[0]
-    assert [each.stage for each in evidence][:2] == ["names", "tfidf"]
+    assert [each.stage for each in evidence][:2] == ["exact_match", "tfidf"]
     for each in evidence:
         labels, scores = tiny.stages[each.stage]([document])[0]
         assert (labels[each.rank - 1], scores[each.rank - 1]) == (2, each.score)
@@ -173,14 +173,14 @@ def test_evidence_has_rank_and_score_of_each_stage(tiny: Tagger) -> None:
 def test_evidence_quotes_the_text(words: Tagger) -> None:
     document = DOCUMENTS[0]
     names, tfidf = words.evidence(document, [0])[0]
-    assert [document.text[quote.start : quote.end] for quote in names.quotes] == ["bees", "bee"]
-    assert {document.text[quote.start : quote.end] for quote in tfidf.quotes} == {"Honey", "bees"}
+    assert [document.text[quote.start : quote.end] for quote in names.spans] == ["bees", "bee"]
+    assert {document.text[quote.start : quote.end] for quote in tfidf.spans} == {"Honey", "bees"}
 
 
 def test_dense_evidence_quotes_sentences(tiny: Tagger) -> None:
     document = DOCUMENTS[0]
     dense = tiny.evidence(document, tiny.stages["dense"]([document])[0][0].tolist())[0][-1]
-    quoted = {document.text[quote.start : quote.end] for quote in dense.quotes}
+    quoted = {document.text[quote.start : quote.end] for quote in dense.spans}
     assert quoted == {"Honey of the bees", "A bee flies from flower to flower."}
 
 
@@ -219,7 +219,7 @@ def test_restrict_names_a_label_that_is_not_there(words: Tagger) -> None:
 
 
 def test_saved_and_loaded_it_gives_the_same(tiny: Tagger, tmp_path: Path) -> None:
-    tagger = replace(tiny, fusion=Fusion(by="scores", weights={"names": 0.5}))
+    tagger = replace(tiny, fusion=Fusion(by="scores", weights={"exact_match": 0.5}))
     tagger.save(tmp_path / "saved")
     loaded = Tagger.load(tmp_path / "saved")
     assert loaded.fusion == tagger.fusion
@@ -230,7 +230,7 @@ def test_saved_and_loaded_it_gives_the_same(tiny: Tagger, tmp_path: Path) -> Non
 
 def test_a_save_on_a_full_disk_leaves_the_old_tagger(words: Tagger, tmp_path: Path) -> None:
     words.save(tmp_path / "saved")
-    full = Tagger(LABELS[:2], {"names": Names(LABELS[:2]), "fixed": Fixed({})})
+    full = Tagger(LABELS[:2], {"exact_match": ExactMatch(LABELS[:2]), "fixed": Fixed({})})
     with pytest.raises(TagwrightError, match=r"saved: cannot be written \(No space left on device\)"):
         full.save(tmp_path / "saved")
     assert as_lists(Tagger.load(tmp_path / "saved").tag(DOCUMENTS)) == as_lists(words.tag(DOCUMENTS))
@@ -242,11 +242,11 @@ def test_a_save_that_is_interrupted_leaves_the_old_tagger(
 ) -> None:
     words.save(tmp_path / "saved")
 
-    def interrupted(self: Names, folder: Path) -> None:
+    def interrupted(self: ExactMatch, folder: Path) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Names, "save", interrupted)
+        patch.setattr(ExactMatch, "save", interrupted)
         words.restrict(["bee"]).save(tmp_path / "saved")
     assert len(Tagger.load(tmp_path / "saved").vocabulary) == 3
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
@@ -259,7 +259,7 @@ def test_a_folder_of_something_else_is_not_replaced(words: Tagger, tmp_path: Pat
     assert (tmp_path / "thesis.txt").read_text() == "three years of work"
 
 
-@pytest.mark.parametrize("file", ["manifest.json", "labels.jsonl", "names/manifest.json", "tfidf/manifest.json"])
+@pytest.mark.parametrize("file", ["manifest.json", "labels.jsonl", "exact_match/manifest.json", "tfidf/manifest.json"])
 @pytest.mark.parametrize("content", [None, b"", b"{}", b"[1, 2]", b"\xff\x00"])
 def test_a_damaged_folder_is_a_model_error(words: Tagger, tmp_path: Path, file: str, content: bytes | None) -> None:
     words.save(tmp_path / "saved")
@@ -272,15 +272,15 @@ def test_a_damaged_folder_is_a_model_error(words: Tagger, tmp_path: Path, file: 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"stages": {"names": "Pickle"}},
-        {"stages": {"names": ["Names"]}},
+        {"stages": {"exact_match": "Pickle"}},
+        {"stages": {"exact_match": ["ExactMatch"]}},
         {"stages": {}},
-        {"stages": ["names"]},
-        {"stages": {"../names": "Names"}},
+        {"stages": ["exact_match"]},
+        {"stages": {"../names": "ExactMatch"}},
         {"fusion": {"by": "magic"}},
         {"fusion": {"rank_constant": math.nan}},
         {"fusion": {"by": "ranks", "power": 2}},
-        {"fusion": {"weights": {"names": "much"}}},
+        {"fusion": {"weights": {"exact_match": "much"}}},
         {"fusion": None},
     ],
 )

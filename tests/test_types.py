@@ -108,8 +108,8 @@ def test_an_input_error_starts_with_its_place() -> None:
 def test_head_and_text_are_joined_once() -> None:
     document = Document("d", "Bees", "They fly.", (Section("Wings", 1, ("Four.",)),))
     assert document.text is document.text
-    assert document.head is document.head
-    assert (document.head, document.text) == ("Bees\nThey fly.", "Bees\nThey fly.\nWings\nFour.")
+    assert document.title_and_abstract is document.title_and_abstract
+    assert (document.title_and_abstract, document.text) == ("Bees\nThey fly.", "Bees\nThey fly.\nWings\nFour.")
     assert Document("d", "Bees").text == "Bees"
     assert Document("d", sections=(Section("", 1, ("Four.",)),)).text == "Four."
 

@@ -48,7 +48,7 @@ def zero_shot(
     names in several. options: those of `methods.zeroshot.Config`, such as language, stages, encoder, precision.
     progress: show progress bars on a terminal. Raises InputError, ConfigError, ModelError (all TagwrightErrors).
 
-    >>> tagger = zero_shot(["Bees", "Orchards", "Tax law"], stages=["names", "tfidf"], language="en")
+    >>> tagger = zero_shot(["Bees", "Orchards", "Tax law"], stages=["exact_match", "tfidf"], language="en")
     >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=1)]
     ['Bees']
     """
@@ -122,7 +122,7 @@ def load(folder: Path | str, *, device: Device = "auto") -> Tagger:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     zero_shot(["Bees", "Taxes"], stages=["names"], language="en").save(f"{folder}/my-tagger")
+    ...     zero_shot(["Bees", "Taxes"], stages=["exact_match"], language="en").save(f"{folder}/my-tagger")
     ...     load(f"{folder}/my-tagger").suggest("Bees fly.")[0].name
     'Bees'
     """
@@ -151,7 +151,7 @@ def evaluate(
     itself. Raises InputError for a document without gold labels unless skip_unlabelled; ConfigError for a measure that
     does not exist.
 
-    >>> tagger = zero_shot(["Bees", "Taxes"], stages=["names"], language="en")
+    >>> tagger = zero_shot(["Bees", "Taxes"], stages=["exact_match"], language="en")
     >>> evaluate(tagger, ["Bees fly.", "Income"], y=[["Bees"], ["Taxes"]])["P@1"].value
     0.5
     """

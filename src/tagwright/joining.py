@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tagwright.errors import ConfigError
-from tagwright.stages.title_match import Titles
+from tagwright.stages.title_match import TitleMatch
 from tagwright.tagger import Tagger
 from tagwright.types import Stage
 
@@ -22,7 +22,7 @@ def join(first: Tagger, second: Tagger) -> Tagger:
     is the one choice here that has seen them. Raises ConfigError for a tagger that re-ranks, or has a tail.
     """
     for tagger in (first, second):
-        reranks = any(not isinstance(tagger.stages[name], Titles) for name in tagger.fusion.rankers)
+        reranks = any(not isinstance(tagger.stages[name], TitleMatch) for name in tagger.fusion.rankers)
         if reranks or tagger.fusion.tail or tagger.fusion.budget:
             listed = ", ".join(tagger.stages)
             raise ConfigError(f"the tagger with the stages {listed} re-ranks: it cannot be fused with another one")

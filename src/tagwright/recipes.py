@@ -99,7 +99,7 @@ def configuration(kind: type[C], values: Mapping[str, Any], unused: Collection[s
     unused: fields that have no part in the method. fixed: what the method's name stands for. Raises ConfigError for an
     unknown or unused key, with the nearest known one, for a bad value, and for one other than is fixed.
 
-    >>> configuration(zeroshot.Config, {"stages": ["names"], "candidates": 20}).candidates
+    >>> configuration(zeroshot.Config, {"stages": ["exact_match"], "candidates": 20}).candidates
     20
     """
     values = {key: _plain(value) for key, value in values.items()}

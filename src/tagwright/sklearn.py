@@ -39,7 +39,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     not every stage can be pickled. There is no decision_function: a sparse matrix has no place for scores of 0 or less.
 
     >>> texts = ["Honey bees visit orchards.", "A new tax law."]
-    >>> classifier = TaggerClassifier(labels=["Bees", "Orchards", "Tax law"], k=2, stages=["names"], language="en")
+    >>> labels = ["Bees", "Orchards", "Tax law"]
+    >>> classifier = TaggerClassifier(labels=labels, k=2, stages=["exact_match"], language="en")
     >>> classifier.fit(texts).predict(texts).toarray().tolist()
     [[1, 1, 0], [0, 0, 1]]
     """
@@ -60,7 +61,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Texts, y: Any = None) -> Self:  # noqa: N803
         """Train the method; what learns from texts alone, or not at all, needs no y. Raises TagwrightError.
 
-        >>> TaggerClassifier(stages=["names"]).fit(["Bees fly."], [["Bees", "Insects"]]).classes_.tolist()
+        >>> TaggerClassifier(stages=["exact_match"]).fit(["Bees fly."], [["Bees", "Insects"]]).classes_.tolist()
         ['Bees', 'Insects']
         """
         texts = _texts(X)
@@ -79,7 +80,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Texts) -> csr_matrix:  # noqa: N803
         """(documents, labels) a sparse indicator matrix: 1 for the first k labels that reach min_score.
 
-        >>> TaggerClassifier(labels=["Bees"], stages=["names"]).fit([]).predict(["Bees!", "Ants!"]).toarray().tolist()
+        >>> classifier = TaggerClassifier(labels=["Bees"], stages=["exact_match"]).fit([])
+        >>> classifier.predict(["Bees!", "Ants!"]).toarray().tolist()
         [[1], [0]]
         """
         run = self._run(X, self.k)
@@ -92,7 +94,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         s becomes (1 + s / (1 + |s|)) / 2, so that 0 becomes one half; a label that is not suggested has 0. This keeps
         the order within and across documents, for measures of ranking; it is not calibrated.
 
-        >>> classifier = TaggerClassifier(labels=["Bees", "Taxes"], stages=["names"], language="en").fit([])
+        >>> classifier = TaggerClassifier(labels=["Bees", "Taxes"], stages=["exact_match"], language="en").fit([])
         >>> classifier.predict_proba(["Bees fly."]).nnz
         1
         """

@@ -15,13 +15,13 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.progress import silence
 from tagwright.stages.dense import Dense
-from tagwright.stages.description_retriever import Dual
-from tagwright.stages.exact_match import Names
+from tagwright.stages.description_retriever import DescriptionRetriever
+from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.linear_classifiers import Linear, Trees
-from tagwright.stages.reranker import Cross
-from tagwright.stages.title_match import Titles, share
+from tagwright.stages.reranker import Reranker
+from tagwright.stages.title_match import TitleMatch, share
 from tagwright.stages.trust import report
 from tagwright.store import (
     check_files,
@@ -33,10 +33,11 @@ from tagwright.store import (
     replace_folder,
     write_manifest,
 )
-from tagwright.types import Document, Quote, Run, Stage
+from tagwright.types import Document, EvidenceSpan, Run, Stage
 
 KINDS: Mapping[str, Any] = {
-    kind.__name__: kind for kind in (Names, Titles, Lexical, Dense, Cross, Dual, FullText, Linear, Trees)
+    kind.__name__: kind
+    for kind in (ExactMatch, TitleMatch, Lexical, Dense, Reranker, DescriptionRetriever, FullText, Linear, Trees)
 }
 """The closed table of what a saved tagger may hold; each has a `load(folder, labels)`."""
 
@@ -99,7 +100,7 @@ class Evidence:
     stage: str
     rank: int
     score: float
-    quotes: tuple[Quote, ...]
+    spans: tuple[EvidenceSpan, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ class Tagger:
         terminal. Raises InputError for what is no document.
 
         >>> from tagwright.methods import zeroshot
-        >>> config = zeroshot.Config(stages=("names", "tfidf"), language="english")
+        >>> config = zeroshot.Config(stages=("exact_match", "tfidf"), language="english")
         >>> tagger = zeroshot.fit(Vocabulary(["Bees", "Orchards", "Tax law"]), config)
         >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=3)]
         ['Bees', 'Orchards']
@@ -208,11 +209,11 @@ class Tagger:
         """The same suggestions as `suggest`, each with its evidence: the stages that suggest it, and what they quote.
 
         >>> from tagwright.methods import zeroshot
-        >>> config = zeroshot.Config(stages=("names", "tfidf"), language="english")
+        >>> config = zeroshot.Config(stages=("exact_match", "tfidf"), language="english")
         >>> tagger = zeroshot.fit(Vocabulary(["Bees", "Orchards", "Tax law"]), config)
         >>> best, *_ = tagger.explain(text := "Honey bees visit apple orchards.")
-        >>> [(each.stage, text[each.quotes[0].start : each.quotes[0].end]) for each in best.evidence]
-        [('names', 'bees'), ('tfidf', 'bees')]
+        >>> [(each.stage, text[each.spans[0].start : each.spans[0].end]) for each in best.evidence]
+        [('exact_match', 'bees'), ('tfidf', 'bees')]
         """
         return self._suggest(documents, k, min_score, progress, explained=True)
 
@@ -227,7 +228,7 @@ class Tagger:
 
         def of(name: str, label: int) -> Evidence:
             rank = places[name][label]
-            return Evidence(name, rank + 1, float(runs[name].scores[rank]), self.stages[name].quotes(document, label))
+            return Evidence(name, rank + 1, float(runs[name].scores[rank]), self.stages[name].spans(document, label))
 
         return [tuple(of(name, label) for name in self.stages if label in places[name]) for label in labels]
 

@@ -19,6 +19,9 @@ Longs: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float32]
 Mask: TypeAlias = NDArray[np.bool_]
 
+TextField: TypeAlias = Literal["title_and_abstract", "text"]
+"What of a document a stage reads: title and abstract, or all of its text."
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -32,8 +35,8 @@ class Section:
 class _Joined:
     """Room for what a document joins once; no fields, so that comparing, copying and pickling know nothing of it."""
 
-    __slots__ = ("_head", "_text")
-    _head: str
+    __slots__ = ("_text", "_title_and_abstract")
+    _title_and_abstract: str
     _text: str
 
 
@@ -49,17 +52,17 @@ class Document(_Joined):
     labels: tuple[str, ...] = ()
 
     @property
-    def head(self) -> str:
+    def title_and_abstract(self) -> str:
         r"""Title and abstract, one line each; what there is of them.
 
-        >>> Document("d", title="Bees", abstract="They fly.").head
+        >>> Document("d", title="Bees", abstract="They fly.").title_and_abstract
         'Bees\nThey fly.'
         """
         try:
-            return self._head
+            return self._title_and_abstract
         except AttributeError:
             head = "\n".join(part for part in (self.title, self.abstract) if part)
-            object.__setattr__(self, "_head", head)
+            object.__setattr__(self, "_title_and_abstract", head)
             return head
 
     @property
@@ -73,9 +76,13 @@ class Document(_Joined):
             return self._text
         except AttributeError:
             body = (part for section in self.sections for part in (section.heading, *section.paragraphs))
-            text = "\n".join(part for part in (self.head, *body) if part) if self.sections else self.head
+            text = "\n".join(part for part in (self.title_and_abstract, *body) if part)
             object.__setattr__(self, "_text", text)
             return text
+
+    def read_as(self, name: TextField) -> str:
+        """The text that a stage reads of it: title and abstract where there is an abstract, or everything."""
+        return self.title_and_abstract if name == "title_and_abstract" and self.abstract else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +130,7 @@ class Triple(Pair):
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
+class EvidenceSpan:
     """A piece of a document that speaks for a label: document.text[start:end], and how much it counts."""
 
     start: int
@@ -237,7 +244,7 @@ Rerank: TypeAlias = Callable[[Sequence[Document], Run], Run]
 "Documents and their candidates in, the same candidates with new scores out."
 
 
-Distribution: TypeAlias = Literal["normal", "sparse", "bits"]
+Distribution: TypeAlias = Literal["normal", "sparse", "information_content"]
 "How the scores of a stage lie over the labels: around a mean; 0 for most and large for few; or in bits, comparable."
 
 
@@ -273,7 +280,7 @@ class Stage(Protocol):
         """
         return None
 
-    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """What in the document speaks for the label, in the eyes of this stage, weightiest first; may be empty."""
         ...
 

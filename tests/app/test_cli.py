@@ -24,7 +24,7 @@ from tagwright.types import Label
 
 DATA = Path(__file__).resolve().parents[2] / "../shared/data"
 TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
-WORDS = ("--set", 'stages=["names", "tfidf"]', "--set", "weights=[0.5, 1.0]")
+WORDS = ("--set", 'stages=["exact_match", "tfidf"]', "--set", "weights=[0.5, 1.0]")
 "Settings that need no encoder."
 
 ON = ("docs.jsonl", "--labels", "labels.jsonl")
@@ -66,13 +66,13 @@ def test_an_explanation_names_the_section(run: Command, tmp_path: Path) -> None:
     (tmp_path / "bees.md").write_text("# Bees\n\n## Places\n\n### Gardens\n\nThey like orchards.\n", encoding="utf-8")
     (tmp_path / "labels.csv").write_text("id,name\n3,Orchards\n", encoding="utf-8")
     files = str(tmp_path / "bees.md"), "--labels", str(tmp_path / "labels.csv")
-    text = answer(run, "suggest", *files, "--set", "stages=['names']", "--set", "weights=[1.0]", "--explain")
+    text = answer(run, "suggest", *files, "--set", "stages=['exact_match']", "--set", "weights=[1.0]", "--explain")
     assert '"orchards" 30-38 in Places > Gardens' in text  # after "Bees", "Places", "Gardens", each with its line end
 
 
 def test_suggest_explains_with_pieces_of_the_text(run: Command, tiny: str) -> None:
     text = answer(run, "suggest", *ON, "--set", tiny, "--explain")
-    assert re.search(r'^ +names #1 \(\S+\): "bees" 13-17, "bee" 20-23$', text, re.MULTILINE)
+    assert re.search(r'^ +exact_match #1 \(\S+\): "bees" 13-17, "bee" 20-23$', text, re.MULTILINE)
     assert re.search(r'^ +tfidf #1 \(\S+\): .*"Honey" 0-5', text, re.MULTILINE)
     assert re.search(r"^ +dense #\d \(\S+\): ", text, re.MULTILINE)
 
@@ -86,7 +86,7 @@ def test_suggest_explains_with_what_the_title_names(run: Command, tiny: str) -> 
     write("title.jsonl", [{"id": "d", "title": "Amber basalt coral diamond emerald flint quartz"}])
     text = answer(run, "suggest", "title.jsonl", "--labels", "stones.jsonl", "--set", tiny, "--explain")
     assert re.search(
-        r'^ +titles #1 \(1\.\d+\): "Amber basalt coral diamond emerald flint quartz" 0-47$', text, re.MULTILINE
+        r'^ +title_match #1 \(1\.\d+\): "Amber basalt coral diamond emerald flint quartz" 0-47$', text, re.MULTILINE
     )
 
 
@@ -114,7 +114,7 @@ def test_run_files_hold_the_evidence_when_asked(run: Command) -> None:
     lines = answer(run, "suggest", *ON, *WORDS, "--format", "jsonl", "--explain").splitlines()
     first = json.loads(lines[0])["suggestions"][0]
     assert (first["label"], first["name"]) == ("bee", "Bees")
-    assert [quote["text"] for quote in first["evidence"][0]["quotes"]] == ["bees", "bee"]
+    assert [quote["text"] for quote in first["evidence"][0]["spans"]] == ["bees", "bee"]
 
 
 def test_tsv_has_one_suggestion_a_line_whatever_the_ids_hold(run: Command) -> None:
@@ -137,7 +137,7 @@ def test_a_document_is_not_suggested_for_itself(run: Command) -> None:
 
 
 def test_a_saved_tagger_suggests_over_its_own_or_other_labels(run: Command, desk: Path) -> None:
-    config = zeroshot.Config(stages=("names",), weights=(1.0,))
+    config = zeroshot.Config(stages=("exact_match",), weights=(1.0,))
     zeroshot.fit(Vocabulary.read("labels.jsonl"), config).save(desk / "model")
     assert "[bee]" in answer(run, "suggest", "docs.jsonl", "--model", "model")
     assert json.loads(answer(run, "evaluate", "docs.jsonl", "--model", "model", "--json"))["documents"] == 3
@@ -177,7 +177,7 @@ def test_evaluate_writes_a_page_and_a_table_of_labels(run: Command, desk: Path) 
     assert "tagwright evaluate docs.jsonl --labels labels.jsonl --run right.jsonl" in page
     answer(run, "evaluate", *ON, *WORDS, "--report", "page.html")
     page = (desk / "page.html").read_text()
-    assert "names 0.5, tfidf 1; combined by evidence" in page
+    assert "exact_match 0.5, tfidf 1; combined by evidence" in page
     assert 'Bees <span class="words">(bees, bee, honey)</span>' in page
     rows = [line.split("\t") for line in (desk / "labels.tsv").read_text().splitlines()]
     assert ["bee", "Bees"] in [row[:2] for row in rows]
@@ -245,7 +245,7 @@ def test_tables_fit_a_terminal_of_80_columns(run: Command, monkeypatch: pytest.M
 
 def test_a_terminal_is_told_what_the_default_is(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    told = "no --model, so the zero-shot method, which needs no training: stages and weights names 0.5, tfidf 1"
+    told = "no --model, so the zero-shot method, which needs no training: stages and weights exact_match 0.5, tfidf 1"
     for command in ("suggest", "evaluate", "candidates"):
         assert told in run(command, *ON, *WORDS).err
         assert run(command, *ON, *WORDS, "--quiet").err == ""
@@ -267,15 +267,15 @@ def test_candidates_counts_what_each_stage_reaches(run: Command) -> None:
     """Names: the first document holds "bees", the second "bank", the third "rain" but no bee. So 3 of 4 are found."""
     found = json.loads(answer(run, "candidates", *ON, *WORDS, "--json"))
     assert found["documents"] == 3
-    assert (found["stages"]["names"]["R@10"], found["stages"]["names"]["mean_size"]) == (0.75, 1)
+    assert (found["stages"]["exact_match"]["R@10"], found["stages"]["exact_match"]["mean_size"]) == (0.75, 1)
     assert found["missed"] == [{"label": "bee", "times": 1}]
-    assert set(found["stages"]) == {"names", "tfidf", "union"}
+    assert set(found["stages"]) == {"exact_match", "tfidf", "union"}
 
 
 def test_candidates_counts_retrievers_only(run: Command, tiny: str) -> None:
     """What titles name is scored among the candidates of the others."""
     found = json.loads(answer(run, "candidates", *ON, "--set", tiny, "--json"))
-    assert set(found["stages"]) == {"names", "tfidf", "dense", "union"}
+    assert set(found["stages"]) == {"exact_match", "tfidf", "dense", "union"}
 
 
 def test_candidates_prints_what_no_stage_reaches(run: Command) -> None:
@@ -287,14 +287,14 @@ def test_a_table_that_is_piped_keeps_its_columns(run: Command, monkeypatch: pyte
     monkeypatch.setenv("COLUMNS", "20")
     text = answer(run, "candidates", *ON, *WORDS)
     assert "…" not in text
-    assert [line.split()[0] for line in text.splitlines() if "75.0" in line] == ["names", "tfidf", "union"]
+    assert [line.split()[0] for line in text.splitlines() if "75.0" in line] == ["exact_match", "tfidf", "union"]
 
 
 @pytest.mark.parametrize(
     ("method", "some", "none"),
     [
         ("zero-shot", {"stages", "weights", "encoder"}, {"epochs"}),
-        ("svm", {"candidates", "seed", "held_out"}, {"tokens", "encoder", "kind", "epochs"}),
+        ("svm", {"candidates", "seed", "validation"}, {"tokens", "encoder", "kind", "epochs"}),
         ("depl+cls", {"tokens", "apart", "encoder", "epochs"}, {"kind", "pooling"}),
         ("simcse", {"temperature"}, {"pairs", "delete_title"}),
         ("finetune", {"epochs", "temperature"}, {"encoder"}),

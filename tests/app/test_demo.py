@@ -60,7 +60,7 @@ def words_only(monkeypatch: pytest.MonkeyPatch) -> None:
     fit = zeroshot.fit
 
     def without_encoder(labels: Vocabulary) -> Tagger:
-        return fit(labels, replace(zeroshot.Config(), stages=("names", "tfidf"), weights=(0.5, 1.0)))
+        return fit(labels, replace(zeroshot.Config(), stages=("exact_match", "tfidf"), weights=(0.5, 1.0)))
 
     monkeypatch.setattr(zeroshot, "fit", without_encoder)
 
@@ -71,7 +71,7 @@ def test_the_classifiers_say_what_a_package_is_about() -> None:
     assert (label.name, label.description) == ("Artificial Intelligence", "Scientific/Engineering")
     assert label.broader == ("Topic :: Scientific/Engineering",)
     assert not any(each.startswith(("License", "Operating System", "Programming Language")) for each in labels.ids)
-    assert labels.circle() == ()
+    assert labels.cycle() == ()
 
 
 def test_a_package_becomes_a_document(installed: list[SimpleNamespace]) -> None:
@@ -93,7 +93,7 @@ def test_the_demo_shows_evidence_and_scores(
     assert "the 2 Python packages installed here" in out
     assert "declared by its authors: Topic :: Games/Entertainment, Topic :: Text Processing" in out
     rows = [line.split()[0] for line in out[out.index("Against the classifiers") :].splitlines() if line.strip()]
-    assert [row for row in rows if row in {"names", "tfidf", "fused"}] == ["names", "tfidf", "fused"]
+    assert [row for row in rows if row in {"exact_match", "tfidf", "fused"}] == ["exact_match", "tfidf", "fused"]
 
 
 def test_without_the_classifiers_the_demo_says_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,8 +64,8 @@ def test_documents_without_text_are_named() -> None:
 
 
 def test_documents_with_the_same_text_are_named_whatever_the_blanks() -> None:
-    twins = [Document("1", "The bees"), Document("2", "The  bees"), Document("3", "The", "bees")]
-    assert warnings(twins) == ("2 documents with the text of another, such as 2 and 1",)
+    duplicates = [Document("1", "The bees"), Document("2", "The  bees"), Document("3", "The", "bees")]
+    assert warnings(duplicates) == ("2 documents with the text of another, such as 2 and 1",)
 
 
 def test_test_documents_among_the_documents_are_named() -> None:

@@ -21,7 +21,7 @@ from tagwright.app.options import Option
 from tagwright.methods import zeroshot
 
 TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
-WORDS = ("--set", 'stages=["names", "tfidf"]', "--set", "weights=[0.5, 1.0]")
+WORDS = ("--set", 'stages=["exact_match", "tfidf"]', "--set", "weights=[0.5, 1.0]")
 ON = ("docs.jsonl", "--labels", "labels.jsonl")
 RUN = ("--run", "right.jsonl")
 PACKED = gzip.compress(b"".join(b"%d" % number for number in range(1000)))

@@ -83,5 +83,5 @@ def test_gold_labels_and_texts_of_a_supervised_training_are_read_once(decoded: D
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(InterruptedError):
         patch.setattr(depl, "sparse", stop)
-        depl.fit(corpus, LABELS, depl.Config(kind="svm", held_out=0.0))
+        depl.fit(corpus, LABELS, depl.Config(kind="svm", validation=0.0))
     assert len(rows) == decoded.documents == 50

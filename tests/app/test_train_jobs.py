@@ -17,14 +17,14 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import zeroshot
-from tagwright.stages.description_retriever import Dual
-from tagwright.stages.exact_match import Names
+from tagwright.stages.description_retriever import DescriptionRetriever
+from tagwright.stages.exact_match import ExactMatch
 from tagwright.tagger import Fusion, Tagger
 from tagwright.training import loop
 from tagwright.training.checkpoints import NAME
 from tagwright.types import Label, Run
 
-QUICK = ["min_words=4", "max_words=8", "batch=16", "epochs=12", "learning_rate=0.01", "held_out=0"]
+QUICK = ["min_words=4", "max_words=8", "batch=16", "epochs=12", "learning_rate=0.01", "validation=0"]
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_rts_is_trained_saved_and_leaves_nothing_beside_the_tagger(
 def test_a_fine_tuned_tagger_says_what_it_was_before(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=["steps=1", *QUICK, f"encoder={static}"])
     few = [data[0], "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F")]
-    run("train", "finetune", *few, settings=["held_out=0", "steps=1"])
+    run("train", "finetune", *few, settings=["validation=0", "steps=1"])
     training = Tagger.load(tmp_path / "F").training
     assert (training["method"], training["before"]["method"]) == ("finetune", "rts")
     again = Tagger.load(tmp_path / "F").restrict(LABELS.ids[:2])
@@ -176,7 +176,7 @@ def _die(run: object) -> None:
 def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "rts", *data, "--output", str(tmp_path / "M"), "--fuse", settings=[*QUICK, f"encoder={static}"])
     fused = Tagger.load(tmp_path / "M")
-    assert list(fused.stages) == ["names", "tfidf", "dense", "titles", "learnt"]
+    assert list(fused.stages) == ["exact_match", "tfidf", "dense", "title_match", "learnt"]
     right = [found == label for found, label in zip(first_labels(fused.tag(UNSEEN)), GOLD.labels.tolist(), strict=True)]
     assert sum(right) > 0.6 * len(right)  # the plain encoder is random, and has a say; alone it has 7 of 30 right
 
@@ -189,7 +189,7 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
     for number, share in enumerate(([], ["--share-of-labels", "0.5"], ["--share-of-pairs", "0.5"])):
         output = tmp_path / f"F{number}"
         few = [data[0], "--model", str(tmp_path / "M"), "--output", str(output), *share]
-        run("train", "finetune", *few, settings=["held_out=0", "seed=5"])
+        run("train", "finetune", *few, settings=["validation=0", "seed=5"])
         found.append(Tagger.load(output).tag(UNSEEN).scores.tolist())
     assert all(one != other for one, other in combinations(found, 2))
 
@@ -212,7 +212,7 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         (["zero-shot", "--fuse"], "--fuse belongs to rts, maclr, .*, not to zero-shot"),
         (["finetune", "--model", "M", "--keywords", "K"], r"--keywords belongs to depl, depl\+cls, not to finetune"),
         (["finetune", "--model", "M", "--guesses", "G"], "--guesses belongs to svm, .* not to finetune"),
-        (["svm", "--set", "tokens=8"], 'option "tokens" has no part in this method; known are held_out, seed, cand'),
+        (["svm", "--set", "tokens=8"], 'option "tokens" has no part in this method; known are validation, seed, cand'),
         (["simcse", "--set", "delete_title=true"], 'option "delete_title" has no part'),
         (["ict", "--set", "pairs=simcse"], 'pairs is "simcse", but the method.s name stands for "ict"'),
         (["rts", "--set", "seed=-1"], "seed is -1, expected at least 0"),
@@ -282,10 +282,10 @@ def test_a_fine_tuning_is_resumed_with_the_tagger_it_was_started_with(
         settings = ["steps=1", f"seed={seed}", *QUICK, f"encoder={static}"]
         run("train", "rts", *data, "--output", str(tmp_path / name), settings=settings)
     few = ["finetune", data[0], "--output", str(tmp_path / "F"), "--model"]
-    killed(*few, str(tmp_path / "M"), settings=["held_out=0", "batch=4"], monkeypatch=monkeypatch)
+    killed(*few, str(tmp_path / "M"), settings=["validation=0", "batch=4"], monkeypatch=monkeypatch)
     with pytest.raises(ConfigError, match="was started with other model"):
-        run("train", *few, str(tmp_path / "N"), "--resume", settings=["held_out=0", "batch=4"])
-    run("train", *few, str(tmp_path / "M"), "--resume", settings=["held_out=0", "batch=4"])
+        run("train", *few, str(tmp_path / "N"), "--resume", settings=["validation=0", "batch=4"])
+    run("train", *few, str(tmp_path / "M"), "--resume", settings=["validation=0", "batch=4"])
 
 
 def test_a_training_that_waits_to_be_resumed_is_not_begun_anew(
@@ -331,7 +331,7 @@ def test_events_for_tensorboard_are_kept(
     def fit(documents: object, labels: Vocabulary, config: object, folder: Path, **_: object) -> Tagger:
         (folder / "dual").mkdir()
         (folder / "dual" / "events.out.tfevents.1").write_text("drawn")
-        return Tagger(labels, {"names": Names(labels)})
+        return Tagger(labels, {"exact_match": ExactMatch(labels)})
 
     monkeypatch.setattr("tagwright.methods.rts.fit", fit)
     run("train", "rts", *data, "--output", str(tmp_path / "M"))
@@ -354,7 +354,7 @@ def test_fine_tuning_without_a_known_label_is_refused(data: list[str], static: s
         run("train", "finetune", str(unlabelled), "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F"))
 
 
-TINY_ZERO_SHOT = zeroshot.Config(stages=("names", "tfidf"), weights=(1.0, 1.0))
+TINY_ZERO_SHOT = zeroshot.Config(stages=("exact_match", "tfidf"), weights=(1.0, 1.0))
 _fit_zero_shot = zeroshot.fit
 
 
@@ -369,7 +369,7 @@ def test_the_svm_joins_the_stages_of_the_zero_shot_method_and_is_explained(
     monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
     run("train", "svm", *data, "--output", str(tmp_path / "M"), "--fuse")
     fused = Tagger.load(tmp_path / "M")
-    assert list(fused.stages) == ["names", "tfidf", "svm"]
+    assert list(fused.stages) == ["exact_match", "tfidf", "svm"]
     assert first_labels(fused.tag(UNSEEN)) == GOLD.labels.tolist()  # their words are known to the SVM alone
     unseen = tmp_path / "unseen.jsonl"
     unseen.write_text(json.dumps({"id": "u", "title": UNSEEN[0].abstract}))
@@ -388,21 +388,21 @@ def test_a_saved_zero_shot_tagger_is_fine_tuned_and_joined(
     data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("train", "zero-shot", *data[1:], "--output", str(tmp_path / "Z"), settings=[f"encoder={static}"])
-    assert list(Tagger.load(tmp_path / "Z").stages) == ["names", "tfidf", "dense", "titles"]
+    assert list(Tagger.load(tmp_path / "Z").stages) == ["exact_match", "tfidf", "dense", "title_match"]
     few = [data[0], "--model", str(tmp_path / "Z")]
-    run("train", "finetune", *few, "--output", str(tmp_path / "F"), settings=["held_out=0"])
+    run("train", "finetune", *few, "--output", str(tmp_path / "F"), settings=["validation=0"])
     before, after = (Tagger.load(tmp_path / name) for name in "ZF")
-    assert list(after.stages) == ["names", "tfidf", "dense", "titles"]
+    assert list(after.stages) == ["exact_match", "tfidf", "dense", "title_match"]
     assert before.tag(UNSEEN).scores.tolist() != after.tag(UNSEEN).scores.tolist()
     monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
-    run("train", "finetune", *few, "--output", str(tmp_path / "G"), "--fuse", settings=["held_out=0"])
-    assert list(Tagger.load(tmp_path / "G").stages) == ["names", "tfidf", "dense"]  # no plain encoder in this one
+    run("train", "finetune", *few, "--output", str(tmp_path / "G"), "--fuse", settings=["validation=0"])
+    assert list(Tagger.load(tmp_path / "G").stages) == ["exact_match", "tfidf", "dense"]  # no plain encoder in this one
 
 
 def test_a_tagger_that_ranks_anew_is_not_fused(data: list[str], tmp_path: Path) -> None:
-    names, others = Names(LABELS), Names(LABELS)
-    Tagger(LABELS, {"names": names, "rank": others}, Fusion(rankers=("rank",))).save(tmp_path / "R")
-    with pytest.raises(ConfigError, match="the tagger with the stages names, rank re-ranks"):
+    names, others = ExactMatch(LABELS), ExactMatch(LABELS)
+    Tagger(LABELS, {"exact_match": names, "rank": others}, Fusion(rankers=("rank",))).save(tmp_path / "R")
+    with pytest.raises(ConfigError, match="the tagger with the stages exact_match, rank re-ranks"):
         run("train", "svm", *data, "--output", str(tmp_path / "M"), "--fuse-with", str(tmp_path / "R"))
 
 
@@ -438,7 +438,7 @@ def test_a_training_is_compared_with_the_untrained_method(
 
     def fit(documents: object, labels: Vocabulary, config: object, folder: Path, *, gold: Run, **_: object) -> Tagger:
         seen.append(int(labelled(gold).sum()))
-        return Tagger(labels, {"names": Names(exchanged)})
+        return Tagger(labels, {"exact_match": ExactMatch(exchanged)})
 
     data = many(tmp_path)
     monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
@@ -483,7 +483,7 @@ def test_depl_takes_edited_keywords_of_the_svm(data: list[str], static: str, tmp
     options = ["--output", str(tmp_path / "D"), "--keywords", str(path)]
     run("train", "depl", *data, *options, settings=[f"encoder={static}", "epochs=2", "batch=8"])
     stage = Tagger.load(tmp_path / "D").stages["dual"]
-    assert isinstance(stage, Dual)
+    assert isinstance(stage, DescriptionRetriever)
     assert {label: tuple(words) for label, words in stage.keywords.items() if words} == edited
     path.write_text('{"id": "nobody", "keywords": ["zebra"]}\n')
     with pytest.raises(InputError, match=r"edited.jsonl:1: no label has the id \"?nobody"):
@@ -494,7 +494,7 @@ def test_guesses_of_another_tagger_give_labels_their_descriptions(data: list[str
     rows = ({"id": d.id, "title": d.title, "abstract": d.abstract} for d in DOCUMENTS)
     (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     guesses, richer = tmp_path / "guesses.jsonl", tmp_path / "richer.jsonl"
-    names = ["stages=['names']", "weights=[1.0]"]
+    names = ["stages=['exact_match']", "weights=[1.0]"]
     guesses.write_text(run("suggest", *data, "--format", "jsonl", settings=names).stdout, encoding="utf-8")
     run("train", "svm", *data, "--output", str(tmp_path / "S"), "--guesses", str(guesses))
     printed = ["labels", "--model", str(tmp_path / "S"), "--keywords", "3", "--described"]
@@ -516,7 +516,7 @@ def test_neighbours_that_share_a_label_explain_it(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     (tmp_path / "labels.csv").write_text("id,name\nbee,Bees\nbank,Banks\n")
     docs = [str(tmp_path / "docs.jsonl"), "--labels", str(tmp_path / "labels.csv"), "-k", "1", "--explain"]
-    shown = run("suggest", *docs, "--path", "P-A-P", settings=["stages=['names']", "weights=[1.0]"]).stdout
+    shown = run("suggest", *docs, "--path", "P-A-P", settings=["stages=['exact_match']", "weights=[1.0]"]).stdout
     assert "P-A-P 2 of 2 neighbours: 1, 2" in shown
     with pytest.raises(ConfigError, match="add --explain"):
-        run("suggest", *docs[:-1], "--path", "P-A-P", settings=["stages=['names']", "weights=[1.0]"])
+        run("suggest", *docs[:-1], "--path", "P-A-P", settings=["stages=['exact_match']", "weights=[1.0]"])

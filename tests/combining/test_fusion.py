@@ -88,4 +88,6 @@ def test_a_weight_may_differ_from_candidate_to_candidate() -> None:
     candidates = Run.from_rows([{5: 2.0}, {6: 1.0}])
     scores = [np.array([3.0, 1.0]), np.array([7.0, 7.0])]
     weights: list[Weight] = [1.0, np.array([0.5, 0.0], np.float32)]
-    assert summed_evidence(candidates, scores, ["bits", "bits"], weights).scores.tolist() == [3.5, 1.0]
+    assert summed_evidence(
+        candidates, scores, ["information_content", "information_content"], weights
+    ).scores.tolist() == [3.5, 1.0]

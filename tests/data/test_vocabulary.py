@@ -147,18 +147,18 @@ def linked(**broader: str) -> Vocabulary:
     ],
 )
 def test_a_circle_of_broader_links_is_found(vocabulary: Vocabulary, ids: set[str]) -> None:
-    circle = vocabulary.circle()
-    assert set(circle) == ids
-    assert circle[:1] == circle[-1:]
-    assert len(circle) == len(ids) + bool(ids)
-    assert all(upper in vocabulary[vocabulary.index[lower]].broader for lower, upper in itertools.pairwise(circle))
+    cycle = vocabulary.cycle()
+    assert set(cycle) == ids
+    assert cycle[:1] == cycle[-1:]
+    assert len(cycle) == len(ids) + bool(ids)
+    assert all(upper in vocabulary[vocabulary.index[lower]].broader for lower, upper in itertools.pairwise(cycle))
 
 
 def test_a_hierarchy_far_deeper_than_python_recurses_is_walked() -> None:
     chain = [Label(str(depth), ("x",), broader=(str(depth - 1),)) for depth in range(20_000)]
-    assert Vocabulary(chain).circle() == ()
+    assert Vocabulary(chain).cycle() == ()
     closed = Vocabulary([*chain, Label("-1", ("x",), broader=("19999",))])
-    assert len(closed.circle()) == 20_002
+    assert len(closed.cycle()) == 20_002
 
 
 def test_a_circle_in_a_file_loses_no_label(tmp_path: Path) -> None:
@@ -439,10 +439,10 @@ def test_any_bytes_are_read_or_refused_with_an_input_error(tmp_path: Path, conte
 
 @pytest.mark.corpora
 @pytest.mark.parametrize(
-    ("corpus", "size", "circle"),
+    ("corpus", "size", "cycle"),
     [("mdn", 14_593, False), ("tib", 26_983, False), ("epmc", 30_764, True), ("arxiv", 184, False)],
 )
-def test_the_corpora_are_read_whole(corpus: str, size: int, circle: bool) -> None:
+def test_the_corpora_are_read_whole(corpus: str, size: int, cycle: bool) -> None:
     path = CORPORA / corpus / "labels.jsonl.gz"
     if not path.exists():
         pytest.skip(f"{path} is missing")
@@ -450,4 +450,4 @@ def test_the_corpora_are_read_whole(corpus: str, size: int, circle: bool) -> Non
     with gzip.open(path, "rt", encoding="utf-8") as file:
         assert list(vocabulary.ids) == [json.loads(line)["id"] for line in file]
     assert len(vocabulary) == size
-    assert bool(vocabulary.circle()) == circle
+    assert bool(vocabulary.cycle()) == cycle

@@ -95,7 +95,7 @@ def test_scores_that_differ_are_the_librarys(
     tiny: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     plain, encoder, forward = CrossEncoder.load(tiny), CrossEncoder.load(tiny), Bert.forward
-    expected = GeneralScores(plain.model)(plain.joiner(["bee"], ["wasp"], ONE, ONE), lambda _: None)
+    expected = GeneralScores(plain.model)(plain.pair_tokenizer(["bee"], ["wasp"], ONE, ONE), lambda _: None)
     monkeypatch.setattr(Bert, "forward", lambda *args, **options: -forward(*args, **options))
     with_head = encoder.model[2]
     next(with_head.parameters()).data.mul_(50)

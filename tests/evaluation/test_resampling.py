@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tagwright.evaluation.metrics import Contingency, Doubles, macro_f1
-from tagwright.evaluation.resampling import MacroF1, Ratios, bootstrap, coins, estimates
+from tagwright.evaluation.resampling import MacroF1, Ratios, bootstrap, estimates, sign_flips
 from tagwright.types import Run
 
 
@@ -64,4 +64,4 @@ def test_weights_come_in_batches_that_add_up() -> None:
     batches = list(bootstrap(documents, 5, seed=0))
     assert [batch.shape for batch in batches] == [(2, documents), (2, documents), (1, documents)]
     assert all((batch.sum(axis=1) == documents).all() for batch in batches)
-    assert set(np.unique(np.concatenate(list(coins(10, 7, seed=0))))) == {0, 1}
+    assert set(np.unique(np.concatenate(list(sign_flips(10, 7, seed=0))))) == {0, 1}

@@ -15,9 +15,9 @@ from tagwright.data.descriptions import with_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.methods import depl, zeroshot
-from tagwright.stages.description_retriever import Dual
+from tagwright.stages.description_retriever import DescriptionRetriever
 from tagwright.tagger import Tagger
-from tagwright.training.batching import is_held_out
+from tagwright.training.batching import is_validation
 from tagwright.training.checkpoints import NAME
 from tagwright.training.label_objectives import DualEncoder
 from tagwright.types import Document, Label, Pair, Run
@@ -52,9 +52,9 @@ def right(tagger: Tagger, documents: Sequence[Document] = UNSEEN) -> int:
     return sum(a == b for a, b in zip(first_labels(tagger.tag(documents)), GOLD.labels.tolist(), strict=True))
 
 
-def dual(tagger: Tagger) -> Dual:
+def dual(tagger: Tagger) -> DescriptionRetriever:
     (stage,) = tagger.stages.values()
-    assert isinstance(stage, Dual)
+    assert isinstance(stage, DescriptionRetriever)
     return stage
 
 
@@ -78,7 +78,7 @@ def test_keywords_are_the_words_of_the_topic(svm: Tagger) -> None:
     assert {"river", "water", "rain", "stone"} >= set(words["stone"]) > set()
     assert words["10"] == ()
     with pytest.raises(ConfigError, match="expected one called svm"):
-        depl.keywords_of(zeroshot.fit(LABELS, zeroshot.Config(stages=("names",), weights=(1.0,))), 3)
+        depl.keywords_of(zeroshot.fit(LABELS, zeroshot.Config(stages=("exact_match",), weights=(1.0,))), 3)
 
 
 def test_a_tagger_that_is_saved_says_the_same_and_shows_its_keywords(
@@ -183,8 +183,8 @@ def test_a_label_on_every_document_is_learnt_as_what_it_is(encoder: dict[str, st
 
 
 def test_held_out_documents_teach_nothing(encoder: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    config = replace(QUICK, encoder=encoder["static"], held_out=0.3, steps=4)
-    hidden = {i for i in range(len(TRAIN)) if is_held_out(i, 0.3, config.seed)}
+    config = replace(QUICK, encoder=encoder["static"], validation=0.3, steps=4)
+    hidden = {i for i in range(len(TRAIN)) if is_validation(i, 0.3, config.seed)}
     assert 0 < len(hidden) < len(TRAIN)
     linear, trained = list[Run](), set[int]()
     sparse, views = depl.sparse, DualEncoder.views
@@ -217,7 +217,7 @@ def test_without_any_label_there_is_nothing_to_learn() -> None:
 
 
 def test_pseudo_labels_of_another_tagger_give_keywords_to_labels_that_have_no_description() -> None:
-    names = zeroshot.fit(LABELS, zeroshot.Config(stages=("names",), weights=(1.0,)))
+    names = zeroshot.fit(LABELS, zeroshot.Config(stages=("exact_match",), weights=(1.0,)))
     found = depl.confident(names.tag(TRAIN), share=0.5)
     svm = depl.fit(TRAIN, LABELS, depl.Config(kind="svm"), gold=found)
     richer = with_keywords(LABELS, depl.keywords_of(svm, 5))

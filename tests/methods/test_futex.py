@@ -15,12 +15,12 @@ from tagwright.combining.fusion import look_up, reciprocal_ranks
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.methods import futex
-from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.full_text import FullText, Paragraphs
-from tagwright.stages.reranker import Cross
+from tagwright.stages.reranker import Reranker
 from tagwright.tagger import Fusion, Tagger
 from tagwright.training.checkpoints import NAME
-from tagwright.types import Distribution, Document, Floats, Label, Quote, Run, Section, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Section, Stage
 
 QUICK = futex.Config(
     network="cross",
@@ -28,7 +28,7 @@ QUICK = futex.Config(
     count=24,
     batch=4,
     steps=6,
-    held_out=0.0,
+    validation=0.0,
     min_papers=2,
     checkpoint_seconds=0,
     shortest=2,
@@ -73,7 +73,7 @@ class Says(Stage):
     def score(self, reading: int, candidates: Run) -> Floats:
         return look_up(self.find(reading), candidates)
 
-    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:  # noqa: ARG002
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
         return ()
 
     def with_labels(self, labels: Sequence[Label]) -> Says:  # noqa: ARG002
@@ -87,8 +87,8 @@ class Says(Stage):
 def test_example_3_1(order: Any, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = Vocabulary([Label(name, (name,)) for name in "ABCDE"])
     found, both = Says({0: 1.0, 1: 1.0, 2: 1.0}), Says({0: 3.0, 1: 2.0, 2: 1.0})
-    fusion = Fusion(by="ranks", rank_constant=0, weights={"names": 0.0}, rankers=("abstract", "fulltext"))
-    ensemble = Tagger(labels, {"names": found, "abstract": both, "fulltext": both}, fusion)
+    fusion = Fusion(by="ranks", rank_constant=0, weights={"exact_match": 0.0}, rankers=("abstract", "fulltext"))
+    ensemble = Tagger(labels, {"exact_match": found, "abstract": both, "fulltext": both}, fusion)
     assert ensemble.tag([PAPERS[0]]).scores.tolist() == pytest.approx([2.0, 1.0, 0.67], abs=0.005)
     # Parabel's order in the example is E, B, A, D, C
     probable = Says(dict(zip([4, 1, 0, 3, 2], [0.9, 0.8, 0.7, 0.6, 0.5], strict=True)))
@@ -103,7 +103,7 @@ def test_a_candidate_that_the_classifier_does_not_reach_comes_last(monkeypatch: 
     """Example 3.1 with a classifier that knows E and B alone."""
     labels = Vocabulary([Label(name, (name,)) for name in "ABCDE"])
     found = Says({0: 3.0, 1: 2.0, 2: 1.0})
-    ensemble = Tagger(labels, {"names": found})
+    ensemble = Tagger(labels, {"exact_match": found})
     monkeypatch.setattr(futex, "classifier", lambda *_: Says({4: 0.9, 1: 0.8}))
     config = replace(QUICK, pseudo_labels=1, order="example", min_papers=1)
     tagger = futex.self_train(ensemble, PAPERS[:1], Run.from_rows([[0]]), config)
@@ -124,24 +124,30 @@ def test_the_full_text_tells_what_no_name_does(encoder: dict[str, str], tmp_path
 @pytest.mark.parametrize(
     ("options", "kinds"),
     [
-        ({}, {"names": "Names", "abstract": "Cross", "fulltext": "FullText", "classifier": "Trees"}),
+        ({}, {"exact_match": "ExactMatch", "abstract": "Reranker", "fulltext": "FullText", "classifier": "Trees"}),
         (
             {"network": "none"},
-            {"names": "Names", "abstract": "FullText", "fulltext": "FullText", "classifier": "Trees"},
+            {"exact_match": "ExactMatch", "abstract": "FullText", "fulltext": "FullText", "classifier": "Trees"},
         ),
         (
             {"rankings": futex.Config().rankings},
-            {"names": "Names", "all_mentions": "Names", "abstract": "Cross", "classifier": "Trees"},
+            {"exact_match": "ExactMatch", "all_mentions": "ExactMatch", "abstract": "Reranker", "classifier": "Trees"},
         ),
-        ({"rankings": ("abstract",)}, {"names": "Names", "abstract": "Cross", "classifier": "Trees"}),
-        ({"self_training": False}, {"names": "Names", "abstract": "Cross", "fulltext": "FullText"}),
+        ({"rankings": ("abstract",)}, {"exact_match": "ExactMatch", "abstract": "Reranker", "classifier": "Trees"}),
+        ({"self_training": False}, {"exact_match": "ExactMatch", "abstract": "Reranker", "fulltext": "FullText"}),
         (
             {"rankings": ("mentions", "all_mentions"), "network": "none", "self_training": False},
-            {"names": "Names", "all_mentions": "Names"},
+            {"exact_match": "ExactMatch", "all_mentions": "ExactMatch"},
         ),
         (
-            {"network": "bi", "finders": ("names", "bm25", "dense"), "self_training": False},
-            {"names": "Names", "bm25": "Lexical", "dense": "FullText", "abstract": "FullText", "fulltext": "FullText"},
+            {"network": "bi", "finders": ("exact_match", "bm25", "dense"), "self_training": False},
+            {
+                "exact_match": "ExactMatch",
+                "bm25": "Lexical",
+                "dense": "FullText",
+                "abstract": "FullText",
+                "fulltext": "FullText",
+            },
         ),
     ],
 )
@@ -153,11 +159,11 @@ def test_each_part_can_be_switched_off(options: dict[str, Any], kinds: dict[str,
 
 def test_a_candidate_gets_the_reciprocal_ranks_of_both_rankings(encoder: dict[str, str]) -> None:
     config = replace(
-        QUICK, encoder=encoder["transformer"], scope="text", finders=("names", "bm25"), self_training=False
+        QUICK, encoder=encoder["transformer"], text_field="text", finders=("exact_match", "bm25"), self_training=False
     )
     documents = [Document("m", "wasp and bank", "near the stone"), PAPERS[1]]
     tagger = futex.fit(PAPERS, LABELS, config)
-    pool, run = tagger.stages["names"](documents), tagger.tag(documents)
+    pool, run = tagger.stages["exact_match"](documents), tagger.tag(documents)
     ranks: list[dict[int, int]] = [{}, {}]
     for stage, rank in zip(("abstract", "fulltext"), ranks, strict=True):
         ranker = tagger.stages[stage]
@@ -168,20 +174,22 @@ def test_a_candidate_gets_the_reciprocal_ranks_of_both_rankings(encoder: dict[st
     assert dict(zip(*(part.tolist() for part in run[0]), strict=True)) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("scope", ["head", "text"])
+@pytest.mark.parametrize("text_field", ["title_and_abstract", "text"])
 def test_mentions_rank_alike_whether_they_find_the_candidates_or_not(
-    scope: Literal["head", "text"], encoder: dict[str, str]
+    text_field: Literal["title_and_abstract", "text"], encoder: dict[str, str]
 ) -> None:
     documents = [Document("m", "wasp and bank", "near the stone, a wasp"), *PAPERS]
     options: dict[str, Any] = {
         "network": "none",
-        "scope": scope,
+        "text_field": text_field,
         "self_training": False,
         "rankings": futex.Config().rankings,
     }
     tagger = futex.fit(PAPERS, LABELS, replace(QUICK, encoder=encoder["transformer"], **options))
-    pool = tagger.stages["names"](documents)
-    heads, everywhere = (Names(LABELS, NameOptions(scope=scope)) for scope in ("head", "text"))
+    pool = tagger.stages["exact_match"](documents)
+    heads, everywhere = (
+        ExactMatch(LABELS, ExactMatchOptions(text_field=field)) for field in ("title_and_abstract", "text")
+    )
     abstract = tagger.stages["abstract"]
     opinions = [pool.rescored(stage.score(stage.read(documents), pool)) for stage in (heads, everywhere, abstract)]
     expected = reciprocal_ranks(opinions, k=0, candidates=pool)
@@ -248,8 +256,8 @@ def test_a_run_that_was_killed_while_ranking_goes_on(
     monkeypatch.setattr(FullText, "read", original)
     whole = futex.fit(PAPERS, LABELS, config)
     cross, again = tagger.stages["abstract"], whole.stages["abstract"]
-    pool = whole.stages["names"](PAPERS)
-    assert isinstance(cross, Cross)
+    pool = whole.stages["exact_match"](PAPERS)
+    assert isinstance(cross, Reranker)
     assert cross.score(cross.read(PAPERS), pool).tolist() == again.score(again.read(PAPERS), pool).tolist()
     with pytest.raises(ConfigError, match="the run was started with pseudo_labels 5, not 3"):
         futex.fit(PAPERS, LABELS, replace(config, pseudo_labels=3), tmp_path, resume=True)
@@ -296,7 +304,7 @@ def test_what_the_label_trees_need_is_said_before_anything_is_loaded(monkeypatch
         ({"network": "all"}, 'network is "all", expected auto, cross, bi, both, none'),
         ({"order": "last"}, 'order is "last", expected example, append'),
         ({"finders": ()}, "finders are "),
-        ({"finders": ("tfidf",)}, "expected some of names, bm25, dense"),
+        ({"finders": ("tfidf",)}, "expected some of exact_match, bm25, dense"),
         ({"rankings": ("abstract", "abstract")}, "rankings are .*, each once"),
         ({"pseudo_labels": 0}, "pseudo_labels is 0, expected at least 1"),
         ({"abstract_chance": 2.0}, r"abstract_chance is 2.0, expected a chance"),

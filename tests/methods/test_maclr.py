@@ -25,7 +25,7 @@ from tagwright.training.maclr_stage1 import ImprovedIct, eq_2
 from tagwright.training.pairs import ict_pairs, sample_labels
 from tagwright.types import Floats, Label, Pair, Run
 
-QUICK = maclr.Config(pseudo_labels=1, batch=16, epochs=40, learning_rate=0.01, held_out=0.0)
+QUICK = maclr.Config(pseudo_labels=1, batch=16, epochs=40, learning_rate=0.01, validation=0.0)
 TITLED = [replace(document, title=f"{document.title} {document.id}") for document in DOCUMENTS]
 "Each with a title of its own: otherwise there would be three instances to cluster."
 
@@ -158,7 +158,7 @@ def test_a_document_that_is_a_label_is_not_its_own_pseudo_label(encoder: dict[st
 def test_few_labels_teach_what_no_text_says(encoder: dict[str, str]) -> None:
     static = zeroshot.fit(LABELS, zeroshot.Config(stages=("dense",), weights=(1.0,), encoder=encoder["static"]))
     swapped = Run.from_rows([[(list(LABELS.ids).index(document.labels[0]) + 1) % 3] for document in DOCUMENTS])
-    few = maclr.FewShot(epochs=60, learning_rate=0.01, held_out=0.0)
+    few = maclr.FewShot(epochs=60, learning_rate=0.01, validation=0.0)
     before = vectors(static).copy()
     tuned = maclr.fine_tune(static, [replace(document, title="") for document in DOCUMENTS], swapped, few)
     found = zip(first_labels(tuned.tag(UNSEEN)), GOLD.labels.tolist(), strict=True)
@@ -168,9 +168,9 @@ def test_few_labels_teach_what_no_text_says(encoder: dict[str, str]) -> None:
 
 
 def test_fine_tuning_is_refused_where_there_is_nothing_to_learn(encoder: dict[str, str]) -> None:
-    names = zeroshot.fit(LABELS, zeroshot.Config(stages=("names",), weights=(1.0,)))
+    names = zeroshot.fit(LABELS, zeroshot.Config(stages=("exact_match",), weights=(1.0,)))
     gold = LABELS.gold(DOCUMENTS)
-    with pytest.raises(ConfigError, match="the tagger has the stages names; fine-tuning needs one called dense"):
+    with pytest.raises(ConfigError, match="the tagger has the stages exact_match; fine-tuning needs one called dense"):
         maclr.fine_tune(names, DOCUMENTS, gold)
     static = zeroshot.fit(LABELS, zeroshot.Config(stages=("dense",), weights=(1.0,), encoder=encoder["static"]))
     with pytest.raises(ConfigError, match="none of 30 documents has both text and a label"):

@@ -14,7 +14,7 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError
 from tagwright.graph.network import Graph
 from tagwright.methods import micol
-from tagwright.stages.reranker import Cross
+from tagwright.stages.reranker import Reranker
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label, Pair, Triple
 
@@ -35,7 +35,7 @@ DOCUMENTS = [_document(i) for i in range(36)]
 UNNAMED = DOCUMENTS[::2]
 GOLD = [LABELS.index[document.labels[0]] for document in UNNAMED]
 QUICK = micol.Config(
-    meta_path='P-"author"-P', pairs="metadata", count=360, batch=36, epochs=6, learning_rate=0.02, held_out=0.0
+    meta_path='P-"author"-P', pairs="metadata", count=360, batch=36, epochs=6, learning_rate=0.02, validation=0.0
 )
 KEYWORDS = [replace(document, metadata={**document.metadata, "keyword": document.labels}) for document in DOCUMENTS]
 
@@ -117,7 +117,7 @@ def test_auto_takes_the_path_that_joins_documents_of_one_label() -> None:
     finders = micol.finders(DOCUMENTS, labels, config)
     named = [estimate.expression for estimate in micol.choose_path(DOCUMENTS, labels, Graph.of(DOCUMENTS), finders)]
     assert (named[0], named[-1]) == ("P-(A,A)-P", "P-V-P")
-    topic = {document.head: document.labels for document in DOCUMENTS}
+    topic = {document.title_and_abstract: document.labels for document in DOCUMENTS}
     pairs = micol.pair_source(DOCUMENTS, labels, config, finders)(0)
     assert all(topic[pair.anchor] == topic[pair.positive] for pair in pairs)
 
@@ -143,7 +143,7 @@ def test_a_saved_tagger_suggests_the_same(encoder: dict[str, str], tmp_path: Pat
 def test_a_cross_encoder_takes_the_place_of_the_bi_encoder(encoder: dict[str, str], tmp_path: Path) -> None:
     config = replace(QUICK, encoder=encoder["transformer"], architecture="cross", count=36, epochs=1, budget=2)
     tagger = micol.fit(DOCUMENTS, LABELS, config)
-    assert isinstance(tagger.stages["encoder"], Cross)
+    assert isinstance(tagger.stages["encoder"], Reranker)
     assert {len(labels) for labels, _ in tagger.tag(UNNAMED)} == {2}
     tagger.save(tmp_path / "model")
     assert first_labels(Tagger.load(tmp_path / "model")) == first_labels(tagger)

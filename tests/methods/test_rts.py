@@ -15,7 +15,7 @@ from tagwright.tagger import Tagger
 from tagwright.training.checkpoints import NAME
 from tagwright.types import Document, Pair
 
-QUICK = rts.Config(min_words=4, max_words=8, batch=16, epochs=12, learning_rate=0.01, held_out=0.0)
+QUICK = rts.Config(min_words=4, max_words=8, batch=16, epochs=12, learning_rate=0.01, validation=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def hundred(epoch: int) -> list[Pair]:
 
 
 def test_a_batch_that_nobody_chose_is_halved_until_an_epoch_has_eight(encoder: dict[str, str]) -> None:
-    config = rts.Config(encoder=encoder["static"], held_out=0.0)
+    config = rts.Config(encoder=encoder["static"], validation=0.0)
     assert config.training(rts.STATIC, rts.TRANSFORMER, hundred).batch == 8  # 1024 / 2**7; 16 gives only 6 batches
     assert replace(config, batch=100).training(rts.STATIC, rts.TRANSFORMER, hundred).batch == 100
 
@@ -140,13 +140,13 @@ def test_a_projection_gives_vectors_of_that_length(encoder: dict[str, str], tmp_
 
 
 def test_ict_learns_the_topics_too(encoder: dict[str, str]) -> None:
-    config = contrastive.Config(encoder=encoder["static"], batch=16, epochs=60, learning_rate=0.01, held_out=0.0)
+    config = contrastive.Config(encoder=encoder["static"], batch=16, epochs=60, learning_rate=0.01, validation=0.0)
     assert right(contrastive.fit(DOCUMENTS, LABELS, config)) >= 27
 
 
 def test_simcse_needs_no_titles(encoder: dict[str, str]) -> None:
     config = contrastive.Config(
-        pairs="simcse", encoder=encoder["transformer"], batch=4, epochs=1, learning_rate=0.01, held_out=0.0
+        pairs="simcse", encoder=encoder["transformer"], batch=4, epochs=1, learning_rate=0.01, validation=0.0
     )
     untitled = [replace(document, title="") for document in DOCUMENTS]
     moved = contrastive.fit(untitled, LABELS, config)

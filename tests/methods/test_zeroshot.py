@@ -13,9 +13,9 @@ from tagwright.errors import ConfigError, ModelError
 from tagwright.methods import zeroshot
 from tagwright.methods.zeroshot import Config
 from tagwright.stages.dense import Dense
-from tagwright.stages.exact_match import Names
+from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.lexical import Lexical
-from tagwright.stages.title_match import Titles
+from tagwright.stages.title_match import TitleMatch
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label
 
@@ -32,10 +32,10 @@ def tiny(tmp_path: Path) -> str:
     ("wrong", "message"),
     [
         ({"stages": ()}, "stages are"),
-        ({"stages": ("names", "magic")}, "expected some of names, bm25, tfidf, dense"),
-        ({"stages": ("names", "names")}, "each once"),
-        ({"stages": ("names",), "weights": (1.0, 1.0)}, "2 weights for the stages names"),
-        ({"weights": (1.0,)}, "1 weights for the stages names, tfidf, dense"),
+        ({"stages": ("exact_match", "magic")}, "expected some of exact_match, bm25, tfidf, dense"),
+        ({"stages": ("exact_match", "exact_match")}, "each once"),
+        ({"stages": ("exact_match",), "weights": (1.0, 1.0)}, "2 weights for the stages exact_match"),
+        ({"weights": (1.0,)}, "1 weights for the stages exact_match, tfidf, dense"),
         ({"candidates": 0}, "candidates is 0, expected 1 or more"),
     ],
 )
@@ -49,16 +49,16 @@ FINNISH = Vocabulary([Label(str(row), (name,)) for row, name in enumerate(("kala
 
 @pytest.mark.parametrize("language", ["auto", "fi", "finnish", "Finnish"])
 def test_endings_and_compounds_follow_the_language(language: str) -> None:
-    tagger = zeroshot.fit(FINNISH, Config(stages=("names", "tfidf"), weights=(0.5, 1.0), language=language))
-    assert tagger.stages["names"]([Document("1", "Kirjastoissa")]).labels.tolist() == [1]
+    tagger = zeroshot.fit(FINNISH, Config(stages=("exact_match", "tfidf"), weights=(0.5, 1.0), language=language))
+    assert tagger.stages["exact_match"]([Document("1", "Kirjastoissa")]).labels.tolist() == [1]
     assert tagger.stages["tfidf"]([Document("1", "Merikalastuslaki")]).labels.tolist() == [0]
 
 
 def test_a_saved_tagger_keeps_the_language_that_was_recognised(tmp_path: Path) -> None:
-    tagger = zeroshot.fit(FINNISH, Config(stages=("names", "tfidf"), weights=(0.5, 1.0)))
+    tagger = zeroshot.fit(FINNISH, Config(stages=("exact_match", "tfidf"), weights=(0.5, 1.0)))
     tagger.save(tmp_path / "saved")
     names, tfidf = Tagger.load(tmp_path / "saved").with_labels(LABELS).stages.values()
-    assert isinstance(names, Names)
+    assert isinstance(names, ExactMatch)
     assert isinstance(tfidf, Lexical)
     assert names.options.stem == tfidf.options.stem == "finnish"
     assert tfidf.options.ngrams == 0.5
@@ -71,7 +71,7 @@ def test_english_has_no_ngrams() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"language": "klingon"}, {"fusion": "magic"}, {"scope": "tail"}, {"weights": (-1.0, 1.0, 1.0)}]
+    "wrong", [{"language": "klingon"}, {"fusion": "magic"}, {"text_field": "tail"}, {"weights": (-1.0, 1.0, 1.0)}]
 )
 def test_what_a_stage_refuses_is_refused(wrong: dict[str, Any], tiny: str) -> None:
     with pytest.raises(ConfigError):
@@ -85,24 +85,24 @@ def test_an_encoder_that_is_not_there_is_a_model_error() -> None:
 
 def test_the_default_has_names_words_and_meaning(tiny: str) -> None:
     tagger = zeroshot.fit(LABELS, Config(encoder=tiny, weights=(1.0, 1.0, 0.0)))
-    assert [type(stage) for stage in tagger.stages.values()] == [Names, Lexical, Dense, Titles]
+    assert [type(stage) for stage in tagger.stages.values()] == [ExactMatch, Lexical, Dense, TitleMatch]
     run = tagger.tag(DOCUMENTS, k=1)
     assert [LABELS.ids[label] for label in run.labels] == ["bee", "bank"]
 
 
 def test_stages_and_weights_go_together() -> None:
-    tagger = zeroshot.fit(LABELS, Config(stages=("bm25", "names"), weights=(2.0, 0.25)))
-    assert list(tagger.stages) == ["bm25", "names"]
-    assert tagger.fusion.weights == {"bm25": 2.0, "names": 0.25}
+    tagger = zeroshot.fit(LABELS, Config(stages=("bm25", "exact_match"), weights=(2.0, 0.25)))
+    assert list(tagger.stages) == ["bm25", "exact_match"]
+    assert tagger.fusion.weights == {"bm25": 2.0, "exact_match": 0.25}
 
 
 def test_stages_without_weights_keep_the_default_ones() -> None:
-    tagger = zeroshot.fit(LABELS, Config(stages=("tfidf", "names")))
-    assert tagger.fusion.weights == {"tfidf": 1.0, "names": 0.5}
+    tagger = zeroshot.fit(LABELS, Config(stages=("tfidf", "exact_match")))
+    assert tagger.fusion.weights == {"tfidf": 1.0, "exact_match": 0.5}
 
 
 def test_every_stage_gives_as_many_candidates_as_asked_for(tiny: str) -> None:
-    config = Config(stages=("names", "bm25", "tfidf", "dense"), weights=(1, 1, 1, 1), candidates=1, encoder=tiny)
+    config = Config(stages=("exact_match", "bm25", "tfidf", "dense"), weights=(1, 1, 1, 1), candidates=1, encoder=tiny)
     both = Document("3", "Bees and money: a bank of honey")
     tagger = zeroshot.fit(LABELS, config)
     found = tagger.candidates(tagger.read([both]))
@@ -113,5 +113,5 @@ def test_the_language_says_which_endings_are_cut_off(tiny: str) -> None:
     german = Vocabulary([Label("1", ("Häuser",))])
     document = [Document("1", "Ein Haus")]
     for language, found in (("german", 1), ("none", 0)):
-        config = Config(stages=("names",), weights=(1.0,), language=language)
+        config = Config(stages=("exact_match",), weights=(1.0,), language=language)
         assert len(zeroshot.fit(german, config).tag(document).labels) == found

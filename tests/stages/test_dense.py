@@ -142,13 +142,13 @@ def test_the_nearest_sentences_are_quoted() -> None:
     text = "Trees stand still. Nothing is said here. Flying insects are bees. An oak is a tree. More of it."
     document = Document("d", title="On life", abstract=text)
     stage = Dense(LABELS, BagOfWords(), DenseOptions(storage="float32"))
-    quotes = stage.quotes(document, 0)
-    assert document.text[quotes[0].start : quotes[0].end] == "Flying insects are bees."
-    assert len(quotes) == 3
-    assert quotes[0].weight >= quotes[1].weight >= quotes[2].weight
+    spans = stage.spans(document, 0)
+    assert document.text[spans[0].start : spans[0].end] == "Flying insects are bees."
+    assert len(spans) == 3
+    assert spans[0].weight >= spans[1].weight >= spans[2].weight
     alone = stage([Document("s", title="Flying insects are bees.")])
-    assert quotes[0].weight == pytest.approx(alone.scores[0], abs=1e-5)
-    assert stage.quotes(EMPTY, 0) == ()
+    assert spans[0].weight == pytest.approx(alone.scores[0], abs=1e-5)
+    assert stage.spans(EMPTY, 0) == ()
 
 
 @pytest.mark.parametrize("index", ["exact", "ivf"])

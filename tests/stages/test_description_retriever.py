@@ -13,7 +13,7 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.dual_encoder import encoder, tower
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, ModelError
-from tagwright.stages.description_retriever import Dual, DualOptions, FreeVectors
+from tagwright.stages.description_retriever import ClassifierWeights, DescriptionRetriever, DescriptionRetrieverOptions
 from tagwright.stages.label_index import Storage, Vectors
 from tagwright.store import read_manifest, write_manifest
 from tagwright.types import Document, Floats, Label, Run, Stage
@@ -21,7 +21,7 @@ from tagwright.types import Document, Floats, Label, Run, Stage
 LABELS = [Label("1", ("bee",), "honey"), Label("2", ("market",)), Label("3", ("river",)), Label("4", ("stone",))]
 KEYWORDS = {"2": ("stock", "money"), "3": ("water",)}
 DOCUMENTS = [Document("a", title="Honey bee. Market stock."), Document("b", title="rain"), Document("e", title=" ")]
-OPTIONS = DualOptions(storage="float32")
+OPTIONS = DescriptionRetrieverOptions(storage="float32")
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +36,9 @@ def towers(tmp_path_factory: pytest.TempPathFactory) -> tuple[BiEncoder, BiEncod
     return BiEncoder.of(tower(shared, poolers[0], "cls")), BiEncoder.of(tower(shared, poolers[1], "mean"))
 
 
-def free(rows: list[int], storage: Storage = "float32") -> FreeVectors:
+def free(rows: list[int], storage: Storage = "float32") -> ClassifierWeights:
     vectors: Floats = np.random.default_rng(1).standard_normal((len(rows), DIM), np.float32)
-    return FreeVectors(np.array(rows, np.int32), Vectors.of(vectors, storage))
+    return ClassifierWeights(np.array(rows, np.int32), Vectors.of(vectors, storage))
 
 
 def sigmoid(logits: Floats) -> Floats:
@@ -46,7 +46,7 @@ def sigmoid(logits: Floats) -> Floats:
     return found
 
 
-def expected(towers: tuple[BiEncoder, BiEncoder], vectors: FreeVectors | None, *, texts: bool) -> Floats:
+def expected(towers: tuple[BiEncoder, BiEncoder], vectors: ClassifierWeights | None, *, texts: bool) -> Floats:
     """(2, 4) Eq. 4 for the documents with text, written out."""
     queries = towers[0].model.encode([document.text for document in DOCUMENTS[:2]])
     said = ["bee. honey", "market. stock money", "river. water", "stone"]
@@ -63,7 +63,7 @@ def expected(towers: tuple[BiEncoder, BiEncoder], vectors: FreeVectors | None, *
 @pytest.mark.parametrize("kind", ["depl", "depl+cls", "classifier"])
 def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, towers: tuple[BiEncoder, BiEncoder]) -> None:
     texts, vectors = kind != "classifier", None if kind == "depl" else free([0, 2, 3])
-    stage: Stage = Dual(LABELS, towers[0], towers[1] if texts else None, vectors, KEYWORDS, OPTIONS)
+    stage: Stage = DescriptionRetriever(LABELS, towers[0], towers[1] if texts else None, vectors, KEYWORDS, OPTIONS)
     chances = expected(towers, vectors, texts=texts)
     run = stage(DOCUMENTS)
     found = np.zeros((2, 4), np.float32)
@@ -79,13 +79,13 @@ def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, towers: 
 
 def test_at_most_k_labels_and_with_two_probabilities_the_best_by_both(towers: tuple[BiEncoder, BiEncoder]) -> None:
     vectors = free([0, 1, 2, 3])
-    stage = Dual(LABELS, *towers, vectors, KEYWORDS, replace(OPTIONS, k=2))
+    stage = DescriptionRetriever(LABELS, *towers, vectors, KEYWORDS, replace(OPTIONS, k=2))
     chances = expected(towers, vectors, texts=True)
     assert stage(DOCUMENTS[:2]).labels.reshape(2, 2).tolist() == np.argsort(-chances, axis=1)[:, :2].tolist()
 
 
 def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(towers: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = Dual(LABELS, *towers, free([0, 2]), KEYWORDS, OPTIONS)
+    stage = DescriptionRetriever(LABELS, *towers, free([0, 2]), KEYWORDS, OPTIONS)
     new = [LABELS[2], Label("9", ("rain",)), LABELS[0]]
     changed = stage.with_labels(new)
     before, after = stage(DOCUMENTS[:2]), changed(DOCUMENTS[:2])
@@ -102,16 +102,18 @@ def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(tower
 
 
 def test_a_classifier_knows_nothing_of_a_new_label(towers: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = Dual(LABELS, towers[0], None, free([1]), options=OPTIONS).with_labels([Label("9", ("rain",))])
+    stage = DescriptionRetriever(LABELS, towers[0], None, free([1]), options=OPTIONS).with_labels(
+        [Label("9", ("rain",))]
+    )
     assert not len(stage(DOCUMENTS[:2]).labels)
     assert stage.score(stage.read(DOCUMENTS[:1]), Run.from_rows([[0]])).tolist() == [0.0]
     assert stage.label_texts(LABELS) == []
 
 
 def test_texts_are_cut_edited_and_for_de_ret_only_names(towers: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = Dual(LABELS, *towers, None, KEYWORDS, replace(OPTIONS, tokens=3))
+    stage = DescriptionRetriever(LABELS, *towers, None, KEYWORDS, replace(OPTIONS, tokens=3))
     assert stage.label_texts(LABELS) == ["bee. honey", "market. stock", "river. water", "stone"]
-    names = Dual(LABELS, *towers, None, KEYWORDS, replace(OPTIONS, names_only=True))
+    names = DescriptionRetriever(LABELS, *towers, None, KEYWORDS, replace(OPTIONS, names_only=True))
     assert names.label_texts(LABELS) == ["bee", "market", "river", "stone"]
     edited = stage.with_keywords({"4": ("rain",)})
     assert edited.label_texts(LABELS)[3] == "stone. rain"
@@ -120,17 +122,17 @@ def test_texts_are_cut_edited_and_for_de_ret_only_names(towers: tuple[BiEncoder,
 
 
 def test_the_sentence_that_speaks_for_a_label_is_quoted_first(towers: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = Dual(LABELS, *towers, free([0]), KEYWORDS, OPTIONS)
+    stage = DescriptionRetriever(LABELS, *towers, free([0]), KEYWORDS, OPTIONS)
     document, text = DOCUMENTS[0], DOCUMENTS[0].text
-    quotes = stage.quotes(document, 1)
-    assert {text[quote.start : quote.end] for quote in quotes} == {"Honey bee.", "Market stock."}
+    spans = stage.spans(document, 1)
+    assert {text[quote.start : quote.end] for quote in spans} == {"Honey bee.", "Market stock."}
     alone = [
         stage.score(stage.read([Document("s", title=text[quote.start : quote.end])]), Run.from_rows([[1]]))
-        for quote in quotes
+        for quote in spans
     ]
-    assert [quote.weight for quote in quotes] == pytest.approx([float(chance[0]) for chance in alone], abs=1e-5)
-    assert quotes[0].weight >= quotes[1].weight
-    assert stage.quotes(DOCUMENTS[2], 1) == ()
+    assert [quote.weight for quote in spans] == pytest.approx([float(chance[0]) for chance in alone], abs=1e-5)
+    assert spans[0].weight >= spans[1].weight
+    assert stage.spans(DOCUMENTS[2], 1) == ()
 
 
 @pytest.mark.parametrize("kind", ["depl", "depl+cls", "classifier"])
@@ -138,12 +140,17 @@ def test_what_is_saved_is_the_same_when_loaded_and_its_towers_load_elsewhere(
     kind: str, towers: tuple[BiEncoder, BiEncoder], tmp_path: Path
 ) -> None:
     texts = towers[1] if kind != "classifier" else None
-    stage = Dual(
-        LABELS, towers[0], texts, None if kind == "depl" else free([1, 3], "float16"), KEYWORDS, DualOptions(k=3)
+    stage = DescriptionRetriever(
+        LABELS,
+        towers[0],
+        texts,
+        None if kind == "depl" else free([1, 3], "float16"),
+        KEYWORDS,
+        DescriptionRetrieverOptions(k=3),
     )
     stage.save(tmp_path)
     assert read_manifest(tmp_path, "dual")["precision"] == {"asked": "auto", "computed": "float32"}  # it is static
-    loaded = Dual.load(tmp_path, LABELS)
+    loaded = DescriptionRetriever.load(tmp_path, LABELS)
     before, after = stage(DOCUMENTS), loaded(DOCUMENTS)
     assert before.labels.tolist() == after.labels.tolist()
     np.testing.assert_allclose(before.scores, after.scores, atol=1e-6)
@@ -157,22 +164,22 @@ def test_what_is_saved_is_the_same_when_loaded_and_its_towers_load_elsewhere(
 
 
 def test_what_is_damaged_is_refused(towers: tuple[BiEncoder, BiEncoder], tmp_path: Path) -> None:
-    Dual(LABELS, *towers, free([1, 2]), KEYWORDS, OPTIONS).save(tmp_path)
+    DescriptionRetriever(LABELS, *towers, free([1, 2]), KEYWORDS, OPTIONS).save(tmp_path)
     with pytest.raises(ModelError, match="label vectors are"):
-        Dual.load(tmp_path, LABELS[:3])
+        DescriptionRetriever.load(tmp_path, LABELS[:3])
     manifest = {
         key: value for key, value in read_manifest(tmp_path, "dual").items() if key not in ("tagwright", "kind")
     }
     np.save(tmp_path / "free" / "labels.npy", np.array([1, 7], np.int32))
     with pytest.raises(ModelError, match="holds vectors of label 7, there are 4"):
-        Dual.load(tmp_path, LABELS)
+        DescriptionRetriever.load(tmp_path, LABELS)
     write_manifest(tmp_path, "dual", {**manifest, "options": {"k": 0}})
     with pytest.raises(ModelError, match="manifest cannot be read"):
-        Dual.load(tmp_path, LABELS)
+        DescriptionRetriever.load(tmp_path, LABELS)
 
 
 def test_options_that_cannot_work_are_refused(towers: tuple[BiEncoder, BiEncoder]) -> None:
     with pytest.raises(ConfigError, match="tokens is 0, expected at least 1"):
-        DualOptions(tokens=0)
+        DescriptionRetrieverOptions(tokens=0)
     with pytest.raises(ValueError, match="neither texts nor free vectors"):
-        Dual(LABELS, towers[0], None)
+        DescriptionRetriever(LABELS, towers[0], None)

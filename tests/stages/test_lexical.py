@@ -180,9 +180,9 @@ def test_ngrams_weigh_by_hand() -> None:
 
 def test_quotes_of_parts_show_the_compound_and_add_up_to_the_score() -> None:
     stage, document = compounds(0.5), documents("Laki: merikalastus ja kalastuslaki")[0]
-    quotes = stage.quotes(document, 0)
-    assert sum(quote.weight for quote in quotes) == pytest.approx(row(stage([document]))[0])
-    assert document.text[quotes[0].start : quotes[0].end] == "merikalastus"
+    spans = stage.spans(document, 0)
+    assert sum(quote.weight for quote in spans) == pytest.approx(row(stage([document]))[0])
+    assert document.text[spans[0].start : spans[0].end] == "merikalastus"
 
 
 def test_ngrams_are_for_tfidf() -> None:
@@ -208,14 +208,14 @@ def test_all_names_and_the_description_are_read() -> None:
 def test_scope_head_reads_title_and_abstract_only() -> None:
     document = Document("d", "Oak", "Elm", (Section("Ash", 1, ("Fir",)),))
     items = labels("oak", "elm", "ash", "fir")
-    assert set(row(Lexical(items, LexicalOptions(scope="head"))([document]))) == {0, 1}
-    assert set(row(Lexical(items, LexicalOptions(scope="text"))([document]))) == {0, 1, 2, 3}
+    assert set(row(Lexical(items, LexicalOptions(text_field="title_and_abstract"))([document]))) == {0, 1}
+    assert set(row(Lexical(items, LexicalOptions(text_field="text"))([document]))) == {0, 1, 2, 3}
 
 
 def test_scope_head_reads_everything_where_there_is_no_abstract() -> None:
     document = Document("d", title="Gardens", sections=(Section("Pests", 1, ("Aphids suck.",)),))
     labels = [Label("a", ("Aphids",)), Label("b", ("Bees",))]
-    assert set(row(Lexical(labels, LexicalOptions(scope="head"))([document]))) == {0}
+    assert set(row(Lexical(labels, LexicalOptions(text_field="title_and_abstract"))([document]))) == {0}
 
 
 def test_nothing_in_common_gives_empty_rows() -> None:
@@ -254,17 +254,17 @@ def test_calibrating_on_documents_without_a_shared_word_is_an_error() -> None:
 def test_weights_of_the_quotes_sum_to_the_score(items: list[str], text: str, weighting: Any) -> None:
     stage, (document,) = Lexical(labels(*items), LexicalOptions(weighting=weighting)), documents(text)
     for label, score in row(stage([document])).items():
-        quotes = stage.quotes(document, label)
-        assert sum(quote.weight for quote in quotes) == pytest.approx(score, rel=1e-5)
-        quoted = [document.text[quote.start : quote.end] for quote in quotes]
+        spans = stage.spans(document, label)
+        assert sum(quote.weight for quote in spans) == pytest.approx(score, rel=1e-5)
+        quoted = [document.text[quote.start : quote.end] for quote in spans]
         assert Counter(quoted) == Counter(set(text.split()) & set(items[label].split()))
-        assert [quote.weight for quote in quotes] == sorted((quote.weight for quote in quotes), reverse=True)
+        assert [quote.weight for quote in spans] == sorted((quote.weight for quote in spans), reverse=True)
 
 
 def test_a_term_is_quoted_where_it_first_occurs_and_as_it_is_written() -> None:
     document = Document("d", title="Deep Networks", abstract="A network.")
-    quotes = Lexical(labels("network", "oak")).quotes(document, 0)
-    assert [(quote.start, quote.end) for quote in quotes] == [(5, 13)]
+    spans = Lexical(labels("network", "oak")).spans(document, 0)
+    assert [(quote.start, quote.end) for quote in spans] == [(5, 13)]
 
 
 def test_other_labels_are_weighed_anew_under_the_same_options() -> None:
@@ -292,7 +292,7 @@ def test_damaged_options_are_a_model_error(tmp_path: Path, content: dict[str, An
         Lexical.load(tmp_path, labels("oak"))
 
 
-@pytest.mark.parametrize("wrong", [{"weighting": "bm26"}, {"scope": "all"}, {"k1": -1}, {"b": 1.5}, {"k": 0}])
+@pytest.mark.parametrize("wrong", [{"weighting": "bm26"}, {"text_field": "all"}, {"k1": -1}, {"b": 1.5}, {"k": 0}])
 def test_options_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=next(iter(wrong))):
         LexicalOptions(**wrong)

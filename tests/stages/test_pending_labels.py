@@ -13,7 +13,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.stages import dense as module
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Fusion, Tagger
 from tagwright.types import Document, Floats, Label, Run
 
@@ -47,8 +47,8 @@ def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tagger(dense: Dense) -> Tagger:
-    names = Names(LABELS, NameOptions(k=50))
-    return Tagger(LABELS, {"names": names, "dense": dense}, Fusion(weights={"names": 0.5}))
+    names = ExactMatch(LABELS, ExactMatchOptions(k=50))
+    return Tagger(LABELS, {"exact_match": names, "dense": dense}, Fusion(weights={"exact_match": 0.5}))
 
 
 def test_for_one_document_only_its_candidates_are_encoded(encoder: BiEncoder, computed: list[str]) -> None:
@@ -89,8 +89,8 @@ def test_what_proposes_is_explained_by_its_own_scores(encoder: BiEncoder) -> Non
     evidence = {each.stage: each for each in tagger(lazy).evidence(DOCUMENT, [label])[0]}
     pool = Run.from_rows([[label]])
     assert evidence["dense"].score == pytest.approx(lazy.score(lazy.read([DOCUMENT]), pool)[0], abs=1e-5)
-    assert evidence["dense"].quotes
-    assert evidence["names"].rank == 1
+    assert evidence["dense"].spans
+    assert evidence["exact_match"].rank == 1
 
 
 def test_a_saved_stage_is_whole_and_so_is_what_asks_for_all_vectors(encoder: BiEncoder, tmp_path: Path) -> None:

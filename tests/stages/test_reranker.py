@@ -10,7 +10,7 @@ from tests.tiny import tiny_encoder
 
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError, ModelError
-from tagwright.stages.reranker import Cross, CrossOptions, LabelText
+from tagwright.stages.reranker import LabelText, Reranker, RerankerOptions
 from tagwright.store import read_manifest, write_manifest
 from tagwright.types import Document, Floats, Label, Run, Section, Stage
 
@@ -50,7 +50,7 @@ class ByLength:
 
 def test_each_document_is_read_with_its_own_candidates() -> None:
     scorer = ByLength()
-    stage: Stage = Cross(LABELS, scorer)
+    stage: Stage = Reranker(LABELS, scorer)
     scores = stage.score(stage.read(DOCUMENTS), CANDIDATES)
     assert scorer.asked == [
         ("Bees\nThey fly.", "bee; honey bee. An insect."),
@@ -68,31 +68,31 @@ def test_each_document_is_read_with_its_own_candidates() -> None:
 )
 def test_what_of_a_label_is_read_can_be_chosen(view: LabelText, text: str) -> None:
     scorer = ByLength()
-    stage = Cross(LABELS, scorer, CrossOptions(label_text=view, document_tokens=None))
+    stage = Reranker(LABELS, scorer, RerankerOptions(label_text=view, document_tokens=None))
     stage.score(stage.read(DOCUMENTS[:1]), CANDIDATES.take([0]))
     assert scorer.asked[0][1] == text
     assert scorer.first_tokens is None
 
 
 def test_it_finds_and_quotes_nothing() -> None:
-    stage = Cross(LABELS, ByLength())
+    stage = Reranker(LABELS, ByLength())
     assert [len(labels) for labels, _ in stage(DOCUMENTS)] == [0, 0, 0]
-    assert stage.quotes(DOCUMENTS[0], 0) == ()
+    assert stage.spans(DOCUMENTS[0], 0) == ()
 
 
 def test_other_labels_are_scored_without_computing_anything_first() -> None:
     scorer = ByLength()
-    stage = Cross(LABELS, scorer).with_labels([Label("9", ("wasp",))])
+    stage = Reranker(LABELS, scorer).with_labels([Label("9", ("wasp",))])
     assert scorer.asked == []
     assert stage.score(stage.read(DOCUMENTS[:1]), Run.from_rows([{0: 1.0}])).tolist() == [4]
 
 
 def test_a_saved_stage_gives_the_same_scores(tmp_path: Path) -> None:
     encoder = CrossEncoder.load(str(tiny_encoder(tmp_path / "tiny")), max_length=24, seed=7)
-    stage = Cross(LABELS, encoder, CrossOptions(label_text="names", document_tokens=5))
+    stage = Reranker(LABELS, encoder, RerankerOptions(label_text="names", document_tokens=5))
     (tmp_path / "stage").mkdir()
     stage.save(tmp_path / "stage")
-    loaded = Cross.load(tmp_path / "stage", LABELS)
+    loaded = Reranker.load(tmp_path / "stage", LABELS)
     assert loaded.options == stage.options
     assert (
         loaded.score(loaded.read(DOCUMENTS), CANDIDATES).tolist()
@@ -102,12 +102,12 @@ def test_a_saved_stage_gives_the_same_scores(tmp_path: Path) -> None:
 
 def test_a_damaged_folder_is_a_model_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no saved cross here"):
-        Cross.load(tmp_path, LABELS)
-    Cross(LABELS, ByLength()).save(tmp_path)
+        Reranker.load(tmp_path, LABELS)
+    Reranker(LABELS, ByLength()).save(tmp_path)
     content = read_manifest(tmp_path, "cross")
     write_manifest(tmp_path, "cross", {**content, "options": {"label_text": "all"}})
     with pytest.raises(ModelError, match="manifest cannot be read"):
-        Cross.load(tmp_path, LABELS)
+        Reranker.load(tmp_path, LABELS)
 
 
 @pytest.mark.parametrize(
@@ -116,4 +116,4 @@ def test_a_damaged_folder_is_a_model_error(tmp_path: Path) -> None:
 )
 def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        CrossOptions(**options)  # type: ignore[arg-type]
+        RerankerOptions(**options)  # type: ignore[arg-type]

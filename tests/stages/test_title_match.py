@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tagwright.errors import ModelError
-from tagwright.stages.title_match import EVERYDAY, Titles
+from tagwright.stages.title_match import EVERYDAY, TitleMatch
 from tagwright.types import Document, Label, Run
 
 LABELS = [
@@ -22,23 +22,23 @@ NAMED = Document("1", title="On amber, basalt, coral, diamond, emerald, flint", 
 
 
 @pytest.fixture
-def stage() -> Titles:
-    return Titles(LABELS)
+def stage() -> TitleMatch:
+    return TitleMatch(LABELS)
 
 
-def test_a_long_rare_name_in_the_title_is_worth_its_bits_beyond_everyday_words(stage: Titles) -> None:
+def test_a_long_rare_name_in_the_title_is_worth_its_bits_beyond_everyday_words(stage: TitleMatch) -> None:
     assert EVERYDAY == 10
     labels, scores = stage([NAMED])[0]
     assert labels.tolist() == [0]
     assert scores.tolist() == pytest.approx([BITS], abs=1e-4)
 
 
-def test_a_name_repeated_in_the_title_is_worth_no_more(stage: Titles) -> None:
+def test_a_name_repeated_in_the_title_is_worth_no_more(stage: TitleMatch) -> None:
     twice = Document("2", title=f"{LABELS[0].name}: {LABELS[0].name}")
     assert stage([twice]).scores.tolist() == pytest.approx([BITS], abs=1e-4)
 
 
-def test_names_in_the_abstract_and_names_of_few_bits_are_worth_nothing(stage: Titles) -> None:
+def test_names_in_the_abstract_and_names_of_few_bits_are_worth_nothing(stage: TitleMatch) -> None:
     documents = [Document("3", title="Granite", abstract=LABELS[0].name), Document("4"), NAMED]
     candidates = Run.from_rows([[0, 1, 2]] * 3)
     scores = stage.score(stage.read(documents), candidates).reshape(3, 3)
@@ -46,24 +46,24 @@ def test_names_in_the_abstract_and_names_of_few_bits_are_worth_nothing(stage: Ti
     assert scores[2].tolist() == pytest.approx([BITS, 0, 0], abs=1e-4)
 
 
-def test_the_evidence_span_is_the_name_in_the_title_with_its_score(stage: Titles) -> None:
-    (quote,) = stage.quotes(NAMED, 0)
+def test_the_evidence_span_is_the_name_in_the_title_with_its_score(stage: TitleMatch) -> None:
+    (quote,) = stage.spans(NAMED, 0)
     assert NAMED.text[quote.start : quote.end] == "amber, basalt, coral, diamond, emerald, flint"
     assert quote.weight == pytest.approx(BITS, abs=1e-4)
-    assert stage.quotes(NAMED, 1) == ()
+    assert stage.spans(NAMED, 1) == ()
 
 
-def test_a_stage_is_saved_and_follows_other_labels(stage: Titles, tmp_path: Path) -> None:
+def test_a_stage_is_saved_and_follows_other_labels(stage: TitleMatch, tmp_path: Path) -> None:
     stage.save(tmp_path)
-    loaded = Titles.load(tmp_path, LABELS)
+    loaded = TitleMatch.load(tmp_path, LABELS)
     assert loaded.options == stage.options
     assert loaded([NAMED]).scores.tolist() == stage([NAMED]).scores.tolist()
     assert loaded.with_labels(LABELS[2:])([NAMED]).labels.tolist() == []
 
 
-def test_damaged_options_are_a_model_error(stage: Titles, tmp_path: Path) -> None:
+def test_damaged_options_are_a_model_error(stage: TitleMatch, tmp_path: Path) -> None:
     stage.save(tmp_path)
     path = tmp_path / "manifest.json"
     path.write_text(path.read_text().replace("min_characters", "min_chars"))
     with pytest.raises(ModelError, match="options cannot be read: there is no option min_chars"):
-        Titles.load(tmp_path, LABELS)
+        TitleMatch.load(tmp_path, LABELS)

@@ -49,7 +49,7 @@ def test_an_encoder_is_trusted_with_the_documents_whose_words_it_knows(tiny: str
 def test_the_weight_of_dense_falls_document_by_document(tiny: str) -> None:
     weighed = zeroshot.fit(LABELS, Config(encoder=tiny)).tag([ENGLISH, FINNISH])
     for row, share in ((0, 1.0), (1, 0.01)):
-        by_hand = Config(encoder=tiny, trust=False, weights=(0.5, 1.0, 2.5 * share), titles=share)
+        by_hand = Config(encoder=tiny, trust=False, weights=(0.5, 1.0, 2.5 * share), title_match=share)
         expected = zeroshot.fit(LABELS, by_hand).tag([ENGLISH, FINNISH]).take([row])
         assert weighed.take([row]).labels.tolist() == expected.labels.tolist()
         assert weighed.take([row]).scores.tolist() == pytest.approx(expected.scores.tolist(), abs=1e-5)

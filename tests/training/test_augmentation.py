@@ -33,43 +33,43 @@ def upper(word: str) -> Sequence[str]:
     return [word.upper()] if word in "ae" else []
 
 
-def chance(seed: int) -> np.random.Generator:
+def rng(seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
 @given(TEXTS, SEEDS, st.integers(1, 5))
 def test_words_are_replaced_by_synonyms_wherever_they_stand(text: list[str], seed: int, count: int) -> None:
-    noised = replace_words(text, count, upper, chance(seed))
-    assert [word.lower() for word in noised] == text
-    changed = {word for word, now in zip(text, noised, strict=True) if word != now}
+    augmented = replace_words(text, count, upper, rng(seed))
+    assert [word.lower() for word in augmented] == text
+    changed = {word for word, now in zip(text, augmented, strict=True) if word != now}
     assert len(changed) == min(count, len({"a", "e"} & set(text)))
-    assert not changed & set(noised)
+    assert not changed & set(augmented)
 
 
 @given(TEXTS, SEEDS, st.integers(1, 5))
 def test_synonyms_are_inserted_between_words_that_keep_their_order(text: list[str], seed: int, count: int) -> None:
-    noised = insert_words(text, count, upper, chance(seed))
-    assert [word for word in noised if word.islower()] == text
-    assert len(noised) - len(text) == (count if {"a", "e"} & set(text) else 0)
+    augmented = insert_words(text, count, upper, rng(seed))
+    assert [word for word in augmented if word.islower()] == text
+    assert len(augmented) - len(text) == (count if {"a", "e"} & set(text) else 0)
 
 
 @given(TEXTS, SEEDS)
 def test_one_swap_moves_two_words(text: list[str], seed: int) -> None:
     numbered = [f"{i}{word}" for i, word in enumerate(text)]
-    noised = swap_words(numbered, 1, chance(seed))
-    assert sorted(noised) == sorted(numbered)
-    assert sum(a != b for a, b in zip(numbered, noised, strict=True)) == (2 if len(text) > 1 else 0)
+    augmented = swap_words(numbered, 1, rng(seed))
+    assert sorted(augmented) == sorted(numbered)
+    assert sum(a != b for a, b in zip(numbered, augmented, strict=True)) == (2 if len(text) > 1 else 0)
 
 
 @given(TEXTS, SEEDS, st.floats(0, 1))
 def test_some_word_stays_and_the_order_too(text: list[str], seed: int, share: float) -> None:
     rest = iter(text)
-    assert all(word in rest for word in delete_words(text, share, chance(seed)))
-    assert delete_words(text, share, chance(seed))
+    assert all(word in rest for word in delete_words(text, share, rng(seed)))
+    assert delete_words(text, share, rng(seed))
 
 
 def test_a_tenth_of_the_words_is_deleted_on_average() -> None:
-    kept = len(delete_words(["word"] * 10_000, 0.1, chance(0)))
+    kept = len(delete_words(["word"] * 10_000, 0.1, rng(0)))
     assert abs(kept - 9_000) < 5 * np.sqrt(10_000 * 0.1 * 0.9)
 
 
@@ -119,8 +119,8 @@ def test_eda_pairs_a_document_with_a_copy_of_its_words() -> None:
     kinds = Counter[str]()
     for epoch in range(200):
         (pair,) = source(epoch)
-        assert pair.anchor == document.head
-        words, copy = document.head.lower().split(), pair.positive.split()
+        assert pair.anchor == document.title_and_abstract
+        words, copy = document.title_and_abstract.lower().split(), pair.positive.split()
         new = [word for word in copy if word.endswith("!")]
         if len(copy) == len(words):
             kinds["replaced" if new else "swapped"] += 1
@@ -173,7 +173,7 @@ def test_words_of_most_documents_are_left_alone() -> None:
 
 
 def test_documents_without_text_are_left_out() -> None:
-    assert [pair.anchor for pair in uda_pairs([BEES, Document("mute")])(0)] == [BEES.head]
+    assert [pair.anchor for pair in uda_pairs([BEES, Document("mute")])(0)] == [BEES.title_and_abstract]
     for empty in ([], [Document("mute")]):
         with pytest.raises(ConfigError, match="has any text"):
             eda_pairs(empty, upper)

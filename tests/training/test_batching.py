@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.errors import ConfigError
-from tagwright.training.batching import HELD_OUT, Batches, Place, ahead
+from tagwright.training.batching import HELD_OUT, Batches, SamplerState, ahead
 from tagwright.types import Pair
 
 
@@ -26,43 +26,47 @@ def with_options(batches: Batches, **options: object) -> Batches:
     return Batches(**{**batches.__dict__, **options})
 
 
-@given(count=st.integers(4, 60), window=st.integers(1, 5), held_out=st.sampled_from([0.0, 0.3]), seed=st.integers(0, 9))
+@given(
+    count=st.integers(4, 60), window=st.integers(1, 5), validation=st.sampled_from([0.0, 0.3]), seed=st.integers(0, 9)
+)
 def test_an_epoch_has_every_pair_once_but_for_the_held_out_and_less_than_a_batch(
-    count: int, window: int, held_out: float, seed: int
+    count: int, window: int, validation: float, seed: int
 ) -> None:
-    batches = with_options(numbered(count), window=window, held_out=held_out, seed=seed)
+    batches = with_options(numbered(count), window=window, validation=validation, seed=seed)
     whole = batches.count()
     if not whole:
         with pytest.raises(ConfigError, match="a batch is 4 pairs, more than"):
-            next(batches(Place()))
+            next(batches(SamplerState()))
         return
-    epoch = [pair for place, batch in islice(batches(Place()), whole) for pair in batch]
-    free = {pair for pair in batches.pairs(0) if not batches.is_held_out(pair)}
+    epoch = [pair for state, batch in islice(batches(SamplerState()), whole) for pair in batch]
+    free = {pair for pair in batches.pairs(0) if not batches.is_validation(pair)}
     assert len(epoch) == len(set(epoch)) == 4 * whole > len(free) - 4
     assert set(epoch) <= free
-    place, _ = next(islice(batches(Place()), whole, None))
-    assert place == Place(1, 1)
+    state, _ = next(islice(batches(SamplerState()), whole, None))
+    assert state == SamplerState(1, 1)
 
 
 @given(window=st.integers(1, 4), taken=st.integers(0, 20))
 def test_batches_go_on_from_a_place_as_if_there_had_been_no_stop(window: int, taken: int) -> None:
     batches = with_options(numbered(30), window=window)
-    straight = list(islice(batches(Place()), 25))
-    place = straight[taken - 1][0] if taken else Place()
-    assert list(islice(batches(place), 25 - taken)) == straight[taken:]
+    straight = list(islice(batches(SamplerState()), 25))
+    state = straight[taken - 1][0] if taken else SamplerState()
+    assert list(islice(batches(state), 25 - taken)) == straight[taken:]
 
 
 def test_a_window_brings_pairs_of_like_length_together() -> None:
     def spread(window: int) -> float:
         batches = with_options(numbered(400), window=window)
-        return float(np.mean([np.ptp([len(p.positive) for p in batch]) for _, batch in islice(batches(Place()), 100)]))
+        return float(
+            np.mean([np.ptp([len(p.positive) for p in batch]) for _, batch in islice(batches(SamplerState()), 100)])
+        )
 
     assert spread(20) < 0.4 * spread(1)
 
 
 def test_a_group_is_held_out_as_a_whole_in_every_epoch_and_about_as_often_as_asked() -> None:
-    batches = with_options(numbered(30_000, pairs_in_group=3), held_out=0.1)
-    groups = [{pair.group for pair in batches.pairs(epoch) if batches.is_held_out(pair)} for epoch in (0, 1)]
+    batches = with_options(numbered(30_000, pairs_in_group=3), validation=0.1)
+    groups = [{pair.group for pair in batches.pairs(epoch) if batches.is_validation(pair)} for epoch in (0, 1)]
     assert groups[0] == groups[1]
     assert 900 < len(groups[0]) < 1100
     assert len(batches.held_out_pairs()) == HELD_OUT
@@ -70,7 +74,7 @@ def test_a_group_is_held_out_as_a_whole_in_every_epoch_and_about_as_often_as_ask
 
 def test_each_seed_holds_out_other_groups() -> None:
     one, other = (
-        {p.group for p in with_options(numbered(1000), held_out=0.1, seed=seed).held_out_pairs()} for seed in (0, 1)
+        {p.group for p in with_options(numbered(1000), validation=0.1, seed=seed).held_out_pairs()} for seed in (0, 1)
     )
     assert one != other
 

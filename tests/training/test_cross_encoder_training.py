@@ -28,15 +28,15 @@ from tagwright.training.trainable_encoder import trainable
 from tagwright.types import Pair, Triple
 
 TOPICS = {"bee": "honey", "wasp": "wing", "bank": "money", "market": "stock", "river": "water"}
-TRAINING = replace(CROSS, steps=12, learning_rate=5e-3, held_out=0.2, log_every=1, checkpoint_seconds=0, seed=2)
+TRAINING = replace(CROSS, steps=12, learning_rate=5e-3, validation=0.2, log_every=1, checkpoint_seconds=0, seed=2)
 
 
 def triples(epoch: int) -> Iterator[Triple]:
     """A topic with its own word, and that of another topic."""
-    chance = np.random.default_rng(epoch)
+    rng = np.random.default_rng(epoch)
     topics = list(TOPICS)
     for i in range(40):
-        topic, other = chance.choice(topics, 2, replace=False).tolist()
+        topic, other = rng.choice(topics, 2, replace=False).tolist()
         yield Triple(f"{topic} and {topic}", TOPICS[topic], i, TOPICS[other])
 
 
@@ -65,7 +65,7 @@ def margins(encoder: CrossEncoder) -> list[float]:
 
 def test_a_cross_encoder_learns_which_texts_go_together(encoder: CrossEncoder) -> None:
     assert min(margins(encoder)) < 0
-    learnt = learn_cross(encoder, triples, replace(TRAINING, steps=200, batch=32, held_out=0.0))
+    learnt = learn_cross(encoder, triples, replace(TRAINING, steps=200, batch=32, validation=0.0))
     assert min(margins(learnt)) > 1  # 4 and more with any of five seeds
 
 

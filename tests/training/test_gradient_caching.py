@@ -33,8 +33,8 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def texts_of(encoder: Transformer, count: int, *, dropout: bool) -> Texts:
-    chance = np.random.default_rng(1)
-    texts = [" ".join(chance.choice(WORDS, chance.integers(1, 30))) for _ in range(count)]
+    rng = np.random.default_rng(1)
+    texts = [" ".join(rng.choice(WORDS, rng.integers(1, 30))) for _ in range(count)]
     return Texts(encoder.tokenize(texts), np.full(count, dropout))
 
 
@@ -43,9 +43,11 @@ def loss(vectors: torch.Tensor) -> torch.Tensor:
     return info_nce(anchors, positives)
 
 
-def gradients(folder: str, graph_tokens: int, backward: Callable[[GradientCache, Transformer], float]) -> torch.Tensor:
+def gradients(
+    folder: str, activation_token_budget: int, backward: Callable[[GradientCache, Transformer], float]
+) -> torch.Tensor:
     encoder = Transformer(SentenceTransformer(folder, device="cpu"))
-    backward(GradientCache(encoder, Accelerator(), graph_tokens), encoder)
+    backward(GradientCache(encoder, Accelerator(), activation_token_budget), encoder)
     return torch.cat([weight.grad.flatten() for weight in encoder.model.parameters() if weight.grad is not None])
 
 
@@ -89,10 +91,12 @@ def test_dropout_tells_equal_texts_apart_and_is_drawn_anew_in_each_step(folder: 
 
 
 def test_1024_pairs_encoded_twice_keep_less_for_the_backward_pass_than_64_encoded_once(folder: str) -> None:
-    assert _most_kept(folder, pairs=1024, graph_tokens=0) < 0.5 * _most_kept(folder, pairs=64, graph_tokens=10**6)
+    assert _most_kept(folder, pairs=1024, activation_token_budget=0) < 0.5 * _most_kept(
+        folder, pairs=64, activation_token_budget=10**6
+    )
 
 
-def _most_kept(folder: str, pairs: int, graph_tokens: int) -> int:
+def _most_kept(folder: str, pairs: int, activation_token_budget: int) -> int:
     """The most numbers that the graph has held at any time."""
     kept = most = 0
 
@@ -112,7 +116,7 @@ def _most_kept(folder: str, pairs: int, graph_tokens: int) -> int:
         with torch.autograd.graph.saved_tensors_hooks(Held, lambda held: held.tensor):
             return cache.backward(texts, 0, _no_matrix)
 
-    gradients(folder, graph_tokens, step)
+    gradients(folder, activation_token_budget, step)
     return most
 
 

@@ -34,7 +34,7 @@ WORDS = ["bee", "honey", "market", "money", "river", "rain"]
 DOCUMENTS = [Document(f"d{i}", title=f"{WORDS[i % 6]} {WORDS[(i + 1) % 6]}") for i in range(48)]
 GOLD = Run.from_rows([[i % 6] for i in range(48)])
 HARD = Run.from_rows([[(i + 1) % 6] for i in range(48)])
-TRAINING = Training(batch=8, steps=12, learning_rate=0.02, dropout="off", held_out=0.1, checkpoint_seconds=0, seed=1)
+TRAINING = Training(batch=8, steps=12, learning_rate=0.02, dropout="off", validation=0.1, checkpoint_seconds=0, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -110,10 +110,8 @@ def test_the_loss_is_that_of_the_paper_over_the_labels_of_the_batch(size: int) -
     rows = np.array([0, 7, 20])
     labels = both.sampler(rows)
     assert list(texts) == [WORDS[label] for label in labels]
-    chance = torch.Generator().manual_seed(0)
-    vectors = [
-        torch.nn.functional.normalize(torch.randn(len(part), DIM, generator=chance)) for part in (documents, texts)
-    ]
+    rng = torch.Generator().manual_seed(0)
+    vectors = [torch.nn.functional.normalize(torch.randn(len(part), DIM, generator=rng)) for part in (documents, texts)]
     phi, psi = both.heads.document(vectors[0]), both.heads.label(vectors[1])  # type: ignore[misc]
     relevant = torch.from_numpy(both.sampler.relevant(rows, labels))
     assert both.heads.classifiers is not None
@@ -204,7 +202,7 @@ def test_the_held_out_measure_falls_as_documents_find_their_labels(
     texts: bool, classifiers: bool, folders: dict[str, str]
 ) -> None:
     made = objective(texts=texts, classifiers=classifiers, size=6)
-    training = replace(TRAINING, steps=80, held_out=0.2)
+    training = replace(TRAINING, steps=80, validation=0.2)
     history = train(model_of(folders["static"]), labelled_documents(DOCUMENTS, GOLD), made, training)
     losses = [row["held_out_loss"] for row in history.log if "held_out_loss" in row]
     assert min(losses) < 0.1 < losses[0]
@@ -214,7 +212,7 @@ def test_the_heads_have_learning_rates_of_their_own(folders: dict[str, str]) -> 
     made = objective()
     before = {name: weight.parameter.detach().clone() for name, weight in made.weights().items()}
     # Adam's first step is the learning rate itself, wherever there is a gradient.
-    training = replace(TRAINING, steps=1, learning_rate=1e-3, weight_decay=0.0, held_out=0.0, clip=1e3)
+    training = replace(TRAINING, steps=1, learning_rate=1e-3, weight_decay=0.0, validation=0.0, clip=1e3)
     train(model_of(folders["static"]), labelled_documents(DOCUMENTS, GOLD), made, training)
     moved = {name: (weight.parameter - before[name]).abs().max().item() for name, weight in made.weights().items()}
     assert moved["document.bias"] == pytest.approx(0.5e-3, rel=0.01)

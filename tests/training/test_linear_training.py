@@ -25,13 +25,13 @@ EXACT = SvmOptions(cost=1, tolerance=1e-4, prune=0, workers=1)
 @pytest.fixture(scope="module")
 def corpus() -> tuple[Any, Run]:
     """Documents of random words, a few of them those of their label; labels from one document to a hundred."""
-    chance = np.random.default_rng(0)
-    counts = chance.poisson(0.08, (DOCUMENTS, WORDS)).astype(np.float32)
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.08, (DOCUMENTS, WORDS)).astype(np.float32)
     rows: list[list[int]] = [[] for _ in range(DOCUMENTS)]
     for label, size in enumerate([1, 1, 2, 3, 5, 8, 13, 20, 30, 50, 70, 100]):
-        for document in chance.choice(DOCUMENTS, size, replace=False).tolist():
+        for document in rng.choice(DOCUMENTS, size, replace=False).tolist():
             rows[document].append(label)
-            counts[document, [2 * label, 2 * label + 1, 2 * label + 2]] += chance.integers(0, 3, 3)
+            counts[document, [2 * label, 2 * label + 1, 2 * label + 2]] += rng.integers(0, 3, 3)
     norms = np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1e-9)
     return csr_matrix(counts / norms), Run.from_rows(rows)
 

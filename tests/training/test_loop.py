@@ -124,12 +124,12 @@ def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_weights(
 def test_a_run_killed_at_random_moments_and_resumed_ends_with_the_same_weights(
     encoder: str, encoder_whole: Whole, tmp_path: Path
 ) -> None:
-    output, chance, kills = tmp_path / "killed", random.Random(time.time_ns()), 0
+    output, rng, kills = tmp_path / "killed", random.Random(time.time_ns()), 0
     for rows in (3, 12, 24):
         process = subprocess.Popen([*PROGRAM, str(output), encoder, "--resume"], cwd=ROOT, stderr=subprocess.DEVNULL)
         while process.poll() is None and (not (output / "log.jsonl").exists() or len(logged_lines(output)) < rows):
             time.sleep(0.002)
-        time.sleep(chance.random() * 0.1)
+        time.sleep(rng.random() * 0.1)
         process.kill()
         kills += process.wait() != 0
     subprocess.run([*PROGRAM, str(output), encoder, "--resume"], cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
@@ -194,19 +194,19 @@ def test_training_brings_pairs_together_that_were_not(kind: str, request: pytest
 
     assert nearest() != [0, 1, 2, 3]
     source = [Pair(anchor, positive, i) for i, (anchor, positive) in enumerate(zip(anchors, positives, strict=True))]
-    training = Training(batch=4, steps=60, learning_rate=1e-2, held_out=0.0)
+    training = Training(batch=4, steps=60, learning_rate=1e-2, validation=0.0)
     train(model, lambda _: source, Contrastive(plain_loss), training)
     assert nearest() == [0, 1, 2, 3]
 
 
 def test_without_held_out_pairs_the_last_weights_are_kept(encoder: str, tmp_path: Path) -> None:
-    history = run(encoder, tmp_path, replace(TRAINING, held_out=0.0, steps=3))
+    history = run(encoder, tmp_path, replace(TRAINING, validation=0.0, steps=3))
     assert history.best_loss is None
     assert not any(name.startswith("best/") for name in state(tmp_path))
 
 
 def test_an_epoch_is_all_pairs_that_are_not_held_out(static: str) -> None:
-    history = run(static, None, replace(TRAINING, steps=None, epochs=2.0, held_out=0.0, batch=7))
+    history = run(static, None, replace(TRAINING, steps=None, epochs=2.0, validation=0.0, batch=7))
     assert history.log[-1]["step"] == 2 * (60 // 7)
 
 
@@ -276,7 +276,7 @@ def test_attention_is_switched_only_where_it_can_be_switched_back(
         ({"batch": 1}, "batch is 1, expected at least 2"),
         ({"epochs": 0.0}, "epochs is 0.0, expected a positive number"),
         ({"weight_decay": -0.1}, "weight_decay is -0.1, expected at least 0"),
-        ({"held_out": 1.0}, "held_out is 1.0, expected a share below 1"),
+        ({"validation": 1.0}, "validation is 1.0, expected a share below 1"),
         ({"steps": 0}, "steps is 0, expected a positive number"),
         ({"dropout": "some"}, 'dropout is "some", expected off, same or all'),
     ],

@@ -8,7 +8,7 @@ from scipy.stats import chisquare
 from tagwright.errors import ConfigError, InputError
 from tagwright.graph.neighbours import Neighbours
 from tagwright.graph.network import Graph
-from tagwright.training.batching import Batches, Place, is_held_out
+from tagwright.training.batching import Batches, SamplerState, is_validation
 from tagwright.training.metadata_pairs import metadata_pairs, metadata_triples, mixed, name_pairs, value_pairs
 from tagwright.training.pairs import group_of, group_of_document
 from tagwright.types import Document, Label, Pair, PairSource, Run, Triple
@@ -28,7 +28,7 @@ def follow(documents: Sequence[Document] = DOCUMENTS, path: str = "P-A-P") -> Ne
 
 def number(text: str) -> int:
     """Of the document that has this text."""
-    return [document.head for document in DOCUMENTS].index(text)
+    return [document.title_and_abstract for document in DOCUMENTS].index(text)
 
 
 def numbers(pairs: PairSource, epoch: int = 0) -> list[tuple[int, int]]:
@@ -79,23 +79,23 @@ def test_a_held_out_document_is_in_no_training_pair_at_either_end() -> None:
     documents = [
         Document(f"d{i}", title=f"title {i}", abstract=f"text {i}", metadata={"tag": ("x",)}) for i in range(60)
     ]
-    held_out = {d.head for d in documents if is_held_out(group_of_document(d), 0.3, seed=4)}
-    pairs = metadata_pairs(documents, follow(documents, "P-tag-P"), 600, held_out=0.3, seed=4)
-    batches = Batches(pairs, 2, held_out=0.3, seed=4)
-    trained = [pair for _, (place, batch) in zip(range(100), batches(Place()), strict=False) for pair in batch]
-    assert not held_out & {text for pair in trained for text in (pair.anchor, pair.positive)}
-    assert {pair.anchor for pair in batches.held_out_pairs()} == held_out
+    validation = {d.title_and_abstract for d in documents if is_validation(group_of_document(d), 0.3, seed=4)}
+    pairs = metadata_pairs(documents, follow(documents, "P-tag-P"), 600, validation=0.3, seed=4)
+    batches = Batches(pairs, 2, validation=0.3, seed=4)
+    trained = [pair for _, (state, batch) in zip(range(100), batches(SamplerState()), strict=False) for pair in batch]
+    assert not validation & {text for pair in trained for text in (pair.anchor, pair.positive)}
+    assert {pair.anchor for pair in batches.held_out_pairs()} == validation
 
 
 def test_a_held_out_document_is_no_negative_of_a_training_triple() -> None:
     documents = [
         Document(f"d{i}", title=f"title {i}", abstract=f"text {i}", metadata={"tag": (str(i % 3),)}) for i in range(60)
     ]
-    held_out = {d.head for d in documents if is_held_out(group_of_document(d), 0.3, seed=4)}
-    source = metadata_triples(documents, follow(documents, "P-tag-P"), 600, held_out=0.3, seed=4)
-    trained = [triple for triple in triples(source, 0) if triple.anchor not in held_out]
+    validation = {d.title_and_abstract for d in documents if is_validation(group_of_document(d), 0.3, seed=4)}
+    source = metadata_triples(documents, follow(documents, "P-tag-P"), 600, validation=0.3, seed=4)
+    trained = [triple for triple in triples(source, 0) if triple.anchor not in validation]
     assert len(trained) > 100
-    assert not held_out & {text for triple in trained for text in (triple.positive, triple.negative)}
+    assert not validation & {text for triple in trained for text in (triple.positive, triple.negative)}
 
 
 def test_by_value_draws_through_a_value() -> None:

@@ -37,9 +37,9 @@ def test_only_the_last_segment_may_leave_the_bounds_and_only_by_half_the_minimum
 
 
 def test_both_bounds_are_drawn_and_all_between_about_equally_often() -> None:
-    chance = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
 
-    first = [len(segments(numbered(100), "random", 40, 43, chance)[0].split()) for _ in range(4000)]
+    first = [len(segments(numbered(100), "random", 40, 43, rng)[0].split()) for _ in range(4000)]
 
     lengths, counts = np.unique(first, return_counts=True)
     assert lengths.tolist() == [40, 41, 42, 43]

@@ -25,10 +25,10 @@ WORDS = ["bee", "bees", "wasp", "honey", "flower", "wing", "market", "stock", "m
 
 def pairs(epoch: int) -> Iterator[Pair]:
     """60 pairs about one of the words each; every ninth has the same text twice."""
-    chance = np.random.default_rng(epoch)
+    rng = np.random.default_rng(epoch)
     for i in range(60):
         topic = WORDS[i % len(WORDS)]
-        texts = [f"{topic} {' '.join(chance.choice(WORDS, chance.integers(1, 20)))}" for _ in range(2)]
+        texts = [f"{topic} {' '.join(rng.choice(WORDS, rng.integers(1, 20)))}" for _ in range(2)]
         yield Pair(texts[0], texts[0] if i % 9 == 0 else texts[1], i)
 
 
@@ -62,8 +62,8 @@ TRAINING = Training(
     steps=24,
     learning_rate=5e-3,
     window=2,
-    graph_tokens=100,
-    held_out=0.1,
+    activation_token_budget=100,
+    validation=0.1,
     evaluations=4,
     log_every=1,
     checkpoint_seconds=0,

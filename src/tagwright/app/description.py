@@ -97,7 +97,7 @@ class Survey:
         self.titled_texts = 0
         self.papers = 0
         self.empty: list[str] = []
-        self.twins: list[tuple[str, str]] = []
+        self.duplicates: list[tuple[str, str]] = []
 
     def add(self, document: Document) -> None:
         """Count one document."""
@@ -112,7 +112,7 @@ class Survey:
         if not self.words[-1]:
             self.empty.append(document.id)
         elif (first := self.texts.setdefault(_digest(document), document.id)) != document.id:
-            self.twins.append((first, document.id))
+            self.duplicates.append((first, document.id))
 
     def facts(self) -> dict[str, int | float | str]:
         """Numbers about the documents."""
@@ -148,9 +148,9 @@ class Survey:
         """What looks wrong with the documents."""
         if self.empty:
             yield f"{many(len(self.empty), 'document')} without any text, such as {self.empty[0]}"
-        if self.twins:
-            first, second = self.twins[0]
-            yield f"{many(len(self.twins), 'document')} with the text of another, such as {second} and {first}"
+        if self.duplicates:
+            first, second = self.duplicates[0]
+            yield f"{many(len(self.duplicates), 'document')} with the text of another, such as {second} and {first}"
         for name, values in sorted(self.values.items()):
             hubs = [each for each in values.most_common() if each[1] > max(1, HUB * len(self.words))]
             if hubs:
@@ -189,8 +189,8 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
     if shared:
         name, ids = shared[0]
         yield f'{many(len(shared), "name")} shared by several labels, such as "{name}" by {ids[0]} and {ids[1]}'
-    if circle := labels.circle():
-        yield f"broader runs in a circle: {' > '.join(circle)}"
+    if cycle := labels.cycle():
+        yield f"broader runs in a circle: {' > '.join(cycle)}"
     unknown = [label for label in survey.gold if labels.resolve(label) is None]
     if unknown:
         yield f"{many(len(unknown), 'gold label')} not in the vocabulary, such as {min(unknown)}"

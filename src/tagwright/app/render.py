@@ -25,11 +25,11 @@ from tagwright.graph.network import Coverage
 from tagwright.readers.records import to_record
 from tagwright.tagger import Evidence
 from tagwright.terminal import escaped
-from tagwright.types import Document, Quote
+from tagwright.types import Document, EvidenceSpan
 
 Suggestions = Iterable[tuple[Document, list[Suggested]]]
 
-QUOTES = 3
+SPANS = 3
 "Pieces of text shown for each stage."
 
 _FORMULA = ("=", "+", "-", "@")
@@ -201,11 +201,11 @@ def show_table(rows: report.Rows, title: str = "") -> None:
 
 def evidence_line(evidence: Evidence, document: Document) -> str:
     """One stage's reasons in one line: its rank and score, and the pieces of text that count most, with section."""
-    quotes = ", ".join(_quote(quote, document) for quote in evidence.quotes[:QUOTES])
-    return f"{evidence.stage} #{evidence.rank} ({evidence.score:.3g}){': ' if quotes else ''}{quotes}"
+    spans = ", ".join(_quote(quote, document) for quote in evidence.spans[:SPANS])
+    return f"{evidence.stage} #{evidence.rank} ({evidence.score:.3g}){': ' if spans else ''}{spans}"
 
 
-def _quote(quote: Quote, document: Document) -> str:
+def _quote(quote: EvidenceSpan, document: Document) -> str:
     section = " > ".join(headings_at(document, quote.start)) if document.sections else ""
     shown = f'"{_short(document.text[quote.start : quote.end])}" {quote.start}-{quote.end}'
     return f"{shown} in {section}" if section else shown
@@ -247,8 +247,8 @@ def _as_jsonl(document: Document, suggested: list[Suggested]) -> Iterator[str]:
         return {**plain, "name": each.name, "evidence": evidence, **shared}
 
     def reasons(one: Evidence) -> dict[str, Any]:
-        quotes = [{**asdict(quote), "text": document.text[quote.start : quote.end]} for quote in one.quotes]
-        return {"stage": one.stage, "rank": one.rank, "score": one.score, "quotes": quotes}
+        spans = [{**asdict(quote), "text": document.text[quote.start : quote.end]} for quote in one.spans]
+        return {"stage": one.stage, "rank": one.rank, "score": one.score, "spans": spans}
 
     yield json.dumps({"id": document.id, "suggestions": [record(each) for each in suggested]}, ensure_ascii=False)
 

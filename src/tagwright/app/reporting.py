@@ -72,7 +72,7 @@ def _words(tagger: Tagger, document: Document, labels: Sequence[int]) -> list[li
             dict.fromkeys(
                 piece
                 for each in evidence
-                for quote in each.quotes
+                for quote in each.spans
                 if len(piece := " ".join(document.text[quote.start : quote.end].split()).casefold()) <= 40
             )
         )[:WORDS]

@@ -62,14 +62,15 @@ def summed_evidence(
 
     scores, weights: as for `standard_scores`. distributions: how the scores of each stage lie, and so what they are
     worth. "normal": the bits of surprise, -log2 P(Z >= z), at the standard score z. "sparse": the standard score, as
-    most candidates have none. "bits": the score as it is, so that weak names stay weak where none is better.
+    most candidates have none. "information_content": the score as it is, in bits, so that weak names stay weak
+    where none is better.
 
     Bits 3 and 0 become log2(4) = 2 and 0. Of the normal scores 1 and -1, which are their own standard scores, 1 has a
     tail of 0.1587, that is 2.656 bits, so log2(3.656) = 1.870; -1 has one of 0.8413, 0.2493 bits, so 0.321.
 
     >>> candidates = Run.from_rows([{5: 1.0, 6: -1.0}])
     >>> scores = [np.array([3.0, 0.0]), np.array([1.0, -1.0])]
-    >>> [f"{score:.3f}" for score in summed_evidence(candidates, scores, ["bits", "normal"]).scores]
+    >>> [f"{score:.3f}" for score in summed_evidence(candidates, scores, ["information_content", "normal"]).scores]
     ['3.870', '0.321']
     """
     evidence = (_evidence(candidates, *each) for each in zip(scores, distributions, strict=True))
@@ -129,7 +130,7 @@ def _cells(run: Run, width: int) -> Longs:
 def _evidence(candidates: Run, scores: Scores, distribution: Distribution) -> NDArray[np.float64]:
     from scipy.special import log_ndtr
 
-    if distribution == "bits":
+    if distribution == "information_content":
         return scores.astype(np.float64)
     standard = _standardised(candidates, scores)
     return standard if distribution == "sparse" else -log_ndtr(-standard) / np.log(2.0)

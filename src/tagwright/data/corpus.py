@@ -159,8 +159,8 @@ class Corpus(Sequence[Document]):
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        if twins := corpus._first_twins():
-            raise origins.twins(*twins, corpus._file.id(twins[0]))
+        if duplicates := corpus._first_duplicates():
+            raise origins.duplicates(*duplicates, corpus._file.id(duplicates[0]))
         return corpus
 
     def _check(self, path: Path | str) -> None:
@@ -172,11 +172,11 @@ class Corpus(Sequence[Document]):
                     raise InputError("is not as Corpus.save writes it; Corpus.read takes and cleans it", path, row)
         except arrow.damage() as error:
             raise InputError(f"is a damaged saved corpus ({arrow.first_line(error)})", path) from None
-        if twins := self._first_twins():
-            first, second = (position + 1 for position in twins)
+        if duplicates := self._first_duplicates():
+            first, second = (position + 1 for position in duplicates)
             raise InputError(f"row {first} has the same id; every document needs its own", path, second)
 
-    def _first_twins(self) -> tuple[int, int] | None:
+    def _first_duplicates(self) -> tuple[int, int] | None:
         """The first two documents with the same id. Of a million ids the hashes stay in memory, not the texts."""
         hashes = np.fromiter(map(hash, self._file.ids()), np.int64, len(self))
         values, counts = np.unique(hashes, return_counts=True)
@@ -205,7 +205,7 @@ class _Origins:
                 self._lines.append(line)
                 yield document
 
-    def twins(self, first: int, second: int, id: str) -> InputError:  # noqa: A002
+    def duplicates(self, first: int, second: int, id: str) -> InputError:  # noqa: A002
         """The error to raise for two documents with this id."""
         problem = f"the id {shown(id)} is also that of {self._place(first)}; every document needs its own"
         if id == str(self._lines[first]) == str(self._lines[second]):

@@ -35,7 +35,7 @@ def paragraphs(document: Document, shortest: int = SHORTEST) -> list[Paragraph]:
     >>> paragraphs(bees, shortest=2)
     [Paragraph(text='Bees', start=0, section=-1), Paragraph(text='They have four of them.', start=11, section=0)]
     """
-    found = [] if not document.head.strip() else [Paragraph(document.head, 0, HEAD)]
+    found = [] if not document.title_and_abstract.strip() else [Paragraph(document.title_and_abstract, 0, HEAD)]
     body = [part for part, is_heading in _parts(document) if not is_heading and part.text.strip()]
     kept = [part for part in body if is_long(part.text, shortest)]
     return [*found, *kept] or body
@@ -122,7 +122,7 @@ def tree_shares(levels: Sequence[int], sizes: Sequence[int], weights: Sequence[f
 
 def _parts(document: Document) -> Iterator[tuple[Paragraph, bool]]:
     """Each heading and paragraph of the sections, and whether it is a heading."""
-    start = len(document.head) + 1 if document.head else 0
+    start = len(document.title_and_abstract) + 1 if document.title_and_abstract else 0
     for number, section in enumerate(document.sections):
         for place, text in enumerate((section.heading, *section.paragraphs)):
             if text:

@@ -203,7 +203,7 @@ class Vocabulary(Sequence[Label]):
         ambiguous = self._preferred[_folded(self._labels[position].name)] is None
         return ARROW.join(self.path(position)) if whole or ambiguous else self._labels[position].name
 
-    def circle(self) -> tuple[str, ...]:
+    def cycle(self) -> tuple[str, ...]:
         """The ids along a circle of broader links, ending where it begins; empty when the links form a hierarchy.
 
         Labels with nothing below them are taken away until none is left (Kahn, 1962); what remains stands above or in

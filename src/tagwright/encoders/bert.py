@@ -193,12 +193,12 @@ class Bert:
         """The token ids of each text, at most `max_length`."""
         return tokenize(self.tokenizer, texts, self.max_length)
 
-    def _encode(self, joint: Longs) -> Floats:
+    def _encode(self, pair_batch: Longs) -> Floats:
         import torch
 
         with torch.inference_mode():
-            ids = torch.from_numpy(joint % SECOND).to(self.device)
-            types = torch.from_numpy(joint // SECOND).to(self.device) if (joint >= SECOND).any() else None
+            ids = torch.from_numpy(pair_batch % SECOND).to(self.device)
+            types = torch.from_numpy(pair_batch // SECOND).to(self.device) if (pair_batch >= SECOND).any() else None
             vectors = self.forward(ids, types=types)
             if not vectors.isfinite().all():
                 vectors = self.forward(ids, kernels.attend_any, types)

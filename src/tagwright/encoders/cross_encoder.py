@@ -17,7 +17,7 @@ from tagwright.encoders.kernels import best_device, chosen_device, on_device
 from tagwright.encoders.library import ModuleName, is_module, module_class, same_scores
 from tagwright.encoders.packaged import PACKAGED, find
 from tagwright.encoders.pair_scoring import BertScores, Forward, GeneralScores
-from tagwright.encoders.pair_tokenizer import Joiner, Joint
+from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
 from tagwright.encoders.sentence_transformer import load_model
 from tagwright.errors import ConfigError, ModelError
 from tagwright.progress import bar
@@ -84,9 +84,9 @@ class CrossEncoder:
         first_tokens: the most that are read of a first text; None: as many as fit. progress: the title of a progress
         bar on stderr; without one there is none.
         """
-        joint = self.joiner(firsts, seconds, rows, columns, first_tokens)
+        pair_batch = self.pair_tokenizer(firsts, seconds, rows, columns, first_tokens)
         with bar(progress, len(rows)) as done:
-            return self._forward(joint, done)
+            return self._forward(pair_batch, done)
 
     @cached_property
     def model(self) -> sentence_transformers.CrossEncoder:
@@ -97,9 +97,9 @@ class CrossEncoder:
         return model
 
     @cached_property
-    def joiner(self) -> Joiner:
+    def pair_tokenizer(self) -> PairTokenizer:
         """What makes token ids of pairs."""
-        return Joiner(self.model.tokenizer, int(self.model.max_seq_length or LONGEST))
+        return PairTokenizer(self.model.tokenizer, int(self.model.max_seq_length or LONGEST))
 
     def save(self, folder: Path | str) -> None:
         """Write in the cross-encoder format of sentence-transformers."""
@@ -112,9 +112,9 @@ class CrossEncoder:
             agrees = own and same_scores(lambda pairs: own(self._joined(pairs), lambda _: None), self.model)
             return own if own and agrees else GeneralScores(self.model)
 
-    def _joined(self, pairs: Sequence[tuple[str, str]]) -> Joint:
+    def _joined(self, pairs: Sequence[tuple[str, str]]) -> PairBatch:
         firsts, seconds = zip(*pairs, strict=True)
-        return self.joiner(firsts, seconds, np.arange(len(pairs)), np.arange(len(pairs)))
+        return self.pair_tokenizer(firsts, seconds, np.arange(len(pairs)), np.arange(len(pairs)))
 
 
 def _is_cross(folder: Path, architecture: Architecture) -> bool:

@@ -12,7 +12,7 @@ from tagwright.encoders import kernels
 from tagwright.encoders.architecture import Architecture
 from tagwright.encoders.bert import SECOND, Bert
 from tagwright.encoders.library import say_general
-from tagwright.encoders.pair_tokenizer import Joint
+from tagwright.encoders.pair_tokenizer import PairBatch
 from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _BATCH = 32
 class Forward(Protocol):
     """What computes scores of pairs: `BertScores` where it can, `GeneralScores` for any other model."""
 
-    def __call__(self, joint: Joint, done: Callable[[int], object]) -> Floats:
+    def __call__(self, pair_batch: PairBatch, done: Callable[[int], object]) -> Floats:
         """(pairs,) scores; `done` is told how many pairs were scored since the last time."""
         ...
 
@@ -63,10 +63,10 @@ class BertScores:
         tokenizer = tokenizers.Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
         return cls(_Scorer(architecture, body.state_dict(), tokenizer, _head(model)))
 
-    def __call__(self, joint: Joint, done: Callable[[int], object]) -> Floats:
+    def __call__(self, pair_batch: PairBatch, done: Callable[[int], object]) -> Floats:
         """(pairs,) scores."""
-        ids = lambda batch: np.stack([joint[i] for i in batch])  # noqa: E731
-        return self.body.encode(joint.lengths.tolist(), ids, done)[:, 0]
+        ids = lambda batch: np.stack([pair_batch[i] for i in batch])  # noqa: E731
+        return self.body.encode(pair_batch.lengths.tolist(), ids, done)[:, 0]
 
 
 class GeneralScores:
@@ -75,25 +75,27 @@ class GeneralScores:
     def __init__(self, model: CrossEncoder) -> None:
         self.model, self.padding = model, int(model.tokenizer.pad_token_id or 0)
 
-    def __call__(self, joint: Joint, done: Callable[[int], object]) -> Floats:
+    def __call__(self, pair_batch: PairBatch, done: Callable[[int], object]) -> Floats:
         """(pairs,) scores."""
         import torch
 
-        order = np.argsort(-joint.lengths, kind="stable")
+        order = np.argsort(-pair_batch.lengths, kind="stable")
         scores = np.empty(len(order), np.float32)
         device, dtype = self.model.device, kernels.best_dtype(self.model.device)
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
-            features = {name: torch.from_numpy(part).to(device) for name, part in self._padded(joint, batch).items()}
+            features = {
+                name: torch.from_numpy(part).to(device) for name, part in self._padded(pair_batch, batch).items()
+            }
             with torch.inference_mode(), torch.autocast(device.type, dtype, enabled=dtype == torch.bfloat16):
                 scores[batch] = self.model(features)["scores"].float().cpu().numpy()[:, 0]
             done(len(batch))
         return scores
 
-    def _padded(self, joint: Joint, batch: Longs) -> dict[str, Longs]:
-        mask = np.arange(joint.lengths[batch].max()) < joint.lengths[batch, None]
+    def _padded(self, pair_batch: PairBatch, batch: Longs) -> dict[str, Longs]:
+        mask = np.arange(pair_batch.lengths[batch].max()) < pair_batch.lengths[batch, None]
         ids = np.full(mask.shape, self.padding, np.int64)
-        ids[mask] = np.concatenate([joint[i] for i in batch.tolist()])
+        ids[mask] = np.concatenate([pair_batch[i] for i in batch.tolist()])
         parts = {"input_ids": ids % SECOND, "token_type_ids": ids // SECOND, "attention_mask": mask.astype(np.int64)}
         return {name: part for name, part in parts.items() if name in self.model.tokenizer.model_input_names}
 

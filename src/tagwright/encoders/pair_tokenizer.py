@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-class Joiner:
+class PairTokenizer:
     """Joins texts as a tokenizer joins two: BERT's makes [CLS] first [SEP] second [SEP].
 
     max_length: tokens of a pair, marks included.
@@ -44,14 +44,14 @@ class Joiner:
         rows: NDArray[np.integer],
         columns: NDArray[np.integer],
         first_tokens: int | None = None,
-    ) -> Joint:
+    ) -> PairBatch:
         """Pair i is firsts[rows[i]] with seconds[columns[i]]. first_tokens: of a first text no more is taken."""
         first, rows = self._tokenize(firsts, rows)
         second, columns = self._tokenize(seconds, columns)
         first = [ids[:first_tokens] for ids in first]
         lengths = [np.fromiter(map(len, ids), np.int64, len(ids)) for ids in (first, second)]
         kept = longest_first(lengths[0][rows], lengths[1][columns], self.room)
-        return Joint(self, first, [ids + self.second_type for ids in second], rows, columns, *kept)
+        return PairBatch(self, first, [ids + self.second_type for ids in second], rows, columns, *kept)
 
     def _tokenize(self, texts: Sequence[str], places: NDArray[np.integer]) -> tuple[list[Longs], Longs]:
         """The ids of the texts that are used, and where they now are."""
@@ -61,13 +61,13 @@ class Joiner:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class PairBatch:
     """Pairs of texts: pair i is the start of first[rows[i]] with that of second[columns[i]], so long as kept says.
 
     first, second: token ids with types (see bert.SECOND).
     """
 
-    joiner: Joiner
+    pair_tokenizer: PairTokenizer
     first: Sequence[Longs]
     second: Sequence[Longs]
     rows: Longs
@@ -79,12 +79,14 @@ class Joint:
         """(tokens,) the pair's ids with types, marks included."""
         first = self.first[self.rows[i]][: self.first_kept[i]]
         second = self.second[self.columns[i]][: self.second_kept[i]]
-        return np.concatenate([self.joiner.before, first, self.joiner.between, second, self.joiner.after])
+        return np.concatenate(
+            [self.pair_tokenizer.before, first, self.pair_tokenizer.between, second, self.pair_tokenizer.after]
+        )
 
     @property
     def lengths(self) -> Longs:
         """(pairs,) tokens, marks included."""
-        return self.first_kept + self.second_kept + self.joiner.marks
+        return self.first_kept + self.second_kept + self.pair_tokenizer.marks
 
 
 def longest_first(first: Longs, second: Longs, room: int) -> tuple[Longs, Longs]:

@@ -150,7 +150,7 @@ def bootstrap(documents: int, samples: int, seed: int) -> Iterator[Doubles]:
         yield counts.reshape(some, documents).astype(np.float64)
 
 
-def coins(documents: int, samples: int, seed: int) -> Iterator[Doubles]:
+def sign_flips(documents: int, samples: int, seed: int) -> Iterator[Doubles]:
     """Weights (some of the samples, documents): 1 or 0 with equal chance."""
     random = np.random.default_rng(seed)
     for some in _batches(documents, samples):

@@ -17,8 +17,8 @@ from tagwright.evaluation.resampling import (
     Ratios,
     Score,
     bootstrap,
-    coins,
     interval,
+    sign_flips,
     values,
 )
 from tagwright.evaluation.scores import Setting, check, panel, split
@@ -159,7 +159,7 @@ def randomisation(a: Measures, b: Measures, documents: int, permutations: int, s
     total_a, total_b = a.sums(whole), b.sums(whole)
     observed = np.abs(a.values(total_a) - b.values(total_b))
     extreme = np.zeros(observed.shape[1])
-    for kept in coins(documents, permutations, seed):
+    for kept in sign_flips(documents, permutations, seed):
         moved = a.sums(kept) - b.sums(kept)
         differences = a.values(total_b + moved) - b.values(total_a - moved)
         extreme += (np.abs(differences) >= observed - 1e-12).sum(axis=0)

@@ -22,11 +22,17 @@ from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.dual_encoder import encoder, pooler_of, tower, width
 from tagwright.errors import ConfigError
-from tagwright.stages.description_retriever import Dual, DualOptions, FreeVectors, label_texts, tokenizer_of
+from tagwright.stages.description_retriever import (
+    ClassifierWeights,
+    DescriptionRetriever,
+    DescriptionRetrieverOptions,
+    label_texts,
+    tokenizer_of,
+)
 from tagwright.stages.label_index import Vectors
 from tagwright.stages.linear_classifiers import Linear
 from tagwright.tagger import Tagger, batches
-from tagwright.training.batching import is_held_out
+from tagwright.training.batching import is_validation
 from tagwright.training.encoder_training import Learner, check_least, count_steps, load, stage_folder
 from tagwright.training.label_objectives import (
     DualEncoder,
@@ -107,7 +113,7 @@ class Config(Learner):
     loss of the average (Eq. 4), in which a head that is sure and wrong learns nothing any more."""
     label_pooling: Literal["cls", "mean"] = "mean"
     "How a transformer makes one vector of a label's text (Table 7); a static encoder always averages."
-    held_out: float = 0.0
+    validation: float = 0.0
     """Share of the documents that nothing is trained on, the SVM neither, but that choose the best weights. None by
     default: the epochs are few, and a label with one document would lose it."""
     candidates: int = 100
@@ -125,9 +131,9 @@ class Config(Learner):
         _ = self.stage  # checks its options
 
     @property
-    def stage(self) -> DualOptions:
+    def stage(self) -> DescriptionRetrieverOptions:
         """What of a label is encoded."""
-        return DualOptions(k=self.candidates, tokens=self.tokens, names_only=self.kind == "de-ret")
+        return DescriptionRetrieverOptions(k=self.candidates, tokens=self.tokens, names_only=self.kind == "de-ret")
 
     @property
     def recipe(self) -> Recipe:
@@ -136,7 +142,7 @@ class Config(Learner):
 
 
 _GIVEN = frozenset({"pooling", "projection"})
-_OF_SVM = frozenset({"held_out", "seed", "candidates"})
+_OF_SVM = frozenset({"validation", "seed", "candidates"})
 _OF_KEYWORDS = frozenset({"tokens", "keywords"})
 _OF_DUAL = frozenset({"hard_negatives", "trained_start", "label_pooling"})
 
@@ -274,7 +280,9 @@ class _Material:
     hard: Run
     keywords: Keywords
 
-    def learn(self, config: Config, start: Dual | None, output: Path | None, *, resume: bool) -> Dual:
+    def learn(
+        self, config: Config, start: DescriptionRetriever | None, output: Path | None, *, resume: bool
+    ) -> DescriptionRetriever:
         """Train the encoder and its heads. start: a trained classifier to go on from (A.1.5)."""
         from tagwright.training.loop import train
 
@@ -303,19 +311,19 @@ class _Material:
         train(model, pairs, objective, training, output, resume=resume)
         return self._stage(config, model, heads)
 
-    def _stage(self, config: Config, model: SentenceTransformer, heads: Heads) -> Dual:
+    def _stage(self, config: Config, model: SentenceTransformer, heads: Heads) -> DescriptionRetriever:
         """Each tower with its own pooler; a label without a training document has no free vector."""
         free = None
         if heads.classifiers is not None:
             seen = np.unique(self.seen.labels)
             vectors: Floats = heads.classifiers.detach().cpu().numpy()[seen]
-            free = FreeVectors(seen, Vectors.of(vectors, config.stage.storage))
+            free = ClassifierWeights(seen, Vectors.of(vectors, config.stage.storage))
         documents = BiEncoder.of(tower(model, heads.document, "cls"))
         texts = BiEncoder.of(tower(model, heads.label, config.label_pooling)) if heads.label else None
-        return Dual(self.labels, documents, texts, free, self.keywords, config.stage)
+        return DescriptionRetriever(self.labels, documents, texts, free, self.keywords, config.stage)
 
 
-def _learnt(classifier: Dual) -> tuple[torch.nn.Linear, Floats]:
+def _learnt(classifier: DescriptionRetriever) -> tuple[torch.nn.Linear, Floats]:
     """The document pooler of a trained classifier, and (labels, dim) its vectors, their mean for labels without."""
     assert classifier.free is not None
     known = classifier.free.vectors[np.arange(len(classifier.free.labels))]
@@ -324,16 +332,16 @@ def _learnt(classifier: Dual) -> tuple[torch.nn.Linear, Floats]:
     return pooler_of(classifier.documents.model), vectors
 
 
-def _stage_of(classifier: Tagger) -> Dual:
+def _stage_of(classifier: Tagger) -> DescriptionRetriever:
     stage = classifier.stages.get("classifier")
-    if not isinstance(stage, Dual) or stage.free is None:
+    if not isinstance(stage, DescriptionRetriever) or stage.free is None:
         raise ConfigError(f"the tagger has the stages {', '.join(classifier.stages)}; expected one called classifier")
     return stage
 
 
 def _without_held_out(gold: Run, config: Config) -> Run:
-    held_out = np.array([is_held_out(i, config.held_out, config.seed) for i in range(len(gold))], np.bool_)
-    return gold.keep(~held_out[gold.rows])
+    validation = np.array([is_validation(i, config.validation, config.seed) for i in range(len(gold))], np.bool_)
+    return gold.keep(~validation[gold.rows])
 
 
 def _mistakes(svm: Tagger | None, documents: Sequence[Document], gold: Run, count: int) -> Run:

@@ -26,12 +26,12 @@ from tagwright.errors import ConfigError
 from tagwright.graph.network import Graph
 from tagwright.progress import bar
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
-from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.full_text import FullText, FullTextOptions
 from tagwright.stages.label_trees import check_omikuji
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.linear_classifiers import Trees
-from tagwright.stages.reranker import Cross, CrossOptions
+from tagwright.stages.reranker import Reranker, RerankerOptions
 from tagwright.store import is_first
 from tagwright.tagger import Fusion, Tagger
 from tagwright.text.language import AUTO, check
@@ -51,9 +51,9 @@ from tagwright.training.loop import FREE_TO_CHANGE
 from tagwright.training.metadata_pairs import View, metadata_pairs, metadata_triples
 from tagwright.training.paragraph_pairs import one_paragraph
 from tagwright.training.training_config import Training
-from tagwright.types import Document, Run, Stage
+from tagwright.types import Document, Run, Stage, TextField
 
-Finder: TypeAlias = Literal["names", "bm25", "dense"]
+Finder: TypeAlias = Literal["exact_match", "bm25", "dense"]
 Network: TypeAlias = Literal["auto", "cross", "bi", "both", "none"]
 Ranking: TypeAlias = Literal["abstract", "fulltext", "mentions", "all_mentions"]
 
@@ -99,9 +99,9 @@ class Config(FullTextOptions, Learner):
     NoHierarchy of Table 3. mentions, all_mentions: how often, how early and how specifically a label is named, in title
     and abstract or everywhere; not in the paper. These three agree best with the keywords of authors, and adding the
     section tree costs agreement (benchmarks/results/fulltext.json)."""
-    finders: tuple[Finder, ...] = ("names",)
+    finders: tuple[Finder, ...] = ("exact_match",)
     "What finds the candidates C(d): names, bm25, or dense, the nearest labels to the full text."
-    scope: Literal["head", "text"] = "head"
+    text_field: TextField = "title_and_abstract"
     "Where names and bm25 look: title and abstract, as in the paper, or everything, as where there is no abstract."
     found: int = 100
     "The most labels that bm25 and dense find for a document."
@@ -141,7 +141,7 @@ class Config(FullTextOptions, Learner):
         check(self.language)
         for name, known in (
             ("network", get_args(Network)),
-            ("scope", ("head", "text")),
+            ("text_field", ("title_and_abstract", "text")),
             ("order", ("example", "append")),
         ):
             if getattr(self, name) not in known:
@@ -224,7 +224,7 @@ def fine_tune(
         return cross, _as_it_comes(config)
     neighbours, view = Graph.of(documents).follow(config.meta_path), config.view
     count = config.count or _usual_count()
-    options: dict[str, Any] = {"held_out": config.held_out, "seed": config.seed, "view": view}
+    options: dict[str, Any] = {"validation": config.validation, "seed": config.seed, "view": view}
     if config.learning in ("cross", "both"):
         triples = metadata_triples(documents, neighbours, count, **options)  # Eq. 1
         name = PACKAGED if config.is_static else config.encoder_name
@@ -251,18 +251,22 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
         return FullText(dense(), config.full_text)
 
     makers: dict[Ranking, Callable[[], Stage]] = {
-        "abstract": lambda: Cross(labels, cross) if cross else FullText(dense(), ABSTRACT),  # Eq. 8
+        "abstract": lambda: Reranker(labels, cross) if cross else FullText(dense(), ABSTRACT),  # Eq. 8
         "fulltext": full,  # Eq. 6, 7
-        "mentions": lambda: Names(labels, NameOptions(scope="head", stem=config.language)),
-        "all_mentions": lambda: Names(labels, NameOptions(stem=config.language)),
+        "mentions": lambda: ExactMatch(
+            labels, ExactMatchOptions(text_field="title_and_abstract", stem=config.language)
+        ),
+        "all_mentions": lambda: ExactMatch(labels, ExactMatchOptions(stem=config.language)),
     }
-    own: Ranking = "mentions" if config.scope == "head" else "all_mentions"  # what the finder says of its candidates
-    heard = "names" in config.finders and own in config.rankings
+    own: Ranking = (
+        "mentions" if config.text_field == "title_and_abstract" else "all_mentions"
+    )  # what the finder says of its candidates
+    heard = "exact_match" in config.finders and own in config.rankings
     rankers = {str(name): makers[name]() for name in config.rankings if not (heard and name == own)}
     if config.third:
-        rankers["third"] = Cross(labels, CrossEncoder.load(config.third), CrossOptions(label_text="statement"))
+        rankers["third"] = Reranker(labels, CrossEncoder.load(config.third), RerankerOptions(label_text="statement"))
     found_by = finders(labels, config, full)
-    weights = {name: float(heard and name == "names") for name in found_by}
+    weights = {name: float(heard and name == "exact_match") for name in found_by}
     fusion = Fusion(by="ranks", weights=weights, rank_constant=0, rankers=tuple(rankers), budget=config.budget)  # Eq. 9
     return Tagger(labels, {**found_by, **rankers}, fusion)
 
@@ -273,8 +277,12 @@ ABSTRACT = FullTextOptions(aggregate="abstract")
 def finders(labels: Vocabulary, config: Config, full: Callable[[], Stage]) -> dict[str, Stage]:
     """What finds the candidates C(d), by name. full: makes what "dense" stands for."""
     makers: dict[Finder, Callable[[], Stage]] = {
-        "names": lambda: Names(labels, NameOptions(scope=config.scope, stem=config.language)),
-        "bm25": lambda: Lexical(labels, LexicalOptions(k=config.found, scope=config.scope, stem=config.language)),
+        "exact_match": lambda: ExactMatch(
+            labels, ExactMatchOptions(text_field=config.text_field, stem=config.language)
+        ),
+        "bm25": lambda: Lexical(
+            labels, LexicalOptions(k=config.found, text_field=config.text_field, stem=config.language)
+        ),
         "dense": full,
     }
     return {name: makers[name]() for name in config.finders}

@@ -114,7 +114,7 @@ def fit(
 class FewShot(Trained):
     """How `fine_tune` trains; None: what suits the encoder. Raises ConfigError when a value cannot work."""
 
-    held_out: float = 0.1
+    validation: float = 0.1
     "So few pairs are soon known by heart; the best weights are then early ones."
     temperature: float = 0.05
     "As in `Config`."

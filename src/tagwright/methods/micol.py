@@ -23,9 +23,9 @@ from tagwright.errors import ConfigError
 from tagwright.graph.meta_path_selection import PathEstimate, rank_paths, split_paths
 from tagwright.graph.network import Graph
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
-from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.reranker import Cross
+from tagwright.stages.reranker import Reranker
 from tagwright.tagger import Fusion, Tagger, batches
 from tagwright.text.language import check
 from tagwright.training.augmentation import eda_pairs, near_words, translated_pairs, uda_pairs
@@ -41,7 +41,7 @@ from tagwright.training.metadata_pairs import (
 )
 from tagwright.training.pairs import rts_pairs
 from tagwright.training.training_config import Training
-from tagwright.types import Document, PairSource, Run, Stage
+from tagwright.types import Document, PairSource, Run, Stage, TextField
 
 Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts", "eda", "uda", "translated"]
 
@@ -70,7 +70,7 @@ CONFIDENT = 3
 CALIBRATED_ON = 500
 "Documents on which the threshold of BM25 is calibrated."
 
-WEIGHTS = {"names": 0.5, "lexical": 1.0, "encoder": 2.5}
+WEIGHTS = {"exact_match": 0.5, "lexical": 1.0, "encoder": 2.5}
 "Of the opinions when they are fused: those of the zero-shot method, chosen without gold labels."
 
 
@@ -99,7 +99,7 @@ class Config(Learner):
     count: int | None = None
     """Pairs of an epoch, drawn anew for each; None: 55,000, or 1,100 for a transformer on a machine without a GPU, and
     no more than ten a document."""
-    held_out: float = 1 / 11
+    validation: float = 1 / 11
     "5,000 of 55,000 pairs are for validation (A.3.2); here that share is held out, and 1,024 of it are measured."
     temperature: float = 0.05
     "tau of Eq. 9."
@@ -107,7 +107,7 @@ class Config(Learner):
     "Labels that BM25 finds for a document on average; the paper's threshold of 400 is on a scale of its own."
     budget: int | None = None
     "The most candidates of a document that are ranked, the best of those who found them; None: all, or 50 for cross."
-    scope: Literal["head", "text"] = "head"
+    text_field: TextField = "title_and_abstract"
     "What is read of a document that is tagged: title and abstract, as in the paper, or everything."
     rank: Literal["encoder", "fused"] = "fused"
     """Whether the encoder alone ranks the candidates, as in the paper ("encoder"), or together with those who found
@@ -182,16 +182,16 @@ def fit(
 
 def finders(documents: Sequence[Document], labels: Vocabulary, config: Config) -> dict[str, Stage]:
     """What finds the candidates of a document (3.2): exact names, and BM25 above a calibrated threshold (Eq. 2)."""
-    names = Names(labels, NameOptions(scope=config.scope, stem=config.language))
-    lexical = Lexical(labels, LexicalOptions(k=None, scope=config.scope, stem=config.language))
-    return {"names": names, "lexical": lexical.calibrated(documents[:CALIBRATED_ON], config.candidates)}
+    names = ExactMatch(labels, ExactMatchOptions(text_field=config.text_field, stem=config.language))
+    lexical = Lexical(labels, LexicalOptions(k=None, text_field=config.text_field, stem=config.language))
+    return {"exact_match": names, "lexical": lexical.calibrated(documents[:CALIBRATED_ON], config.candidates)}
 
 
 def rerank(
     labels: Vocabulary, found_by: Mapping[str, Stage], encoder: BiEncoder | CrossEncoder, config: Config
 ) -> Tagger:
     """The finders' candidates ranked by the encoder (3.3.1), trained or not, or by all of them together."""
-    stage: Stage = Cross(labels, encoder) if isinstance(encoder, CrossEncoder) else _dense(labels, encoder, config)
+    stage: Stage = Reranker(labels, encoder) if isinstance(encoder, CrossEncoder) else _dense(labels, encoder, config)
     budget = CROSS_BUDGET if config.budget is None and isinstance(encoder, CrossEncoder) else config.budget
     weights = WEIGHTS if config.rank == "fused" else {**dict.fromkeys(found_by, 0.0), "encoder": 1.0}
     fusion = Fusion(weights=weights, rankers=("encoder",), budget=budget)
@@ -214,12 +214,12 @@ def pair_source(
             paths = [choose_path(documents, labels, graph, found_by, config.seed)[0].expression]
         source = partial(metadata_triples if cross else metadata_pairs, documents, count=count, seed=config.seed)
         for path in paths:
-            drawn = source(graph.follow(path), by_value=config.by_value, held_out=config.held_out)  # Eq. 15
+            drawn = source(graph.follow(path), by_value=config.by_value, validation=config.validation)  # Eq. 15
             parts[drawn] = 1 / len(paths)
     others: dict[Pairs, tuple[Pairs, ...]] = {"metadata": (), "mixed": ("values", "names")}
     for kind in others.get(config.pairs, (config.pairs,)):
         try:
-            pairs = _text_pairs(kind, documents, labels, config, found_by["names"])
+            pairs = _text_pairs(kind, documents, labels, config, found_by["exact_match"])
         except ConfigError as error:  # noqa: PERF203
             if config.pairs != "mixed":
                 raise
@@ -250,7 +250,7 @@ def _with_path(
 
 
 def _dense(labels: Vocabulary, encoder: BiEncoder, config: Config) -> Dense:
-    return Dense(labels, encoder, DenseOptions(label_text=config.label_text, scope=config.scope))
+    return Dense(labels, encoder, DenseOptions(label_text=config.label_text, text_field=config.text_field))
 
 
 def _text_pairs(

@@ -11,19 +11,19 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.title_match import Titles, share
+from tagwright.stages.title_match import TitleMatch, share
 from tagwright.tagger import By, Fusion, Tagger
 from tagwright.text.language import AUTO, check, joins_words, parse_all, resolve
-from tagwright.types import Document, Stage
+from tagwright.types import Document, Stage, TextField
 
-StageName = Literal["names", "bm25", "tfidf", "dense"]
+StageName = Literal["exact_match", "bm25", "tfidf", "dense"]
 
-WEIGHTS: Mapping[str, float] = {"names": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5}
+WEIGHTS: Mapping[str, float] = {"exact_match": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5}
 "What each stage counts by default."
 
-TITLES = "titles"
+TITLES = "title_match"
 "The name of the stage that scores what titles name."
 
 
@@ -36,7 +36,7 @@ documents of kirja, with their labels."""
 class Config:
     """The choices of the zero-shot method. What could be chosen without gold labels was: see benchmarks/zeroshot.py."""
 
-    stages: tuple[StageName, ...] = ("names", "tfidf", "dense")
+    stages: tuple[StageName, ...] = ("exact_match", "tfidf", "dense")
     "Which stages suggest and score: names, bm25, tfidf, dense."
 
     weights: tuple[float, ...] | None = None
@@ -44,7 +44,7 @@ class Config:
     benchmarks/zeroshot.py; that test is made of names and cannot judge them, so they got the least of the weights
     tried."""
 
-    titles: float = 1.0
+    title_match: float = 1.0
     """The weight of what a title names exactly (stages/title_match.py), with names and dense, which can speak
     against it; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
 
@@ -66,7 +66,7 @@ class Config:
     """The language of the names, for endings, stop words and parts of words: a code or a name ("fi", "finnish"),
     several as "de+en"; "auto" recognises it, "none" leaves words whole."""
 
-    scope: Literal["head", "text"] = "head"
+    text_field: TextField = "title_and_abstract"
     "What bm25 and tfidf read: title and abstract, or everything."
 
     candidates: int = 500
@@ -97,8 +97,11 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     resolved = replace(config, language=resolve(config.language, labels, documents))
     stages = {str(name): _stage(name, labels, resolved) for name in config.stages}
     weights = dict(config.weight_of)
-    if config.titles and {"names", "dense"} <= stages.keys():
-        stages[TITLES], weights[TITLES] = Titles(labels, NameOptions(stem=resolved.language)), config.titles
+    if config.title_match and {"exact_match", "dense"} <= stages.keys():
+        stages[TITLES], weights[TITLES] = (
+            TitleMatch(labels, ExactMatchOptions(stem=resolved.language)),
+            config.title_match,
+        )
     judged = [name for name in ("dense", TITLES) if config.trust and name in stages]
     rankers = tuple(name for name in (TITLES,) if name in stages)
     fusion = Fusion(by=config.fusion, weights=weights, fluency=dict.fromkeys(judged, "dense"), rankers=rankers)
@@ -106,13 +109,13 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
 
 
 def _stage(name: StageName, labels: Vocabulary, config: Config) -> Stage:
-    if name == "names":
-        return Names(labels, NameOptions(stem=config.language, k=config.candidates))
+    if name == "exact_match":
+        return ExactMatch(labels, ExactMatchOptions(stem=config.language, k=config.candidates))
     if name == "dense":
         encoder = BiEncoder.load(config.encoder, precision=config.precision)
         return Dense.lazy(labels, encoder, DenseOptions(k=config.candidates))
     ngrams = NGRAMS if name == "tfidf" and joins_words(parse_all(config.language)) else 0
     lexical = LexicalOptions(
-        weighting=name, stem=config.language, scope=config.scope, k=config.candidates, ngrams=ngrams
+        weighting=name, stem=config.language, text_field=config.text_field, k=config.candidates, ngrams=ngrams
     )
     return Lexical(labels, lexical)

@@ -43,7 +43,7 @@ def read_text(path: Path) -> Iterator[Located]:
 def parse_text(text: str) -> Document:
     r"""The first line is the title, unless it is too long for one; the rest is the abstract.
 
-    >>> parse_text("\nBees\n\nThey fly.\nThey sting.").head
+    >>> parse_text("\nBees\n\nThey fly.\nThey sting.").title_and_abstract
     'Bees\nThey fly.\nThey sting.'
     """
     title, _, rest = text.strip().partition("\n")

@@ -19,7 +19,7 @@ from tagwright.stages.pending_labels import BUDGET, PendingLabels
 from tagwright.stages.trust import trust
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.text.words import sentence_spans
-from tagwright.types import Distribution, Document, Floats, Label, Mask, Quote, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Mask, Run, Stage, TextField
 
 LabelText: TypeAlias = Literal["name", "names", "text", "both"]
 
@@ -33,7 +33,7 @@ SENTENCES = 100
 BEGINNING = 2000
 "The characters of a document that tell its language: about as many as encoders read."
 
-QUOTES = 3
+SPANS = 3
 "The most sentences that are quoted for a label."
 
 
@@ -67,7 +67,7 @@ class DenseOptions:
     """Encode the preferred name, all names, names and description ("text"), or the mean of the name's vector and the
     text's ("both"): a name alone says too little, and in a long text the name drowns."""
 
-    scope: Literal["head", "text"] = "text"
+    text_field: TextField = "text"
     "Read the title and abstract of a document, or all of it; where there is no abstract, all of it."
 
     storage: Storage = "float16"
@@ -81,8 +81,8 @@ class DenseOptions:
             raise ConfigError(f"k is {self.k}, expected at least 1")
         if self.label_text not in (known := get_args(LabelText)):
             raise ConfigError(f"label_text is {self.label_text!r}, expected one of {', '.join(known)}")
-        if self.scope not in ("head", "text"):
-            raise ConfigError(f'scope is {self.scope!r}, expected "head" or "text"')
+        if self.text_field not in ("title_and_abstract", "text"):
+            raise ConfigError(f'text_field is {self.text_field!r}, expected "title_and_abstract" or "text"')
         if self.storage not in ("float32", "float16", "int8"):
             raise ConfigError(f'storage is {self.storage!r}, expected "float32", "float16" or "int8"')
         if self.index not in ("auto", "exact", "hnsw", "ivf"):
@@ -166,8 +166,7 @@ class Dense(Stage):
 
     def read(self, documents: Sequence[Document]) -> Texts:
         """Encode the documents, each of norm 1. If their candidates could be most of the missing labels, encode all."""
-        head = self.options.scope == "head"
-        texts = [d.head if head and d.abstract else d.text for d in documents]
+        texts = [document.read_as(self.options.text_field) for document in documents]
         if self._pending and len(texts) * BUDGET >= self._pending.missing:
             self.encode_labels()
         written = np.array([bool(text.strip()) for text in texts], np.bool_)
@@ -210,18 +209,18 @@ class Dense(Stage):
             return np.ones(len(reading.written), np.float32)
         return trust(self.encoder.fluency(reading.beginnings))
 
-    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """The up to 3 sentences nearest to the label, of the first 100, weighted by their cosine to it."""
         return self.nearest_pieces(document.text, sentence_spans(document.text)[:SENTENCES], label)
 
-    def nearest_pieces(self, text: str, spans: Sequence[tuple[int, int]], label: int) -> tuple[Quote, ...]:
+    def nearest_pieces(self, text: str, spans: Sequence[tuple[int, int]], label: int) -> tuple[EvidenceSpan, ...]:
         """The up to 3 pieces of a text that are nearest to the label, weighted by their cosine to it."""
         if not spans:
             return ()
         pieces = self.encoder.encode([text[start:end] for start, end in spans], keep=keeps_documents())
         cosines = pieces @ self._some(np.array([label]))[:][0]
-        quotes = [Quote(*span, cosine) for span, cosine in zip(spans, cosines.tolist(), strict=True)]
-        return tuple(sorted(quotes, key=lambda quote: -quote.weight)[:QUOTES])
+        found = [EvidenceSpan(*span, cosine) for span, cosine in zip(spans, cosines.tolist(), strict=True)]
+        return tuple(sorted(found, key=lambda span: -span.weight)[:SPANS])
 
     def with_labels(self, labels: Sequence[Label]) -> Dense:
         """The same encoder over other labels: encodes the texts that are new, copies the vectors of the rest.

@@ -17,18 +17,18 @@ from tagwright.stages.dense import Texts
 from tagwright.stages.label_index import Index, Kind, Storage, Vectors, index_name
 from tagwright.store import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.text.words import sentence_spans
-from tagwright.types import Distribution, Document, Floats, Ints, Label, Longs, Quote, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Longs, Run, Stage
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from tokenizers import Tokenizer
 
-SENTENCES, QUOTES = 100, 3
+SENTENCES, SPANS = 100, 3
 "The most sentences of a document that are looked at, and that are quoted for a label."
 
 
 @dataclass(frozen=True, kw_only=True)
-class DualOptions:
+class DescriptionRetrieverOptions:
     """What of a label is encoded, and how it is kept. Raises ConfigError for a value that cannot work."""
 
     k: int = 100
@@ -49,7 +49,7 @@ class DualOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class FreeVectors:
+class ClassifierWeights:
     """The vectors that a classifier has learnt (Eq. 3). labels: whose they are, in rising order; no others have one."""
 
     labels: Ints
@@ -60,15 +60,15 @@ class FreeVectors:
         run = self.vectors.nearest(queries, k)
         return Run(run.indptr, self.labels[run.labels], run.scores)
 
-    def of(self, positions: Sequence[int | None]) -> FreeVectors:
+    def of(self, positions: Sequence[int | None]) -> ClassifierWeights:
         """Those of another vocabulary, whose label i was at positions[i] of this one, or is new: None."""
         row = {label: row for row, label in enumerate(self.labels.tolist())}
         kept = [(i, row[old]) for i, old in enumerate(positions) if old in row]
         labels, rows = np.array(kept, np.int64).reshape(-1, 2).T
-        return FreeVectors(labels.astype(np.int32), self.vectors.take(rows, self.vectors))
+        return ClassifierWeights(labels.astype(np.int32), self.vectors.take(rows, self.vectors))
 
 
-class Dual(Stage):
+class DescriptionRetriever(Stage):
     """Candidates by DEPL: the labels of greatest probability. A types.Stage.
 
     documents: phi_doc. texts: phi_label of Eq. 1, or None for the dense classifier. free: the classifier, or None for
@@ -83,9 +83,9 @@ class Dual(Stage):
         labels: Sequence[Label],
         documents: BiEncoder,
         texts: BiEncoder | None,
-        free: FreeVectors | None = None,
+        free: ClassifierWeights | None = None,
         keywords: Keywords | None = None,
-        options: DualOptions = DualOptions(),
+        options: DescriptionRetrieverOptions = DescriptionRetrieverOptions(),
         *,
         vectors: Vectors | None = None,
         index: Index | None = None,
@@ -122,16 +122,16 @@ class Dual(Stage):
         """(suggestions,) the probability of each candidate; 0 where the stage knows nothing of the label."""
         return self._probabilities(reading.vectors, candidates.rows, candidates.labels)
 
-    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """The up to 3 sentences, of the first 100, for which alone the label is most probable."""
         text = document.text
         spans = sentence_spans(text)[:SENTENCES]
         queries = self.documents.encode_raw([text[start:end] for start, end in spans])
         chances = self._probabilities(queries, np.arange(len(spans)), np.full(len(spans), label, np.int32))
-        quotes = [Quote(*span, chance) for span, chance in zip(spans, chances.tolist(), strict=True)]
-        return tuple(sorted(quotes, key=lambda quote: -quote.weight)[:QUOTES])
+        found = [EvidenceSpan(*span, chance) for span, chance in zip(spans, chances.tolist(), strict=True)]
+        return tuple(sorted(found, key=lambda span: -span.weight)[:SPANS])
 
-    def with_labels(self, labels: Sequence[Label]) -> Dual:
+    def with_labels(self, labels: Sequence[Label]) -> DescriptionRetriever:
         """The same over other labels: what is new is retrieved by its name and description, without any training.
 
         A label keeps its keywords and its free vector by its id. Only texts that are new are encoded.
@@ -146,11 +146,13 @@ class Dual(Stage):
             known.update(zip(new, range(len(self.vectors), len(self.vectors) + len(new)), strict=True))
             rows = np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
             vectors = self.vectors.take(rows, Vectors.of(self._encode(new), self.options.storage))
-        return Dual(labels, self.documents, self.texts, free, self.keywords, self.options, vectors=vectors)
+        return DescriptionRetriever(
+            labels, self.documents, self.texts, free, self.keywords, self.options, vectors=vectors
+        )
 
-    def with_keywords(self, keywords: Keywords) -> Dual:
+    def with_keywords(self, keywords: Keywords) -> DescriptionRetriever:
         """The same with other keywords, such as edited ones; nothing is trained, the labels are encoded anew."""
-        return Dual(self.labels, self.documents, self.texts, self.free, keywords, self.options)
+        return DescriptionRetriever(self.labels, self.documents, self.texts, self.free, keywords, self.options)
 
     def label_texts(self, labels: Sequence[Label]) -> list[str]:
         """What each label is retrieved by: its pseudo description, cut; for DE-ret its name."""
@@ -184,10 +186,13 @@ class Dual(Stage):
         )
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Dual:
+    def load(cls, folder: Path, labels: Sequence[Label]) -> DescriptionRetriever:
         """Memory-map what `save` wrote, for the same labels. Raises ModelError when a part is missing or damaged."""
         manifest = read_manifest(folder, "dual")
-        options, parts = read_options(folder, DualOptions, manifest.get("options")), _parts(folder, manifest)
+        options, parts = (
+            read_options(folder, DescriptionRetrieverOptions, manifest.get("options")),
+            _parts(folder, manifest),
+        )
         documents = BiEncoder.load_saved(str(folder / "documents"), manifest.get("precision"), cached=False)
         shape = (len(labels), documents.dim)
         texts = (
@@ -227,7 +232,9 @@ class Dual(Stage):
         return found
 
 
-def label_texts(labels: Sequence[Label], keywords: Keywords, options: DualOptions, tokenizer: Tokenizer) -> list[str]:
+def label_texts(
+    labels: Sequence[Label], keywords: Keywords, options: DescriptionRetrieverOptions, tokenizer: Tokenizer
+) -> list[str]:
     """What each label is retrieved by: name, keywords and description, cut to so many tokens; for DE-ret the name."""
 
     def text(label: Label) -> str:
@@ -269,7 +276,7 @@ def _read_keywords(path: Path) -> Keywords:
         raise ModelError(f"{error}; save the model again") from None
 
 
-def _load_free(folder: Path, storage: Storage, labels: int, dim: int) -> FreeVectors:
+def _load_free(folder: Path, storage: Storage, labels: int, dim: int) -> ClassifierWeights:
     rows = np.array(read_array(folder, "labels", np.int32, (None,)))
     if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < labels:
         raise ModelError(
@@ -277,4 +284,4 @@ def _load_free(folder: Path, storage: Storage, labels: int, dim: int) -> FreeVec
         )
     if (np.diff(rows) <= 0).any():
         raise ModelError(f"{folder}: cannot be read (its labels do not rise); save the model again")
-    return FreeVectors(rows, Vectors.load(folder, storage, (len(rows), dim)))
+    return ClassifierWeights(rows, Vectors.load(folder, storage, (len(rows), dim)))

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import chain, groupby, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from ahocorasick_rs import AhoCorasick, Implementation
@@ -27,17 +27,17 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.text.words import fold, raw_words, word_spans
-from tagwright.types import Distribution, Document, Floats, Label, Longs, Mask, Quote, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Run, Stage, TextField
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, kw_only=True)
-class NameOptions:
+class ExactMatchOptions:
     """What counts as an occurrence of a name. The defaults find much: a later stage can drop but not bring back."""
 
-    scope: Literal["text", "head"] = "text"
+    text_field: TextField = "text"
     "Where to look: everywhere, as MICoL does, or in title and abstract only, if there is an abstract."
     stem: str = "english"
     """The language whose endings are cut off, so that "neural networks" finds "Neural Network", and whose stop words
@@ -52,8 +52,8 @@ class NameOptions:
     "Keep the best k labels of each document; None keeps all."
 
     def __post_init__(self) -> None:
-        if self.scope not in ("text", "head"):
-            raise ConfigError(f'scope is {self.scope!r}, expected "text" or "head"')
+        if self.text_field not in ("text", "title_and_abstract"):
+            raise ConfigError(f'text_field is {self.text_field!r}, expected "text" or "title_and_abstract"')
         check(self.stem)
         if self.min_characters < 1:
             raise ConfigError(f"min_characters is {self.min_characters}, expected 1 or more")
@@ -61,7 +61,7 @@ class NameOptions:
             raise ConfigError(f"k is {self.k}, expected 1 or more; leave it out to keep all")
 
 
-class Names(Stage):
+class ExactMatch(Stage):
     """The labels whose names occur in a document, scored by how often, how early and how specific: see `score`.
 
     A form that is the name of several labels makes all of them candidates, up to SHARED of them. A short name in
@@ -70,13 +70,13 @@ class Names(Stage):
     Raises InputError when the names hold more distinct words than there are letters (1.1 million).
     """
 
-    distribution: Distribution = "bits"
+    distribution: Distribution = "information_content"
 
-    def __init__(self, labels: Sequence[Label], options: NameOptions = NameOptions()) -> None:
+    def __init__(self, labels: Sequence[Label], options: ExactMatchOptions = ExactMatchOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
         self._build(labels, options)
 
-    def alike(self, options: NameOptions) -> Self:
+    def alike(self, options: ExactMatchOptions) -> Self:
         """The same names under options that bear only on what is read and kept: nothing is built anew."""
         if not self.fits(options):
             raise ValueError(f"{options} need names that are built otherwise than by {self.options}")
@@ -84,11 +84,11 @@ class Names(Stage):
         other.options = options
         return other
 
-    def fits(self, options: NameOptions) -> bool:
+    def fits(self, options: ExactMatchOptions) -> bool:
         """Whether these options bear only on what is read and kept."""
-        return replace(self.options, scope=options.scope, longest=options.longest, k=options.k) == options
+        return replace(self.options, text_field=options.text_field, longest=options.longest, k=options.k) == options
 
-    def _build(self, labels: Sequence[Label], options: NameOptions) -> None:
+    def _build(self, labels: Sequence[Label], options: ExactMatchOptions) -> None:
         stem = stemmer(parse_all(options.stem))
         stems = _Cache(lambda word: stem(fold(word)))
         forms = list(_forms_of(labels, stems, options))
@@ -122,7 +122,7 @@ class Names(Stage):
         """(suggestions,) the score of each candidate, 0 where no name of it is found."""
         return look_up(reading, candidates)
 
-    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """Every occurrence of a name of the label, weightiest first. Their weights add up to the label's score."""
         mentions = self._mentions([document])
         bits = self._specificity[mentions.form][:, [label]].toarray()[:, 0]
@@ -131,7 +131,7 @@ class Names(Stage):
         weights = score(bits.max(initial=0), early.sum()) * early / early.sum()
         spans = word_spans(self._text(document))
         return tuple(
-            Quote(spans[mentions.start[i]][0], spans[mentions.end[i] - 1][1], float(weights[i]))
+            EvidenceSpan(spans[mentions.start[i]][0], spans[mentions.end[i] - 1][1], float(weights[i]))
             for i in np.argsort(-weights, kind="stable")
         )
 
@@ -141,12 +141,12 @@ class Names(Stage):
 
     def save(self, folder: Path) -> None:
         """Write the options; names and automaton come from the labels."""
-        write_manifest(folder, "names", {"options": asdict(self.options)})
+        write_manifest(folder, "exact_match", {"options": asdict(self.options)})
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Build again with the saved options. Raises ModelError when there are none, or none that fit."""
-        return cls(labels, read_options(folder, NameOptions, read_manifest(folder, "names").get("options")))
+        return cls(labels, read_options(folder, ExactMatchOptions, read_manifest(folder, "exact_match").get("options")))
 
     def _find_in(self, documents: Sequence[Document], score: _Score) -> Run:
         rest = iter(documents)
@@ -185,7 +185,7 @@ class Names(Stage):
         return mentions.where(_outside_longer(mentions)) if self.options.longest else mentions
 
     def _text(self, document: Document) -> str:
-        return document.head if self.options.scope == "head" and document.abstract else document.text
+        return document.read_as(self.options.text_field)
 
     def _in_own_case(self, raw: Sequence[str], mentions: _Mentions) -> Mask:
         kept = np.ones(len(mentions.form), np.bool_)
@@ -309,7 +309,7 @@ class _Cache(dict[str, str]):
         return value
 
 
-def _forms_of(labels: Sequence[Label], stems: _Cache, options: NameOptions) -> Iterator[_Form]:
+def _forms_of(labels: Sequence[Label], stems: _Cache, options: ExactMatchOptions) -> Iterator[_Form]:
     own_case = not options.common and not _in_capitals(labels)
     names = (name for label in labels for name in label.names)
     stopped = frozenset[str]() if options.common else stop_words(parse_all(options.stem), names)

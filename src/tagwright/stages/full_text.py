@@ -16,7 +16,7 @@ from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense, TextEncoder
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.text.words import sentence_spans, word_spans
-from tagwright.types import Distribution, Document, Floats, Label, Longs, Quote, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Run, Stage
 
 Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstract", "first"]
 
@@ -119,7 +119,7 @@ class FullText(Stage):
         ]
         return np.concatenate([np.zeros(0, np.float32), *best])
 
-    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """The up to 3 paragraphs nearest to the label, weighted by their cosine to it; sentences where one is read.
 
         `data.paragraphs.headings_at` says in which section they stand.

@@ -18,7 +18,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.text.words import word_spans, words
-from tagwright.types import Distribution, Document, Floats, Label, Longs, Quote, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Run, Stage, TextField
 
 CELLS = 1 << 24
 "The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."
@@ -51,7 +51,7 @@ class LexicalOptions:
     threshold: float | None = None
     "A candidate scores more than this: the paper's eta (Eq. 2), on the scale of the weighting itself."
 
-    scope: Literal["head", "text"] = "text"
+    text_field: TextField = "text"
     "Read the title and abstract of a document, or all of it; where there is no abstract, all of it."
 
     stem: str = "english"
@@ -70,8 +70,8 @@ class LexicalOptions:
         check(self.stem)
         if self.weighting not in ("bm25", "tfidf"):
             raise ConfigError(f'weighting is {self.weighting!r}, expected "bm25" or "tfidf"')
-        if self.scope not in ("head", "text"):
-            raise ConfigError(f'scope is {self.scope!r}, expected "head" or "text"')
+        if self.text_field not in ("title_and_abstract", "text"):
+            raise ConfigError(f'text_field is {self.text_field!r}, expected "title_and_abstract" or "text"')
         if self.ngrams < 0 or (self.ngrams and self.weighting == "bm25"):
             raise ConfigError(f'ngrams is {self.ngrams}, expected 0 or more, and 0 where weighting is "bm25"')
         if not (self.k1 >= 0 and 0 <= self.b <= 1):
@@ -111,7 +111,7 @@ class Lexical(Stage):
 
     def read(self, documents: Sequence[Document]) -> Matrix:
         """(documents, terms) float32: the weight of each term of each document."""
-        counts = count_words(map(self._scope, documents), self._terms)
+        counts = count_words(map(self._text, documents), self._terms)
         counts.resize(len(documents), len(self._weights))
         if self.options.weighting == "tfidf":
             return _tfidf_matrix(counts, self._weights)
@@ -147,18 +147,18 @@ class Lexical(Stage):
         other.options = replace(self.options, threshold=calibrate(run, mean_candidates))
         return other
 
-    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """The first occurrence of each shared word, with what it adds to the score: the weights sum to the score.
 
         An n-gram is shown as the first word with it.
         """
-        shared, text = self.read([document]).multiply(self._items[[label]]).tocsr(), self._scope(document)
+        shared, text = self.read([document]).multiply(self._items[[label]]).tocsr(), self._text(document)
         parts = dict(zip(shared.indices.tolist(), shared.data.tolist(), strict=True))
-        quotes = list[Quote]()
+        spans = list[EvidenceSpan]()
         for word, span in zip(words(text), word_spans(text), strict=True):
             if added := [parts.pop(term) for term in dict.fromkeys(self._terms(word)) if term in parts]:
-                quotes.append(Quote(*span, sum(added)))
-        return tuple(sorted(quotes, key=lambda quote: (-quote.weight, quote.start)))
+                spans.append(EvidenceSpan(*span, sum(added)))
+        return tuple(sorted(spans, key=lambda quote: (-quote.weight, quote.start)))
 
     def with_labels(self, labels: Sequence[Label]) -> Lexical:
         """The same options over other labels. All is weighed anew: a word's idf hangs on all the labels."""
@@ -173,8 +173,8 @@ class Lexical(Stage):
         """Read what `save` wrote and weigh the labels. Raises ModelError when the folder holds something else."""
         return cls(labels, read_options(folder, LexicalOptions, read_manifest(folder, "lexical").get("options")))
 
-    def _scope(self, document: Document) -> str:
-        return document.head if self.options.scope == "head" and document.abstract else document.text
+    def _text(self, document: Document) -> str:
+        return document.read_as(self.options.text_field)
 
 
 def bm25(

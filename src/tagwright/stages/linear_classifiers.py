@@ -14,9 +14,9 @@ from tagwright.stages.label_trees import LabelTrees
 from tagwright.stages.linear_weights import LinearModel
 from tagwright.store import read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.text.words import word_spans, words
-from tagwright.types import Distribution, Document, Floats, Ints, Label, Quote, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Run, Stage
 
-QUOTES = 5
+SPANS = 5
 "The most words that are quoted for a label."
 
 
@@ -46,15 +46,15 @@ class Linear(Stage):
         """(suggestions,) the score of each candidate; 0 for a label that no training document had."""
         return np.maximum(self.model.score(reading, candidates) + 1, 0)
 
-    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """The first occurrence of the up to 5 words that add most to the label's score, with what each adds."""
         added = self.read([document]).multiply(self.model.weights[[label]]).tocsr()
-        best = np.argsort(-added.data, kind="stable")[:QUOTES]
+        best = np.argsort(-added.data, kind="stable")[:SPANS]
         first: dict[str, tuple[int, int]] = {}
         for word, span in zip(words(document.text), word_spans(document.text), strict=True):
             first.setdefault(word, span)
         parts = zip(added.indices[best].tolist(), added.data[best].tolist(), strict=True)
-        return tuple(Quote(*first[self.bag.words[word]], part) for word, part in parts if part > 0)
+        return tuple(EvidenceSpan(*first[self.bag.words[word]], part) for word, part in parts if part > 0)
 
     def with_labels(self, labels: Sequence[Label]) -> Linear:
         """The same weights for the labels that stay, by id; the others have none, and score 0."""
@@ -108,7 +108,7 @@ class Trees(Stage):
         """(suggestions,) the probability of each candidate; 0 for one that no beam came to, or that is not known."""
         return look_up(reading, candidates)
 
-    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:  # noqa: ARG002
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
         """None: the way to a label leads through many branches."""
         return ()
 

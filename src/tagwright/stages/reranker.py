@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError
 from tagwright.store import read_manifest, read_options, write_manifest
-from tagwright.types import Distribution, Document, Floats, Label, Quote, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Stage
 
 LabelText: TypeAlias = Literal["name", "names", "text", "statement"]
 
@@ -43,7 +43,7 @@ class PairScorer(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CrossOptions:
+class RerankerOptions:
     """What of a label and a document is read. Raises ConfigError for a value that cannot work."""
 
     label_text: LabelText = "text"
@@ -60,7 +60,7 @@ class CrossOptions:
             raise ConfigError(f"document_tokens is {self.document_tokens}, expected at least 1, or none for all")
 
 
-class Cross(Stage):
+class Reranker(Stage):
     """Ranks candidates by reading each document and label together (MICoL Eq. 6). A types.Stage that finds nothing.
 
     Of a document it reads title and abstract, or all text from the start where there is no abstract.
@@ -68,12 +68,14 @@ class Cross(Stage):
 
     distribution: Distribution = "normal"
 
-    def __init__(self, labels: Sequence[Label], encoder: PairScorer, options: CrossOptions = CrossOptions()) -> None:
+    def __init__(
+        self, labels: Sequence[Label], encoder: PairScorer, options: RerankerOptions = RerankerOptions()
+    ) -> None:
         self.labels, self.encoder, self.options = labels, encoder, options
 
     def read(self, documents: Sequence[Document]) -> list[str]:
         """The text of each document."""
-        return [document.head if document.abstract else document.text for document in documents]
+        return [document.read_as("title_and_abstract") for document in documents]
 
     def find(self, reading: list[str]) -> Run:
         """No candidates: to compare every label would take too long."""
@@ -92,13 +94,13 @@ class Cross(Stage):
         tokens = self.options.document_tokens
         return self.encoder.score(reading, labels, candidates.rows, columns, first_tokens=tokens, progress="re-ranking")
 
-    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:  # noqa: ARG002
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
         """None: what speaks for a label is spread over the whole network."""
         return ()
 
-    def with_labels(self, labels: Sequence[Label]) -> Cross:
+    def with_labels(self, labels: Sequence[Label]) -> Reranker:
         """The same encoder over other labels; nothing is computed."""
-        return Cross(labels, self.encoder, self.options)
+        return Reranker(labels, self.encoder, self.options)
 
     def save(self, folder: Path) -> None:
         """Write the encoder and the options."""
@@ -108,7 +110,7 @@ class Cross(Stage):
     @classmethod
     def load(
         cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], PairScorer] = CrossEncoder.load
-    ) -> Cross:
+    ) -> Reranker:
         """Read what `save` wrote. load_encoder gets a folder. Raises ModelError when a part is missing or damaged."""
-        options = read_options(folder, CrossOptions, read_manifest(folder, "cross").get("options"))
+        options = read_options(folder, RerankerOptions, read_manifest(folder, "cross").get("options"))
         return cls(labels, load_encoder(str(folder / "encoder")), options)

@@ -11,33 +11,35 @@ import numpy as np
 from typing_extensions import Self
 
 from tagwright.combining.fusion import look_up
-from tagwright.stages.exact_match import NameOptions, Names
+from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.store import read_manifest, read_options, write_manifest
-from tagwright.types import Distribution, Document, Floats, Label, Quote, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Stage
 
 EVERYDAY = 10.0
 """Bits up to which a name in a title says nothing more than one elsewhere: the words of such a name are those of one
 label in a thousand, or of more. Chosen on train documents of mdn, tib and kirja."""
 
 
-_DEFAULTS = NameOptions()
+_DEFAULTS = ExactMatchOptions()
 
 
-class Titles(Stage):
+class TitleMatch(Stage):
     """The labels that a title names, scored by the information content of the name beyond `EVERYDAY`. A types.Stage.
 
     A name inside a longer one does not count: "breast" in "breast cancer". names: the stage that looks for names
     everywhere, over the same labels and with the same endings; what it has built is used again.
     """
 
-    distribution: Distribution = "bits"
+    distribution: Distribution = "information_content"
 
-    def __init__(self, labels: Sequence[Label], options: NameOptions = _DEFAULTS, names: Names | None = None) -> None:
+    def __init__(
+        self, labels: Sequence[Label], options: ExactMatchOptions = _DEFAULTS, names: ExactMatch | None = None
+    ) -> None:
         self.labels, self.options, self._shared = labels, replace(options, longest=True, k=None), names
 
     @cached_property
-    def _names(self) -> Names:
-        return self._shared.alike(self.options) if self._shared else Names(self.labels, self.options)
+    def _names(self) -> ExactMatch:
+        return self._shared.alike(self.options) if self._shared else ExactMatch(self.labels, self.options)
 
     def read(self, documents: Sequence[Document]) -> Run:
         """The labels that each title names beyond everyday words, best first."""
@@ -53,13 +55,13 @@ class Titles(Stage):
         """(suggestions,) the bits of each candidate, 0 where the title does not name it."""
         return look_up(reading, candidates)
 
-    def quotes(self, document: Document, label: int) -> tuple[Quote, ...]:
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """Every occurrence of a name of the label in the title. Their weights add up to the label's score."""
         labels, scores = self.read([document])[0]
         score = float(scores[labels == label].sum())
-        quotes = self._names.quotes(_title(document), label) if score else ()
-        total = sum(quote.weight for quote in quotes)
-        return tuple(replace(quote, weight=score * quote.weight / total) for quote in quotes)
+        spans = self._names.spans(_title(document), label) if score else ()
+        total = sum(quote.weight for quote in spans)
+        return tuple(replace(quote, weight=score * quote.weight / total) for quote in spans)
 
     def with_labels(self, labels: Sequence[Label]) -> Self:
         """The same options over another vocabulary."""
@@ -67,23 +69,23 @@ class Titles(Stage):
 
     def save(self, folder: Path) -> None:
         """Write the options; the rest comes from the labels."""
-        write_manifest(folder, "titles", {"options": asdict(self.options)})
+        write_manifest(folder, "title_match", {"options": asdict(self.options)})
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Build again with the saved options. Raises ModelError when there are none, or none that fit."""
-        return cls(labels, read_options(folder, NameOptions, read_manifest(folder, "titles").get("options")))
+        return cls(labels, read_options(folder, ExactMatchOptions, read_manifest(folder, "title_match").get("options")))
 
 
 def share(stages: Mapping[str, Stage]) -> dict[str, Stage]:
     """The same stages over the same labels, what looks for names in titles using what another stage has built."""
-    names = [stage for stage in stages.values() if isinstance(stage, Names)]
+    names = [stage for stage in stages.values() if isinstance(stage, ExactMatch)]
 
     def shared(stage: Stage) -> Stage:
-        if not isinstance(stage, Titles):
+        if not isinstance(stage, TitleMatch):
             return stage
         found = next((each for each in names if each.fits(stage.options)), None)
-        return Titles(stage.labels, stage.options, found)
+        return TitleMatch(stage.labels, stage.options, found)
 
     return {name: shared(stage) for name, stage in stages.items()}
 

@@ -147,7 +147,7 @@ def vocabulary_texts(labels: Sequence[Label]) -> list[str]:
 def document_texts(documents: Iterable[Document]) -> list[str]:
     """What to recognise the language of documents in: the title and the abstract of each of the first, one by one."""
     first = islice(documents, TEXTS // 2)
-    return [text for document in first for text in (document.head or document.text).split("\n")]
+    return [text for document in first for text in (document.title_and_abstract or document.text).split("\n")]
 
 
 def recognise(texts: Sequence[str]) -> Mapping[str, float]:

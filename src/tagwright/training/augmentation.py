@@ -46,16 +46,16 @@ def eda_pairs(documents: Sequence[Document], synonyms: Synonyms, *, share: float
     document has text.
     """
 
-    def noised(text: list[str], chance: Generator) -> list[str]:
+    def augmented(text: list[str], rng: Generator) -> list[str]:
         count = max(1, round(share * len(text)))
-        operation = int(chance.integers(4))
+        operation = int(rng.integers(4))
         if operation == 0:
-            return replace_words(text, count, synonyms, chance)
+            return replace_words(text, count, synonyms, rng)
         if operation == 1:
-            return insert_words(text, count, synonyms, chance)
-        return swap_words(text, count, chance) if operation == 2 else delete_words(text, share, chance)
+            return insert_words(text, count, synonyms, rng)
+        return swap_words(text, count, rng) if operation == 2 else delete_words(text, share, rng)
 
-    return _noised_pairs(documents, noised, seed)
+    return _noised_pairs(documents, augmented, seed)
 
 
 def uda_pairs(documents: Sequence[Document], *, share: float = 0.3, seed: int = 0) -> Source:
@@ -64,18 +64,18 @@ def uda_pairs(documents: Sequence[Document], *, share: float = 0.3, seed: int = 
     share: p, about the share of the words that are replaced. Raises ConfigError when no document has text.
     """
     counts = WordCounts.of(documents)
-    known = {word: place for place, word in enumerate(counts.words)}
+    known = {word: state for state, word in enumerate(counts.words)}
     idf, odds = counts.idf, np.cumsum(unimportance(counts.times * counts.idf))
 
-    def noised(text: list[str], chance: Generator) -> list[str]:
+    def augmented(text: list[str], rng: Generator) -> list[str]:
         often, places = Counter(text), [known[word] for word in text]
         weight = np.array([often[word] for word in text]) / len(text) * idf[places]
-        replaced = np.flatnonzero(chance.random(len(text)) < replacement_chance(weight, share))
-        drawn = np.searchsorted(odds, odds[-1] * chance.random(len(replaced)), side="right")
+        replaced = np.flatnonzero(rng.random(len(text)) < replacement_chance(weight, share))
+        drawn = np.searchsorted(odds, odds[-1] * rng.random(len(replaced)), side="right")
         others = dict(zip(replaced.tolist(), drawn.tolist(), strict=True))
-        return [counts.words[others[place]] if place in others else word for place, word in enumerate(text)]
+        return [counts.words[others[state]] if state in others else word for state, word in enumerate(text)]
 
-    return _noised_pairs(documents, noised, seed)
+    return _noised_pairs(documents, augmented, seed)
 
 
 def translated_pairs(documents: Sequence[Document], translate: Translate, *, seed: int = 0) -> Source:
@@ -92,20 +92,20 @@ def translated_pairs(documents: Sequence[Document], translate: Translate, *, see
     return Source(len(documents), draw, seed).checked(_no_text(documents))
 
 
-def replace_words(text: Sequence[str], count: int, synonyms: Synonyms, chance: Generator) -> list[str]:
+def replace_words(text: Sequence[str], count: int, synonyms: Synonyms, rng: Generator) -> list[str]:
     """EDA's first operation: `count` different words that have synonyms, each replaced wherever it stands.
 
     >>> replace_words(["bees", "and", "bees"], 1, {"bees": ["wasps"]}.get, np.random.default_rng(0))
     ['wasps', 'and', 'wasps']
     """
     given: dict[str, str] = {}
-    for word in chance.permutation(sorted(set(text))).tolist():
+    for word in rng.permutation(sorted(set(text))).tolist():
         if len(given) < count and (others := synonyms(word)):
-            given[word] = _one(others, chance)
+            given[word] = _one(others, rng)
     return [given.get(word, word) for word in text]
 
 
-def insert_words(text: Sequence[str], count: int, synonyms: Synonyms, chance: Generator) -> list[str]:
+def insert_words(text: Sequence[str], count: int, synonyms: Synonyms, rng: Generator) -> list[str]:
     """EDA's second operation: `count` times, a synonym of a word of the text is inserted anywhere.
 
     >>> sorted(insert_words(["bees", "and"], 2, {"bees": ["wasps"]}.get, np.random.default_rng(0)))
@@ -113,12 +113,12 @@ def insert_words(text: Sequence[str], count: int, synonyms: Synonyms, chance: Ge
     """
     longer, able = list(text), [others for word in text if (others := synonyms(word))]
     for _ in range(count if able else 0):
-        others = able[int(chance.integers(len(able)))]
-        longer.insert(int(chance.integers(len(longer) + 1)), _one(others, chance))
+        others = able[int(rng.integers(len(able)))]
+        longer.insert(int(rng.integers(len(longer) + 1)), _one(others, rng))
     return longer
 
 
-def swap_words(text: Sequence[str], count: int, chance: Generator) -> list[str]:
+def swap_words(text: Sequence[str], count: int, rng: Generator) -> list[str]:
     """EDA's third operation: `count` times, two words change places.
 
     >>> swap_words(["bees", "fly"], 1, np.random.default_rng(0))
@@ -126,19 +126,19 @@ def swap_words(text: Sequence[str], count: int, chance: Generator) -> list[str]:
     """
     swapped = list(text)
     for _ in range(count if len(swapped) > 1 else 0):
-        here, there = chance.choice(len(swapped), 2, replace=False).tolist()
+        here, there = rng.choice(len(swapped), 2, replace=False).tolist()
         swapped[here], swapped[there] = swapped[there], swapped[here]
     return swapped
 
 
-def delete_words(text: Sequence[str], share: float, chance: Generator) -> list[str]:
+def delete_words(text: Sequence[str], share: float, rng: Generator) -> list[str]:
     """EDA's fourth operation: every word is left out with this chance; if all would be, one stays.
 
     >>> delete_words(["bees", "bees"], 1.0, np.random.default_rng(0))
     ['bees']
     """
-    kept = [word for word, drawn in zip(text, chance.random(len(text)).tolist(), strict=True) if drawn >= share]
-    return kept or [_one(text, chance)]
+    kept = [word for word, drawn in zip(text, rng.random(len(text)).tolist(), strict=True) if drawn >= share]
+    return kept or [_one(text, rng)]
 
 
 def replacement_chance(tfidf: NDArray[np.float64], share: float) -> NDArray[np.float64]:
@@ -175,13 +175,13 @@ def near_words(documents: Sequence[Document], encode: Encode, k: int = 5) -> Syn
     counts = WordCounts.of(documents)
     able = np.flatnonzero(counts.documents <= max(1.0, STOP * counts.total))
     chosen = able[np.argsort(-counts.times[able], kind="stable")[:FOLLOWED]]
-    names = [counts.words[place] for place in chosen.tolist()]
+    names = [counts.words[state] for state in chosen.tolist()]
     vectors, near = encode(names), dict[str, list[str]]()
     for start in range(0, len(names), 1024):
         cosines = vectors[start : start + 1024] @ vectors.T
         cosines[np.arange(len(cosines)), start + np.arange(len(cosines))] = -np.inf
         best = np.argpartition(-cosines, min(k, len(names) - 1), axis=1)[:, : min(k, len(names) - 1)]
-        near |= {names[row]: [names[place] for place in places] for row, places in enumerate(best.tolist(), start)}
+        near |= {names[row]: [names[state] for state in places] for row, places in enumerate(best.tolist(), start)}
     return lambda word: near.get(word, ())
 
 
@@ -214,11 +214,11 @@ class WordCounts:
 
 
 def _noised_pairs(
-    documents: Sequence[Document], noised: Callable[[list[str], Generator], list[str]], seed: int
+    documents: Sequence[Document], augmented: Callable[[list[str], Generator], list[str]], seed: int
 ) -> Source:
-    def copy(text: str, chance: Generator) -> str:
+    def copy(text: str, rng: Generator) -> str:
         found = words(text)
-        return " ".join(noised(found, chance)) if found else text
+        return " ".join(augmented(found, rng)) if found else text
 
     return _pairs(documents, copy, seed)
 
@@ -236,8 +236,8 @@ def _no_text(documents: Sequence[Document]) -> str:
     return f"none of {len(documents)} documents has any text"
 
 
-def _one(values: Sequence[str], chance: Generator) -> str:
-    return values[int(chance.integers(len(values)))]
+def _one(values: Sequence[str], rng: Generator) -> str:
+    return values[int(rng.integers(len(values)))]
 
 
 def _counts(counter: Mapping[str, int], names: Sequence[str]) -> NDArray[np.int64]:

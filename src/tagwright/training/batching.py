@@ -22,7 +22,7 @@ HELD_OUT = 1024
 
 
 @dataclass(frozen=True)
-class Place:
+class SamplerState:
     """The next batch: `batch` batches of this epoch are done."""
 
     epoch: int = 0
@@ -33,28 +33,28 @@ class Place:
 class Batches:
     """The batches of a pair source, all of `size` pairs; what is left of an epoch is dropped, other pairs each time.
 
-    window: so many batches are drawn together, their pairs sorted by length, and the batches shuffled again. held_out:
-    the share of groups that is in no batch; all pairs of a group are held out or none. The same seed gives the same
-    batches.
+    window: number of batches drawn together, their pairs sorted by length, and the batches shuffled again.
+    validation: the share of groups kept for validation, in no batch; a group is never split. The same seed gives the
+    same batches.
     """
 
     pairs: PairSource
     size: int
     window: int = 1
-    held_out: float = 0.0
+    validation: float = 0.0
     seed: int = 0
 
-    def __call__(self, place: Place) -> Iterator[tuple[Place, list[Pair]]]:
+    def __call__(self, state: SamplerState) -> Iterator[tuple[SamplerState, list[Pair]]]:
         """Batches without end from `place` on, each with the place after it.
 
         Raises ConfigError when an epoch has too few pairs for one batch.
         """
-        epoch, done = place.epoch, place.batch
+        epoch, done = state.epoch, state.batch
         while True:
             number = 0
             for number, batch in enumerate(self._epoch(epoch), 1):
                 if number > done:
-                    yield Place(epoch, number), batch
+                    yield SamplerState(epoch, number), batch
             if not number:
                 raise ConfigError(
                     f"a batch is {self.size} pairs, more than the data give in an epoch; lower it: --set batch=64"
@@ -63,33 +63,33 @@ class Batches:
 
     def count(self) -> int:
         """How many batches the first epoch has."""
-        return sum(not self.is_held_out(pair) for pair in self.pairs(0)) // self.size
+        return sum(not self.is_validation(pair) for pair in self.pairs(0)) // self.size
 
     def held_out_pairs(self) -> list[Pair]:
         """Held-out pairs of the first epoch, at most HELD_OUT."""
-        return list(islice(filter(self.is_held_out, self.pairs(0)), HELD_OUT)) if self.held_out else []
+        return list(islice(filter(self.is_validation, self.pairs(0)), HELD_OUT)) if self.validation else []
 
-    def is_held_out(self, pair: Pair) -> bool:
+    def is_validation(self, pair: Pair) -> bool:
         """Whether the pair's group is one of the share that is held out."""
-        return is_held_out(pair.group, self.held_out, self.seed)
+        return is_validation(pair.group, self.validation, self.seed)
 
     def _epoch(self, epoch: int) -> Iterator[list[Pair]]:
-        chance = np.random.default_rng((self.seed, epoch))
-        pairs = (pair for pair in self.pairs(epoch) if not self.is_held_out(pair))
+        rng = np.random.default_rng((self.seed, epoch))
+        pairs = (pair for pair in self.pairs(epoch) if not self.is_validation(pair))
         while drawn := list(islice(pairs, self.window * self.size)):
             whole = drawn[: len(drawn) // self.size * self.size]
             if self.window > 1:
                 whole.sort(key=lambda pair: len(pair.anchor) + len(pair.positive))
-            for batch in chance.permutation(len(whole) // self.size).tolist():
+            for batch in rng.permutation(len(whole) // self.size).tolist():
                 yield whole[batch * self.size : (batch + 1) * self.size]
 
 
-def is_held_out(group: int, share: float, seed: int) -> bool:
+def is_validation(group: int, share: float, seed: int) -> bool:
     """Whether a group is one of this share of all groups; another seed holds out others.
 
     A group lies at its multiple of the golden ratio, here 0.618:
 
-    >>> is_held_out(1, 0.61, seed=0), is_held_out(1, 0.62, seed=0)
+    >>> is_validation(1, 0.61, seed=0), is_validation(1, 0.62, seed=0)
     (False, True)
     """
     # Multiplying by the golden ratio spreads any groups evenly over 64 bits, be they hashes or small numbers.

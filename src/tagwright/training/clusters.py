@@ -131,7 +131,7 @@ def assign(embeddings: Floats, clusters: int, *, iterations: int = 20, seed: int
     return np.asarray(kmeans.assign(vectors)[1], np.int64)
 
 
-def pack(clusters: Longs, size: int, chance: Generator) -> Longs:
+def pack(clusters: Longs, size: int, rng: Generator) -> Longs:
     """A random order of instances that keeps `size` of one cluster together, as far as a cluster has so many left.
 
     In batches drawn uniformly, as in the paper, an instance meets about (batch - 1) / clusters others of its cluster.
@@ -145,9 +145,9 @@ def pack(clusters: Longs, size: int, chance: Generator) -> Longs:
     >>> np.ptp(clusters[order].reshape(2, 3), axis=1).tolist()
     [0, 0]
     """
-    shuffled = chance.permutation(len(clusters))
+    shuffled = rng.permutation(len(clusters))
     order = shuffled[np.argsort(clusters[shuffled], kind="stable")]
     _, starts, clusters_in_order = np.unique(clusters[order], return_index=True, return_inverse=True)
     place_in_cluster = np.arange(len(order)) - starts[clusters_in_order]
     packs = np.cumsum(place_in_cluster % size == 0) - 1
-    return order[np.argsort(chance.permutation(len(order))[packs], kind="stable")]
+    return order[np.argsort(rng.permutation(len(order))[packs], kind="stable")]

@@ -83,9 +83,9 @@ def with_negatives(pairs: PairSource, *, seed: int = 0) -> Callable[[int], Itera
         drawn, own = list(pairs(epoch)), defaultdict[str, set[str]](set)
         for pair in drawn:
             own[pair.anchor].add(pair.positive)
-        chance = np.random.default_rng((seed, epoch))
+        rng = np.random.default_rng((seed, epoch))
         for pair in drawn:
-            others = (drawn[i] for i in chance.integers(len(drawn), size=TRIES).tolist())
+            others = (drawn[i] for i in rng.integers(len(drawn), size=TRIES).tolist())
             strange = (o.positive for o in others if o.group != pair.group and o.positive not in own[pair.anchor])
             negative = next(strange, None)
             if negative is not None:

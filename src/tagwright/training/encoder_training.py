@@ -13,7 +13,7 @@ from tagwright.encoders.kernels import best_device
 from tagwright.encoders.library import is_module, module_class
 from tagwright.encoders.packaged import PACKAGED, find
 from tagwright.errors import ConfigError
-from tagwright.training.batching import Batches, Place
+from tagwright.training.batching import Batches, SamplerState
 from tagwright.training.objectives import Contrastive, Objective
 from tagwright.training.training_config import Training
 from tagwright.types import PairSource
@@ -56,7 +56,7 @@ class Trained:
     "How many batches are seen, instead of epochs."
     learning_rate: float | None = None
     "The highest; it is reached after warm-up, and then falls to nothing along a line."
-    held_out: float = 0.02
+    validation: float = 0.02
     "Share of what the pairs are about that is not trained on but measures the loss and chooses the best weights."
     checkpoint_seconds: float = 300.0
     "At most so much work is lost when a run is killed; 0 saves after every step."
@@ -176,13 +176,13 @@ def is_static(model: SentenceTransformer) -> bool:
 
 def check_batch(pairs: PairSource, training: Training) -> None:
     """Raise ConfigError when an epoch does not fill a batch; no more pairs are drawn than are needed to see it."""
-    next(_batches(pairs, training)(Place()))
+    next(_batches(pairs, training)(SamplerState()))
 
 
 def has_batches(pairs: PairSource, training: Training, count: int) -> bool:
     """Whether an epoch has at least so many batches; no more pairs are drawn than are needed to see it."""
     batches = _batches(pairs, training)
-    trained = (pair for pair in pairs(0) if not batches.is_held_out(pair))
+    trained = (pair for pair in pairs(0) if not batches.is_validation(pair))
     return next(islice(trained, count * training.batch - 1, None), None) is not None
 
 
@@ -208,7 +208,7 @@ def check_temperature(temperature: float) -> None:
 
 
 def _batches(pairs: PairSource, training: Training) -> Batches:
-    return Batches(pairs, training.batch, held_out=training.held_out, seed=training.seed)
+    return Batches(pairs, training.batch, validation=training.validation, seed=training.seed)
 
 
 def _projection(inputs: int, outputs: int, seed: int) -> torch.nn.Module:

@@ -26,7 +26,7 @@ Dropout: TypeAlias = Literal["off", "same", "all"]
 "Which texts are encoded with the transformer's dropout; same: those of pairs that have one text twice."
 
 
-GRAPH_TOKENS = {"cpu": 8192, "cuda": 262_144}
+ACTIVATION_TOKENS = {"cpu": 8192, "cuda": 262_144}
 "Tokens of a step whose activations are kept, padding included: 0.1 MB each in MiniLM."
 
 
@@ -43,13 +43,14 @@ class GradientCache:
     """Encodes the texts of a step and brings the gradients of a loss to the weights.
 
     Each process encodes its share of the texts, all have the vectors of all and compute the whole loss, and the
-    gradients of the weights are summed: so the loss is that of a single process. graph_tokens: so many tokens of a step
-    are encoded once, keeping their graph, the others twice; GRAPH_TOKENS by default.
+    gradients of the weights are summed: so the loss is that of a single process. activation_token_budget:
+    tokens of a step that are encoded once, keeping their activations; the others are encoded twice. ACTIVATION_TOKENS
+    by default.
     """
 
     encoder: Trainable
     accelerator: Accelerator
-    graph_tokens: int | None = None
+    activation_token_budget: int | None = None
     seed: int = 0
 
     def backward(self, texts: Texts, step: int, loss: Callable[[torch.Tensor], torch.Tensor]) -> float:
@@ -60,7 +61,11 @@ class GradientCache:
         import torch
 
         chunks = self._chunks(texts)
-        room = GRAPH_TOKENS[self.accelerator.device.type] if self.graph_tokens is None else self.graph_tokens
+        room = (
+            ACTIVATION_TOKENS[self.accelerator.device.type]
+            if self.activation_token_budget is None
+            else self.activation_token_budget
+        )
         parts = []
         for rows in chunks:
             tokens = int(texts.tokens.lengths[rows].max()) * len(rows)

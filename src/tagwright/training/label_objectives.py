@@ -61,12 +61,12 @@ class LabelSampler:
         size = size or self.size
         if size >= self.labels:
             return np.arange(self.labels, dtype=np.int32)
-        chance = np.random.default_rng((self.seed, *documents.tolist()))
+        rng = np.random.default_rng((self.seed, *documents.tolist()))
         chosen = np.unique(self.gold.take(documents).labels)
-        drawn = chance.choice(self.labels, size, replace=False, shuffle=False).astype(np.int32)
+        drawn = rng.choice(self.labels, size, replace=False, shuffle=False).astype(np.int32)
         for more in (self.hard.take(documents).labels, drawn):
             new = np.setdiff1d(more, chosen)
-            chosen = np.union1d(chosen, chance.permutation(new)[: max(0, size - len(chosen))])
+            chosen = np.union1d(chosen, rng.permutation(new)[: max(0, size - len(chosen))])
         return chosen
 
     @property

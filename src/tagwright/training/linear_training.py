@@ -130,10 +130,10 @@ def fit_svm(
             parts.append(weights)
             bias[block] = intercepts
             advance(len(block))
-    place = np.full(labels, len(order))
-    place[order] = np.arange(len(order))
+    state = np.full(labels, len(order))
+    state[order] = np.arange(len(order))
     nothing = csr_matrix((1, features.shape[1]), dtype=np.float32)
-    return LinearModel(vstack([*parts, nothing], format="csr")[place], bias)
+    return LinearModel(vstack([*parts, nothing], format="csr")[state], bias)
 
 
 def fit_trees(features: Matrix, gold: Run, labels: int, options: TreeOptions = TreeOptions()) -> LabelTrees:

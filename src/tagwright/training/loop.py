@@ -17,13 +17,13 @@ from tagwright.encoders import kernels
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import TagwrightError
 from tagwright.progress import bar, silence
-from tagwright.training.batching import Batches, Place, ahead
+from tagwright.training.batching import Batches, SamplerState, ahead
 from tagwright.training.checkpoints import Checkpoint
 from tagwright.training.gradient_caching import GradientCache, Texts
 from tagwright.training.objectives import Objective, OwnWeight, Text
 from tagwright.training.trainable_encoder import Trainable, trainable
 from tagwright.training.training_config import Training
-from tagwright.training.training_log import Journal, Row
+from tagwright.training.training_log import Row, TrainingLog
 from tagwright.types import Floats, Longs, Pair, PairSource
 
 if TYPE_CHECKING:
@@ -70,11 +70,11 @@ def train(
     training = training or Training()
     accelerator = Accelerator(cpu=kernels.best_device().type == "cpu")
     model.to(accelerator.device)
-    batches = Batches(pairs, training.batch, training.window, training.held_out, training.seed)
+    batches = Batches(pairs, training.batch, training.window, training.validation, training.seed)
     steps = training.steps or max(1, round(training.epochs * batches.count()))
     folder = output if accelerator.is_main_process else None
-    journal = Journal(folder, tensorboard=training.tensorboard)
-    run = _Run(trainable(model), batches, objective, training, steps, accelerator, journal)
+    training_log = TrainingLog(folder, tensorboard=training.tensorboard)
+    run = _Run(trainable(model), batches, objective, training, steps, accelerator, training_log)
     checkpoint = Checkpoint.load(output, run.config) if output and resume else None
     with torch.random.fork_rng(), run.encoder.ready(), silence(not accelerator.is_main_process):
         run.resume(checkpoint) if checkpoint else run.begin()
@@ -87,7 +87,7 @@ def train(
         if folder:
             run.checkpoint().save(folder)
     run.take_best()
-    return History(journal.rows, run.best_step, run.best_loss)
+    return History(training_log.rows, run.best_step, run.best_loss)
 
 
 def rate_at(step: int, steps: int, warmup: float) -> float:
@@ -112,15 +112,17 @@ class _Run:
     training: Training
     steps: int
     accelerator: Accelerator
-    journal: Journal
+    training_log: TrainingLog
     step: int = 0
-    place: Place = field(default_factory=Place)
+    state: SamplerState = field(default_factory=SamplerState)
     best_step: int = 0
     best_loss: float | None = None
     best: dict[str, torch.Tensor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.cache = GradientCache(self.encoder, self.accelerator, self.training.graph_tokens, self.training.seed)
+        self.cache = GradientCache(
+            self.encoder, self.accelerator, self.training.activation_token_budget, self.training.seed
+        )
         model = self.encoder.model.named_parameters()
         weights = {name: OwnWeight(weight) for name, weight in model if weight.requires_grad}
         for name, own in self.objective.weights().items():
@@ -134,13 +136,13 @@ class _Run:
             "processes": self.accelerator.num_processes,
         }
         pairs = self.batches.held_out_pairs()
-        self.held_out = self._prepare(self.place, pairs, self.objective.held_out_views(pairs))
+        self.validation = self._prepare(self.state, pairs, self.objective.held_out_views(pairs))
         self.evaluate_every = max(1, self.steps // self.training.evaluations)
         self.started = time.monotonic()
 
     def begin(self) -> None:
         """Measure the model as it comes."""
-        self.journal.clear()
+        self.training_log.clear()
         self._evaluate()
 
     def steps_from_here(self) -> Iterator[int]:
@@ -167,8 +169,8 @@ class _Run:
             tensors[f"objective/{name}"] = _tensor(array)
         progress = {
             "step": self.step,
-            "epoch": self.place.epoch,
-            "batch": self.place.batch,
+            "epoch": self.state.epoch,
+            "batch": self.state.batch,
             "best_step": self.best_step,
             "best_loss": self.best_loss,
         }
@@ -177,7 +179,7 @@ class _Run:
     def resume(self, checkpoint: Checkpoint) -> None:
         """Become the run that the checkpoint was taken from."""
         progress = checkpoint.progress
-        self.step, self.place = progress["step"], Place(progress["epoch"], progress["batch"])
+        self.step, self.state = progress["step"], SamplerState(progress["epoch"], progress["batch"])
         self.best_step, self.best_loss = progress["best_step"], progress["best_loss"]
         self.best = checkpoint.part("best")
         _copy(checkpoint.part("weights"), self.weights)
@@ -185,8 +187,8 @@ class _Run:
             for name, value in checkpoint.part(f"optimiser/{key}").items():
                 self.optimiser.state[self.weights[name]][key] = value.to(self.weights[name].device)
         self.objective.restore({name: tensor.numpy() for name, tensor in checkpoint.part("objective").items()})
-        self.journal.go_back(self.step)
-        self.started -= self.journal.rows[-1]["seconds"] if self.journal.rows else 0.0
+        self.training_log.go_back(self.step)
+        self.started -= self.training_log.rows[-1]["seconds"] if self.training_log.rows else 0.0
 
     def take_best(self) -> None:
         """Give the model the weights with the lowest held-out loss, if that was measured."""
@@ -208,15 +210,15 @@ class _Run:
         """Tell the objective that a step comes; whether it wants the pairs of that step drawn anew."""
         if not self.objective.before_step(self.step, self.encode):
             return False
-        if self.place.batch:
-            self.place = Place(self.place.epoch + 1)
+        if self.state.batch:
+            self.state = SamplerState(self.state.epoch + 1)
         return True
 
     def _prepared(self) -> Iterator[_Step]:
-        for step, (place, batch) in enumerate(self.batches(self.place), self.step):
-            yield self._prepare(place, batch, self.objective.views(batch, step))
+        for step, (state, batch) in enumerate(self.batches(self.state), self.step):
+            yield self._prepare(state, batch, self.objective.views(batch, step))
 
-    def _prepare(self, place: Place, pairs: Sequence[Pair], views: Sequence[Sequence[Text]]) -> _Step:
+    def _prepare(self, state: SamplerState, pairs: Sequence[Pair], views: Sequence[Sequence[Text]]) -> _Step:
         dropout = np.full(sum(map(len, views)), self.training.dropout == "all")
         if self.training.dropout == "same":
             dropout[: 2 * len(pairs)] = [pair.anchor == pair.positive for pair in pairs] * 2
@@ -225,7 +227,7 @@ class _Run:
         if any(pair.other is not None for pair in pairs):
             others = [pair.group if pair.other is None else pair.other for pair in pairs]
             groups = np.stack([groups, np.array(others, np.int64)], axis=1)
-        return _Step(place, groups, [len(view) for view in views], Texts(tokens, dropout & self.encoder.has_dropout))
+        return _Step(state, groups, [len(view) for view in views], Texts(tokens, dropout & self.encoder.has_dropout))
 
     def _take(self, step: _Step) -> None:
         import torch
@@ -242,7 +244,7 @@ class _Run:
         norm = torch.nn.utils.clip_grad_norm_(self.weights.values(), self.training.clip)
         self.optimiser.step()
         self.optimiser.zero_grad()
-        self.step, self.place = self.step + 1, step.place
+        self.step, self.state = self.step + 1, step.state
         if self.step % self.training.log_every == 0 or self.step == self.steps:
             self._log(loss=loss, learning_rate=rate, gradient_norm=norm.item())
         if self.step % self.evaluate_every == 0 or self.step == self.steps:
@@ -252,11 +254,11 @@ class _Run:
         """Measure the held-out pairs, and remember the weights if they are the best so far."""
         import torch
 
-        if len(self.held_out.groups) < 2:
+        if len(self.validation.groups) < 2:
             return
-        groups = _tensor(self.held_out.groups).to(self.accelerator.device)
+        groups = _tensor(self.validation.groups).to(self.accelerator.device)
         with torch.no_grad():
-            anchors, positives = torch.split(self.cache.encode(self.held_out.texts), self.held_out.views)
+            anchors, positives = torch.split(self.cache.encode(self.validation.texts), self.validation.views)
             loss = self.objective.held_out_loss(anchors, positives, groups).item()
         self._log(held_out_loss=loss)
         if self.best_loss is None or loss < self.best_loss:
@@ -265,7 +267,7 @@ class _Run:
 
     def _log(self, **values: float) -> None:
         seconds = round(time.monotonic() - self.started, 3)
-        self.journal.add({"step": self.step, "epoch": self.place.epoch, "seconds": seconds, **values})
+        self.training_log.add({"step": self.step, "epoch": self.state.epoch, "seconds": seconds, **values})
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +277,7 @@ class _Step:
     views: the number of texts of each view.
     """
 
-    place: Place
+    state: SamplerState
     groups: Longs
     views: list[int]
     texts: Texts

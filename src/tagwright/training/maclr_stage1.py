@@ -75,8 +75,8 @@ class ImprovedIct(Contrastive):
         self.clusters = Clusters(state["groups"], state["clusters"]) if state else None
 
     def _drawn(self, count: int, step: int) -> list[str]:
-        chance = np.random.default_rng((self.seed, step))
-        return [self.labels[label].text for label in chance.integers(len(self.labels), size=count).tolist()]
+        rng = np.random.default_rng((self.seed, step))
+        return [self.labels[label].text for label in rng.integers(len(self.labels), size=count).tolist()]
 
     def _clusters(self, groups: torch.Tensor) -> torch.Tensor:
         import torch

@@ -17,7 +17,7 @@ from numpy.random import Generator
 
 from tagwright.errors import ConfigError
 from tagwright.graph.neighbours import Neighbours
-from tagwright.training.batching import is_held_out
+from tagwright.training.batching import is_validation
 from tagwright.training.pairs import Key, Source, group_of, group_of_document
 from tagwright.types import Document, Label, Longs, Pair, PairSource, Run, Triple
 
@@ -42,14 +42,14 @@ def metadata_pairs(
     count: int,
     *,
     by_value: bool = False,
-    held_out: float = 0.0,
+    validation: float = 0.0,
     view: View | None = None,
     seed: int = 0,
 ) -> Source:
     """(d, d+): `count` documents that have a neighbour, and one neighbour of each (MICoL A.3.1), drawn anew each epoch.
 
     d+ is uniform over N_M(d) (Eq. 15), or with by_value as `Neighbours.draw_by_value` has it. Of a document, title
-    and abstract are taken, or what `view` takes. held_out: the share of groups that the trainer holds out under this
+    and abstract are taken, or what `view` takes. validation: the share of groups that the trainer holds out under this
     seed; then no pair has a document of theirs as d+ of another, so that a held-out document is not trained on from
     the other end.
 
@@ -62,7 +62,7 @@ def metadata_pairs(
         for item, (here, there) in enumerate(drawn, block.start):
             anchor, positive = read(int(here)), read(int(there))
             d, d_plus = _texts(view, (anchor, positive), (*key, item))
-            if d and d_plus and _is_apart(anchor, positive, held_out, seed):
+            if d and d_plus and _is_apart(anchor, positive, validation, seed):
                 yield Pair(d, d_plus, group_of_document(anchor), other=group_of_document(positive))
 
     return Source(count, draw, seed).checked(_no_text(neighbours))
@@ -74,7 +74,7 @@ def metadata_triples(
     count: int,
     *,
     by_value: bool = False,
-    held_out: float = 0.0,
+    validation: float = 0.0,
     view: View | None = None,
     seed: int = 0,
 ) -> PairSource:
@@ -88,13 +88,13 @@ def metadata_triples(
     @lru_cache(1)
     def sampled(epoch: int) -> tuple[Longs, Longs, Longs]:
         anchors, positives = sample(epoch)
-        return anchors, positives, _strangers(neighbours, anchors, np.random.default_rng((seed, epoch, 1)))
+        return anchors, positives, _random_negatives(neighbours, anchors, np.random.default_rng((seed, epoch, 1)))
 
     def draw(epoch: int) -> Iterator[Triple]:
         for item, places in enumerate(zip(*(drawn.tolist() for drawn in sampled(epoch)), strict=True)):
             anchor, positive, negative = map(read, places)
             d, d_plus, d_minus = _texts(view, (anchor, positive, negative), (seed, epoch, item))
-            apart = all(_is_apart(anchor, other, held_out, seed) for other in (positive, negative))
+            apart = all(_is_apart(anchor, other, validation, seed) for other in (positive, negative))
             if d and d_plus and d_minus and places[-1] >= 0 and apart:
                 yield Triple(d, d_plus, group_of_document(anchor), negative=d_minus)
 
@@ -132,8 +132,8 @@ def name_pairs(documents: Sequence[Document], labels: Sequence[Label], run: Run,
         raise ValueError(f"the run is over {len(run)} documents, expected {len(documents)}")
 
     def draw(block: range, _: Key) -> Iterator[Pair]:
-        for place, document in enumerate(documents[block.start : block.stop], block.start):
-            yield from _short_pairs(document, [labels[label].name for label in run[place][0].tolist()])
+        for state, document in enumerate(documents[block.start : block.stop], block.start):
+            yield from _short_pairs(document, [labels[label].name for label in run[state][0].tolist()])
 
     return Source(len(documents), draw, seed).checked(
         f"none of {len(documents)} documents has both text and a label that it names"
@@ -166,7 +166,7 @@ def mixed(parts: Mapping[Callable[[int], Iterable[T]], float], count: int) -> Ca
 
 def text_of(document: Document) -> str:
     """What is learnt from of a document: title and abstract, or all of it where there is neither."""
-    return (document.head or document.text).strip()
+    return (document.title_and_abstract or document.text).strip()
 
 
 def _texts(view: View | None, documents: Sequence[Document], key: Key) -> list[str]:
@@ -189,18 +189,22 @@ def _reader(documents: Sequence[Document], view: View | None) -> Callable[[int],
         return documents.__getitem__
 
     @lru_cache(KEPT)
-    def read(place: int) -> Document:
-        document = documents[place]
-        return Document(document.id, document.title, document.abstract) if document.head.strip() else document
+    def read(state: int) -> Document:
+        document = documents[state]
+        return (
+            Document(document.id, document.title, document.abstract)
+            if document.title_and_abstract.strip()
+            else document
+        )
 
     return read
 
 
-def _strangers(neighbours: Neighbours, documents: Longs, chance: Generator) -> Longs:
+def _random_negatives(neighbours: Neighbours, documents: Longs, rng: Generator) -> Longs:
     """For each of these documents one that it is not joined with, nor is itself; -1 where none is found."""
     drawn, pending = np.full(len(documents), -1), np.arange(len(documents))
     for _ in range(TRIES):
-        others = chance.integers(len(neighbours), size=len(pending))
+        others = rng.integers(len(neighbours), size=len(pending))
         near = neighbours.joins(documents[pending], others) | (others == documents[pending])
         drawn[pending[~near]] = others[~near]
         pending = pending[near]
@@ -209,9 +213,9 @@ def _strangers(neighbours: Neighbours, documents: Longs, chance: Generator) -> L
     return drawn
 
 
-def _is_apart(anchor: Document, other: Document, held_out: float, seed: int) -> bool:
+def _is_apart(anchor: Document, other: Document, validation: float, seed: int) -> bool:
     """Whether the two do not bring a held-out document into the training by the back door."""
-    here, there = (is_held_out(group_of_document(end), held_out, seed) for end in (anchor, other))
+    here, there = (is_validation(group_of_document(end), validation, seed) for end in (anchor, other))
     return here or not there
 
 

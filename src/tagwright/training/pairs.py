@@ -48,11 +48,11 @@ class Source:
 
     def __call__(self, epoch: int) -> Iterator[Pair]:
         """The pairs of an epoch, the same for the same seed and epoch."""
-        chance = np.random.default_rng((self.seed, epoch))
+        rng = np.random.default_rng((self.seed, epoch))
         blocks = self._blocks()
-        pairs = self._draw((blocks[i] for i in chance.permutation(len(blocks)).tolist()), epoch)
+        pairs = self._draw((blocks[i] for i in rng.permutation(len(blocks)).tolist()), epoch)
         for window in _windows(pairs):
-            yield from map(window.__getitem__, chance.permutation(len(window)).tolist())
+            yield from map(window.__getitem__, rng.permutation(len(window)).tolist())
 
     def __add__(self, other: Source) -> Source:
         """The pairs of both, under the seed of the first."""
@@ -246,17 +246,17 @@ def _windows(pairs: Iterable[Pair]) -> Iterator[list[Pair]]:
 def _structural_pairs(title: str, text: str, group: int, options: RtsOptions, key: Key) -> list[Pair]:
     if not text:
         return []
-    chance = np.random.default_rng(key)
-    pieces = segments(text, options.segmentation, options.min_words, options.max_words, chance)
+    rng = np.random.default_rng(key)
+    pieces = segments(text, options.segmentation, options.min_words, options.max_words, rng)
     pairs = [Pair(title, piece, group) for piece in pieces] if options.title_pairs and title else []
     if options.segment_pairs:
-        pairs += [Pair(pieces[i], pieces[j], group) for i, j in _partners(len(pieces), chance)]
+        pairs += [Pair(pieces[i], pieces[j], group) for i, j in _partners(len(pieces), rng)]
     return pairs
 
 
-def _partners(k: int, chance: Generator) -> Iterable[tuple[int, int]]:
+def _partners(k: int, rng: Generator) -> Iterable[tuple[int, int]]:
     """ceil(k / 2) pairs of different numbers below k that leave none out; for odd k the last pair ends in 0."""
-    order = chance.permutation(k).tolist() if k > 1 else []
+    order = rng.permutation(k).tolist() if k > 1 else []
     if len(order) % 2:
         if order[-1] == 0:  # the partner itself may not be the one left over
             order[0], order[-1] = order[-1], order[0]

@@ -13,7 +13,7 @@ Segmentation: TypeAlias = Literal["random", "fixed", "natural"]
 "random: lengths between the bounds, drawn anew each time; fixed: their mean; natural: sentences (RTS 3.2.1, 4.5)."
 
 
-def segments(text: str, kind: Segmentation, min_words: int, max_words: int, chance: Generator) -> list[str]:
+def segments(text: str, kind: Segmentation, min_words: int, max_words: int, rng: Generator) -> list[str]:
     r"""Cut a text into segments (RTS 3.2.1). A word is what stands between blanks; a segment joins its words by one.
 
     When the last segment has fewer than min_words / 2 words, it is joined to the one before it. Sentences are left as
@@ -22,12 +22,12 @@ def segments(text: str, kind: Segmentation, min_words: int, max_words: int, chan
     Of five words cut in twos, the last stands alone; cut in fours, it is shorter than 4 / 2.
 
     >>> import numpy as np
-    >>> text, chance = "To be, or not\nto...", np.random.default_rng(0)
-    >>> segments(text, "fixed", 2, 2, chance)
+    >>> text, rng = "To be, or not\nto...", np.random.default_rng(0)
+    >>> segments(text, "fixed", 2, 2, rng)
     ['To be,', 'or not', 'to...']
-    >>> segments(text, "fixed", 4, 4, chance)
+    >>> segments(text, "fixed", 4, 4, rng)
     ['To be, or not to...']
-    >>> segments(text, "natural", 4, 4, chance)
+    >>> segments(text, "natural", 4, 4, rng)
     ['To be, or not', 'to...']
     """
     if kind == "natural":
@@ -39,7 +39,7 @@ def segments(text: str, kind: Segmentation, min_words: int, max_words: int, chan
         mean = (min_words + max_words) // 2
         cuts = list(range(mean, len(words), mean))
     else:
-        enough = chance.integers(min_words, max_words, size=len(words) // min_words + 1, endpoint=True)
+        enough = rng.integers(min_words, max_words, size=len(words) // min_words + 1, endpoint=True)
         cuts = [end for end in accumulate(enough.tolist()) if end < len(words)]
     if cuts and len(words) - cuts[-1] < min_words / 2:
         cuts.pop()

@@ -12,7 +12,7 @@ from tagwright.encoders import kernels
 from tagwright.encoders.bert import SECOND
 from tagwright.encoders.cross_encoder import LONGEST
 from tagwright.encoders.library import is_module
-from tagwright.encoders.pair_tokenizer import Joiner
+from tagwright.encoders.pair_tokenizer import PairTokenizer
 from tagwright.training.tokens import Tokens, tokenizer_of
 from tagwright.types import Longs
 
@@ -62,7 +62,7 @@ def trainable(model: SentenceTransformer | CrossEncoder) -> Trainable:
     import sentence_transformers
 
     if isinstance(model, sentence_transformers.CrossEncoder):
-        return Cross(model)
+        return Reranker(model)
     model = cast("SentenceTransformer", model)
     return Static(model) if is_module(model[0], "StaticEmbedding") else Transformer(model)
 
@@ -166,22 +166,22 @@ class Transformer:
             switch(before)
 
 
-class Cross(Transformer):
+class Reranker(Transformer):
     """A cross-encoder: its texts are two, its vectors are scores, (pairs, 1)."""
 
     output = "scores"
 
     def __init__(self, model: CrossEncoder) -> None:
         super().__init__(model)
-        self.joiner = Joiner(model.tokenizer, int(model.max_seq_length or LONGEST))
+        self.pair_tokenizer = PairTokenizer(model.tokenizer, int(model.max_seq_length or LONGEST))
 
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """Both texts together, as `encoders.pair_tokenizer` does it; the ids hold types."""
         distinct = list(dict.fromkeys(text for pair in texts for text in pair))
-        place = {text: i for i, text in enumerate(distinct)}
-        rows, columns = (np.array([place[pair[which]] for pair in texts], np.int64) for which in (0, 1))
-        joint = self.joiner(distinct, distinct, rows, columns)
-        return Tokens.of([joint[i].tolist() for i in range(len(texts))])
+        state = {text: i for i, text in enumerate(distinct)}
+        rows, columns = (np.array([state[pair[which]] for pair in texts], np.int64) for which in (0, 1))
+        pair_batch = self.pair_tokenizer(distinct, distinct, rows, columns)
+        return Tokens.of([pair_batch[i].tolist() for i in range(len(texts))])
 
     def features(self, ids: torch.Tensor) -> dict[str, torch.Tensor]:
         """Ids and types apart, as far as the model has types."""
@@ -199,10 +199,10 @@ def chunks(lengths: Longs, budget: int) -> list[Longs]:
     """
     order = np.argsort(-lengths, kind="stable")
     found, start, tokens = [], 0, 0
-    for place, length in enumerate(lengths[order].tolist()):
-        padded = int(lengths[order[start]]) * (place - start + 1)
-        if place > start and (padded > budget or (tokens >= SMALL_CHUNK and padded > PADDING * (tokens + length))):
-            found.append(order[start:place])
-            start, tokens = place, 0
+    for state, length in enumerate(lengths[order].tolist()):
+        padded = int(lengths[order[start]]) * (state - start + 1)
+        if state > start and (padded > budget or (tokens >= SMALL_CHUNK and padded > PADDING * (tokens + length))):
+            found.append(order[start:state])
+            start, tokens = state, 0
         tokens += length
     return [*found, order[start:]] if len(order) else []

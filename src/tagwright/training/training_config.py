@@ -31,9 +31,9 @@ class Training:
     "Which texts the transformer's dropout is for. It tells equal texts apart; elsewhere it costs a third of the time."
     window: int = 1
     "Batches drawn together and sorted by length. Within a batch, texts are always encoded by length."
-    graph_tokens: int | None = None
+    activation_token_budget: int | None = None
     "Tokens of a batch up to which activations are kept, 0.1 MB each in MiniLM; larger batches are encoded twice."
-    held_out: float = 0.02
+    validation: float = 0.02
     "Share of the groups of pairs that is not trained on but measures the loss and chooses the best weights."
     evaluations: int = 10
     "How often the held-out loss is measured, not counting the start."
@@ -49,7 +49,14 @@ class Training:
     def __post_init__(self) -> None:
         expected = {
             "a positive number": ("batch", "epochs", "learning_rate", "clip", "window", "evaluations", "log_every"),
-            "at least 0": ("weight_decay", "graph_tokens", "checkpoint_seconds", "warmup", "held_out", "seed"),
+            "at least 0": (
+                "weight_decay",
+                "activation_token_budget",
+                "checkpoint_seconds",
+                "warmup",
+                "validation",
+                "seed",
+            ),
         }
         for what, names in expected.items():
             for name in names:
@@ -58,7 +65,7 @@ class Training:
                     continue
                 if value < 0 or (value == 0 and what != "at least 0"):
                     raise ConfigError(f"{name} is {value}, expected {what}")
-        for name in ("warmup", "held_out"):
+        for name in ("warmup", "validation"):
             if getattr(self, name) >= 1:
                 raise ConfigError(f"{name} is {getattr(self, name)}, expected a share below 1")
         if self.batch < 2:

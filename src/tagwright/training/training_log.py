@@ -15,7 +15,7 @@ Row: TypeAlias = Mapping[str, float]
 "step (how many are done), epoch, seconds, and either loss, learning_rate and gradient_norm, or held_out_loss."
 
 
-class Journal:
+class TrainingLog:
     """Keeps the rows; with a folder, also writes them to log.jsonl there, each at once.
 
     Raises ConfigError when TensorBoard is asked for and not installed.
