@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
     from tagwright.evaluation.resampling import Score
     from tagwright.evaluation.scores import Scores
-    from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
+    from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm, zeroshot
     from tagwright.tagger import Evidence, Suggestion, Tagger
     from tagwright.types import Document, Label, Run, Section
 
@@ -33,7 +33,7 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
     "Tagger", "Suggestion", "Evidence", "Scores", "Score", "Run",
     "Document", "Section", "Corpus", "Label", "Vocabulary",
     "TagwrightError", "InputError", "ConfigError", "ModelError",
-    "zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "depl", "sklearn",
+    "zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl", "sklearn",
 ]
 # fmt: on
 
@@ -49,7 +49,7 @@ _PLACES = {
 }
 "Module -> what of it is here."
 
-_METHODS = ("zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "depl")
+_METHODS = ("zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl")
 
 
 if not TYPE_CHECKING:  # a type checker knows all names from above, and says where one is wrong
