@@ -181,5 +181,5 @@ def test_what_is_damaged_is_refused(towers: tuple[BiEncoder, BiEncoder], tmp_pat
 def test_options_that_cannot_work_are_refused(towers: tuple[BiEncoder, BiEncoder]) -> None:
     with pytest.raises(ConfigError, match="tokens is 0, expected at least 1"):
         DescriptionRetrieverOptions(tokens=0)
-    with pytest.raises(ValueError, match="neither texts nor free vectors"):
+    with pytest.raises(ValueError, match="neither texts nor classifier weights"):
         DescriptionRetriever(LABELS, towers[0], None)

@@ -1,4 +1,4 @@
-"""Labels whose vectors are not all known yet: rough ones propose candidates, and only candidates are encoded."""
+"""Labels without all vectors yet: rough vectors propose candidates, and only candidates are encoded."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from tagwright.stages.label_index import Vectors
 from tagwright.types import Floats, Mask, Run
 
 BUDGET = 200
-"""Candidates of a document that are encoded and scored while labels are missing. Measured by `python -m benchmarks
-first`: P@5 as with all labels encoded."""
+"""Candidates per document that are encoded and scored while labels are missing; see `python -m benchmarks first`."""
 
 
 class Sketcher(Protocol):
-    """What turns texts into rough vectors at once. encoders.sketch.Sketch is one."""
+    """Turns texts into rough vectors without delay. encoders.sketch.Sketch is one."""
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """(texts, dim) of norm 1, or zero."""
@@ -26,18 +25,18 @@ class Sketcher(Protocol):
 
 
 class LazyEncoder(Protocol):
-    """An encoder that knows some texts already and can sketch all. encoders.bi.BiEncoder is one."""
+    """An encoder with some cached vectors and a rough vector for any text. encoders.bi.BiEncoder is one."""
 
     def encode(self, texts: Sequence[str], *, progress: str = "") -> Floats:
         """(texts, dim), each of norm 1."""
         ...
 
     def known(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
-        """(texts, dim) vectors and (texts,) which of them are known without computing anything."""
+        """(texts, dim) vectors and (texts,) whether each is cached."""
         ...
 
     def sketch(self) -> Sketcher | None:
-        """The rough encoder that goes with this one; None where there is none, or where encoding takes no time."""
+        """The rough encoder for this one; None if there is none, or if encoding takes no time."""
         ...
 
 
@@ -50,7 +49,7 @@ class PendingLabels:
         shape = len(views), len(views[0])
         self._vectors = vectors.reshape(*shape, -1)
         self._missing: Mask = ~np.asarray(known.reshape(shape).all(axis=1), np.bool_)
-        rows = {texts: row for row, texts in enumerate(dict.fromkeys(views))}  # many labels may have one name
+        rows = {texts: row for row, texts in enumerate(dict.fromkeys(views))}  # many labels may share a name
         rough = sketch.encode([text for texts in rows for text in texts]).reshape(len(rows), shape[1], -1)
         own = np.fromiter(map(rows.__getitem__, views), np.int64, len(views))
         self._rough = Vectors.of(unit(rough.mean(axis=1)), "float16").take(own, Vectors.of(rough[:0, 0], "float16"))

@@ -1,4 +1,4 @@
-"""Labels and a cross-encoder in, scores of documents read together with their candidates out: a ranker."""
+"""Labels and a cross-encoder in, scores of documents read together with their candidates out: a re-ranker."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LabelText: TypeAlias = Literal["name", "names", "text", "described", "statement"
 
 
 class PairScorer(Protocol):
-    """What scores how well two texts go together. encoders.cross.CrossEncoder is one."""
+    """Scores how well two texts match. encoders.cross.CrossEncoder is one."""
 
     def score(
         self,
@@ -31,14 +31,14 @@ class PairScorer(Protocol):
         first_tokens: int | None = None,
         progress: str = "",
     ) -> Floats:
-        """(pairs,) the score of firsts[rows[i]], at most so many tokens of it, with seconds[columns[i]].
+        """(pairs,) the score of firsts[rows[i]], at most this many tokens of it, with seconds[columns[i]].
 
         progress: the title of a progress bar, if any.
         """
         ...
 
     def save(self, folder: Path) -> None:
-        """Write into a new folder, from which it can be loaded."""
+        """Write into a new folder, to be loaded from there."""
         ...
 
 
@@ -51,13 +51,14 @@ class RerankerOptions(Checked):
     description (MICoL 3.2); or a "statement" with the name, for models of natural language inference (FuTex 4.1)."""
 
     document_tokens: AtLeastOne | None = 256
-    "The most that are read of a document (MICoL A.3.2); None: as many as the encoder takes beside the label."
+    "The most tokens of a document (MICoL A.3.2); None: as many as fit beside the label."
 
 
 class Reranker(Stage):
-    """Ranks candidates by reading each document and label together (MICoL Eq. 6). A types.Stage that finds nothing.
+    """Ranks candidates by reading each document and label together (MICoL Eq. 6).
 
-    Of a document it reads title and abstract, or all text from the start where there is no abstract.
+    A types.Stage that finds no candidates. Of a document it reads title and abstract, or all text from the start where
+    there is no abstract.
     """
 
     distribution: Distribution = "normal"
@@ -72,7 +73,7 @@ class Reranker(Stage):
         return [document.read_as("title_and_abstract") for document in documents]
 
     def find(self, reading: list[str]) -> Run:
-        """No candidates: to compare every label would take too long."""
+        """No candidates: comparing every label would take too long."""
         return Run.from_rows([[] for _ in reading])
 
     def score(self, reading: list[str], candidates: Run) -> Floats:
@@ -90,7 +91,7 @@ class Reranker(Stage):
         return self.encoder.score(reading, labels, candidates.rows, columns, first_tokens=tokens, progress="re-ranking")
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
-        """None: what speaks for a label is spread over the whole network."""
+        """None: the evidence for a label is spread over the whole network."""
         return ()
 
     def with_labels(self, labels: Sequence[Label]) -> Reranker:
