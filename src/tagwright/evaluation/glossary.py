@@ -1,4 +1,4 @@
-"""What each measure says, in a sentence for somebody who never met it."""
+"""Each measure explained in one sentence, for readers who do not know it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SENTENCES = {
     "coverage": "The share of the vocabulary that is suggested for any document among the first k.",
     "answered": "The share of documents with any suggestion at all.",
 }
-"Kind of measure -> what it says."
+"Kind of measure -> its meaning."
 
 SLICES = {
     "head": "the most frequent labels, which together are half of all labels of the training documents",
