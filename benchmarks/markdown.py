@@ -72,3 +72,15 @@ def probability(test: Mapping[str, Any]) -> str:
     """
     p = test["p"]["randomisation"]
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def conditions(found: Mapping[str, Any], name: str) -> str:
+    """The facts that a result states of itself, and the day on which its file was committed."""
+    parts = [f"{key}: {_plain(value)}" for key, value in found.items() if isinstance(value, (str, int, float))]
+    kept = [part for part in parts if not part.startswith(("job:", "part:", "path:"))]
+    day = result("recorded")["committed"].get(name)
+    return "; ".join([*kept, f"committed {day}"] if day else kept) + "."
+
+
+def _plain(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.3g}"

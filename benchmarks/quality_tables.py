@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from benchmarks.markdown import change, interval, percent, probability, result, slashed, table
+from benchmarks.markdown import change, conditions, interval, percent, probability, result, slashed, table
 
 CORPORA = ("mdn", "tib", "epmc", "arxiv", "kirja")
 
@@ -34,6 +34,7 @@ SAID: Mapping[str, str] = {
     "zero-shot": "zero-shot, before title match and languages",
     "RTS, fused": "RTS, fused with that",
     "all labels: names": "all labels: exact match",
+    "RTS, no groups": "RTS, no false-negative masking",
     "mentions in the abstract and mentions": "both mentions",
 }
 "What rows are called in the result files -> what they are called now."
@@ -71,7 +72,7 @@ def overview() -> Iterator[str]:
     rows: Mapping[str, Mapping[str, Any]] = {
         "exact match and TF-IDF": words,
         "**zero-shot, the default**": zero_shot,
-        "`rts --fuse` [^before]": rts,
+        "`rts --fuse`": rts,
         "`micol`": micol,
         "`futex`": futex,
         "`svm`, all labels": svm,
@@ -92,7 +93,7 @@ def zero_shot() -> Iterator[str]:
             *([said(row), *(_compared(found[corpus][row], row) for corpus in CORPORA)] for row in _rows(found["mdn"])),
         ],
     )
-    yield from ("", _conditions(found))
+    yield from ("", conditions(found, "weights"))
 
 
 def stages() -> Iterator[str]:
@@ -104,10 +105,13 @@ def stages() -> Iterator[str]:
         [
             ["documents", *(f"{found[corpus]['documents']:,}" for corpus in corpora)],
             ["labels", *(f"{found[corpus]['labels']:,}" for corpus in corpora)],
-            *([said(row), *(slashed(found[corpus][row], measures) for corpus in corpora)] for row in _rows(found["mdn"])),
+            *(
+                [said(row), *(slashed(found[corpus][row], measures) for corpus in corpora)]
+                for row in _rows(found["mdn"])
+            ),
         ],
     )
-    yield from ("", _conditions(found), "", "Zero-shot less each stage:", "")
+    yield from ("", conditions(found, "zeroshot"), "", "Zero-shot less each stage:", "")
     for corpus in corpora:
         for row, tests in found[corpus]["zeroshot against"].items():
             yield f"- {corpus}, {said(row)}: " + _differences(tests)
@@ -121,17 +125,16 @@ def choice(name: str) -> Iterator[str]:
     rows = sorted(found["all"], key=lambda row: -found["all"][row])
     body = [[_weights(row), *(percent(_ndcg(found[column].get(row))) for column in columns)] for row in rows]
     yield from table(["nDCG@5", *columns], body)
-    yield from ("", _conditions(found))
+    yield from ("", conditions(found, name))
 
 
 def unsupervised() -> Iterator[str]:
     """Without labels: the rows of both corpora, and RTS on MiniLM."""
     found, measures = result("unsupervised"), ("P@1", "nDCG@5", "R@100")
     corpora = ("mdn", "tib")
-    rows = [
-        *([said(row), *(slashed(found[f"{c}, static"].get(row), measures) for c in corpora)] for row in _rows(found["mdn, static"])),
-        ["RTS on MiniLM, 20,000 pairs", *(slashed(found[f"{corpus}, minilm"]["RTS"], measures) for corpus in corpora)],
-    ]  # fmt: skip
+    static, minilm = ([found[f"{corpus}, {encoder}"] for corpus in corpora] for encoder in ("static", "minilm"))
+    rows = [[said(row), *(slashed(each.get(row), measures) for each in static)] for row in _rows(static[0])]
+    rows.append(["RTS on MiniLM, 20,000 pairs", *(slashed(each["RTS"], measures) for each in minilm)])
     yield from table([" / ".join(measures), *corpora], rows)
 
 
@@ -159,7 +162,7 @@ def full_papers(heading: str) -> Iterator[str]:
         for row in rows
     )
     yield from table(["", *measures, *keywords], body)
-    yield from ("", _conditions(found))
+    yield from ("", conditions(found, "fulltext"))
 
 
 def supervised(heading: str) -> Iterator[str]:
@@ -167,19 +170,18 @@ def supervised(heading: str) -> Iterator[str]:
     found = result("supervised")[heading]
     head = ["P@1 / P@3 / P@5", "nDCG@5", "R@100", "PSP@5", "macro-F1@5", "tail macro-F1@5", "unseen P@1", "seconds"]
     yield from table(["", *head], ([row, *_supervised(found[row])] for row in _rows(found)))
-    yield from ("", _conditions(found))
+    yield from ("", conditions(found, "supervised"))
 
 
 def descriptions() -> Iterator[str]:
     """Labels without descriptions, and with keywords that an SVM learnt from guesses."""
     found, measures = result("descriptions"), ("P@1", "P@5", "nDCG@5", "R@100")
-    head = [" / ".join(measures), *(f"{corpus}{more}" for corpus in ("tib", "epmc") for more in ("", ", with keywords"))]
-    body = [
-        [said(row), *(slashed(found[corpus][row + more], measures) for corpus in ("tib", "epmc") for more in ("", ", described"))]
-        for row in ("tfidf", "dense", "zeroshot")
-    ]  # fmt: skip
-    yield from table(head, body)
-    yield from ("", *(f"{corpus}: {_conditions(found[corpus])}" for corpus in ("tib", "epmc")))
+    columns = [(corpus, more) for corpus in ("tib", "epmc") for more in ("", ", described")]
+    head = [corpus + more.replace("described", "with keywords") for corpus, more in columns]
+    rows = ("tfidf", "dense", "zeroshot")
+    body = ([said(row), *(slashed(found[corpus][row + more], measures) for corpus, more in columns)] for row in rows)
+    yield from table([" / ".join(measures), *head], body)
+    yield from ("", *(f"- {corpus}: {conditions(found[corpus], 'descriptions')}" for corpus in ("tib", "epmc")))
 
 
 def intervals(name: str, heading: str) -> Iterator[str]:
@@ -187,7 +189,7 @@ def intervals(name: str, heading: str) -> Iterator[str]:
     found = result(name)[heading]
     rows = _rows(found)
     measures = [measure for measure, value in found[rows[0]].items() if isinstance(value, dict) and "low" in value]
-    yield from (_conditions(found), "")
+    yield from (conditions(found, name), "")
     body = ([said(row), *(interval(found[row].get(m)) for m in measures), _seconds(found[row])] for row in rows)
     yield from table(["", *measures, "seconds"], body)
     yield ""
@@ -203,15 +205,6 @@ def _rows(found: Mapping[str, Any]) -> list[str]:
 def _compared(tests: Mapping[str, Any], row: str) -> str:
     p = "" if row == "before" else f"; {probability(tests['nDCG@5'])}"
     return f"{percent(tests['nDCG@5']['a'])} ({percent(tests['P@1']['a'])} / {percent(tests['P@5']['a'])}{p})"
-
-
-def _conditions(found: Mapping[str, Any]) -> str:
-    parts = [f"{key}: {_plain(value)}" for key, value in found.items() if isinstance(value, (str, int, float))]
-    return "; ".join(part for part in parts if not part.startswith(("job:", "part:"))) + "."
-
-
-def _plain(value: float | str) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _differences(tests: Mapping[str, Any]) -> str:
@@ -233,7 +226,7 @@ def _ndcg(found: Any) -> Any:
 
 
 def _weights(row: str) -> str:
-    """ "evidence: 0.5 names, 1.0 tfidf head" in the words of today."""
+    """A configuration, such as "evidence: 0.5 names, 1.0 tfidf head", in the words of today."""
     kind, colon, parts = row.rpartition(": ")
     return f"{kind}{colon}{', '.join(map(_weighted, parts.split(', ')))}"
 
