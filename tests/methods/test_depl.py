@@ -24,6 +24,7 @@ from tagwright.training.batching import is_validation
 from tagwright.training.checkpoints import NAME
 from tagwright.training.gold_labels import confident
 from tagwright.training.label_objectives import DualEncoder
+from tagwright.training.linear_training import train_linear
 from tagwright.training.training_config import TrainingConfig
 from tagwright.types import Document, Label, Pair, Run
 
@@ -201,7 +202,7 @@ def test_held_out_documents_teach_nothing(encoder: dict[str, str], monkeypatch: 
     hidden = {i for i in range(len(TRAIN)) if is_validation(i, 0.3, config.training.seed)}
     assert 0 < len(hidden) < len(TRAIN)
     learnt, seen = list[Run](), set[int]()
-    original, views = depl.train_linear, DualEncoder.views
+    original, views = train_linear, DualEncoder.views
 
     def learn(documents: Sequence[Document], labels: Vocabulary, gold: Run, *rest: Any, **more: Any) -> Linear:
         learnt.append(gold)

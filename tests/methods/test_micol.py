@@ -58,7 +58,7 @@ def right(tagger: Tagger) -> float:
 
 
 def untrained(config: micol.Config) -> Tagger:
-    finders = micol.finders(DOCUMENTS, LABELS, config)
+    finders = micol.retrievers(DOCUMENTS, LABELS, config)
     return micol.rerank(LABELS, finders, BiEncoder.load(config.encoder, cached=False), config)
 
 
@@ -92,7 +92,7 @@ def test_mixed_pairs_do_without_short_texts_that_are_not_there(caplog: pytest.Lo
 
 
 def source(documents: Sequence[Document], config: micol.Config) -> list[Pair]:
-    return list(micol.pair_source(documents, LABELS, config, micol.finders(documents, LABELS, config))(0))
+    return list(micol.pair_source(documents, LABELS, config, micol.retrievers(documents, LABELS, config))(0))
 
 
 @pytest.mark.parametrize("kind", ["metadata", "mixed", "values", "names", "rts", "eda", "uda", "translated"])
@@ -118,7 +118,7 @@ def test_auto_takes_the_path_that_joins_documents_of_one_label() -> None:
     # By name, which is all that is known of the labels here. Of the named documents of a topic each has all others as
     # neighbours by two authors, and no other document; by one author also those without a name; by venue every one.
     config, labels = replace(QUICK, meta_path="auto", encoder="static"), Vocabulary([Label(n, (n,)) for n in TOPICS])
-    finders = micol.finders(DOCUMENTS, labels, config)
+    finders = micol.retrievers(DOCUMENTS, labels, config)
     named = [estimate.expression for estimate in micol.choose_path(DOCUMENTS, labels, Graph.of(DOCUMENTS), finders)]
     assert (named[0], named[-1]) == ("P-(A,A)-P", "P-V-P")
     topic = {document.title_and_abstract: document.labels for document in DOCUMENTS}

@@ -294,7 +294,7 @@ def test_the_rate_rises_to_its_highest_and_would_reach_nothing_after_the_last_st
 
 
 def test_the_rate_falls_by_the_share_that_is_asked_for() -> None:
-    """RTS 4.2.3: to a tenth, along a line. Without decay it stays, and without warm-up it begins where it is highest."""
+    """RTS 4.2.3: to a tenth, along a line. Without decay it stays, without warm-up it begins at its highest."""
     tenth = [rate_at(step, 100, 0, decay=0.9) for step in range(101)]
     assert (tenth[0], tenth[50], tenth[100]) == pytest.approx((1.0, 0.55, 0.1))
     assert {rate_at(step, 100, 0, decay=0.0) for step in range(101)} == {1.0}
