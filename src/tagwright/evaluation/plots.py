@@ -80,7 +80,7 @@ def rank_plot(curves: Mapping[str, Sequence[Bin]], caption: str = FREQUENCY) -> 
 
 
 def reliability_plot(bins: Sequence[ReliabilityBin]) -> str:
-    """A dot for each bin: confidence to the right, the share that is right upwards; on the diagonal where they agree."""
+    """A dot for each bin: confidence to the right, the share of right ones upwards; equal on the diagonal."""
     dots = "".join(
         f'<circle cx="{_x(each.confidence)}" cy="{_y(each.right)}" r="4" fill="{_COLOURS[0]}"><title>'
         f"{each.suggestions:,} suggestions: confidence {percent(each.confidence)}, right {percent(each.right)}"
