@@ -49,7 +49,7 @@ def standard_scores(candidates: Run, scores: Sequence[Scores], weights: Sequence
     >>> fused.labels.tolist(), [f"{score:.4f}" for score in fused.scores]
     ([5, 7, 6], ['0.5176', '0.1895', '-0.7071'])
     """
-    return candidates.rescored(_weighted([_standardised(candidates, each) for each in scores], weights))
+    return candidates.rescored(_weighted([standardised(candidates, each) for each in scores], weights))
 
 
 def summed_evidence(
@@ -122,6 +122,20 @@ def look_up(run: Run, candidates: Run) -> Floats:
     return scores
 
 
+def standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
+    """(suggestions,) score - mean over deviation, document by document; 0 where all are equal.
+
+    Scores 3, 2, 1: the mean is 2, the deviation sqrt(2/3).
+
+    >>> standardised(Run.from_rows([[5, 6, 7]]), np.array([3.0, 2.0, 1.0])).round(4).tolist()
+    [1.2247, 0.0, -1.2247]
+    """
+    documents, rows, sizes = len(candidates), candidates.rows, np.maximum(np.diff(candidates.indptr), 1)
+    centred = scores - (np.bincount(rows, scores, documents) / sizes)[rows]
+    deviation = np.sqrt(np.bincount(rows, centred**2, documents) / sizes)[rows]
+    return np.divide(centred, deviation, out=np.zeros(len(scores)), where=deviation > 1e-9)
+
+
 def _cells(run: Run, width: int) -> Longs:
     """(suggestions,) one number for each pair of document and label."""
     return run.rows * width + run.labels
@@ -132,15 +146,8 @@ def _evidence(candidates: Run, scores: Scores, distribution: Distribution) -> ND
 
     if distribution == "information_content":
         return scores.astype(np.float64)
-    standard = _standardised(candidates, scores)
+    standard = standardised(candidates, scores)
     return standard if distribution == "sparse" else -log_ndtr(-standard) / np.log(2.0)
-
-
-def _standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
-    documents, rows, sizes = len(candidates), candidates.rows, np.maximum(np.diff(candidates.indptr), 1)
-    centred = scores - (np.bincount(rows, scores, documents) / sizes)[rows]
-    deviation = np.sqrt(np.bincount(rows, centred**2, documents) / sizes)[rows]
-    return np.divide(centred, deviation, out=np.zeros(len(scores)), where=deviation > 1e-9)
 
 
 def _weighted(scores: Sequence[Scores], weights: Sequence[Weight] | None) -> NDArray[np.float64]:
