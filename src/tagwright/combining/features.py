@@ -154,4 +154,5 @@ def _best(run: Run) -> Floats:
 
 
 def _logarithm(numbers: NDArray[np.integer]) -> Floats:
-    return np.log1p(numbers).astype(np.float32)
+    logarithms: Floats = np.log1p(numbers, dtype=np.float32)
+    return logarithms

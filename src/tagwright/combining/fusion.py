@@ -122,20 +122,6 @@ def look_up(run: Run, candidates: Run) -> Floats:
     return scores
 
 
-def standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
-    """(suggestions,) score - mean over deviation, document by document; 0 where all are equal.
-
-    Scores 3, 2, 1: the mean is 2, the deviation sqrt(2/3).
-
-    >>> standardised(Run.from_rows([[5, 6, 7]]), np.array([3.0, 2.0, 1.0])).round(4).tolist()
-    [1.2247, 0.0, -1.2247]
-    """
-    documents, rows, sizes = len(candidates), candidates.rows, np.maximum(np.diff(candidates.indptr), 1)
-    centred = scores - (np.bincount(rows, scores, documents) / sizes)[rows]
-    deviation = np.sqrt(np.bincount(rows, centred**2, documents) / sizes)[rows]
-    return np.divide(centred, deviation, out=np.zeros(len(scores)), where=deviation > 1e-9)
-
-
 def _cells(run: Run, width: int) -> Longs:
     """(suggestions,) one number for each pair of document and label."""
     return run.rows * width + run.labels
@@ -148,6 +134,14 @@ def _evidence(candidates: Run, scores: Scores, distribution: Distribution) -> ND
         return scores.astype(np.float64)
     standard = standardised(candidates, scores)
     return standard if distribution == "sparse" else -log_ndtr(-standard) / np.log(2.0)
+
+
+def standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
+    """(suggestions,) (score - mean) / deviation within each document; 0 where all scores of a document are the same."""
+    documents, rows, sizes = len(candidates), candidates.rows, np.maximum(np.diff(candidates.indptr), 1)
+    centred = scores - (np.bincount(rows, scores, documents) / sizes)[rows]
+    deviation = np.sqrt(np.bincount(rows, centred**2, documents) / sizes)[rows]
+    return np.divide(centred, deviation, out=np.zeros(len(scores)), where=deviation > 1e-9)
 
 
 def _weighted(scores: Sequence[Scores], weights: Sequence[Weight] | None) -> NDArray[np.float64]:
