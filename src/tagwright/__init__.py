@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from tagwright.evaluation.resampling import Score
     from tagwright.evaluation.scores import Scores
     from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
-    from tagwright.tagger import Evidence, Suggestion, Tagger
+    from tagwright.suggestions import Evidence, Suggestion
+    from tagwright.tagger import Tagger
     from tagwright.types import Document, Label, Run, Section
 
 __version__ = "0.1.0"
@@ -39,7 +40,8 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
 
 _PLACES = {
     "tagwright.api": ("zero_shot", "train", "load", "evaluate"),
-    "tagwright.tagger": ("Tagger", "Suggestion", "Evidence"),
+    "tagwright.tagger": ("Tagger",),
+    "tagwright.suggestions": ("Suggestion", "Evidence"),
     "tagwright.evaluation.scores": ("Scores",),
     "tagwright.evaluation.resampling": ("Score",),
     "tagwright.types": ("Run", "Document", "Section", "Label"),

@@ -13,13 +13,14 @@ from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, firs
 from typer.testing import CliRunner, Result
 
 from tagwright.app.cli import app
+from tagwright.combining.pool import PoolOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import zeroshot
 from tagwright.stages.description_retriever import DescriptionRetriever
 from tagwright.stages.exact_match import ExactMatch
-from tagwright.tagger import Fusion, Tagger
+from tagwright.tagger import Tagger
 from tagwright.training import loop
 from tagwright.training.checkpoints import NAME
 from tagwright.types import Label, Run
@@ -399,10 +400,10 @@ def test_a_saved_zero_shot_tagger_is_fine_tuned_and_joined(
     assert list(Tagger.load(tmp_path / "G").stages) == ["exact_match", "tfidf", "dense"]  # no plain encoder in this one
 
 
-def test_a_tagger_that_ranks_anew_is_not_fused(data: list[str], tmp_path: Path) -> None:
+def test_a_tagger_that_ranks_a_part_of_the_candidates_is_not_fused(data: list[str], tmp_path: Path) -> None:
     names, others = ExactMatch(LABELS), ExactMatch(LABELS)
-    Tagger(LABELS, {"exact_match": names, "rank": others}, Fusion(rankers=("rank",))).save(tmp_path / "R")
-    with pytest.raises(ConfigError, match="the tagger with the stages exact_match, rank re-ranks"):
+    Tagger(LABELS, {"exact_match": names}, {"rank": others}, PoolOptions(limit=5)).save(tmp_path / "R")
+    with pytest.raises(ConfigError, match="the stages exact_match, rank is no weighted sum over all candidates"):
         run("train", "svm", *data, "--output", str(tmp_path / "M"), "--fuse-with", str(tmp_path / "R"))
 
 

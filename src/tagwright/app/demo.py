@@ -108,7 +108,8 @@ def _examples(documents: Sequence[Document], count: int = 3) -> list[Document]:
 def _score_rows(tagger: Tagger, documents: Sequence[Document]) -> Rows:
     labelled = [document for document in documents if document.labels]
     gold = tagger.vocabulary.gold(labelled)
-    runs: dict[str, Run] = {**tagger.candidates(tagger.read(labelled)), "fused": tagger.tag(labelled, DEPTH)}
+    pool = tagger.candidates(labelled)
+    runs: dict[str, Run] = {**pool.found, "fused": tagger.rank(pool).top(DEPTH)}
     rows = [[f"{len(labelled)} packages, %", *MEASURES]]
     for name, found in runs.items():
         measures = evaluate(found, gold, measures=MEASURES).measures

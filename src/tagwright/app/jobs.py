@@ -33,7 +33,8 @@ from tagwright.readers.records import Located
 from tagwright.stages.dense import Dense
 from tagwright.stages.network_evidence import sharing
 from tagwright.store import read_manifest
-from tagwright.tagger import Suggestion, Tagger, batches
+from tagwright.suggestions import Suggestion, suggestions
+from tagwright.tagger import Tagger, batches
 from tagwright.tasks import DEPTH, Task, without
 from tagwright.types import Document, Longs, Run
 
@@ -97,7 +98,7 @@ def tagger(
     if not model:
         config = configure(zeroshot.Config, settings=in_language(settings, language))
         made = zeroshot.fit(_vocabulary(labels, config.language, documents), config, documents)
-        stages = ", ".join(f"{name} {made.fusion.weight(name):g}" for name in made.stages)
+        stages = made.combiner.describe(made.stages)
         hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
         return made
     vocabulary = to_vocabulary(labels, language, documents) if labels else None  # before anything heavy is loaded
@@ -138,12 +139,13 @@ def suggest(
     place = 0
     for batch in batches(corpus):
         run = whole.take(range(place, place + len(batch))) if whole else _best(tagger, batch, k, exclude_self)
-        for row, document in enumerate(batch):
-            labels, scores = (part.tolist() for part in run[row])
+        for row, (document, named) in enumerate(zip(batch, suggestions(run, tagger.vocabulary), strict=True)):
+            labels = run[row][0].tolist()
             evidence = tagger.evidence(document, labels) if explain else [()] * len(labels)
             shared = [_shared(ids, joined, whole, place + row, label) if whole else () for label in labels]
-            rows = zip(tagger.named(labels, scores), evidence, shared, strict=True)
-            yield document, [Suggested(one.id, one.name, one.score, None, why, near) for one, why, near in rows]
+            rows = zip(named, evidence, shared, strict=True)
+            found = [Suggested(one.id, one.name, one.score, one.confidence, why, near) for one, why, near in rows]
+            yield document, found
         place += len(batch)
 
 
@@ -208,12 +210,10 @@ def compare(a: Run, b: Run, task: Task) -> Comparison:
 
 def ceilings(tagger: Tagger, task: Task) -> Ceilings:
     """How many gold labels each retriever holds among its candidates, however they are ranked."""
-    retrievers = [name for name in tagger.stages if name not in tagger.fusion.rankers]
-    parts: dict[str, list[Run]] = {name: [] for name in (*retrievers, "union")}
+    parts: dict[str, list[Run]] = {name: [] for name in (*tagger.retrievers, "union")}
     for batch in task.batches():
-        readings = tagger.read(batch)
-        found = tagger.candidates(readings)
-        for name, run in {**found, "union": tagger.fuse(readings, found)}.items():
+        pool = tagger.candidates(batch)
+        for name, run in {**pool.found, "union": tagger.rank(pool)}.items():
             parts[name].append(run)
     runs = {name: without(Run.concat(part), task.own) for name, part in parts.items()}
     reached = is_gold(task.gold, runs["union"])

@@ -23,7 +23,7 @@ from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
 from tagwright.graph.network import Coverage
 from tagwright.readers.records import to_record
-from tagwright.tagger import Evidence
+from tagwright.suggestions import Evidence
 from tagwright.terminal import escaped
 from tagwright.types import Document, EvidenceSpan
 
