@@ -1,52 +1,53 @@
-"""A run over a vocabulary in, suggestions with names out, and what supports them."""
+"""Documents in, each with its suggestions out, batch by batch: as many documents as there are, in bounded memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from tagwright.data.vocabulary import Vocabulary
-from tagwright.types import EvidenceSpan, Run
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Why one stage suggests a label: its rank (from 1) and score there, and what in the text supports it."""
-
-    stage: str
-    rank: int
-    score: float
-    spans: tuple[EvidenceSpan, ...]
+from tagwright.data.corpus import Corpus
+from tagwright.errors import ConfigError
+from tagwright.graph.network import Graph
+from tagwright.stages.network_evidence import network_evidence
+from tagwright.tagger import Suggestion, Tagger, batches
+from tagwright.types import Document, Run
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """One suggested label of a document: its id, preferred name and score, best first in a list of them.
+def suggestions(
+    tagger: Tagger,
+    corpus: Corpus,
+    k: int = 10,
+    *,
+    exclude_self: bool = False,
+    explain: bool = False,
+    paths: Sequence[str] = (),
+) -> Iterator[tuple[Document, list[Suggestion]]]:
+    """Each document with its k best labels, best first; a batch is tagged when its first document is asked for.
 
-    score: of the tagger's own scale, to be compared within a tagger. confidence: the probability that the label is
-    right, from 0 to 1; None where the tagger does not estimate it. evidence: why, where it was asked for, stage by
-    stage.
+    exclude_self: a document whose id is that of a label is not tagged with this label. explain: add the evidence.
+    paths: meta-paths whose neighbours are part of the evidence; all documents are then tagged before the first is
+    passed on. Raises ConfigError for paths without explain and for a meta-path that the data lack.
     """
+    if paths and not explain:
+        raise ConfigError("--path adds neighbours to the explanation of a label; add --explain")
+    graph = Graph.of(corpus) if paths else None
+    joined = [graph.follow(path) for path in paths] if graph else []
+    ids, whole = (corpus.ids, _tagged(tagger, corpus, k, exclude_self)) if joined else ([], None)
+    start = 0
+    for batch in batches(corpus):
+        run = whole.take(range(start, start + len(batch))) if whole else _tagged(tagger, batch, k, exclude_self)
+        for row, (document, found) in enumerate(zip(batch, tagger.named(run), strict=True)):
+            labels = run[row][0].tolist()
+            if explain:
+                evidence = tagger.evidence(document, labels)
+                found = [replace(one, evidence=why) for one, why in zip(found, evidence, strict=True)]
+            if whole:
+                near = (network_evidence(joined, ids, whole, start + row, label) for label in labels)
+                found = [replace(one, neighbours=shared) for one, shared in zip(found, near, strict=True)]
+            yield document, found
+        start += len(batch)
 
-    id: str
-    name: str
-    score: float
-    confidence: float | None = None
-    evidence: tuple[Evidence, ...] = ()
 
-
-def suggestions(run: Run, vocabulary: Vocabulary) -> Iterator[list[Suggestion]]:
-    """The suggestions of each document of the run in turn, best first.
-
-    >>> import numpy as np
-    >>> from tagwright.types import Label
-    >>> run = Run.of(np.array([0, 1]), np.array([0]), np.array([2.5]), np.array([0.75]))
-    >>> list(suggestions(run, Vocabulary([Label("q1", ("Bees",))])))
-    [[Suggestion(id='q1', name='Bees', score=2.5, confidence=0.75, evidence=())]]
-    """
-    terms = map(vocabulary.__getitem__, run.labels.tolist())
-    confidences = [None] * len(run.labels) if run.confidences is None else run.confidences.tolist()
-    parts = zip(terms, run.scores.tolist(), confidences, strict=True)
-    found = [Suggestion(term.id, term.name, score, confidence) for term, score, confidence in parts]
-    for start, end in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), strict=True):
-        yield found[start:end]
+def _tagged(tagger: Tagger, documents: Sequence[Document], k: int, exclude_self: bool) -> Run:
+    run = tagger.tag(documents, k + exclude_self)
+    return run.without(tagger.vocabulary.own(documents)).top(k) if exclude_self else run

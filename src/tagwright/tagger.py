@@ -22,6 +22,7 @@ from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.linear_classifiers import Linear, Trees
+from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.stages.title_match import TitleMatch, share
 from tagwright.store import (
@@ -34,8 +35,7 @@ from tagwright.store import (
     replace_folder,
     write_manifest,
 )
-from tagwright.suggestions import Evidence, Suggestion, suggestions
-from tagwright.types import Document, Retriever, Run, Stage
+from tagwright.types import Document, EvidenceSpan, Retriever, Run, Stage
 
 RETRIEVERS: Mapping[str, Any] = {
     kind.__name__: kind for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, Trees)
@@ -46,6 +46,33 @@ COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, Fo
 
 BATCH = 1024
 "Documents that are in memory at once, with their candidates from every stage."
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why one stage suggests a label: its rank (from 1) and score there, and what in the text supports it."""
+
+    stage: str
+    rank: int
+    score: float
+    spans: tuple[EvidenceSpan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One suggested label of a document: its id, preferred name and score, best first in a list of them.
+
+    score: of the tagger's own scale, to be compared within a tagger. confidence: the probability that the label is
+    right, from 0 to 1; None where the tagger does not estimate it. evidence: why, where it was asked for, stage by
+    stage. neighbours: the documents that share the label, for each meta-path that was asked for.
+    """
+
+    id: str
+    name: str
+    score: float
+    confidence: float | None = None
+    evidence: tuple[Evidence, ...] = ()
+    neighbours: tuple[NetworkEvidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +307,15 @@ class Tagger:
         except (ConfigError, InputError) as error:
             raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
 
+    def named(self, run: Run) -> Iterator[list[Suggestion]]:
+        """The suggestions of each document of a run over the vocabulary in turn, best first."""
+        terms = map(self.vocabulary.__getitem__, run.labels.tolist())
+        confidences = [None] * len(run.labels) if run.confidences is None else run.confidences.tolist()
+        parts = zip(terms, run.scores.tolist(), confidences, strict=True)
+        found = [Suggestion(term.id, term.name, score, confidence) for term, score, confidence in parts]
+        for start, end in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), strict=True):
+            yield found[start:end]
+
     def _suggest(
         self, documents: Texts, k: int, min_score: float | None, min_confidence: float | None
     ) -> Iterator[tuple[Document, list[Suggestion]]]:
@@ -293,7 +329,7 @@ class Tagger:
                     raise ConfigError("this tagger does not estimate confidences; give min_score in place of them")
                 run = run.keep(run.confidences >= min_confidence)
             run = run if min_score is None else run.keep(run.scores >= min_score)
-            yield from zip(batch, suggestions(run, self.vocabulary), strict=True)
+            yield from zip(batch, self.named(run), strict=True)
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:

@@ -108,6 +108,15 @@ class Label:
         """
         return ". ".join(part for part in ("; ".join(self.names), self.description) if part)
 
+    @property
+    def described(self) -> str:
+        """The preferred name and the description, without the other names: the label text of MICoL 3.2.
+
+        >>> Label("1", ("Bees", "Apoidea"), "Flying insects.").described
+        'Bees. Flying insects.'
+        """
+        return ". ".join(part for part in (self.name, self.description) if part)
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -301,6 +310,14 @@ class Run:
         source = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][documents] - indptr[:-1], sizes)
         confidences = None if self.confidences is None else self.confidences[source]
         return Run(indptr, self.labels[source], self.scores[source], confidences)
+
+    def without(self, labels: NDArray[np.integer]) -> Run:
+        """The run without one label of each document: labels (documents,); -1 removes nothing.
+
+        >>> Run.from_rows([{1: 0.9, 0: 0.5}, {1: 0.9}]).without(np.array([1, -1])).labels.tolist()
+        [0, 1]
+        """
+        return self.keep(self.labels != labels[self.rows])
 
     def rescored(self, scores: NDArray[np.floating], confidences: NDArray[np.floating] | None = None) -> Run:
         """The same suggestions under new scores (suggestions,), and confidences if there are any, sorted anew."""
