@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from tagwright.evaluation.calibration import Calibration
 from tagwright.evaluation.examples import Example, Missed, Shown
 from tagwright.evaluation.frequency import Bin
 from tagwright.evaluation.glossary import SLICES, explained, sentence
-from tagwright.evaluation.plots import interval_table, rank_plot
+from tagwright.evaluation.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
 from tagwright.evaluation.report import Rows, comparison_rows, percent, slice_rows
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import Scores
@@ -48,6 +49,7 @@ def scores_page(title: str, scores: Scores, details: Details) -> str:
         _cards({name: scores.measures[name] for name in CARDS if name in scores.measures}),
         _section("What was scored", _terms(details.notes)),
         _section("Measures", _beside(interval_table(scores.measures), _terms(explained(scores.measures)))),
+        _calibration(scores.calibration),
         _slices(scores),
         _section("Examples", _examples(details.examples)) if details.examples else "",
         _section("Labels that are missed most", _missed(details.missed)) if details.missed else "",
@@ -106,6 +108,15 @@ def _cards(measures: Mapping[str, Score]) -> str:
 def _terms(notes: Mapping[str, str]) -> str:
     lines = (f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in notes.items())
     return f"<dl>{''.join(lines)}</dl>" if notes else ""
+
+
+def _calibration(found: Calibration | None) -> str:
+    """What is said of the confidences, and the two curves, where there are any."""
+    if found is None:
+        return ""
+    drawn = f'<div class="panels">{reliability_plot(found.reliability)}{risk_coverage_plot(found.risk_coverage)}</div>'
+    measures = _beside(interval_table(found.measures), _terms(explained(found.measures)))
+    return _section("How far the confidences can be trusted", measures, drawn)
 
 
 def _slices(scores: Scores) -> str:
@@ -213,6 +224,7 @@ svg path { fill: none; vector-effect: non-scaling-stroke; stroke: var(--soft); s
 svg .interval { stroke: var(--mark); stroke-width: 3; opacity: .55 }
 svg .value { stroke: var(--mark); stroke-width: 4 }
 .curves { width: 100%; min-width: 32rem; max-width: 60rem; height: auto; font-size: 13px }
+.shares { width: 100%; max-width: 26rem; height: auto; font-size: 12px }
 figcaption { font-weight: 600; margin-bottom: .3rem }
 ol { margin: 0; padding: 0; list-style: none }
 li { margin: .15rem 0 }

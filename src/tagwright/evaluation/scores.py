@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.errors import ConfigError, InputError
+from tagwright.evaluation.calibration import Calibration
 from tagwright.evaluation.metrics import (
     Contingency,
     Doubles,
@@ -54,13 +55,14 @@ TAIL = range(1, 10)
 class Scores:
     """The result of an evaluation: the measures over all documents, and over slices of them.
 
-    measures: name -> value with interval, in [0, 1] but for the raw- measures. slices: name -> Scores, without further
-    slices.
+    measures: name -> value with interval, in [0, 1] but for the raw- measures. slices: name -> Scores without slices.
+    calibration: of the confidences, where the run has any.
     """
 
     documents: int
     measures: Mapping[str, Score]
     slices: Mapping[str, Scores] = field(default_factory=dict)
+    calibration: Calibration | None = None
 
     def __getitem__(self, measure: str) -> Score:
         """One measure over all documents. Raises ConfigError for one that was not computed.
@@ -73,11 +75,12 @@ class Scores:
         return self.measures[measure]
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form: documents, measures, and the measures of each slice."""
+        """The JSON form: documents, measures, the measures of each slice, and of the confidences if there are any."""
         return {
             "documents": self.documents,
             "measures": _plain(self.measures),
             "slices": {name: _plain(part.measures) for name, part in self.slices.items()},
+            **({"calibration": _plain(self.calibration.measures)} if self.calibration else {}),
         }
 
 

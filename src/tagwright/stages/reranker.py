@@ -54,11 +54,10 @@ class RerankerOptions(Checked):
     "The most tokens of a document (MICoL A.3.2); None: as many as fit beside the label."
 
 
-class Reranker(Stage):
-    """Ranks candidates by reading each document and label together (MICoL Eq. 6).
+class CrossEncoderReranker(Stage):
+    """Ranks candidates by reading each document and label together (MICoL Eq. 6). A re-ranker: all labels are too many.
 
-    A types.Stage that finds no candidates. Of a document it reads title and abstract, or all text from the start where
-    there is no abstract.
+    Of a document it reads title and abstract, or all text from the start if there is no abstract.
     """
 
     distribution: Distribution = "normal"
@@ -71,10 +70,6 @@ class Reranker(Stage):
     def read(self, documents: Sequence[Document]) -> list[str]:
         """The text of each document."""
         return [document.read_as("title_and_abstract") for document in documents]
-
-    def find(self, reading: list[str]) -> Run:
-        """No candidates: comparing every label would take too long."""
-        return Run.from_rows([[] for _ in reading])
 
     def score(self, reading: list[str], candidates: Run) -> Floats:
         """(suggestions,) the cross-encoder's score of each document and its candidates, of any size."""
@@ -94,9 +89,9 @@ class Reranker(Stage):
         """None: the evidence for a label is spread over the whole network."""
         return ()
 
-    def with_labels(self, labels: Sequence[Label]) -> Reranker:
+    def with_labels(self, labels: Sequence[Label]) -> CrossEncoderReranker:
         """The same encoder over other labels; nothing is computed."""
-        return Reranker(labels, self.encoder, self.options)
+        return CrossEncoderReranker(labels, self.encoder, self.options)
 
     def save(self, folder: Path) -> None:
         """Write the encoder and the options."""
@@ -106,7 +101,7 @@ class Reranker(Stage):
     @classmethod
     def load(
         cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], PairScorer] = CrossEncoder.load
-    ) -> Reranker:
+    ) -> CrossEncoderReranker:
         """Read what `save` wrote. load_encoder gets a folder. Raises ModelError when a part is missing or damaged."""
         options = read_options(folder, RerankerOptions, read_manifest(folder, "cross").get("options"))
         return cls(labels, load_encoder(str(folder / "encoder")), options)
