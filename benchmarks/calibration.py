@@ -163,9 +163,8 @@ def part(whole: Sample, documents: Mask) -> Sample:
 
 
 def _candidates(tagger: Tagger, batch: list[Document], own: Longs, *, fitting: bool) -> tuple[Run, Doubles]:
-    readings = tagger.read(batch)
-    found = tagger.candidates(readings)
-    run = tagger.fuse(readings, found)
+    pool = tagger.candidates(batch)
+    run, found = tagger.rank(pool), pool.found
     words = word_counts([document.text for document in batch])
     if fitting:
         run, found = _without(run, own), {name: _without(each, own) for name, each in found.items()}

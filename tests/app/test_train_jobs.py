@@ -13,13 +13,14 @@ from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, firs
 from typer.testing import CliRunner, Result
 
 from tagwright.app.cli import app
+from tagwright.combining.pool import PoolOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import zeroshot
 from tagwright.stages.description_retriever import DescriptionRetriever
 from tagwright.stages.exact_match import ExactMatch
-from tagwright.tagger import Fusion, Tagger
+from tagwright.tagger import Tagger
 from tagwright.training import loop
 from tagwright.training.checkpoints import NAME
 from tagwright.types import Label, Run
@@ -190,7 +191,7 @@ def _die(run: object) -> None:
 def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "rts", *data, "--output", str(tmp_path / "M"), "--fuse", settings=[*QUICK, f"encoder={static}"])
     fused = Tagger.load(tmp_path / "M")
-    assert list(fused.stages) == ["exact_match", "tfidf", "dense", "title_match", "learnt"]
+    assert list(fused.stages) == ["exact_match", "tfidf", "dense", "learnt", "title_match"]
     right = [found == label for found, label in zip(first_labels(fused.tag(UNSEEN)), GOLD.labels.tolist(), strict=True)]
     assert sum(right) > 0.6 * len(right)  # the plain encoder is random, and has a say; alone it has 7 of 30 right
 
@@ -437,10 +438,10 @@ def test_a_saved_zero_shot_tagger_is_fine_tuned_and_joined(
     assert list(Tagger.load(tmp_path / "G").stages) == ["exact_match", "tfidf", "dense"]  # no plain encoder in this one
 
 
-def test_a_tagger_that_ranks_anew_is_not_fused(data: list[str], tmp_path: Path) -> None:
+def test_a_tagger_that_ranks_a_part_of_the_candidates_is_not_fused(data: list[str], tmp_path: Path) -> None:
     names, others = ExactMatch(LABELS), ExactMatch(LABELS)
-    Tagger(LABELS, {"exact_match": names, "rank": others}, Fusion(rankers=("rank",))).save(tmp_path / "R")
-    with pytest.raises(ConfigError, match="the tagger with the stages exact_match, rank re-ranks"):
+    Tagger(LABELS, {"exact_match": names}, {"rank": others}, PoolOptions(limit=5)).save(tmp_path / "R")
+    with pytest.raises(ConfigError, match="the stages exact_match, rank is no weighted sum over all candidates"):
         run("train", "svm", *data, "--output", str(tmp_path / "M"), "--fuse-with", str(tmp_path / "R"))
 
 

@@ -14,7 +14,7 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError
 from tagwright.graph.network import Graph
 from tagwright.methods import micol
-from tagwright.stages.reranker import Reranker
+from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
 from tagwright.training.training_config import TrainingConfig
 from tagwright.types import Document, Label, Pair, Triple
@@ -147,7 +147,7 @@ def test_a_saved_tagger_suggests_the_same(encoder: dict[str, str], tmp_path: Pat
 def test_a_cross_encoder_takes_the_place_of_the_bi_encoder(encoder: dict[str, str], tmp_path: Path) -> None:
     config = trained(replace(QUICK, encoder=encoder["transformer"], architecture="cross", count=36, budget=2), epochs=1)
     tagger = micol.fit(DOCUMENTS, LABELS, config)
-    assert isinstance(tagger.stages["encoder"], Reranker)
+    assert isinstance(tagger.stages["encoder"], CrossEncoderReranker)
     assert {len(labels) for labels, _ in tagger.tag(UNNAMED)} == {2}
     tagger.save(tmp_path / "model")
     assert first_labels(Tagger.load(tmp_path / "model")) == first_labels(tagger)

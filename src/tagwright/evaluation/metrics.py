@@ -308,8 +308,7 @@ def is_gold(run: Run, gold: Run) -> Mask:
     >>> is_gold(Run.from_rows([{1: 0.9, 0: 0.8}, [2]]), Run.from_rows([[0, 2], []])).tolist()
     [False, True, False]
     """
-    width = 1 + max(int(run.labels.max(initial=0)), int(gold.labels.max(initial=0)))
-    return np.isin(run.rows * width + run.labels, gold.rows * width + gold.labels)
+    return run.held_by(gold)
 
 
 def _by_rank(run: Run, values: _Values, depth: int) -> _Values:
