@@ -20,7 +20,7 @@ Floats: TypeAlias = NDArray[np.float32]
 Mask: TypeAlias = NDArray[np.bool_]
 
 TextField: TypeAlias = Literal["title_and_abstract", "text"]
-"What of a document a stage reads: title and abstract, or all of its text."
+"The part of a document that a stage reads: title and abstract, or all of its text."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Section:
 
 
 class _Joined:
-    """Room for what a document joins once; no fields, so that comparing, copying and pickling know nothing of it."""
+    """Slots for the joined texts of a document; no fields, so that comparing, copying and pickling ignore them."""
 
     __slots__ = ("_text", "_title_and_abstract")
     _title_and_abstract: str
@@ -42,7 +42,7 @@ class _Joined:
 
 @dataclass(frozen=True, slots=True)
 class Document(_Joined):
-    """A text to be tagged. labels: gold label ids where somebody knows them; metadata: a field to its values."""
+    """A text to be tagged. labels: gold label ids if known; metadata: field -> values."""
 
     id: str
     title: str = ""
@@ -53,7 +53,7 @@ class Document(_Joined):
 
     @property
     def title_and_abstract(self) -> str:
-        r"""Title and abstract, one line each; what there is of them.
+        r"""Title and abstract, one line each, without an empty one.
 
         >>> Document("d", title="Bees", abstract="They fly.").title_and_abstract
         'Bees\nThey fly.'
@@ -101,7 +101,7 @@ class Label:
 
     @property
     def text(self) -> str:
-        """What the label means in words: preferred name, other names, description.
+        """The label as text: preferred name, other names, description.
 
         >>> Label("1", ("Bees", "Apoidea"), "Flying insects.").text
         'Bees; Apoidea. Flying insects.'
@@ -122,7 +122,7 @@ class Label:
 class Pair:
     """Two texts that should be near. Pairs that share a group are never each other's negatives.
 
-    other: the second group of a pair that is about two things, such as two documents, or a document and a keyword.
+    other: the second group of a pair with two sources, such as two documents, or a document and a keyword.
     """
 
     anchor: str
@@ -133,14 +133,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Triple(Pair):
-    """A pair and a text that should be further from the anchor than the positive: what a cross-encoder learns from."""
+    """A pair and a text that should be further from the anchor than the positive: training data of a cross-encoder."""
 
     negative: str
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSpan:
-    """A piece of a document that speaks for a label: document.text[start:end], and how much it counts."""
+    """A piece of a document that is evidence for a label: document.text[start:end], and its weight."""
 
     start: int
     end: int
@@ -186,7 +186,7 @@ class Run:
             raise ValueError(f"{len(confidences)} confidences for {len(labels)} labels, expected one each, from 0 to 1")
         keys = np.sort(unsorted.keys(int(labels.max(initial=0)) + 1))
         if (keys[1:] == keys[:-1]).any():
-            raise ValueError("a label stands twice in one row")
+            raise ValueError("a label occurs twice in one row")
         order = np.lexsort((unsorted.labels, -unsorted.scores, unsorted.rows))
         confident = None if confidences is None else confidences.astype(np.float32)[order]
         return cls(unsorted.indptr, unsorted.labels[order], unsorted.scores[order], confident)
@@ -330,7 +330,7 @@ def _width(*runs: Run) -> int:
 
 
 Distribution: TypeAlias = Literal["normal", "sparse", "information_content"]
-"How the scores of a stage lie over the labels: around a mean; 0 for most and large for few; or in bits, comparable."
+"The distribution of a stage's scores over the labels: normal; 0 for most and large for few; or in bits."
 
 
 class Stage(Protocol):
@@ -343,11 +343,11 @@ class Stage(Protocol):
     distribution: Distribution
 
     def read(self, documents: Sequence[Document]) -> Any:
-        """What the stage needs to know of a batch of documents to find and score labels: its own affair."""
+        """The features of a batch of documents from which this stage finds and scores labels, in its own type."""
         ...
 
     def score(self, reading: Any, candidates: Run) -> Floats:
-        """(suggestions,) this stage's score of each candidate, whoever found it; 0 where it sees no relation."""
+        """(suggestions,) this stage's score of each candidate, whichever stage found it; 0 without any relation."""
         ...
 
     def trust(self, reading: Any, weight: float) -> Floats | None:  # noqa: ARG002
@@ -359,15 +359,15 @@ class Stage(Protocol):
 
     @property
     def budget(self) -> int | None:
-        """The most candidates of a document that should be scored now, as others would take long; None: all."""
+        """The most candidates of a document to score now, because more would take long; None: all."""
         return None
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """What in the document supports the label, according to this stage, weightiest first; may be empty."""
+        """The evidence of this stage for the label in the document, largest weight first; may be empty."""
         ...
 
     def with_labels(self, labels: Sequence[Label]) -> Self:
-        """The same stage over another vocabulary; what did not change is not computed again."""
+        """The same stage over another vocabulary; unchanged labels are not computed again."""
         ...
 
     def save(self, folder: Path) -> None:
@@ -391,4 +391,4 @@ class Retriever(Stage, Protocol):
 
 
 PairSource: TypeAlias = Callable[[int], Iterable[Pair]]
-"Epoch in, pairs out, drawn anew for every epoch and the same for the same epoch."
+"Epoch in, pairs out: newly drawn for every epoch, the same for the same epoch."

@@ -1,4 +1,4 @@
-"""What each measure says, in a sentence for somebody who never met it."""
+"""Each measure explained in one sentence, for readers who do not know it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SENTENCES = {
     "AUGRC": "The share of suggestions that is both accepted and wrong, averaged in the same way: the few surest do "
     "not decide it; low is good.",
 }
-"Kind of measure -> what it says."
+"Kind of measure -> its meaning."
 
 SLICES = {
     "head": "the most frequent labels, which together are half of all labels of the training documents",

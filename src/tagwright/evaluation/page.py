@@ -1,4 +1,4 @@
-"""Scores and comparisons in, a page of HTML out that needs nothing else and runs nothing: to be read by a colleague."""
+"""Scores and comparisons in, a self-contained HTML page without scripts out, to send to a colleague."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tagwright.evaluation.significance import Comparison
 from tagwright.store import replace_file
 
 FEW = 30
-"A slice of fewer documents is no more than a line: its intervals say nothing."
+"A slice of fewer documents is only listed: its intervals are too wide to draw."
 
 CARDS = ("P@1", "P@5", "F1@5", "nDCG@5", "R@100")
 "The measures at the top of the page."
@@ -58,7 +58,7 @@ def scores_page(title: str, scores: Scores, details: Details) -> str:
 
 
 def comparison_page(title: str, comparison: Comparison, details: Details) -> str:
-    """Like `scores_page`, for two runs: the differences are drawn, and the line is where there is none."""
+    """Like `scores_page`, for two runs: the differences are drawn, with a line at 0."""
     differences = {name: row.difference for name, row in comparison.measures.items()}
     note = "p: randomisation test. All p are corrected over the measures (Holm); * marks p of 0.05 or less."
     return _page(
@@ -145,7 +145,7 @@ def _line(name: str, part: Scores) -> str:
 
 def _examples(examples: Iterable[Example]) -> str:
     note = (
-        "<p>Documents at equal distances in the corpus, which nobody chose. &#10003; right, &#10007; not among the "
+        "<p>Documents at equal distances in the corpus, not selected by hand. &#10003; right, &#10007; not among the "
         "document's labels; in brackets the words that are evidence.</p>"
     )
     return f'{note}<div class="examples">{"".join(map(_example, examples))}</div>'

@@ -1,4 +1,4 @@
-"""Numbers in, drawings out: SVG that a page holds, in the colours of the page."""
+"""Numbers in, drawings out: SVG for an HTML page, in its colours."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from tagwright.evaluation.report import between, percent
 from tagwright.evaluation.resampling import Score
 
 SPAN, _TALL = 1000, 14
-"Of the drawing of an interval, in SVG units: it is stretched to the width that there is."
+"Size of the drawing of an interval, in SVG units; it is stretched to the available width."
 
 _LEFT, _WIDTH = 50, 520
-"Of a curve, in SVG units: where the axis begins and how long it is."
+"Start and length of the axis of a curve, in SVG units."
 
 _HEIGHT, _COLOURS = 260, ("#2f6fb5", "#c2571a", "#3a8f4d", "#8a4fb0", "#b03a48", "#6b7480")
-"Of a curve: how high it is, in SVG units, and the colours of the runs, which are told apart on light and dark pages."
+"Height of a curve in SVG units, and the colours of the runs, distinct on light and dark pages."
 
 _SIDE, _POINTS = 260, 200
 "Of a drawing of two shares: the length of both axes, in SVG units, and the most points of a line."
 
 
 def interval_table(rows: Mapping[str, Score], sign: str = "") -> str:
-    """A row for each estimate: its name, a mark with its interval on an axis that holds all and 0, and the numbers."""
+    """A row for each estimate: its name, a mark with its interval on a common axis that includes 0, and the numbers."""
     ends = [end for estimate in rows.values() for end in (estimate.low, estimate.value, estimate.high)]
     low, high = min(0.0, *ends), max(0.0, *ends)
     scale = SPAN / ((high - low) or 1.0)
