@@ -283,7 +283,7 @@ def test_a_run_that_was_killed_while_ranking_goes_on(
     pool = whole.retrievers["exact_match"](PAPERS)
     assert isinstance(cross, CrossEncoderReranker)
     assert cross.score(cross.read(PAPERS), pool).tolist() == again.score(again.read(PAPERS), pool).tolist()
-    with pytest.raises(ConfigError, match="the run was started with pseudo_labels 5, not 3"):
+    with pytest.raises(ConfigError, match="was started with pseudo_labels 5, not 3"):
         futex.fit(PAPERS, LABELS, replace(config, pseudo_labels=3), tmp_path, resume=True)
 
 

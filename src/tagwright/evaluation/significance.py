@@ -209,19 +209,19 @@ def _tests(
     a: Sequence[Measures], b: Sequence[Measures], documents: int, permutations: int, seed: int
 ) -> dict[str, dict[str, float]]:
     """Test -> measure -> p."""
-    randomisation: dict[str, float] = {}
+    by_randomisation: dict[str, float] = {}
     means: dict[str, tuple[Doubles, Doubles]] = {}
     macro: dict[str, float] = {}
     for part_a, part_b in zip(a, b, strict=True):
         times = max(1, permutations // 10) if isinstance(part_a, MacroF1) else permutations
         p = randomisation(part_a, part_b, documents, times, seed)
-        randomisation |= dict(zip(part_a.names, p.tolist(), strict=True))
+        by_randomisation |= dict(zip(part_a.names, p.tolist(), strict=True))
         if isinstance(part_a, Ratios) and isinstance(part_b, Ratios):
             means |= _means(part_a, part_b)
         elif isinstance(part_a, MacroF1) and isinstance(part_b, MacroF1):
             macro[part_a.names[0]] = paired_t(part_a.by_label(), part_b.by_label())
     return {
-        "randomisation": randomisation,
+        "randomisation": by_randomisation,
         "t": {name: paired_t(*columns) for name, columns in means.items()},
         "mcnemar": {
             name: mcnemar(in_a > 0, in_b > 0)
