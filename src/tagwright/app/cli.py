@@ -340,7 +340,7 @@ def cache(
 
 @app.command()
 def demo(quiet: Quiet = False) -> None:
-    """Tag the Python packages installed here with the Trove classifiers, and score it."""
+    """Tag the functions of SciPy, which is installed here, with the headings of its manual, and score it."""
     from tagwright.app.demo import run
     from tagwright.progress import silence
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.combining.fusion import look_up, standardised
+from tagwright.combining.fusion import standardised
 from tagwright.types import Floats, Run
 
 FIXED_SUM = "fixed sum"
@@ -125,7 +125,7 @@ def _of_stage(candidates: Run, said: StageScores) -> dict[str, NDArray[np.floati
 
 def _own_ranks(candidates: Run, found: Run) -> Floats:
     """(suggestions,) 1 / rank in the list of the retriever, 0 where it did not find the candidate."""
-    return look_up(Run(found.indptr, found.labels, reciprocal_ranks_within(found, found.scores)), candidates)
+    return Run(found.indptr, found.labels, reciprocal_ranks_within(found, found.scores)).scores_of(candidates)
 
 
 def _agreement(candidates: Run, stages: Mapping[str, StageScores]) -> Floats:

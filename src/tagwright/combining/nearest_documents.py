@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagwright.combining.features import reciprocal_ranks_within
-from tagwright.combining.fusion import look_up
 from tagwright.types import Floats, Label, Longs, Run
 
 COUNT = 10
@@ -41,7 +40,7 @@ class NearestDocuments:
         nearest, counts = self._nearest(vectors)
         total, times = np.zeros((2, len(candidates.labels)), np.float32)
         for asked in nearest.T if len(self.run) else ():
-            known = look_up(ranks.take(np.maximum(asked, 0)), candidates) * (asked >= 0)[candidates.rows]
+            known = ranks.take(np.maximum(asked, 0)).scores_of(candidates) * (asked >= 0)[candidates.rows]
             total += known
             times += known > 0
         counted = np.maximum(counts, 1).astype(np.float32)[candidates.rows]

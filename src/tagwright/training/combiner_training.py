@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from tagwright.combining.candidate_ranker import CandidateRanker, fit_logistic
 from tagwright.combining.features import FIXED_SUM, Features, StageScores
-from tagwright.combining.fusion import look_up
 from tagwright.combining.ranking_trees import TreeOptions, grow, lambda_gradients
 from tagwright.errors import ConfigError, InputError
 from tagwright.types import Longs, Mask, Run
@@ -83,7 +82,7 @@ class Examples:
     @cached_property
     def right(self) -> Mask:
         """(suggestions,) which candidates are gold labels."""
-        return np.asarray(look_up(self.gold, self.run) > 0, np.bool_)
+        return np.asarray(self.gold.scores_of(self.run) > 0, np.bool_)
 
     @cached_property
     def base(self) -> int:
