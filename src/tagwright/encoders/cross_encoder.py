@@ -15,7 +15,7 @@ from tagwright.encoders.architecture import Architecture, read_architecture, rea
 from tagwright.encoders.entailment import as_one_score
 from tagwright.encoders.kernels import best_device, chosen_device, on_device
 from tagwright.encoders.library import ModuleName, is_module, module_class, same_scores
-from tagwright.encoders.packaged import PACKAGED, find
+from tagwright.encoders.model_folder import PACKAGED, find
 from tagwright.encoders.pair_scoring import BertScores, Forward, GeneralScores
 from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
 from tagwright.encoders.sentence_transformer import load_model

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tagwright.encoders.kernels import best_device
-from tagwright.encoders.packaged import find
+from tagwright.encoders.model_folder import find
 from tagwright.errors import ModelError
 
 BATCH = 32

@@ -21,7 +21,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.kernels import best_device
-from tagwright.encoders.packaged import PACKAGED
+from tagwright.encoders.model_folder import PACKAGED
 from tagwright.errors import ConfigError
 from tagwright.graph.network import Graph
 from tagwright.progress import bar
@@ -45,6 +45,7 @@ from tagwright.training.encoder_training import (
     learn,
     load,
     stage_folder,
+    untrained,
 )
 from tagwright.training.linear_training import TreeOptions, fit_trees
 from tagwright.training.loop import FREE_TO_CHANGE
@@ -350,9 +351,7 @@ def _usual_count() -> int:
 
 
 def _as_it_comes(config: Config) -> BiEncoder:
-    if config.is_static:
-        return BiEncoder.of(load(config))
-    return BiEncoder.load(config.encoder_name, max_length=config.max_length, pooling=config.pooling)
+    return BiEncoder.of(load(config)) if config.is_static else untrained(config)
 
 
 def _texts(documents: Sequence[Document], done: Callable[[int], object]) -> Iterator[str]:

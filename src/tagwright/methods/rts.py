@@ -64,6 +64,8 @@ def fit(
     """
     pairs = rts_pairs(documents, labels, config, seed=config.seed)  # 3.2.1, 3.2.2
     training = config.training(STATIC, TRANSFORMER, pairs)
-    encoder = learn(config, pairs, in_batch(config.temperature, groups=config.groups), training, output, resume=resume)
+    # A title is paired with the text below it: it stands for a label, which is searched.
+    objective = in_batch(config.temperature, groups=config.groups, roles=("document", "query"))
+    encoder = learn(config, pairs, objective, training, output, resume=resume)
     options = DenseOptions(k=config.candidates, label_text=config.label_text)
     return Tagger(labels, {"dense": Dense(labels, encoder, options)})  # 3.2.4

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +12,8 @@ from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.library import is_module, module_class
-from tagwright.encoders.packaged import PACKAGED, find
+from tagwright.encoders.model_folder import PACKAGED, find, pinned
+from tagwright.encoders.prompts import Role, check_prompts
 from tagwright.errors import ConfigError
 from tagwright.training.batching import Batches, SamplerState
 from tagwright.training.objectives import Contrastive, Objective
@@ -79,8 +81,12 @@ class Learner(Trained):
     """Which encoder is trained, and how. Raises ConfigError when a value cannot work."""
 
     encoder: str = "auto"
-    """"static", distilled from minilm: token vectors, averaged; "minilm", a folder, or a Hugging Face id that is on
-    this machine; "auto" is static without a GPU and minilm with one."""
+    """"static", distilled from minilm: token vectors, averaged; "minilm", a folder, or a Hugging Face id, with
+    @revision if need be, which is fetched where it is not on this machine; "auto" is static without a GPU and minilm
+    with one."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """What a transformer reads before a text: "query" before texts to be tagged, "document" before labels, as
+    {query="query: ", document="passage: "} for E5; what is not given is the model's own, and "" is none."""
     pooling: Literal["cls", "mean"] | None = None
     "How a transformer makes one vector of a text; None: as it was trained to."
     max_length: int | None = None
@@ -93,9 +99,11 @@ class Learner(Trained):
         if self.pooling not in (None, "cls", "mean"):
             raise ConfigError(f'pooling is "{self.pooling}", expected cls or mean')
         check_least(self, max_length=3, projection=3)
-        if (self.pooling or self.max_length or self.projection) and self.encoder_name == STATIC:  # "auto" loads torch
+        check_prompts(self.prompts)
+        of_transformers = self.pooling or self.max_length or self.projection or self.prompts
+        if of_transformers and self.encoder_name == STATIC:  # "auto" loads torch
             why = "the encoder is static" + (", as auto is without a GPU" if self.encoder == "auto" else "")
-            raise ConfigError(f"pooling, max_length and projection are of transformers; {why}")
+            raise ConfigError(f"pooling, max_length, projection and prompts are of transformers; {why}")
 
     @property
     def encoder_name(self) -> str:
@@ -106,8 +114,11 @@ class Learner(Trained):
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """What the options that are "auto" or unset stand for on this machine: stored with what is trained."""
-        return {"encoder": self.encoder_name}
+        """What the options that are "auto" or unset stand for on this machine: stored with what is trained.
+
+        A model of the Hugging Face Hub is named with its revision.
+        """
+        return {"encoder": STATIC if self.encoder_name == STATIC else pinned(self.encoder_name)}
 
     @property
     def is_static(self) -> bool:
@@ -163,10 +174,17 @@ def load(learner: Learner) -> SentenceTransformer:
         from tagwright.encoders.static import distil
 
         return distil()
-    model = BiEncoder.load(learner.encoder_name, max_length=learner.max_length, pooling=learner.pooling).model
+    model = untrained(learner).model
     if learner.projection:
         model.append(_projection(int(model.get_embedding_dimension() or 0), learner.projection, learner.seed))
     return model
+
+
+def untrained(learner: Learner) -> BiEncoder:
+    """A transformer as it comes, with the options of the learner. Raises ModelError when there is none of that name."""
+    return BiEncoder.load(
+        learner.encoder_name, max_length=learner.max_length, pooling=learner.pooling, prompts=learner.prompts
+    )
 
 
 def is_static(model: SentenceTransformer) -> bool:
@@ -191,14 +209,19 @@ def count_steps(pairs: PairSource, training: Training) -> Training:
     return replace(training, steps=training.steps or max(1, round(training.epochs * _batches(pairs, training).count())))
 
 
-def in_batch(temperature: float, *, groups: bool = True) -> Contrastive:
-    """RTS Eq. 1, MACLR Eq. 1. groups: whether pairs of one group are spared from being each other's negatives."""
+def in_batch(
+    temperature: float, *, groups: bool = True, roles: tuple[Role, Role] = ("query", "document")
+) -> Contrastive:
+    """RTS Eq. 1, MACLR Eq. 1. groups: whether pairs of one group are spared from being each other's negatives.
+
+    roles: which prompts anchors and positives get.
+    """
     from tagwright.training.losses import info_nce
 
     def loss(anchors: torch.Tensor, positives: torch.Tensor, group: torch.Tensor) -> torch.Tensor:
         return info_nce(anchors, positives, temperature, groups=group if groups else None)
 
-    return Contrastive(loss)
+    return Contrastive(loss, roles)
 
 
 def check_temperature(temperature: float) -> None:
