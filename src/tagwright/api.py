@@ -166,7 +166,7 @@ def evaluate(
         switches: dict[str, Any] = {"exclude_self": exclude_self, "skip_unlabelled": skip_unlabelled}
         task = tasks.task(_corpus(gold, y), vocabulary, seen, unknown=unknown, **switches)
         if isinstance(found, Run):
-            run = tasks.without(found.take(task.kept), task.own)
+            run = task.aligned(found)
         else:
             run = tasks.tag(found, task, max(tasks.DEPTH, depth(measures or ())))
         return tasks.score(run, task, measures)

@@ -20,6 +20,7 @@ from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.linear_classifiers import Linear, Trees
+from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.stages.reranker import Reranker
 from tagwright.stages.title_match import TitleMatch, share
 from tagwright.stages.trust import report
@@ -109,6 +110,7 @@ class Suggestion:
 
     score: of the tagger's own scale, to be compared within a tagger. confidence: the probability that the label is
     right, from 0 to 1; None as long as it is not estimated. evidence: why, where it was asked for, stage by stage.
+    neighbours: the documents that share the label, for each meta-path that was asked for.
     """
 
     id: str
@@ -116,6 +118,7 @@ class Suggestion:
     score: float
     confidence: float | None = None
     evidence: tuple[Evidence, ...] = ()
+    neighbours: tuple[NetworkEvidence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

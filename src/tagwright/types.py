@@ -232,6 +232,14 @@ class Run:
         source = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][documents] - indptr[:-1], sizes)
         return Run(indptr, self.labels[source], self.scores[source])
 
+    def without(self, labels: NDArray[np.integer]) -> Run:
+        """The run without one label of each document: labels (documents,); -1 removes nothing.
+
+        >>> Run.from_rows([{1: 0.9, 0: 0.5}, {1: 0.9}]).without(np.array([1, -1])).labels.tolist()
+        [0, 1]
+        """
+        return self.keep(self.labels != labels[self.rows])
+
     def rescored(self, scores: NDArray[np.floating]) -> Run:
         """The same suggestions under new scores (suggestions,), sorted anew."""
         return Run.of(self.indptr, self.labels, scores)

@@ -105,7 +105,7 @@ def test_a_run_too_short_for_the_measures_is_said_to_be(
     write("short.jsonl", [{"id": "1", "suggestions": [{"label": "bee", "score": 1}]}])
     answer(run, "evaluate", "one.jsonl", "--labels", "labels.jsonl", "--run", "short.jsonl")
     assert caplog.messages == [
-        "short.jsonl holds at most 1 labels per document: measures beyond @1 take the rest as missed; "
+        "short.jsonl holds at most 1 labels per document: measures beyond @1 count the rest as missed; "
         "suggest -k 100 writes enough"
     ]
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from importlib import metadata
 
 from tagwright.app import render
-from tagwright.app.jobs import Suggested
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import TagwrightError
 from tagwright.evaluation.report import Rows
@@ -42,8 +41,7 @@ def run() -> None:
     tagger = zeroshot.fit(vocabulary)
     for document in _examples(documents):
         found = tagger.explain(document, k=5)
-        suggested = [Suggested(each.id, each.name, each.score, evidence=each.evidence) for each in found]
-        print(escaped("\n".join(render.as_text(document, suggested, vocabulary))))
+        print(escaped("\n".join(render.as_text(document, found, vocabulary))))
         print(escaped(f"  declared by its authors: {', '.join(document.labels)}\n"))
     render.show_table(_score_rows(tagger, documents), "Against the classifiers that the authors declared")
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ import numpy as np
 from tagwright.errors import InputError
 from tagwright.graph.meta_path import DOCUMENT, EDGE_FIELDS, MetaPath, parse, possible
 from tagwright.graph.neighbours import Bracket, Branch, Neighbours, Relation
+from tagwright.progress import bar
 from tagwright.types import Document, Longs
 
 MEASURED_WALKS = 1e8
@@ -127,6 +128,32 @@ class Graph:
             largest=int(some.max(initial=0)),
             hubs=self._hubs(parse(expression, self.fields)),
         )
+
+    def coverages(self, expressions: Sequence[str] = ()) -> list[Coverage]:
+        """Measure several meta-paths; without any, all usual ones over these fields.
+
+        Raises ConfigError as `follow` does, before anything is measured; InputError when no document has metadata.
+        """
+        found = [self.follow(each).expression for each in expressions] or possible(self.fields)
+        if not found:
+            raise InputError(f"none of the {self.documents} documents has metadata, so no meta-path joins them")
+        measured = []
+        with bar("measuring meta-paths", len(found)) as done:
+            for each in found:
+                measured.append(self.coverage(each))
+                done(1)
+        return measured
+
+    def neighbour_ids(self, expression: str) -> Iterator[tuple[str, list[str]]]:
+        """The id of each document, and the ids of its neighbours over a meta-path.
+
+        >>> graph = Graph.of(Document(name, metadata={"author": ("Ann",)}) for name in "ab")
+        >>> dict(graph.neighbour_ids("P-A-P"))
+        {'a': ['b'], 'b': ['a']}
+        """
+        ids = self._names[DOCUMENT]
+        for id_, row in zip(ids[: self.documents], self.follow(expression), strict=True):
+            yield id_, [ids[each] for each in row.tolist()]
 
     @property
     def _works(self) -> int:
