@@ -11,6 +11,7 @@ import pytest
 
 from tagwright.app.options import Option, configure, options_of
 from tagwright.errors import ConfigError
+from tagwright.methods import zeroshot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,3 +132,14 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: str | None
         file.write_text(content)
     with pytest.raises(ConfigError, match=rf"options\.toml: {message}"):
         configure(Options, file)
+
+
+def test_prompts_are_given_on_the_command_line_and_in_a_file(tmp_path: Path) -> None:
+    expected = {"query": "query: ", "document": "passage: "}
+    setting = 'prompts={query="query: ", document="passage: "}'
+    assert configure(zeroshot.Config, settings=[setting]).prompts == expected
+    file = tmp_path / "options.toml"
+    file.write_text('[prompts]\nquery = "query: "\ndocument = "passage: "\n')
+    assert configure(zeroshot.Config, file).prompts == expected
+    with pytest.raises(ConfigError, match="expected a table, each value a text"):
+        configure(zeroshot.Config, settings=["prompts=query"])

@@ -23,6 +23,7 @@ from tagwright.app.arguments import (
     Language,
     MaxDocumentSize,
     Model,
+    Offline,
     Quiet,
     Settings,
     SkipUnlabelled,
@@ -84,6 +85,7 @@ def suggest(
     ] = False,
     exclude_self: ExcludeSelf = False,
     settings: Settings = [],  # noqa: B006  (typer copies it)
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
     """Suggest labels for documents."""
@@ -117,6 +119,7 @@ def evaluate(
     report: Annotated[Optional[Path], typer.Option(help="Write an HTML page with tables and plots.")] = None,  # noqa: UP045
     settings: Settings = [],  # noqa: B006
     as_json: Json = False,
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
@@ -194,6 +197,7 @@ def candidates(
     unknown: Unknown = UnknownLabels.warn,
     settings: Settings = [],  # noqa: B006
     as_json: Json = False,
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
     """Show how many gold labels each candidate stage can reach at all."""
@@ -304,6 +308,7 @@ def labels_(
     described: Annotated[
         bool, typer.Option("--described", help="Print the labels with these keywords in their descriptions.")
     ] = False,
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
     """Print the labels of a saved tagger as JSON lines, or their keywords, to be edited for `train depl`.

@@ -17,6 +17,7 @@ from tagwright.app.arguments import (
     MaxDocumentSize,
     Method,
     Model,
+    Offline,
     Quiet,
     Unknown,
     UnknownLabels,
@@ -72,6 +73,7 @@ def train(
         bool,
         typer.Option(help="Compare with the untrained method on labelled documents: at most 200, not learnt from."),
     ] = True,
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn from documents.

@@ -20,7 +20,7 @@ from tagwright.encoders.fluency import fluencies
 from tagwright.encoders.kernels import chosen_device, on_device
 from tagwright.encoders.library import same_vectors
 from tagwright.encoders.model_folder import PACKAGED, digest, find, revision_of
-from tagwright.encoders.precision import Computed, Precision, resolve
+from tagwright.encoders.precision import Computed, Precision, chosen_precision, resolve
 from tagwright.encoders.prompts import Role
 from tagwright.encoders.sentence_transformer import General, load_model
 from tagwright.encoders.sketch import Sketch
@@ -113,7 +113,7 @@ class BiEncoder:
             raise ModelError(f"{name}: is missing; save the model again")
         record = {} if record is None else record
         try:
-            asked, computed = record.get("asked", "auto"), record.get("computed", "")
+            asked, computed = chosen_precision() or record.get("asked", "auto"), record.get("computed", "")
             prompts = record["prompts"] if "prompts" in record else _default_for_all(find(name))
             encoder = cls.load(name, precision=asked, prompts=_texts(prompts), cached=cached)
             encoder.origin = _texts(record.get("origin", {}))
