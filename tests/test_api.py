@@ -216,7 +216,12 @@ def test_nothing_is_fetched_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     import huggingface_hub
 
     asked: list[str] = []
-    monkeypatch.setattr(huggingface_hub, "list_repo_files", lambda name, **_: asked.append(name) or ["a.bin"])
+
+    def pickled(name: str, **_: object) -> list[str]:
+        asked.append(name)
+        return ["pytorch_model.bin"]
+
+    monkeypatch.setattr(huggingface_hub, "list_repo_files", pickled)
     monkeypatch.delenv("HF_HUB_OFFLINE")
     options: dict[str, Any] = {"encoder": "somebody/not-here", "offline": True}
     with pytest.raises(tw.TagwrightError, match="nothing is fetched while offline"):
@@ -236,3 +241,10 @@ def test_a_saved_tagger_computes_in_the_precision_that_is_asked_for(tiny: str, t
         assert dense.encoder.precision == expected  # type: ignore[attr-defined]
     with pytest.raises(tw.TagwrightError, match="precision is 'half', expected one of"):
         tw.load(tmp_path / "saved", precision="half")  # type: ignore[arg-type]
+
+
+def test_a_message_names_options_as_python_does() -> None:
+    with pytest.raises(tw.TagwrightError, match=r"give share_of_labels=\.\.\. or share_of_pairs=\.\.\."):
+        tw.train("finetune", [], model="M", share_of_labels=0.1, share_of_pairs=0.1)
+    with pytest.raises(tw.TagwrightError, match=r"give the documents to train on: train=\.\.\."):
+        tw.evaluate(tw.Run.from_rows([[0]]), tw.Run.from_rows([[0]]), measures=["PSP@1"])

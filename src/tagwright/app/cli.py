@@ -32,7 +32,7 @@ from tagwright.app.arguments import (
     UnknownLabels,
 )
 from tagwright.app.train_commands import options, train
-from tagwright.errors import TagwrightError
+from tagwright.errors import TagwrightError, on_command_line
 from tagwright.terminal import escape_warnings, escaped
 
 app = typer.Typer(
@@ -357,7 +357,8 @@ def main() -> None:
     """Run the command line. What the user can mend is printed in one line: exit code 2, no traceback."""
     escape_warnings()
     try:
-        code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
+        with on_command_line():
+            code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:
             interrupted()

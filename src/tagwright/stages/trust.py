@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tagwright.encoders.model_folder import PACKAGED
+from tagwright.errors import setting
 from tagwright.text import language
 from tagwright.types import Floats
 
@@ -18,6 +19,9 @@ UNKNOWN, FLUENT = 2.0, 4.5
 """Letters per token in texts that tell an encoder nothing, and from where on they count as its own language. With
 MiniLM: Russian 1.1, Finnish 2.5 (where its say was worth a fifth, on train documents of kirja), German 3.7, and nearly
 all English texts more than 4.5."""
+
+MULTILINGUAL = "intfloat/multilingual-e5-small"
+"An encoder of the Hugging Face Hub that reads a hundred languages, and is of MiniLM's size."
 
 LEAST = 0.01
 "What is left for texts that tell nothing, so that labels which no other stage speaks for have an order."
@@ -57,9 +61,9 @@ def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -
 
 
 def _warn(encoder: str, languages: str, weight: str, usual: str) -> None:
-    known, remedy = "does not know their language", "--set encoder=FOLDER names another"
+    known, remedy = "does not know their language", f"{setting('encoder', 'FOLDER')} names another"
     if encoder == PACKAGED:
-        known, remedy = "reads English", "--set encoder=intfloat/multilingual-e5-small would read them"
+        known, remedy = "reads English", f"{setting('encoder', MULTILINGUAL)} would read them"
     log.warning(
         "the encoder %s %s; these texts are %s: its weight is %s, not %s; %s",
         encoder, known, languages, weight, usual, remedy,
