@@ -22,6 +22,8 @@ from tagwright.encoders.model_folder import digest, find, offline, pinned, revis
 from tagwright.errors import ModelError
 from tagwright.methods import rts, zeroshot
 from tagwright.stages.dense import Dense
+from tagwright.stages.reranker import Reranker
+from tagwright.store import write_manifest
 from tagwright.types import Label
 
 
@@ -282,3 +284,14 @@ def test_what_goes_wrong_is_said_in_one_line_with_a_remedy(hub: Hub, error: Exce
         find(f"{NAME}@v9")
     assert "\n" not in str(caught.value)
     assert hub.fetched == []
+
+
+def test_a_saved_cross_encoder_is_not_looked_for_elsewhere(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cross").mkdir()
+    write_manifest(tmp_path / "cross", "cross", {"options": {}})
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match="offline"):
+        Reranker.load(Path("cross"), [Label("1", ("bee",))])
+    assert hub.asked == []

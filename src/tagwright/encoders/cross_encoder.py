@@ -46,8 +46,9 @@ class CrossEncoder:
 
         The latter, as the packaged "minilm", gets a linear score of its CLS state, which has to be learnt: until then
         its scores are by chance (seed). max_length: tokens of a pair; None: as the model was made for, at most 512
-        for a new one. Nothing is downloaded, and weights are read from safetensors only. Raises ModelError when there
-        is no such encoder, when it is static or gives more than one score; ConfigError for a max_length it cannot have.
+        for a new one. A Hugging Face model that is not on this machine is fetched, see `model_folder.find`; weights are
+        read from safetensors only. Raises ModelError when there is no such encoder, when it is static or gives more
+        than one score; ConfigError for a max_length it cannot have.
         """
         folder = find(name)
         own = read_architecture(folder)

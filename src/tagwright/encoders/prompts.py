@@ -41,7 +41,7 @@ class Prompts:
         named = prompts or {}
         if not isinstance(named, Mapping) or not all(isinstance(text, str | None) for text in named.values()):
             raise ModelError(f"the prompts of the model are {str(prompts)[:100]}, expected names and texts")
-        default = named.get(default_name) or ""
+        default = (named.get(default_name) if isinstance(default_name, str) else None) or ""
         query, document = (next((named[name] for name in names if named.get(name)), "") for names in NAMES.values())
         if not query and not document:
             query = document = default
