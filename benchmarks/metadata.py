@@ -33,6 +33,7 @@ from tagwright.graph.network import Graph
 from tagwright.methods import micol
 from tagwright.store import replace_file
 from tagwright.tagger import Tagger
+from tagwright.training.training_config import TrainingConfig
 from tagwright.types import Run
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Task(rows.Task):
         """The configuration of a row; but where it says otherwise, the encoder alone ranks, as in the paper."""
         options = {"rank": "encoder", **options}
         if start != "static":
-            options |= {"count": self.pairs + self.pairs // 10, "epochs": 1.0}
+            options |= {"count": self.pairs + self.pairs // 10, "training": TrainingConfig(epochs=1.0)}
         encoder = {"cross": "minilm", "blank": str(self.blank)}.get(start, start)
         return micol.Config(encoder=encoder, architecture="cross" if start == "cross" else "bi", **options)
 
@@ -127,7 +128,7 @@ def start_anew(layers: torch.nn.Module, deviation: float) -> None:
 def untrained(task: Task, start: str) -> Tagger:
     config = task.config(start)
     encoder = BiEncoder.of(distil()) if start == "static" else BiEncoder.load(config.encoder)
-    return micol.rerank(task.labels, micol.finders(task.documents, task.labels, config), encoder, config)
+    return micol.rerank(task.labels, micol.retrievers(task.documents, task.labels, config), encoder, config)
 
 
 def learnt(task: Task, start: str, options: Mapping[str, Any]) -> Tagger:
@@ -215,7 +216,7 @@ def add_paths(output: Path, task: Task) -> None:
     path = task.folder("paths") / "paths.json"
     if not path.is_file():
         graph, config = Graph.of(task.documents), task.config("static")
-        finders = micol.finders(task.documents, task.labels, config)
+        finders = micol.retrievers(task.documents, task.labels, config)
         gold = task.without_self(task.documents, task.labels.gold(task.documents, unknown="ignore"))
         found = {
             "estimated": plain(micol.choose_path(task.documents, task.labels, graph, finders)),

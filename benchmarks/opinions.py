@@ -34,8 +34,8 @@ Part = Literal["dev", "train"]
 POOLS: Mapping[str, futex.Config] = {
     "exact_match": futex.Config(),
     "names in the full text": futex.Config(text_field="text"),
-    "exact_match, bm25": futex.Config(finders=("exact_match", "bm25")),
-    "exact_match, dense": futex.Config(finders=("exact_match", "dense")),
+    "exact_match, bm25": futex.Config(retrievers=("exact_match", "bm25")),
+    "exact_match, dense": futex.Config(retrievers=("exact_match", "dense")),
 }
 
 OPINIONS: Mapping[str, FullTextOptions] = {
@@ -123,7 +123,7 @@ class Task(rows.Task):
         config = POOLS[name]
 
         def find(documents: Sequence[Document], _: slice) -> Run:
-            stages = futex.finders(self.labels, config, lambda: FullText(self.plain)).values()
+            stages = futex.retrievers(self.labels, config, lambda: FullText(self.plain)).values()
             return self.without_self(documents, union([stage(documents) for stage in stages]))
 
         return self._kept(f"pool {name}", part, find)

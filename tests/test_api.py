@@ -167,7 +167,7 @@ def test_rts_is_trained_from_texts(tiny: str) -> None:
     documents = [tw.Document(str(i), ["Bee", "Bank"][i % 2], ONE[i % 2] * 4) for i in range(12)]
     tagger = tw.train("rts", documents, ["Bee", "Bank"], encoder=tiny, steps=2, batch=4, progress=False)
     assert tagger.training["method"] == "rts"
-    assert tagger.training["options"]["steps"] == 2
+    assert tagger.training["options"]["training"]["steps"] == 2
     assert len(tagger.suggest(ONE, k=1)) == 2
     plain = tw.zero_shot(["Bee", "Bank"], encoder=tiny)
     fine = tw.train("finetune", ONE * 4, y=[["Bee"], ["Bank"]] * 4, model=plain, steps=1, batch=2, validation=0.0)

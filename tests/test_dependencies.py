@@ -25,6 +25,12 @@ def declared() -> dict[str, Requirement]:
     return {_plain(Requirement(text).name): Requirement(text) for texts in lists for text in texts}
 
 
+def wanted() -> dict[str, Requirement]:
+    """What is declared, and what tests and documentation need besides."""
+    groups = (text for texts in PROJECT["dependency-groups"].values() for text in texts)
+    return declared() | {_plain(Requirement(text).name): Requirement(text) for text in groups}
+
+
 def imported() -> set[str]:
     """The modules of others that any source imports, at its top or within a function."""
     found = set()
@@ -55,6 +61,6 @@ def test_all_that_is_imported_is_declared() -> None:
 def test_what_is_locked_is_what_is_allowed() -> None:
     lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
     locked = {_plain(line.partition("==")[0]): line.partition("==")[2].partition(";")[0].strip() for line in lines}
-    for name, requirement in declared().items():
+    for name, requirement in wanted().items():
         assert name in locked or name in {"tagwright", "tomli"}, name
         assert name not in locked or locked[name] in requirement.specifier, name

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
     from tagwright.evaluation.resampling import Score
     from tagwright.evaluation.scores import Scores
-    from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
+    from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm, zeroshot
     from tagwright.readers.jsonl import write_jsonl
     from tagwright.tagger import Evidence, Suggestion, Tagger
     from tagwright.types import Document, Label, Run, Section
@@ -36,7 +36,7 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
     "Document", "Section", "Corpus", "Label", "Vocabulary",
     "read_run", "write_run", "write_jsonl",
     "TagwrightError", "InputError", "ConfigError", "ModelError",
-    "zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "depl", "sklearn",
+    "zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl", "sklearn",
 ]
 # fmt: on
 
@@ -54,7 +54,7 @@ _PLACES = {
 }
 "Module -> what of it is here."
 
-_METHODS = ("zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "depl")
+_METHODS = ("zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl")
 
 
 if not TYPE_CHECKING:  # a type checker knows all names from above, and says where one is wrong

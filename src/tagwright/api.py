@@ -22,22 +22,25 @@ from tagwright.encoders.precision import Precision, in_precision
 from tagwright.errors import ConfigError
 from tagwright.evaluation import scores
 from tagwright.evaluation.scores import Scores, depth
-from tagwright.methods import depl, maclr, zeroshot
+from tagwright.methods import maclr, zeroshot
 from tagwright.progress import silence
 from tagwright.recipes import (
     BELONGS,
     FINETUNE,
     METHODS,
+    SUPERVISED,
     ZERO_SHOT,
     check_shares,
+    configuration,
     fused,
     machine,
+    nested,
     options_of,
-    recipe,
     record,
     sampled,
 )
 from tagwright.tagger import Fusion, Tagger
+from tagwright.training.gold_labels import confident, known_labels
 from tagwright.types import Run
 
 
@@ -61,7 +64,7 @@ def zero_shot(
     >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=1)]
     ['Bees']
     """
-    config: zeroshot.Config = recipe(ZERO_SHOT).configuration(options)
+    config: zeroshot.Config = configuration(ZERO_SHOT, options)
     with silence(not progress), on_device(device), without_network(offline):
         corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
         tagger = zeroshot.fit(to_vocabulary(labels, config.language, corpus), config, corpus)
@@ -94,8 +97,9 @@ def train(
     list for each document, instead of those the documents have; unknown: what to do about those the vocabulary lacks.
     fuse: add the stages of the zero-shot method; fuse_with: those of other taggers. keywords: label id -> words that
     describe it (depl, depl+cls). guesses: a Run whose surest labels are learnt from instead of gold ones.
-    share_of_labels, share_of_pairs: learn from that much only (finetune). offline: do not fetch an encoder that is not
-    on this machine (HF_HUB_OFFLINE says the same). options: those of the method's Config. Raises InputError,
+    share_of_labels, share_of_pairs: learn from that much only (finetune). options: those of the method's Config;
+    how to train is either a table, `training={"epochs": 2}` or a TrainingConfig, or stands beside them: `epochs=2`.
+    offline: do not fetch an encoder that is not on this machine (HF_HUB_OFFLINE says the same). Raises InputError,
     ConfigError, ModelError (all TagwrightErrors).
 
     >>> texts = ["Bees make honey.", "Bees visit orchards.", "The tax on income.", "Tax courts."] * 3
@@ -103,7 +107,7 @@ def train(
     >>> tagger.suggest("Honey from the orchards", k=1)[0].name
     'Bees'
     """
-    config = recipe(method).configuration(options)
+    config = configuration(method, nested(method, options))
     _check_belongs(method, fuse=fuse or None, fuse_with=tuple(fuse_with) or None, keywords=keywords, guesses=guesses,
                    model=model, share_of_labels=share_of_labels, share_of_pairs=share_of_pairs)  # fmt: skip
     check_shares(share_of_labels, share_of_pairs)
@@ -116,14 +120,14 @@ def train(
         if method == FINETUNE:
             base = _tagger(model, labels, corpus)
             gold = base.vocabulary.gold(corpus, unknown=unknown)
-            gold = sampled(gold, base.vocabulary, share_of_labels, share_of_pairs, config.seed)
+            gold = sampled(gold, base.vocabulary, share_of_labels, share_of_pairs, config.training.seed)
             tagger = replace(maclr.fine_tune(base, corpus, gold, config), training={"before": base.training})
             if fuse:  # the other stages are fitted anew, the plain encoder among them
                 tagger = replace(tagger, stages={"dense": tagger.stages["dense"]}, fusion=Fusion())
         else:
             vocabulary = to_vocabulary(_given(labels), language, corpus)
             more = _more(method, corpus, vocabulary, keywords, guesses, unknown)
-            tagger = METHODS[method][0].fit(corpus, vocabulary, config, **more)
+            tagger = METHODS[method].fit(corpus, vocabulary, config, **more)
         made = {**record(method, options_of(config), machine(), __version__), **tagger.training}
         others = map(_load, fuse_with)
         return replace(fused(tagger, others, zero_shot=fuse, language=language), training=made)
@@ -224,8 +228,8 @@ def _more(
     guesses: Run | None,
     unknown: Unknown,
 ) -> Mapping[str, Any]:
-    """What DEPL's methods are given besides: gold labels, or guesses, and keywords."""
-    if METHODS[method][0] is not depl:
+    """What supervised methods are given besides: gold labels, or guesses, and keywords."""
+    if method not in SUPERVISED:
         return {}
-    gold = depl.known_labels(corpus, vocabulary, unknown) if guesses is None else depl.confident(guesses)
+    gold = known_labels(corpus, vocabulary, unknown) if guesses is None else confident(guesses)
     return {"gold": gold} if keywords is None else {"gold": gold, "keywords": keywords}

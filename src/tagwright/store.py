@@ -12,15 +12,14 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tagwright.errors import ConfigError, ModelError
-from tagwright.fields import fits, in_words
+from tagwright.fields import build, shown
 from tagwright.replacing import (
     check_replaceable,
     put_back,
@@ -117,14 +116,10 @@ def read_options(folder: Path, kind: type[T], values: object) -> T:
     try:
         if not isinstance(values, dict):
             raise ConfigError(f"{type(values).__name__} in place of options")
-        types = get_type_hints(kind)
-        known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
         for name, value in values.items():
-            if name not in known:
-                raise ConfigError(f"there is no option {name[:100]}")
-            if not fits(value, types[name]) or (isinstance(value, int) and abs(value) >= MOST):
-                raise ConfigError(f"{name} is {str(value)[:100]}, expected {in_words(types[name])}")
-        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+            if isinstance(value, int) and abs(value) >= MOST:
+                raise ConfigError(f"{name[:100]} is {shown(value)}, expected a smaller number")
+        return build(kind, values)
     except ConfigError as error:
         raise ModelError(
             f"{folder}: manifest cannot be read (its options cannot be read: {error}); save the model again"

@@ -108,6 +108,15 @@ class Label:
         """
         return ". ".join(part for part in ("; ".join(self.names), self.description) if part)
 
+    @property
+    def described(self) -> str:
+        """The preferred name and the description, without the other names: the label text of MICoL 3.2.
+
+        >>> Label("1", ("Bees", "Apoidea"), "Flying insects.").described
+        'Bees. Flying insects.'
+        """
+        return ". ".join(part for part in (self.name, self.description) if part)
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:

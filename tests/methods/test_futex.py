@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from tests.methods.topics import LABELS, TOPICS, encoders, first_labels
+from tests.methods.topics import LABELS, TOPICS, encoders, first_labels, trained
 
 from tagwright.combining.fusion import look_up, reciprocal_ranks
 from tagwright.data.vocabulary import Vocabulary
@@ -20,18 +20,16 @@ from tagwright.stages.full_text import FullText, Paragraphs
 from tagwright.stages.reranker import Reranker
 from tagwright.tagger import Fusion, Tagger
 from tagwright.training.checkpoints import NAME
+from tagwright.training.training_config import TrainingConfig
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Section, Stage
 
 QUICK = futex.Config(
     network="cross",
     rankings=("abstract", "fulltext"),
     count=24,
-    batch=4,
-    steps=6,
-    validation=0.0,
     min_papers=2,
-    checkpoint_seconds=0,
     shortest=2,
+    training=TrainingConfig(batch=4, steps=6, validation=0.0, checkpoint_seconds=0),
 )
 "The paper's rankings."
 
@@ -140,7 +138,7 @@ def test_the_full_text_tells_what_no_name_does(encoder: dict[str, str], tmp_path
             {"exact_match": "ExactMatch", "all_mentions": "ExactMatch"},
         ),
         (
-            {"network": "bi", "finders": ("exact_match", "bm25", "dense"), "self_training": False},
+            {"network": "bi", "retrievers": ("exact_match", "bm25", "dense"), "self_training": False},
             {
                 "exact_match": "ExactMatch",
                 "bm25": "Lexical",
@@ -159,7 +157,11 @@ def test_each_part_can_be_switched_off(options: dict[str, Any], kinds: dict[str,
 
 def test_a_candidate_gets_the_reciprocal_ranks_of_both_rankings(encoder: dict[str, str]) -> None:
     config = replace(
-        QUICK, encoder=encoder["transformer"], text_field="text", finders=("exact_match", "bm25"), self_training=False
+        QUICK,
+        encoder=encoder["transformer"],
+        text_field="text",
+        retrievers=("exact_match", "bm25"),
+        self_training=False,
     )
     documents = [Document("m", "wasp and bank", "near the stone"), PAPERS[1]]
     tagger = futex.fit(PAPERS, LABELS, config)
@@ -215,7 +217,9 @@ def test_the_fine_tuning_reads_no_shorter_paragraphs_than_the_ranking(shortest: 
 
 @pytest.mark.parametrize("kind", ["static", "transformer"])
 def test_the_bi_encoder_can_learn_from_the_network(kind: str, encoder: dict[str, str]) -> None:
-    config = replace(QUICK, encoder=encoder[kind], network="bi", learning_rate=0.01, shortest=10)  # reads the heads
+    config = trained(
+        replace(QUICK, encoder=encoder[kind], network="bi", shortest=10), learning_rate=0.01
+    )  # reads the heads
     _, before = futex.fine_tune(PAPERS, replace(config, network="none"))
     _, after = futex.fine_tune(PAPERS, config)
     texts = [paper.sections[0].paragraphs[0] for paper in PAPERS]
@@ -279,7 +283,7 @@ def test_what_was_ranked_is_joined_once(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     monkeypatch.setattr(Run, "concat", counting)
     papers = [replace(paper, id=str(number)) for number, paper in enumerate(batches)]
-    found = futex.pseudo_labels(Ensemble(), papers, replace(QUICK, checkpoint_seconds=3600.0), tmp_path)  # type: ignore[arg-type]
+    found = futex.pseudo_labels(Ensemble(), papers, trained(QUICK, checkpoint_seconds=3600.0), tmp_path)  # type: ignore[arg-type]
     assert found.labels.tolist() == [number % 10 for number in range(len(papers))]
     assert joined <= 2 * len(papers)  # to be saved, and to be given back; not their square
 
@@ -301,14 +305,14 @@ def test_what_the_label_trees_need_is_said_before_anything_is_loaded(monkeypatch
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"network": "all"}, 'network is "all", expected auto, cross, bi, both, none'),
-        ({"order": "last"}, 'order is "last", expected example, append'),
-        ({"finders": ()}, "finders are "),
-        ({"finders": ("tfidf",)}, "expected some of exact_match, bm25, dense"),
-        ({"rankings": ("abstract", "abstract")}, "rankings are .*, each once"),
+        ({"network": "all"}, 'network is "all", expected one of auto, cross, bi, both, none'),
+        ({"order": "last"}, 'order is "last", expected one of example, append'),
+        ({"retrievers": ()}, "retrievers is .*, expected at least one, each once"),
+        ({"retrievers": ("tfidf",)}, "expected a list, each one of exact_match, bm25, dense"),
+        ({"rankings": ("abstract", "abstract")}, "rankings is .*, each once"),
         ({"pseudo_labels": 0}, "pseudo_labels is 0, expected at least 1"),
-        ({"abstract_chance": 2.0}, r"abstract_chance is 2.0, expected a chance"),
-        ({"temperature": -1.0}, r"temperature is -1.0, expected a positive number"),
+        ({"abstract_chance": 2.0}, r"abstract_chance is 2.0, expected at least 0 and at most 1"),
+        ({"temperature": -1.0}, r"temperature is -1.0, expected more than 0"),
         ({"aggregate": "all"}, 'aggregate is "all"'),
         ({"network": "cross", "rankings": ("mentions",)}, 'which only the ranking "abstract" reads'),
         ({"language": "klingon"}, "klingon"),

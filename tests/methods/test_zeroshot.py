@@ -31,12 +31,12 @@ def tiny(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"stages": ()}, "stages are"),
-        ({"stages": ("exact_match", "magic")}, "expected some of exact_match, bm25, tfidf, dense"),
+        ({"stages": ()}, "stages is .*, expected at least one"),
+        ({"stages": ("exact_match", "magic")}, "each one of exact_match, bm25, tfidf, dense"),
         ({"stages": ("exact_match", "exact_match")}, "each once"),
         ({"stages": ("exact_match",), "weights": (1.0, 1.0)}, "2 weights for the stages exact_match"),
         ({"weights": (1.0,)}, "1 weights for the stages exact_match, tfidf, dense"),
-        ({"candidates": 0}, "candidates is 0, expected 1 or more"),
+        ({"candidates": 0}, "candidates is 0, expected at least 1"),
     ],
 )
 def test_a_configuration_that_cannot_work_is_refused(wrong: dict[str, Any], message: str) -> None:

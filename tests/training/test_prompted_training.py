@@ -19,11 +19,12 @@ from tagwright.stages.description_retriever import DescriptionRetriever
 from tagwright.tagger import Tagger
 from tagwright.training.tokens import Tokens
 from tagwright.training.trainable_encoder import Transformer
+from tagwright.training.training_config import TrainingConfig
 
 QUERY, DOCUMENT = "find the water: ", "stone: "
 PROMPTS = {"query": QUERY, "document": DOCUMENT}
-QUICK: dict[str, Any] = {"prompts": PROMPTS, "batch": 8, "steps": 1, "learning_rate": 1e-9, "validation": 0.0}
-TITLES = {"wasp", "bank", "stone"}
+ONE_STEP = TrainingConfig(batch=8, steps=1, learning_rate=1e-9, validation=0.0)
+QUICK: dict[str, Any] = {"prompts": PROMPTS, "training": ONE_STEP}
 
 
 @pytest.fixture
@@ -64,23 +65,21 @@ def test_rts_reads_titles_as_labels_and_segments_as_documents(tiny: str, read: l
 
 
 def test_ict_reads_titles_as_labels(tiny: str, read: list[str]) -> None:
-    contrastive.fit(DOCUMENTS, LABELS, contrastive.Config(encoder=tiny, **QUICK))
+    contrastive.fit(DOCUMENTS, LABELS, contrastive.IctConfig(encoder=tiny, **QUICK))
     check(read)
 
 
 @pytest.mark.parametrize("dropout", ["all", "off"])
-def test_maclr_reads_titles_and_labels_as_labels(
-    tiny: str, read: list[str], dropout: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(maclr, "TRANSFORMER", replace(maclr.TRANSFORMER, dropout=dropout))
-    maclr.fit(DOCUMENTS, LABELS, maclr.Config(encoder=tiny, **QUICK))
+def test_maclr_reads_titles_and_labels_as_labels(tiny: str, read: list[str], dropout: Any) -> None:
+    training = replace(ONE_STEP, dropout=dropout)
+    maclr.fit(DOCUMENTS, LABELS, maclr.Config(encoder=tiny, prompts=PROMPTS, training=training))
     check(read)
 
 
 def test_fine_tuning_goes_on_with_the_prompts_of_the_tagger(tiny: str, read: list[str]) -> None:
     encoder = BiEncoder.load(tiny, prompts=PROMPTS, cached=False)
     tagger = Tagger(LABELS, {"dense": Dense(LABELS, encoder)})
-    few = maclr.FewShot(batch=8, steps=1, learning_rate=1e-9, validation=0.0)
+    few = maclr.FewShot(training=ONE_STEP)
     tuned = maclr.fine_tune(tagger, DOCUMENTS, GOLD, few).stages["dense"]
     check(read)
     assert isinstance(tuned, Dense)
@@ -88,16 +87,15 @@ def test_fine_tuning_goes_on_with_the_prompts_of_the_tagger(tiny: str, read: lis
     assert tuned.encoder.record["prompts"] == PROMPTS
 
 
-@pytest.mark.parametrize("kind", ["depl", "depl+cls", "de-ret", "classifier"])
-def test_depl_reads_label_texts_as_labels(tiny: str, read: list[str], kind: depl.Kind, tmp_path: Path) -> None:
-    config = depl.Config(kind=kind, encoder=tiny, **QUICK)
-    svm = depl.fit(DOCUMENTS, LABELS, depl.Config(kind="svm"))
-    tagger = depl.fit(DOCUMENTS, LABELS, config, svm=svm)
+@pytest.mark.parametrize("kind", [depl.Config, depl.ClsConfig, depl.DeRetConfig, depl.ClassifierConfig])
+def test_depl_reads_label_texts_as_labels(tiny: str, read: list[str], kind: Any, tmp_path: Path) -> None:
+    fit: Any = depl.fit_classifier if kind is depl.ClassifierConfig else depl.fit
+    tagger = fit(DOCUMENTS, LABELS, kind(encoder=tiny, **QUICK))
     queries = [text for text in read if text.startswith(QUERY)]
     names = [text for text in read if text.startswith(DOCUMENT)]
     assert len(queries) + len(names) == len(read)
     assert queries
-    assert bool(names) == (kind != "classifier")
+    assert bool(names) == (kind is not depl.ClassifierConfig)
     tagger.save(tmp_path / "saved")
     for name in tagger.stages:
         ours, loaded = tagger.stages[name], Tagger.load(tmp_path / "saved").stages[name]
@@ -127,7 +125,7 @@ def test_a_trained_tagger_reads_and_saves_its_prompts(tiny: str, tmp_path: Path)
 def test_training_refuses_prompts_that_pooling_leaves_out(tmp_path: Path) -> None:
     folder = prompted(tmp_path / "tiny", pooled=False)
     options = {**QUICK, "prompts": {}}
-    config = contrastive.Config(encoder=folder, **options)
+    config = contrastive.IctConfig(encoder=folder, **options)
     with pytest.raises(ConfigError, match="leaves its prompts out of its pooling"):
         contrastive.fit(DOCUMENTS, LABELS, config)
     contrastive.fit(DOCUMENTS, LABELS, replace(config, prompts={"query": "", "document": ""}))

@@ -23,6 +23,7 @@ from tagwright.progress import hint
 from tagwright.readers.columns import parse_columns
 from tagwright.readers.files import Format, open_sources
 from tagwright.readers.records import Located
+from tagwright.recipes import ZERO_SHOT
 from tagwright.stages.dense import Dense
 from tagwright.store import read_manifest
 from tagwright.tagger import Tagger
@@ -44,7 +45,7 @@ def tagger(
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if not model:
-        config = configure(zeroshot.Config, settings=in_language(settings, language))
+        config = configure(ZERO_SHOT, settings=in_language(settings, language))
         made = zeroshot.fit(_vocabulary(labels, config.language, documents), config, documents)
         stages = ", ".join(f"{name} {made.fusion.weight(name):g}" for name in made.stages)
         hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")

@@ -57,7 +57,7 @@ def as_text(
     document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool = False
 ) -> Iterator[str]:
     """One document and its labels for people: a line each, and one for the evidence of each stage."""
-    yield f"{_cell(document.id)}  {_short(document.title, 100)}".rstrip()
+    yield f"{_cell(document.id)}  {shortened(document.title, 100)}".rstrip()
     for each in suggested:
         name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
         yield f"  {each.score:6.3f}  {_cell(name)}  [{_cell(each.id)}]"
@@ -176,7 +176,7 @@ def coverages(found: Sequence[Coverage], *, as_json: bool) -> None:
         return
     rows = [["meta-path", "documents with a neighbour", "median", "largest", "hubs"]]
     for each in found:
-        hubs = ", ".join(f"{_short(hub.name, 30)} ({hub.documents:,})" for hub in each.hubs)
+        hubs = ", ".join(f"{shortened(hub.name, 30)} ({hub.documents:,})" for hub in each.hubs)
         rows.append([each.expression, f"{100 * each.share:.1f}%", f"{each.median:,.0f}", f"{each.largest:,}", hubs])
     measured = min(each.measured for each in found)
     part = "" if measured == found[0].documents else f", measured on {measured:,} or more of them"
@@ -206,9 +206,19 @@ def evidence_line(evidence: Evidence, document: Document) -> str:
     return f"{evidence.stage} #{evidence.rank} ({evidence.score:.3g}){': ' if spans else ''}{spans}"
 
 
+def shortened(text: str, length: int = 60) -> str:
+    r"""The text on one line, at most so many characters long.
+
+    >>> shortened("Bees\nand apples", 8)
+    'Bees an…'
+    """
+    text = _cell(text)
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
 def _span(span: EvidenceSpan, document: Document) -> str:
     section = " > ".join(headings_at(document, span.start)) if document.sections else ""
-    shown = f'"{_short(document.text[span.start : span.end])}" {span.start}-{span.end}'
+    shown = f'"{shortened(document.text[span.start : span.end])}" {span.start}-{span.end}'
     return f"{shown} in {section}" if section else shown
 
 
@@ -270,11 +280,6 @@ def _as_spreadsheet(
 
 def _cell(text: str) -> str:
     return " ".join(text.split())
-
-
-def _short(text: str, length: int = 60) -> str:
-    text = _cell(text)
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def _plain(value: object) -> str:

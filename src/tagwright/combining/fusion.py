@@ -49,7 +49,7 @@ def standard_scores(candidates: Run, scores: Sequence[Scores], weights: Sequence
     >>> fused.labels.tolist(), [f"{score:.4f}" for score in fused.scores]
     ([5, 7, 6], ['0.5176', '0.1895', '-0.7071'])
     """
-    return candidates.rescored(_weighted([_standardised(candidates, each) for each in scores], weights))
+    return candidates.rescored(_weighted([standardised(candidates, each) for each in scores], weights))
 
 
 def summed_evidence(
@@ -132,11 +132,12 @@ def _evidence(candidates: Run, scores: Scores, distribution: Distribution) -> ND
 
     if distribution == "information_content":
         return scores.astype(np.float64)
-    standard = _standardised(candidates, scores)
+    standard = standardised(candidates, scores)
     return standard if distribution == "sparse" else -log_ndtr(-standard) / np.log(2.0)
 
 
-def _standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
+def standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
+    """(suggestions,) (score - mean) / deviation within each document; 0 where all scores of a document are the same."""
     documents, rows, sizes = len(candidates), candidates.rows, np.maximum(np.diff(candidates.indptr), 1)
     centred = scores - (np.bincount(rows, scores, documents) / sizes)[rows]
     deviation = np.sqrt(np.bincount(rows, centred**2, documents) / sizes)[rows]

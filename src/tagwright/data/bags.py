@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.fields import fits
+from tagwright.errors import InputError, ModelError
+from tagwright.fields import AtLeastOne, Checked, Range, fits
 from tagwright.store import read_array, read_manifest, read_number, read_options, write_arrays, write_manifest
 from tagwright.text.words import words
 from tagwright.types import Longs
@@ -30,29 +30,21 @@ TEXTS = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class BagOptions:
+class BagOptions(Checked):
     """Which words count, and how. The defaults are DEPL's (A.1.3), but for its lemmas: words stand as they are.
 
     Raises ConfigError for what cannot work.
     """
 
-    min_documents: int = 2
+    min_documents: AtLeastOne = 2
     "A word counts that so many documents hold; FuTex has 5."
 
-    max_share: float = 0.7
+    max_share: Annotated[float, Range(above=0, most=1)] = 0.7
     "A word that a larger share of the documents holds names no topic."
 
     weighting: Weighting = "unit"
     """unit: the count times the smooth idf, every text of norm 1, as scikit-learn has it (DEPL). plain: the count times
     ln(|D| / documents with the word), FuTex Eq. 10."""
-
-    def __post_init__(self) -> None:
-        if self.min_documents < 1:
-            raise ConfigError(f"min_documents is {self.min_documents}, expected at least 1")
-        if not 0 < self.max_share <= 1:
-            raise ConfigError(f"max_share is {self.max_share}, expected more than 0 and at most 1")
-        if self.weighting not in get_args(Weighting):
-            raise ConfigError(f'weighting is {self.weighting!r}, expected "unit" or "plain"')
 
 
 class BagOfWords:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -12,6 +12,7 @@ from tagwright.encoders.model_folder import pinned
 from tagwright.encoders.precision import Precision
 from tagwright.encoders.prompts import check_prompts
 from tagwright.errors import ConfigError
+from tagwright.fields import AtLeastOne, Checked, Distinct
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
@@ -35,10 +36,10 @@ documents of kirja, with their labels."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(Checked):
     """The choices of the zero-shot method. What could be chosen without gold labels was: see benchmarks/zeroshot.py."""
 
-    stages: tuple[StageName, ...] = ("exact_match", "tfidf", "dense")
+    stages: Annotated[tuple[StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
     "Which stages suggest and score: names, bm25, tfidf, dense."
 
     weights: tuple[float, ...] | None = None
@@ -76,19 +77,15 @@ class Config:
     text_field: TextField = "title_and_abstract"
     "What bm25 and tfidf read: title and abstract, or everything."
 
-    candidates: int = 500
+    candidates: AtLeastOne = 500
     "Labels that each stage suggests; the candidates of all are then scored by all."
 
     def __post_init__(self) -> None:
-        known = StageName.__args__  # type: ignore[attr-defined]
-        if not self.stages or not set(self.stages) <= set(known) or len(set(self.stages)) < len(self.stages):
-            raise ConfigError(f"stages are {list(self.stages)}, expected some of {', '.join(known)}, each once")
+        super().__post_init__()
         if self.weights is not None and len(self.weights) != len(self.stages):
             raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(self.stages)}; give one for each")
         check(self.language)
         check_prompts(self.prompts)
-        if self.candidates < 1:
-            raise ConfigError(f"candidates is {self.candidates}, expected 1 or more")
 
     @property
     def weight_of(self) -> dict[str, float]:

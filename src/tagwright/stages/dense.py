@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,8 @@ from tagwright.encoders.bi_encoder import BiEncoder, unit
 from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.prompts import Role
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ModelError
+from tagwright.fields import AtLeastOne, Checked
 from tagwright.stages.label_index import Index, Kind, Storage, Vectors, index_name
 from tagwright.stages.pending_labels import BUDGET, PendingLabels
 from tagwright.stages.trust import trust
@@ -22,7 +23,7 @@ from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.text.words import sentence_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Mask, Run, Stage, TextField
 
-LabelText: TypeAlias = Literal["name", "names", "text", "both"]
+LabelText: TypeAlias = Literal["name", "names", "text", "described", "both"]
 
 WORTH = 500
 """Queries from which on an index pays: of a million labels it takes a minute to build, and comparing one query with all
@@ -63,15 +64,16 @@ class TextEncoder(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DenseOptions:
+class DenseOptions(Checked):
     """What of a label is encoded, and how it is kept and searched. Raises ConfigError for a value that cannot work."""
 
-    k: int = 100
+    k: AtLeastOne = 100
     "Candidates of a document."
 
     label_text: LabelText = "both"
-    """Encode the preferred name, all names, names and description ("text"), or the mean of the name's vector and the
-    text's ("both"): a name alone says too little, and in a long text the name drowns."""
+    """Encode the preferred name, all names, names and description ("text"), preferred name and description
+    ("described"), or the mean of the name's vector and the text's ("both"): a name alone says too little, and in a long
+    text the name drowns."""
 
     text_field: TextField = "text"
     "Read the title and abstract of a document, or all of it; where there is no abstract, all of it."
@@ -81,18 +83,6 @@ class DenseOptions:
 
     index: Kind = "auto"
     "exact compares every label; hnsw and ivf are faster and miss some; auto is exact up to 100,000 labels, then ivf."
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ConfigError(f"k is {self.k}, expected at least 1")
-        if self.label_text not in (known := get_args(LabelText)):
-            raise ConfigError(f"label_text is {self.label_text!r}, expected one of {', '.join(known)}")
-        if self.text_field not in ("title_and_abstract", "text"):
-            raise ConfigError(f'text_field is {self.text_field!r}, expected "title_and_abstract" or "text"')
-        if self.storage not in ("float32", "float16", "int8"):
-            raise ConfigError(f'storage is {self.storage!r}, expected "float32", "float16" or "int8"')
-        if self.index not in ("auto", "exact", "hnsw", "ivf"):
-            raise ConfigError(f'index is {self.index!r}, expected "auto", "exact", "hnsw" or "ivf"')
 
 
 class Texts(NamedTuple):
@@ -307,6 +297,7 @@ class Dense(Stage):
             "name": lambda label: (label.name,),
             "names": lambda label: ("; ".join(label.names),),
             "text": lambda label: (label.text,),
+            "described": lambda label: (label.described,),
             "both": lambda label: (label.name, label.text),
         }
         return list(map(view[self.options.label_text], labels))

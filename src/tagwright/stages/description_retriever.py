@@ -12,7 +12,8 @@ import numpy as np
 from tagwright.combining.fusion import union
 from tagwright.data.descriptions import Keywords, cut, pseudo_description, read_keywords, write_keywords
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.errors import InputError, ModelError
+from tagwright.fields import AtLeastOne, Checked
 from tagwright.stages.dense import Texts
 from tagwright.stages.label_index import Index, Kind, Storage, Vectors, index_name
 from tagwright.store import read_array, read_manifest, read_options, write_arrays, write_manifest
@@ -28,12 +29,12 @@ SENTENCES, SPANS = 100, 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class DescriptionRetrieverOptions:
+class DescriptionRetrieverOptions(Checked):
     """What of a label is encoded, and how it is kept. Raises ConfigError for a value that cannot work."""
 
-    k: int = 100
+    k: AtLeastOne = 100
     "Candidates of a document."
-    tokens: int = 16
+    tokens: AtLeastOne = 16
     "Tokens of a label's text that are read (A.1.3)."
     names_only: bool = False
     "DE-ret: descriptions and keywords are not read."
@@ -41,11 +42,6 @@ class DescriptionRetrieverOptions:
     "How label vectors are kept: see stages/dense.py."
     index: Kind = "auto"
     "How the labels nearest by their texts are searched: see stages/dense.py."
-
-    def __post_init__(self) -> None:
-        for name in ("k", "tokens"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}, expected at least 1")
 
 
 @dataclass(frozen=True, eq=False)

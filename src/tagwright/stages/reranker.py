@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.model_folder import offline
-from tagwright.errors import ConfigError
+from tagwright.fields import AtLeastOne, Checked
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Stage
 
-LabelText: TypeAlias = Literal["name", "names", "text", "statement"]
+LabelText: TypeAlias = Literal["name", "names", "text", "described", "statement"]
 
 
 class PairScorer(Protocol):
@@ -44,21 +44,15 @@ class PairScorer(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RerankerOptions:
+class RerankerOptions(Checked):
     """What of a label and a document is read. Raises ConfigError for a value that cannot work."""
 
     label_text: LabelText = "text"
-    """"name", the preferred one; "names", all; "text", all and the description, of which MICoL 3.2 has the preferred
-    name only; or a "statement" with the name, for models of natural language inference (FuTex 4.1)."""
+    """"name", the preferred one; "names", all; "text", all and the description; "described", the preferred one and the
+    description (MICoL 3.2); or a "statement" with the name, for models of natural language inference (FuTex 4.1)."""
 
-    document_tokens: int | None = 256
+    document_tokens: AtLeastOne | None = 256
     "The most that are read of a document (MICoL A.3.2); None: as many as the encoder takes beside the label."
-
-    def __post_init__(self) -> None:
-        if self.label_text not in (known := get_args(LabelText)):
-            raise ConfigError(f"label_text is {self.label_text!r}, expected one of {', '.join(known)}")
-        if self.document_tokens is not None and self.document_tokens < 1:
-            raise ConfigError(f"document_tokens is {self.document_tokens}, expected at least 1, or none for all")
 
 
 class Reranker(Stage):
@@ -89,6 +83,7 @@ class Reranker(Stage):
             "name": lambda label: label.name,
             "names": lambda label: "; ".join(label.names),
             "text": lambda label: label.text,
+            "described": lambda label: label.described,
             "statement": lambda label: f"this document is about {label.name}.",
         }
         labels = [view[self.options.label_text](self.labels[label]) for label in used.tolist()]

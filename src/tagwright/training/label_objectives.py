@@ -212,11 +212,11 @@ class DualEncoder:
             return torch.stack(losses).mean() * len(labels)
         return dual_encoder_classifier_bce(queries, targets[0], targets[1], relevant) * len(labels)
 
-    def held_out_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[str], Sequence[str]]:
+    def validation_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[str], Sequence[str]]:
         """The documents, and the texts of thousands of labels, the right ones and hard negatives among them."""
         return [pair.anchor for pair in pairs], self._texts(self.sampler(_documents(pairs), MEASURED))
 
-    def held_out_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
+    def validation_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
         """How far nDCG@5 among these labels is from 1.
 
         The cross-entropy of documents that are not trained on rises long before their ranking stops to improve.
