@@ -41,19 +41,19 @@ def on_command_line() -> Iterator[None]:
         _on_command_line.reset(token)
 
 
-def option(name: str, value: str = "...", *, flag: str = "", python: str = "") -> str:
-    """An option with a value, as whoever reads a message would write it.
+def option(name: str, value: str = "", *, flag: str = "", python: str = "") -> str:
+    """An option, and perhaps a value, as whoever reads a message would write it.
 
     flag: its name on the command line, if it is another. python: what is written in Python, if it looks otherwise.
 
-    >>> option("share_of_labels", "0.1")
-    'share_of_labels=0.1'
+    >>> option("share_of_labels"), option("skip_unlabelled", python="skip_unlabelled=True")
+    ('share_of_labels=...', 'skip_unlabelled=True')
     >>> with on_command_line():
-    ...     option("share_of_labels", "0.1"), option("skip_unlabelled", "")
-    ('--share-of-labels 0.1', '--skip-unlabelled')
+    ...     option("share_of_labels"), option("columns", "title=Name")
+    ('--share-of-labels', '--columns title=Name')
     """
     if not _on_command_line.get():
-        return python or f"{name}={value or True}"
+        return python or f"{name}={value or '...'}"
     return f"--{flag or name.replace('_', '-')} {value}".rstrip()
 
 

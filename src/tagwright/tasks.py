@@ -86,7 +86,7 @@ def task(
     has_labels, stale = labelled(gold), np.array(has_any, np.bool_) & ~labelled(known)
     if not (has_labels | stale).all() and not skip_unlabelled:
         first = corpus.ids[int(np.argmin(has_labels | stale))]
-        remedy = f"{option('skip_unlabelled', '')} leaves such out"
+        remedy = f"{option('skip_unlabelled', python='skip_unlabelled=True')} leaves such out"
         raise InputError(f'document "{first}" has no gold label to score against; {remedy}')
     if stale.any():
         left_out, all_ = f"{stale.sum():,}", f"{len(corpus):,}"

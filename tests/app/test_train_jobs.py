@@ -556,5 +556,5 @@ def test_neighbours_that_share_a_label_explain_it(tmp_path: Path) -> None:
     docs = [str(tmp_path / "docs.jsonl"), "--labels", str(tmp_path / "labels.csv"), "-k", "1", "--explain"]
     shown = run("suggest", *docs, "--path", "P-A-P", settings=["stages=['exact_match']", "weights=[1.0]"]).stdout
     assert "P-A-P 2 of 2 neighbours: 1, 2" in shown
-    with pytest.raises(ConfigError, match="add explain=True"):
+    with pytest.raises(ConfigError, match="add --explain"):
         run("suggest", *docs[:-1], "--path", "P-A-P", settings=["stages=['exact_match']", "weights=[1.0]"])

@@ -57,11 +57,13 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def start(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Tag any document with any vocabulary, with few labelled documents or none."""
+    context.with_resource(on_command_line())
 
 
 @app.command()
@@ -357,8 +359,7 @@ def main() -> None:
     """Run the command line. What the user can mend is printed in one line: exit code 2, no traceback."""
     escape_warnings()
     try:
-        with on_command_line():
-            code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
+        code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
         sys.stdout.flush()
         if code == INTERRUPTED:
             interrupted()
