@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from benchmarks.zeroshot import own_labels
 import tagwright.combining
 from tagwright.combining.confidence import document_weights, fit_isotonic, fit_platt, logistic
 from tagwright.combining.label_free import FEATURES, Coefficients, features, word_counts
-from tagwright.evaluation.calibration import Judged, assess
+from tagwright.evaluation.calibration import Judged, assess, calibration_error
 from tagwright.evaluation.metrics import Doubles, is_gold, labelled
 from tagwright.methods import zeroshot
 from tagwright.store import replace_file
@@ -151,7 +151,8 @@ def measured(dev: Sample, confidence: Any) -> dict[str, Any]:
     judged = Judged(dev.documents, dev.run.rows, dev.run.ranks, confidence.astype(np.float64), dev.right)
     found = assess(judged)
     assert found is not None
-    return {"documents": dev.documents, "P@5": round(float(dev.right[dev.first(5)].mean()), 4), **found.to_json()}
+    scores = {name: asdict(score) for name, score in found.measures.items()}
+    return {"documents": dev.documents, "P@5": round(float(dev.right[dev.first(5)].mean()), 4), **scores}
 
 
 def part(whole: Sample, documents: Mask) -> Sample:
@@ -162,9 +163,8 @@ def part(whole: Sample, documents: Mask) -> Sample:
 
 
 def _candidates(tagger: Tagger, batch: list[Document], own: Longs, *, fitting: bool) -> tuple[Run, Doubles]:
-    readings = tagger.read(batch)
-    found = tagger.candidates(readings)
-    run = tagger.fuse(readings, found)
+    pool = tagger.candidates(batch)
+    run, found = tagger.rank(pool), pool.found
     words = word_counts([document.text for document in batch])
     if fitting:
         run, found = _without(run, own), {name: _without(each, own) for name, each in found.items()}
@@ -183,10 +183,10 @@ def _errors(train: Sample, dev: Sample, size: int, seed: int) -> tuple[float, fl
     drawn[np.random.default_rng(seed).permutation(train.documents)[:size]] = True
     chosen = drawn[train.run.rows] & train.first(10)
     scores, right, weights = train.table[chosen, 1], train.right[chosen], document_weights(train.run.rows[chosen])
-    values = dev.table[:, 1]
-    isotonic = measured(dev, fit_isotonic(scores, right, weights, size)(values))
-    platt = measured(dev, fit_platt(scores, right, weights)(values))
-    return isotonic["ECE@5"]["value"], platt["ECE@5"]["value"]
+    asked = dev.first(5)
+    found = (fit_isotonic(scores, right, weights, size), fit_platt(scores, right, weights))
+    isotonic, platt = (calibration_error(each(dev.table[asked, 1]), dev.right[asked]) for each in found)
+    return isotonic, platt
 
 
 def _shipped(learnt: Mapping[str, Sample], measured_: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import corpora, rows
 
 from tagwright.combining.fusion import reciprocal_ranks
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
@@ -141,7 +142,7 @@ def fused(task: Task, start: str) -> Tagger:
     if not task.is_measured(row):
         measure(task, row)
     tagger = Tagger.load(task.folder(row) / "tagger")
-    return replace(tagger, fusion=replace(tagger.fusion, weights=micol.WEIGHTS))
+    return replace(tagger, combiner=WeightedSum(weights=micol.WEIGHTS))
 
 
 SUMS = tuple(f"minilm: {UNTRAINED} + cross: {path}" for path in ("auto", "P->P"))

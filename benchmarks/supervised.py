@@ -117,8 +117,7 @@ def trees(task: Task, folder: Path) -> Tagger:  # noqa: ARG001
 
 def both(task: Task, folder: Path) -> Tagger:  # noqa: ARG001
     """The evidence of the SVM and of DEPL+cls, added up."""
-    stages = {**task.tagger(SVM).stages, **task.tagger(CLS).stages}
-    return Tagger(task.labels, stages)
+    return Tagger(task.labels, {**task.tagger(SVM).retrievers, **task.tagger(CLS).retrievers})
 
 
 SVM, TREES, CLASSIFIER, DE_RET, DEPL, CLS = "SVM", "omikuji", "classifier", "DE-ret", "DEPL, 16 tokens", "DEPL+cls"

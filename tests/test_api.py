@@ -205,7 +205,7 @@ def test_evaluate_gives_scores_with_intervals(words: tw.Tagger) -> None:
     assert tw.evaluate(run, documents, labels=NAMES)["nDCG@5"] == found["nDCG@5"]
     assert tw.evaluate(words, [BEES, TAX], y=[["Orchards"], ["Tax law"]])["nDCG@5"] == found["nDCG@5"]
     assert tw.evaluate(words, documents, measures=["R@150"])["R@150"].value == 1.0
-    with pytest.raises(tw.ConfigError, match='no measure "P@7" was computed; there are P@1'):
+    with pytest.raises(tw.ConfigError, match='no measure "P@7" was computed; the measures are P@1'):
         _ = found["P@7"]
     with pytest.raises(tw.InputError, match='"2" has no gold label'):
         tw.evaluate(words, [BEES, TAX], y=[["Bees"], []])

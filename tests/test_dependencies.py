@@ -1,10 +1,11 @@
-"""What pyproject.toml says that is needed: all that is imported, in versions that requirements.lock has."""
+"""What pyproject.toml says that is needed, in versions that requirements.lock has; what modules are called."""
 
 from __future__ import annotations
 
 import ast
 import re
 import sys
+from collections import Counter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -64,3 +65,9 @@ def test_what_is_locked_is_what_is_allowed() -> None:
     for name, requirement in wanted().items():
         assert name in locked or name in {"tagwright", "tomli"}, name
         assert name not in locked or locked[name] in requirement.specifier, name
+
+
+def test_no_two_modules_share_a_name() -> None:
+    names = Counter(path.stem for path in (ROOT / "src").rglob("*.py") if not path.stem.startswith("__"))
+    assert names
+    assert [name for name, times in names.items() if times > 1] == []

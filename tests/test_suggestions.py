@@ -10,6 +10,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError
 from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.suggestions import suggestions
+from tagwright.tagger import batches
 from tagwright.types import Document
 
 TAGGER = zero_shot(["Bees", "Rain"], stages=["exact_match"], language="en")
@@ -22,8 +23,9 @@ CORPUS = Corpus.of(
 )
 
 
-def named(**options: bool) -> list[tuple[str, set[str]]]:
-    return [(document.id, {each.name for each in found}) for document, found in suggestions(TAGGER, CORPUS, **options)]
+def named(*, exclude_self: bool = False) -> list[tuple[str, set[str]]]:
+    found = suggestions(TAGGER, CORPUS, exclude_self=exclude_self)
+    return [(document.id, {each.name for each in labels}) for document, labels in found]
 
 
 def test_each_document_comes_with_its_labels() -> None:
@@ -36,7 +38,6 @@ def test_a_document_that_is_a_label_is_not_tagged_with_itself() -> None:
 
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = named()
-    batches = module.batches
     monkeypatch.setattr(module, "batches", lambda documents: batches(documents, 2))
     assert named() == whole
 

@@ -39,7 +39,7 @@ from tagwright.recipes import (
     record,
     sampled,
 )
-from tagwright.tagger import Fusion, Tagger
+from tagwright.tagger import Tagger
 from tagwright.training.gold_labels import confident, known_labels
 from tagwright.types import Run
 
@@ -123,7 +123,8 @@ def train(
             gold = sampled(gold, base.vocabulary, share_of_labels, share_of_pairs, config.training.seed)
             tagger = replace(maclr.fine_tune(base, corpus, gold, config), training={"before": base.training})
             if fuse:  # the other stages are fitted anew, the plain encoder among them
-                tagger = replace(tagger, stages={"dense": tagger.stages["dense"]}, fusion=Fusion())
+                dense = {"dense": tagger.retrievers["dense"]}
+                tagger = Tagger(tagger.vocabulary, dense, training=tagger.training)
         else:
             vocabulary = to_vocabulary(_given(labels), language, corpus)
             more = _more(method, corpus, vocabulary, keywords, guesses, unknown)

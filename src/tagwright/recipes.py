@@ -43,7 +43,7 @@ class Method:
     paper: Callable[[], Any]
 
 
-METHODS: Mapping[str, Method] = {
+METHODS: dict[str, Method] = {
     "rts": Method(rts.Config, rts.fit, rts.paper),
     "maclr": Method(maclr.Config, maclr.fit, maclr.paper),
     "micol": Method(micol.Config, micol.fit, micol.paper),

@@ -52,7 +52,7 @@ __all__ = [
     "writing",
 ]
 
-FORMAT = 1
+FORMAT = 2
 "Rises when a saved folder of an older Tagwright can no longer be read."
 
 MOST = 1 << 31
@@ -82,7 +82,7 @@ def is_folder_name(name: object) -> bool:
         and re.fullmatch(r'[^\x00-\x1f\x7f<>:"/\\|?*]{1,100}', name) is not None
         and not name.endswith((".", " "))
         and not _RESERVED.fullmatch(name)
-        and name not in ("manifest.json", "labels.jsonl")
+        and name not in ("manifest.json", "labels.jsonl", "combiner")
     )
 
 
@@ -106,7 +106,8 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
         raise ModelError(f"{path}: holds {str(got)[:100]!r}, expected a saved {kind}")
     if manifest.get("tagwright") != FORMAT:
         raise ModelError(
-            f"{path}: format {str(manifest.get('tagwright'))[:100]}, this Tagwright reads {FORMAT}; save it again"
+            f"{path}: format {str(manifest.get('tagwright'))[:100]}, this Tagwright reads {FORMAT}; "
+            "train or save it again"
         )
     return manifest
 

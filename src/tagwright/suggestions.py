@@ -37,9 +37,8 @@ def suggestions(
     start = 0
     for batch in batches(corpus):
         run = whole.take(range(start, start + len(batch))) if whole else _tagged(tagger, batch, k, exclude_self)
-        for row, document in enumerate(batch):
-            labels, scores = (part.tolist() for part in run[row])
-            found = list(tagger.named(labels, scores))
+        for row, (document, found) in enumerate(zip(batch, tagger.named(run), strict=True)):
+            labels = run[row][0].tolist()
             if explain:
                 evidence = tagger.evidence(document, labels)
                 found = [replace(one, evidence=why) for one, why in zip(found, evidence, strict=True)]

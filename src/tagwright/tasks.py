@@ -134,9 +134,8 @@ def ceilings(tagger: Tagger, task: Task) -> Ceilings:
     """How many gold labels are among the candidates of each retriever, however they are ranked."""
     found: dict[str, list[Run]] = {}
     for batch in task.batches():
-        readings = tagger.read(batch)
-        candidates = tagger.candidates(readings)
-        for name, run in {**candidates, "union": tagger.fuse(readings, candidates)}.items():
+        pool = tagger.candidates(batch)
+        for name, run in {**pool.found, "union": tagger.rank(pool)}.items():
             found.setdefault(name, []).append(run)
     runs = {name: Run.concat(parts).without(task.own) for name, parts in found.items()}
     union = runs.pop("union")

@@ -177,7 +177,7 @@ def test_a_circle_of_broader_labels_harms_nothing_and_is_described(run: Command)
     write("circle.jsonl", [{**LABELS[0], "broader": ["bank"]}, {**LABELS[1], "broader": ["bee"]}, LABELS[2]])
     on = ("docs.jsonl", "--labels", "circle.jsonl")
     assert run("suggest", *on, *WORDS).code == 0
-    assert re.search("broader runs in a circle: (bee > bank > bee|bank > bee > bank)", run("describe", *on).out)
+    assert re.search("broader has a cycle: (bee > bank > bee|bank > bee > bank)", run("describe", *on).out)
 
 
 def test_a_document_without_text_gets_no_suggestion_and_counts_as_missed(run: Command, tiny: str) -> None:

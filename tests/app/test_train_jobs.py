@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,13 +14,15 @@ from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, firs
 from typer.testing import CliRunner, Result
 
 from tagwright.app.cli import app
+from tagwright.combining.pool import PoolOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import zeroshot
+from tagwright.recipes import METHODS
 from tagwright.stages.description_retriever import DescriptionRetriever
 from tagwright.stages.exact_match import ExactMatch
-from tagwright.tagger import Fusion, Tagger
+from tagwright.tagger import Tagger
 from tagwright.training import loop
 from tagwright.training.checkpoints import NAME
 from tagwright.types import Label, Run
@@ -190,7 +193,7 @@ def _die(run: object) -> None:
 def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "rts", *data, "--output", str(tmp_path / "M"), "--fuse", settings=[*QUICK, f"encoder={static}"])
     fused = Tagger.load(tmp_path / "M")
-    assert list(fused.stages) == ["exact_match", "tfidf", "dense", "title_match", "learnt"]
+    assert list(fused.stages) == ["exact_match", "tfidf", "dense", "learnt", "title_match"]
     right = [found == label for found, label in zip(first_labels(fused.tag(UNSEEN)), GOLD.labels.tolist(), strict=True)]
     assert sum(right) > 0.6 * len(right)  # the plain encoder is random, and has a say; alone it has 7 of 30 right
 
@@ -236,7 +239,7 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         (["zero-shot", "--fuse"], "--fuse belongs to rts, maclr, .*, not to zero-shot"),
         (["finetune", "--model", "M", "--keywords", "K"], r"--keywords belongs to depl, depl\+cls, not to finetune"),
         (["finetune", "--model", "M", "--guesses", "G"], "--guesses belongs to svm, .* not to finetune"),
-        (["svm", "--set", "tokens=8"], 'unknown option "tokens"; known are loss, cost'),
+        (["svm", "--set", "encoder=minilm"], 'unknown option "encoder"; known are loss, cost'),
         (["simcse", "--set", "delete_title=true"], 'unknown option "delete_title"'),
         (["ict", "--set", "pairs=simcse"], 'unknown option "pairs"'),
         (["rts", "--set", "training.seed=-1"], "training.seed is -1, expected at least 0"),
@@ -277,7 +280,7 @@ def killed(*arguments: str, settings: list[str], monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("method", "settings", "message"),
     [
-        ("simcse", [], "was started as ict, not simcse"),
+        ("simcse", [], 'was started with method "ict", not "simcse"'),
         ("ict", ["temperature=0.5"], "was started with temperature 0.05, not 0.5"),
         ("ict", ["documents"], "was started with other documents"),
         ("ict", ["labels"], "was started with other labels"),
@@ -364,7 +367,7 @@ def test_events_for_tensorboard_are_kept(
         (folder / "dual" / "events.out.tfevents.1").write_text("drawn")
         return Tagger(labels, {"exact_match": ExactMatch(labels)})
 
-    monkeypatch.setattr("tagwright.methods.rts.fit", fit)
+    monkeypatch.setitem(METHODS, "rts", replace(METHODS["rts"], fit=fit))
     run("train", "rts", *data, "--output", str(tmp_path / "M"))
     assert (tmp_path / "M" / "tensorboard" / "dual" / "events.out.tfevents.1").read_text() == "drawn"
     assert not (tmp_path / "M.training").exists()
@@ -437,10 +440,10 @@ def test_a_saved_zero_shot_tagger_is_fine_tuned_and_joined(
     assert list(Tagger.load(tmp_path / "G").stages) == ["exact_match", "tfidf", "dense"]  # no plain encoder in this one
 
 
-def test_a_tagger_that_ranks_anew_is_not_fused(data: list[str], tmp_path: Path) -> None:
+def test_a_tagger_that_ranks_a_part_of_the_candidates_is_not_fused(data: list[str], tmp_path: Path) -> None:
     names, others = ExactMatch(LABELS), ExactMatch(LABELS)
-    Tagger(LABELS, {"exact_match": names, "rank": others}, Fusion(rankers=("rank",))).save(tmp_path / "R")
-    with pytest.raises(ConfigError, match="the tagger with the stages exact_match, rank re-ranks"):
+    Tagger(LABELS, {"exact_match": names}, {"rank": others}, PoolOptions(limit=5)).save(tmp_path / "R")
+    with pytest.raises(ConfigError, match="the stages exact_match, rank is no weighted sum over all candidates"):
         run("train", "svm", *data, "--output", str(tmp_path / "M"), "--fuse-with", str(tmp_path / "R"))
 
 
@@ -483,7 +486,7 @@ def test_a_training_is_compared_with_the_untrained_method(
     good = run("train", "svm", *data, "--output", str(tmp_path / "M"), check=True)
     expected = "nDCG@5 on 20 labelled documents that were not learnt from: 100.0, untrained (zero-shot) 100.0, p = 1"
     assert expected in good.stderr
-    monkeypatch.setattr("tagwright.methods.depl.fit", fit)
+    monkeypatch.setitem(METHODS, "svm", replace(METHODS["svm"], fit=fit))
     run("train", "svm", *data, "--output", str(tmp_path / "N"), check=True)
     assert "0.0, untrained (zero-shot) 100.0, p = 0; the untrained method is better here" in caplog.messages[-1]
     run("train", "svm", *data, "--output", str(tmp_path / "O"))

@@ -22,7 +22,7 @@ from tagwright.encoders.model_folder import digest, find, offline, pinned, revis
 from tagwright.errors import ModelError
 from tagwright.methods import rts, zeroshot
 from tagwright.stages.dense import Dense
-from tagwright.stages.reranker import Reranker
+from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.store import write_manifest
 from tagwright.types import Label
 
@@ -293,5 +293,5 @@ def test_a_saved_cross_encoder_is_not_looked_for_elsewhere(
     write_manifest(tmp_path / "cross", "cross", {"options": {}})
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModelError, match="offline"):
-        Reranker.load(Path("cross"), [Label("1", ("bee",))])
+        CrossEncoderReranker.load(Path("cross"), [Label("1", ("bee",))])
     assert hub.asked == []

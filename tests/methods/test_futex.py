@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 from tests.methods.topics import LABELS, TOPICS, encoders, first_labels, trained
 
-from tagwright.combining.fusion import look_up, reciprocal_ranks
+from tagwright.combining.fusion import reciprocal_ranks
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.methods import futex
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.full_text import FullText, Paragraphs
-from tagwright.stages.reranker import Reranker
-from tagwright.tagger import Fusion, Tagger
+from tagwright.stages.reranker import CrossEncoderReranker
+from tagwright.tagger import Tagger
 from tagwright.training.checkpoints import NAME
 from tagwright.training.training_config import TrainingConfig
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Section, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run, Section
 
 QUICK = futex.Config(
     network="cross",
@@ -54,7 +55,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return encoders(tmp_path_factory.mktemp("encoders"))
 
 
-class Says(Stage):
+class Says(Retriever):
     """A stage that says the same of every document."""
 
     distribution: Distribution = "normal"
@@ -69,7 +70,7 @@ class Says(Stage):
         return Run.from_rows([self.scores] * reading)
 
     def score(self, reading: int, candidates: Run) -> Floats:
-        return look_up(self.find(reading), candidates)
+        return self.find(reading).scores_of(candidates)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
         return ()
@@ -85,8 +86,8 @@ class Says(Stage):
 def test_example_3_1(order: Any, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = Vocabulary([Label(name, (name,)) for name in "ABCDE"])
     found, both = Says({0: 1.0, 1: 1.0, 2: 1.0}), Says({0: 3.0, 1: 2.0, 2: 1.0})
-    fusion = Fusion(by="ranks", rank_constant=0, weights={"exact_match": 0.0}, rankers=("abstract", "fulltext"))
-    ensemble = Tagger(labels, {"exact_match": found, "abstract": both, "fulltext": both}, fusion)
+    combiner = WeightedSum(by="ranks", rank_constant=0, weights={"exact_match": 0.0})
+    ensemble = Tagger(labels, {"exact_match": found}, {"abstract": both, "fulltext": both}, combiner=combiner)
     assert ensemble.tag([PAPERS[0]]).scores.tolist() == pytest.approx([2.0, 1.0, 0.67], abs=0.005)
     # Parabel's order in the example is E, B, A, D, C
     probable = Says(dict(zip([4, 1, 0, 3, 2], [0.9, 0.8, 0.7, 0.6, 0.5], strict=True)))
@@ -122,17 +123,36 @@ def test_the_full_text_tells_what_no_name_does(encoder: dict[str, str], tmp_path
 @pytest.mark.parametrize(
     ("options", "kinds"),
     [
-        ({}, {"exact_match": "ExactMatch", "abstract": "Reranker", "fulltext": "FullText", "classifier": "Trees"}),
+        (
+            {},
+            {
+                "exact_match": "ExactMatch",
+                "abstract": "CrossEncoderReranker",
+                "fulltext": "FullText",
+                "classifier": "Trees",
+            },
+        ),
         (
             {"network": "none"},
             {"exact_match": "ExactMatch", "abstract": "FullText", "fulltext": "FullText", "classifier": "Trees"},
         ),
         (
             {"rankings": futex.Config().rankings},
-            {"exact_match": "ExactMatch", "all_mentions": "ExactMatch", "abstract": "Reranker", "classifier": "Trees"},
+            {
+                "exact_match": "ExactMatch",
+                "all_mentions": "ExactMatch",
+                "abstract": "CrossEncoderReranker",
+                "classifier": "Trees",
+            },
         ),
-        ({"rankings": ("abstract",)}, {"exact_match": "ExactMatch", "abstract": "Reranker", "classifier": "Trees"}),
-        ({"self_training": False}, {"exact_match": "ExactMatch", "abstract": "Reranker", "fulltext": "FullText"}),
+        (
+            {"rankings": ("abstract",)},
+            {"exact_match": "ExactMatch", "abstract": "CrossEncoderReranker", "classifier": "Trees"},
+        ),
+        (
+            {"self_training": False},
+            {"exact_match": "ExactMatch", "abstract": "CrossEncoderReranker", "fulltext": "FullText"},
+        ),
         (
             {"rankings": ("mentions", "all_mentions"), "network": "none", "self_training": False},
             {"exact_match": "ExactMatch", "all_mentions": "ExactMatch"},
@@ -165,7 +185,7 @@ def test_a_candidate_gets_the_reciprocal_ranks_of_both_rankings(encoder: dict[st
     )
     documents = [Document("m", "wasp and bank", "near the stone"), PAPERS[1]]
     tagger = futex.fit(PAPERS, LABELS, config)
-    pool, run = tagger.stages["exact_match"](documents), tagger.tag(documents)
+    pool, run = tagger.retrievers["exact_match"](documents), tagger.tag(documents)
     ranks: list[dict[int, int]] = [{}, {}]
     for stage, rank in zip(("abstract", "fulltext"), ranks, strict=True):
         ranker = tagger.stages[stage]
@@ -188,7 +208,7 @@ def test_mentions_rank_alike_whether_they_find_the_candidates_or_not(
         "rankings": futex.Config().rankings,
     }
     tagger = futex.fit(PAPERS, LABELS, replace(QUICK, encoder=encoder["transformer"], **options))
-    pool = tagger.stages["exact_match"](documents)
+    pool = tagger.retrievers["exact_match"](documents)
     heads, everywhere = (
         ExactMatch(LABELS, ExactMatchOptions(text_field=field)) for field in ("title_and_abstract", "text")
     )
@@ -260,10 +280,10 @@ def test_a_run_that_was_killed_while_ranking_goes_on(
     monkeypatch.setattr(FullText, "read", original)
     whole = futex.fit(PAPERS, LABELS, config)
     cross, again = tagger.stages["abstract"], whole.stages["abstract"]
-    pool = whole.stages["exact_match"](PAPERS)
-    assert isinstance(cross, Reranker)
+    pool = whole.retrievers["exact_match"](PAPERS)
+    assert isinstance(cross, CrossEncoderReranker)
     assert cross.score(cross.read(PAPERS), pool).tolist() == again.score(again.read(PAPERS), pool).tolist()
-    with pytest.raises(ConfigError, match="the run was started with pseudo_labels 5, not 3"):
+    with pytest.raises(ConfigError, match="was started with pseudo_labels 5, not 3"):
         futex.fit(PAPERS, LABELS, replace(config, pseudo_labels=3), tmp_path, resume=True)
 
 

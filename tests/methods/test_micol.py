@@ -11,13 +11,18 @@ from tests.methods.topics import TOPICS, encoders, trained
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError, InputError
 from tagwright.graph.network import Graph
 from tagwright.methods import micol
-from tagwright.stages.reranker import Reranker
+from tagwright.stages.dense import LabelText
+from tagwright.stages.exact_match import ExactMatch
+from tagwright.stages.lexical import Lexical
+from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
+from tagwright.training.pairs import sample_documents
 from tagwright.training.training_config import TrainingConfig
-from tagwright.types import Document, Label, Pair, Triple
+from tagwright.types import Document, Label, Pair, Retriever, Triple
 
 # Half of the documents of a topic name it, the others use its words; those of one topic share an author, and so learn
 # that the words go with the name. Only the description makes a label a candidate of those that do not name it.
@@ -147,7 +152,7 @@ def test_a_saved_tagger_suggests_the_same(encoder: dict[str, str], tmp_path: Pat
 def test_a_cross_encoder_takes_the_place_of_the_bi_encoder(encoder: dict[str, str], tmp_path: Path) -> None:
     config = trained(replace(QUICK, encoder=encoder["transformer"], architecture="cross", count=36, budget=2), epochs=1)
     tagger = micol.fit(DOCUMENTS, LABELS, config)
-    assert isinstance(tagger.stages["encoder"], Reranker)
+    assert isinstance(tagger.stages["encoder"], CrossEncoderReranker)
     assert {len(labels) for labels, _ in tagger.tag(UNNAMED)} == {2}
     tagger.save(tmp_path / "model")
     assert first_labels(Tagger.load(tmp_path / "model")) == first_labels(tagger)
@@ -212,3 +217,42 @@ def test_auto_reads_with_a_transformer_where_it_is_a_cross_encoder(monkeypatch: 
     assert micol.Config().encoder_name == "minilm"
     assert micol.Config(encoder="auto").encoder_name == "static"
     assert micol.Config(encoder="auto", architecture="cross").encoder_name == "minilm"
+
+
+def test_bm25_is_calibrated_on_a_sample_and_not_on_the_first_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first twelve documents share no word with a label: of them alone no threshold can be made."""
+    monkeypatch.setattr(micol, "CALIBRATED_ON", 12)
+    silent = [Document(f"s{i}", "xyzzy") for i in range(12)]
+    lexical = micol.retrievers([*silent, *DOCUMENTS], LABELS, replace(QUICK, candidates=1.0))["lexical"]
+    assert isinstance(lexical, Lexical)
+    assert lexical.options.threshold is not None
+
+
+def test_the_sample_depends_on_the_seed_alone() -> None:
+    documents = [Document(str(i)) for i in range(100)]
+    first, same, other = (sample_documents(documents, 10, seed=seed) for seed in (0, 0, 1))
+    assert [d.id for d in first] == [d.id for d in same] != [d.id for d in other]
+    assert [int(d.id) for d in first] == sorted({int(d.id) for d in first})
+    assert len(first) == 10
+    assert sample_documents(documents, 100) is documents
+
+
+@pytest.mark.parametrize(("label_text", "found"), [("both", {0}), ("described", set())])
+def test_bm25_can_read_labels_as_the_paper_does(label_text: Literal["both", "described"], found: set[int]) -> None:
+    """Footnote 4: the preferred name and the description; "apoidea" is another name."""
+    labels = Vocabulary([Label("1", ("Bees", "Apoidea"), "Flying insects."), Label("2", ("Taxes",))])
+    documents = [Document("a", "taxes"), Document("b", "insects")]
+    config = replace(QUICK, candidates=1.0, label_text=label_text)
+    lexical = micol.retrievers(documents, labels, config)["lexical"]
+    assert set(lexical([Document("c", "apoidea")]).labels.tolist()) == found
+
+
+def test_a_cross_encoder_can_read_labels_as_the_paper_does(encoder: dict[str, str]) -> None:
+    cross = CrossEncoder.load(encoder["transformer"])
+    config = replace(QUICK, encoder=encoder["transformer"], architecture="cross")
+    expected: dict[LabelText, str] = {"both": "text", "described": "described", "name": "name"}
+    for label_text, read in expected.items():
+        names: dict[str, Retriever] = {"exact_match": ExactMatch(LABELS)}
+        stage = micol.rerank(LABELS, names, cross, replace(config, label_text=label_text)).stages["encoder"]
+        assert isinstance(stage, CrossEncoderReranker)
+        assert stage.options.label_text == read

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.tiny import tiny_encoder
 
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, ModelError
 from tagwright.methods import zeroshot
@@ -50,8 +51,8 @@ FINNISH = Vocabulary([Label(str(row), (name,)) for row, name in enumerate(("kala
 @pytest.mark.parametrize("language", ["auto", "fi", "finnish", "Finnish"])
 def test_endings_and_compounds_follow_the_language(language: str) -> None:
     tagger = zeroshot.fit(FINNISH, Config(stages=("exact_match", "tfidf"), weights=(0.5, 1.0), language=language))
-    assert tagger.stages["exact_match"]([Document("1", "Kirjastoissa")]).labels.tolist() == [1]
-    assert tagger.stages["tfidf"]([Document("1", "Merikalastuslaki")]).labels.tolist() == [0]
+    assert tagger.retrievers["exact_match"]([Document("1", "Kirjastoissa")]).labels.tolist() == [1]
+    assert tagger.retrievers["tfidf"]([Document("1", "Merikalastuslaki")]).labels.tolist() == [0]
 
 
 def test_a_saved_tagger_keeps_the_language_that_was_recognised(tmp_path: Path) -> None:
@@ -93,19 +94,19 @@ def test_the_default_has_names_words_and_meaning(tiny: str) -> None:
 def test_stages_and_weights_go_together() -> None:
     tagger = zeroshot.fit(LABELS, Config(stages=("bm25", "exact_match"), weights=(2.0, 0.25)))
     assert list(tagger.stages) == ["bm25", "exact_match"]
-    assert tagger.fusion.weights == {"bm25": 2.0, "exact_match": 0.25}
+    assert tagger.combiner == WeightedSum(weights={"bm25": 2.0, "exact_match": 0.25})
 
 
 def test_stages_without_weights_keep_the_default_ones() -> None:
     tagger = zeroshot.fit(LABELS, Config(stages=("tfidf", "exact_match")))
-    assert tagger.fusion.weights == {"tfidf": 1.0, "exact_match": 0.5}
+    assert tagger.combiner == WeightedSum(weights={"tfidf": 1.0, "exact_match": 0.5})
 
 
 def test_every_stage_gives_as_many_candidates_as_asked_for(tiny: str) -> None:
     config = Config(stages=("exact_match", "bm25", "tfidf", "dense"), weights=(1, 1, 1, 1), candidates=1, encoder=tiny)
     both = Document("3", "Bees and money: a bank of honey")
     tagger = zeroshot.fit(LABELS, config)
-    found = tagger.candidates(tagger.read([both]))
+    found = tagger.candidates([both]).found
     assert {name: len(run.labels) for name, run in found.items()} == dict.fromkeys(config.stages, 1)
 
 

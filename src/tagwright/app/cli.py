@@ -58,7 +58,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def start(
     context: typer.Context,
-    version: Annotated[
+    _version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
@@ -347,7 +347,7 @@ def cache(
 
 @app.command()
 def demo(quiet: Quiet = False) -> None:
-    """Tag the Python packages installed here with the Trove classifiers, and score it."""
+    """Tag the functions of SciPy, which is installed here, with the headings of its manual, and score it."""
     from tagwright.app.demo import run
     from tagwright.progress import silence
 

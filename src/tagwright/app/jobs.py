@@ -47,7 +47,7 @@ def tagger(
     if not model:
         config = configure(ZERO_SHOT, settings=in_language(settings, language))
         made = zeroshot.fit(_vocabulary(labels, config.language, documents), config, documents)
-        stages = ", ".join(f"{name} {made.fusion.weight(name):g}" for name in made.stages)
+        stages = made.combiner.describe(made.stages)
         hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
         return made
     vocabulary = to_vocabulary(labels, language, documents) if labels else None  # before anything heavy is loaded

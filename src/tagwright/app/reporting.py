@@ -44,8 +44,7 @@ def settings_of(tagger: Tagger | None, settings: Sequence[str]) -> dict[str, str
     """The stages of a tagger with their weights, and the options that were set."""
     if tagger is None:
         return {}
-    stages = ", ".join(f"{name} {tagger.fusion.weight(name):g}" for name in tagger.stages)
-    found = {"stages and weights": f"{stages}; combined by {tagger.fusion.by}" if len(tagger.stages) > 1 else stages}
+    found = {"stages and weights": tagger.combiner.describe(tagger.stages)}
     return {**found, "options": ", ".join(settings)} if settings else found
 
 

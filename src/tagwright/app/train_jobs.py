@@ -155,7 +155,7 @@ def finetune(job: Job, few: Few) -> None:
             before = {"before": tagger.training}
             tagger = maclr.fine_tune(tagger, documents, sample, config, folder, resume=job.resume)
             if job.fuse:  # the other stages are fitted anew, the plain encoder among them
-                tagger = Tagger(tagger.vocabulary, {"dense": tagger.stages["dense"]})
+                tagger = Tagger(tagger.vocabulary, {"dense": tagger.retrievers["dense"]})
             tagger = _fused(tagger, job)
             _save(replace(tagger, training=before), start, job.output, folder)
         _say_check(tagger, documents, gold, rows)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.confidence import sigmoid
-from tagwright.combining.fusion import look_up, standardised
+from tagwright.combining.fusion import standardised
 from tagwright.types import Floats, Longs, Run
 
 Doubles: TypeAlias = NDArray[np.float64]
@@ -113,8 +113,7 @@ def provenance() -> Mapping[str, Any]:
 
 def _stands_for(found: Run, run: Run) -> Doubles:
     """(suggestions,) 1 where the retriever has the label among its first."""
-    first = found.top(FIRST)
-    return (look_up(Run(first.indptr, first.labels, np.ones_like(first.scores)), run) > 0).astype(np.float64)
+    return run.held_by(found.top(FIRST)).astype(np.float64)
 
 
 def _gap(run: Run, standard: Doubles) -> Doubles:

@@ -9,8 +9,7 @@ of one document are right or wrong together.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,10 +90,6 @@ class Calibration:
     measures: Mapping[str, Score]
     reliability: tuple[ReliabilityBin, ...]
     risk_coverage: RiskCoverage
-
-    def to_json(self) -> dict[str, Any]:
-        """The JSON form of the measures: name -> value, low, high."""
-        return {name: asdict(score) for name, score in self.measures.items()}
 
 
 def assess(judged: Judged, *, samples: int = 1000, seed: int = 0) -> Calibration | None:

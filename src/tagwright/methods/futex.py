@@ -15,6 +15,9 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from tagwright.combining.followed import Followed, FollowedOptions
+from tagwright.combining.pool import PoolOptions
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.bags import BagOfWords, BagOptions, Matrix
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -31,9 +34,9 @@ from tagwright.stages.full_text import FullText, FullTextOptions
 from tagwright.stages.label_trees import check_omikuji
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.linear_classifiers import Trees
-from tagwright.stages.reranker import Reranker, RerankerOptions
+from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
 from tagwright.store import is_first
-from tagwright.tagger import Fusion, Tagger
+from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check
 from tagwright.training.checkpoints import Checkpoint
 from tagwright.training.cross_encoder_training import train_cross_encoder
@@ -50,9 +53,9 @@ from tagwright.training.linear_training import TreeOptions, fit_trees
 from tagwright.training.metadata_pairs import View, metadata_pairs, metadata_triples
 from tagwright.training.paragraph_pairs import one_paragraph
 from tagwright.training.training_config import TrainingConfig, TrainingPlan, lasting_options
-from tagwright.types import Document, Run, Stage, TextField
+from tagwright.types import Document, Retriever, Run, Stage, TextField
 
-Retriever: TypeAlias = Literal["exact_match", "bm25", "dense"]
+RetrieverName: TypeAlias = Literal["exact_match", "bm25", "dense"]
 Network: TypeAlias = Literal["auto", "cross", "bi", "both", "none"]
 Ranking: TypeAlias = Literal["abstract", "fulltext", "mentions", "all_mentions"]
 
@@ -99,7 +102,7 @@ class Config(FullTextOptions, VectorOptions):
     NoHierarchy of Table 3. mentions, all_mentions: how often, how early and how specifically a label is named, in title
     and abstract or everywhere; not in the paper. These three agree best with the keywords of authors, and adding the
     section tree costs agreement (benchmarks/results/fulltext.json)."""
-    retrievers: Annotated[tuple[Retriever, ...], Distinct()] = ("exact_match",)
+    retrievers: Annotated[tuple[RetrieverName, ...], Distinct()] = ("exact_match",)
     "What finds the candidates C(d): exact_match, bm25, or dense, the nearest labels to the full text."
     text_field: TextField = "title_and_abstract"
     "Where exact_match and bm25 look: title and abstract, if there is one, as in the paper, or everything."
@@ -277,7 +280,7 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
         return FullText(dense(), config.full_text)
 
     makers: dict[Ranking, Callable[[], Stage]] = {
-        "abstract": lambda: Reranker(labels, cross) if cross else FullText(dense(), ABSTRACT),  # Eq. 8
+        "abstract": lambda: CrossEncoderReranker(labels, cross) if cross else FullText(dense(), ABSTRACT),  # Eq. 8
         "fulltext": full,  # Eq. 6, 7
         "mentions": lambda: ExactMatch(
             labels, ExactMatchOptions(text_field="title_and_abstract", stem=config.language)
@@ -290,19 +293,20 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
     heard = "exact_match" in config.retrievers and own in config.rankings
     rankers = {str(name): makers[name]() for name in config.rankings if not (heard and name == own)}
     if config.third:
-        rankers["third"] = Reranker(labels, CrossEncoder.load(config.third), RerankerOptions(label_text="statement"))
+        third = CrossEncoder.load(config.third)
+        rankers["third"] = CrossEncoderReranker(labels, third, RerankerOptions(label_text="statement"))
     found_by = retrievers(labels, config, full)
     weights = {name: float(heard and name == "exact_match") for name in found_by}
-    fusion = Fusion(by="ranks", weights=weights, rank_constant=0, rankers=tuple(rankers), budget=config.budget)  # Eq. 9
-    return Tagger(labels, {**found_by, **rankers}, fusion)
+    combiner = WeightedSum(by="ranks", weights=weights, rank_constant=0)  # Eq. 9
+    return Tagger(labels, found_by, rankers, PoolOptions(limit=config.budget), combiner)
 
 
 ABSTRACT = FullTextOptions(aggregate="abstract")
 
 
-def retrievers(labels: Vocabulary, config: Config, full: Callable[[], Stage]) -> dict[str, Stage]:
+def retrievers(labels: Vocabulary, config: Config, full: Callable[[], Retriever]) -> dict[str, Retriever]:
     """What finds the candidates C(d), by name. full: makes what "dense" stands for."""
-    makers: dict[Retriever, Callable[[], Stage]] = {
+    makers: dict[RetrieverName, Callable[[], Retriever]] = {
         "exact_match": lambda: ExactMatch(
             labels, ExactMatchOptions(text_field=config.text_field, stem=config.language)
         ),
@@ -352,8 +356,13 @@ def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, con
     """A classifier of the full text, learnt from pseudo labels; its labels follow those of the ensemble (3.3)."""
     trees = classifier(ensemble.vocabulary, *bag_of_words(documents, config), pseudo, config)
     keep = config.pseudo_labels if config.order == "example" else None  # Example 3.1
-    fusion = replace(ensemble.fusion, tail="classifier", keep=keep)
-    return replace(ensemble, stages={**ensemble.stages, "classifier": trees}, fusion=fusion)
+    assert isinstance(ensemble.combiner, WeightedSum), "what `rank` makes"
+    return replace(
+        ensemble,
+        retrievers={**ensemble.retrievers, "classifier": trees},
+        pool=replace(ensemble.pool, exclude=("classifier",)),
+        combiner=Followed(ensemble.combiner, FollowedOptions(by="classifier", keep=keep)),
+    )
 
 
 def bag_of_words(documents: Sequence[Document], config: Config) -> tuple[BagOfWords, Matrix]:
@@ -364,7 +373,7 @@ def bag_of_words(documents: Sequence[Document], config: Config) -> tuple[BagOfWo
         return bag, bag.transform(_texts(documents, counted))
 
 
-def classifier(labels: Vocabulary, bag: BagOfWords, features: Matrix, pseudo: Run, config: Config) -> Stage:
+def classifier(labels: Vocabulary, bag: BagOfWords, features: Matrix, pseudo: Run, config: Config) -> Retriever:
     """Parabel, learnt from pseudo labels of the documents that the features are of."""
     options = TreeOptions(trees=config.trees, leaf=config.leaf_labels, beam=config.beam)
     return Trees(labels, bag, fit_trees(features, pseudo, len(labels), options), config.suggestions)

@@ -34,7 +34,7 @@ from tagwright.training.encoder_training import (
 from tagwright.training.maclr_stage1 import ImprovedIct, eq_2
 from tagwright.training.pairs import Source, ict_pairs, labelled_pairs
 from tagwright.training.training_config import TrainingConfig, TrainingPlan
-from tagwright.types import Document, Run, Stage
+from tagwright.types import Document, Retriever, Run
 
 TRANSFORMER = TrainingPlan(batch=256, epochs=10, learning_rate=1e-5, dropout="all")
 """Appendix A, with AdamW for its Adam. Its 100,000 steps are 87 epochs of its smallest corpus; ten are what two cores
@@ -175,8 +175,8 @@ def fine_tune(
     Of a tagger with a stage "learnt", as `train --fuse` saves, that one is trained, otherwise "dense". Raises
     ConfigError when there is too little to learn from, or the tagger has neither.
     """
-    name = LEARNT if LEARNT in tagger.stages else "dense"
-    dense = tagger.stages.get(name)
+    name = LEARNT if LEARNT in tagger.retrievers else "dense"
+    dense = tagger.retrievers.get(name)
     if not isinstance(dense, Dense) or not isinstance(dense.encoder, BiEncoder):
         raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; fine-tuning needs one called dense")
     pairs = labelled_pairs(documents, tagger.vocabulary, gold, seed=config.training.seed)
@@ -186,7 +186,7 @@ def fine_tune(
         plan = replace(plan, batch=max(2, min(plan.batch, len(gold.labels) // 2)))
     check_batch(pairs, plan)
     encoder = train_model(model, pairs, in_batch(config.temperature), plan, output, resume=resume)
-    return replace(tagger, stages={**tagger.stages, name: Dense(tagger.vocabulary, encoder, dense.options)})
+    return replace(tagger, retrievers={**tagger.retrievers, name: Dense(tagger.vocabulary, encoder, dense.options)})
 
 
 def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, plan: TrainingPlan) -> ImprovedIct:
@@ -210,7 +210,7 @@ def _guesses(documents: Sequence[Document], labels: Vocabulary, encoder: BiEncod
         yield _pseudo_pairs(Lexical(labels, LexicalOptions(weighting="tfidf", k=k)), documents, labels, config)
 
 
-def _pseudo_pairs(view: Stage, documents: Sequence[Document], labels: Vocabulary, config: Config) -> Source:
+def _pseudo_pairs(view: Retriever, documents: Sequence[Document], labels: Vocabulary, config: Config) -> Source:
     run = Run.concat([view(batch) for batch in batches(documents)])
     if config.exclude_self:
         run = run.keep(run.labels != labels.own(documents)[run.rows])

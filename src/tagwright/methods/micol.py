@@ -12,6 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
+from tagwright.combining.pool import PoolOptions
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
@@ -27,9 +29,9 @@ from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import LabelText as LexicalText
 from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
 from tagwright.stages.reranker import LabelText as PairedText
-from tagwright.stages.reranker import Reranker, RerankerOptions
-from tagwright.tagger import Fusion, Tagger, batches
+from tagwright.tagger import Tagger, batches
 from tagwright.text.language import check
 from tagwright.training.augmentation import eda_pairs, near_words, translated_pairs, uda_pairs
 from tagwright.training.cross_encoder_training import CROSS as MICOL_CROSS
@@ -45,7 +47,7 @@ from tagwright.training.metadata_pairs import (
 )
 from tagwright.training.pairs import rts_pairs, sample_documents
 from tagwright.training.training_config import TrainingConfig, TrainingPlan
-from tagwright.types import Document, PairSource, Run, Stage, TextField
+from tagwright.types import Document, PairSource, Retriever, Run, Stage, TextField
 
 Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts", "eda", "uda", "translated"]
 
@@ -222,7 +224,7 @@ def fit(
     return replace(tagger, training={"meta_path": config.meta_path})
 
 
-def retrievers(documents: Sequence[Document], labels: Vocabulary, config: Config) -> dict[str, Stage]:
+def retrievers(documents: Sequence[Document], labels: Vocabulary, config: Config) -> dict[str, Retriever]:
     """What finds the candidates of a document (3.2): exact names, and BM25 above a calibrated threshold (Eq. 2)."""
     names = ExactMatch(labels, ExactMatchOptions(text_field=config.text_field, stem=config.language))
     label_text: LexicalText = "described" if config.label_text == "described" else "text"
@@ -232,22 +234,22 @@ def retrievers(documents: Sequence[Document], labels: Vocabulary, config: Config
 
 
 def rerank(
-    labels: Vocabulary, found_by: Mapping[str, Stage], encoder: BiEncoder | CrossEncoder, config: Config
+    labels: Vocabulary, found_by: Mapping[str, Retriever], encoder: BiEncoder | CrossEncoder, config: Config
 ) -> Tagger:
     """The retrievers' candidates ranked by the encoder (3.3.1), trained or not, or by all of them together."""
+    limit = config.budget
     if isinstance(encoder, CrossEncoder):
         text: PairedText = "text" if config.label_text == "both" else config.label_text
-        stage: Stage = Reranker(labels, encoder, RerankerOptions(label_text=text))
+        stage: Stage = CrossEncoderReranker(labels, encoder, RerankerOptions(label_text=text))
+        limit = limit or CROSS_BUDGET
     else:
         stage = _dense(labels, encoder, config)
-    budget = CROSS_BUDGET if config.budget is None and isinstance(encoder, CrossEncoder) else config.budget
     weights = WEIGHTS if config.rank == "fused" else {**dict.fromkeys(found_by, 0.0), "encoder": 1.0}
-    fusion = Fusion(weights=weights, rankers=("encoder",), budget=budget)
-    return Tagger(labels, {**found_by, "encoder": stage}, fusion)
+    return Tagger(labels, found_by, {"encoder": stage}, PoolOptions(limit=limit), WeightedSum(weights=weights))
 
 
 def pair_source(
-    documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Stage]
+    documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Retriever]
 ) -> PairSource:
     """`count` pairs an epoch (A.3.1), each with a negative if they are for a cross-encoder.
 
@@ -279,7 +281,7 @@ def pair_source(
 
 
 def choose_path(
-    documents: Sequence[Document], labels: Vocabulary, graph: Graph, found_by: Mapping[str, Stage], seed: int = 0
+    documents: Sequence[Document], labels: Vocabulary, graph: Graph, found_by: Mapping[str, Retriever], seed: int = 0
 ) -> list[PathEstimate]:
     """What "auto" knows of the usual meta-paths, beginning with the one that it takes."""
     found = rank_paths(graph, Tagger(labels, found_by).tag(documents, CONFIDENT), seed=seed)
@@ -289,7 +291,7 @@ def choose_path(
 
 
 def _with_path(
-    documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Stage]
+    documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Retriever]
 ) -> Config:
     """The same with the meta-path that "auto" stands for, where pairs are drawn along one."""
     if config.pairs not in ("metadata", "mixed") or split_paths(config.meta_path) != [AUTO]:
@@ -303,7 +305,7 @@ def _dense(labels: Vocabulary, encoder: BiEncoder, config: Config) -> Dense:
 
 
 def _text_pairs(
-    kind: Pairs, documents: Sequence[Document], labels: Vocabulary, config: Config, names: Stage
+    kind: Pairs, documents: Sequence[Document], labels: Vocabulary, config: Config, names: Retriever
 ) -> PairSource:
     if kind == "values":
         return value_pairs(documents, config.field, seed=config.training.seed)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
+from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.model_folder import pinned
@@ -17,9 +18,9 @@ from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.title_match import TitleMatch, share
-from tagwright.tagger import By, Fusion, Tagger
+from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check, joins_words, parse_all, resolve
-from tagwright.types import Document, Stage, TextField
+from tagwright.types import Document, Retriever, Stage, TextField
 
 StageName = Literal["exact_match", "bm25", "tfidf", "dense"]
 
@@ -56,7 +57,7 @@ class Config(Checked):
     stages/trust.py."""
 
     fusion: By = "evidence"
-    "How the stages are combined: see combining/fusion.py."
+    "How the stages are combined: see combining/weighted_sum.py."
 
     encoder: str = "minilm"
     """The encoder of the dense stage: the packaged one, a folder, or a Hugging Face id, with @revision if need be,
@@ -105,20 +106,17 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     documents: some of those that are to be tagged, if they are known; their language counts where names have none.
     """
     resolved = replace(config, language=resolve(config.language, labels, documents))
-    stages = {str(name): _stage(name, labels, resolved) for name in config.stages}
-    weights = dict(config.weight_of)
-    if config.title_match and {"exact_match", "dense"} <= stages.keys():
-        stages[TITLES], weights[TITLES] = (
-            TitleMatch(labels, ExactMatchOptions(stem=resolved.language)),
-            config.title_match,
-        )
-    judged = [name for name in ("dense", TITLES) if config.trust and name in stages]
-    rankers = tuple(name for name in (TITLES,) if name in stages)
-    fusion = Fusion(by=config.fusion, weights=weights, fluency=dict.fromkeys(judged, "dense"), rankers=rankers)
-    return Tagger(labels, share(stages), fusion)
+    retrievers = {str(name): _retriever(name, labels, resolved) for name in config.stages}
+    rerankers, weights = dict[str, Stage](), dict(config.weight_of)
+    if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
+        rerankers[TITLES] = TitleMatch(labels, ExactMatchOptions(stem=resolved.language))
+        weights[TITLES] = config.title_match
+    judged = [name for name in ("dense", TITLES) if config.trust and name in {**retrievers, **rerankers}]
+    combiner = WeightedSum(by=config.fusion, weights=weights, language_trust=dict.fromkeys(judged, "dense"))
+    return Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
 
 
-def _stage(name: StageName, labels: Vocabulary, config: Config) -> Stage:
+def _retriever(name: StageName, labels: Vocabulary, config: Config) -> Retriever:
     if name == "exact_match":
         return ExactMatch(labels, ExactMatchOptions(stem=config.language, k=config.candidates))
     if name == "dense":

@@ -18,10 +18,10 @@ from tagwright.errors import ModelError
 from tagwright.fields import AtLeastOne, Checked
 from tagwright.stages.label_index import Index, Kind, Storage, Vectors, index_name
 from tagwright.stages.pending_labels import BUDGET, PendingLabels
-from tagwright.stages.trust import trust
+from tagwright.stages.trust import report, trust
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.text.words import sentence_spans
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Mask, Run, Stage, TextField
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Mask, Retriever, Run, TextField
 
 LabelText: TypeAlias = Literal["name", "names", "text", "described", "both"]
 
@@ -98,8 +98,8 @@ class Texts(NamedTuple):
     beginnings: Sequence[str] = ()
 
 
-class Dense(Stage):
-    """Candidates by meaning: the labels of largest cosine to the whole document. A types.Stage.
+class Dense(Retriever):
+    """Candidates by meaning: the labels of largest cosine to the whole document. A types.Retriever.
 
     vectors: of the labels already, where they are known; otherwise the labels are encoded now.
     """
@@ -196,14 +196,16 @@ class Dense(Stage):
         used, rows = np.unique(candidates.labels, return_inverse=True)
         return self._some(used).cosines(reading.vectors, candidates.rows, rows)
 
-    def trust(self, reading: Texts) -> Floats:
+    def trust(self, reading: Texts, weight: float) -> Floats | None:
         """(documents,) from nearly 0 to 1: how well the encoder knows each document's language, 1 where nothing tells.
 
-        Only of an encoder with a tokenizer of its own can that be said.
+        None where the encoder has no tokenizer of its own. weight: as in `types.Stage`.
         """
         if not isinstance(self.encoder, BiEncoder):
-            return np.ones(len(reading.written), np.float32)
-        return trust(self.encoder.fluency(reading.beginnings))
+            return None
+        trusted = trust(self.encoder.fluency(reading.beginnings))
+        report(self.encoder.name, reading.beginnings, trusted, weight)
+        return trusted
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """The up to 3 sentences nearest to the label, of the first 100, weighted by their cosine to it."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagwright.combining.fusion import union
 from tagwright.data.descriptions import Keywords, cut, pseudo_description, read_keywords, write_keywords
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import InputError, ModelError
@@ -18,7 +17,7 @@ from tagwright.stages.dense import Texts
 from tagwright.stages.label_index import Index, Kind, Storage, Vectors, index_name
 from tagwright.store import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.text.words import sentence_spans
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Longs, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Longs, Retriever, Run
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -64,8 +63,8 @@ class ClassifierWeights:
         return ClassifierWeights(labels.astype(np.int32), self.vectors.take(rows, self.vectors))
 
 
-class DescriptionRetriever(Stage):
-    """Candidates by DEPL: the labels of greatest probability. A types.Stage.
+class DescriptionRetriever(Retriever):
+    """Candidates by DEPL: the labels of greatest probability. A types.Retriever.
 
     documents: phi_doc. texts: phi_label of Eq. 1, or None for the dense classifier. free: the classifier, or None for
     DEPL. With both, the score is Eq. 4; a label without a free vector has the probability that its text gives. keywords
@@ -111,7 +110,7 @@ class DescriptionRetriever(Stage):
         queries, k = reading.vectors, self.options.k
         depth = 2 * k if self.vectors is not None and self.free else k
         found = [self._nearest(queries, depth)] if self.vectors is not None else []
-        pool = union([*found, *([self.free.nearest(queries, depth)] if self.free else [])])
+        pool = Run.union([*found, *([self.free.nearest(queries, depth)] if self.free else [])])
         pool = pool.keep(reading.written[pool.rows])
         return pool.rescored(self._probabilities(queries, pool.rows, pool.labels)).top(k)
 

@@ -22,13 +22,12 @@ from ahocorasick_rs import AhoCorasick, Implementation
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Self
 
-from tagwright.combining.fusion import look_up
 from tagwright.errors import InputError
 from tagwright.fields import AtLeastOne, Checked
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.text.words import fold, raw_words, word_spans
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Run, Stage, TextField
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Retriever, Run, TextField
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -57,7 +56,7 @@ class ExactMatchOptions(Checked):
         check(self.stem)
 
 
-class ExactMatch(Stage):
+class ExactMatch(Retriever):
     """The labels whose names occur in a document, scored by how often, how early and how specific: see `score`.
 
     A form that is the name of several labels makes all of them candidates, up to SHARED of them. A short name in
@@ -116,7 +115,7 @@ class ExactMatch(Stage):
 
     def score(self, reading: Run, candidates: Run) -> Floats:
         """(suggestions,) the score of each candidate, 0 where no name of it is found."""
-        return look_up(reading, candidates)
+        return reading.scores_of(candidates)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """Every occurrence of a name of the label, weightiest first. Their weights add up to the label's score."""

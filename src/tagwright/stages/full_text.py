@@ -17,7 +17,7 @@ from tagwright.fields import AtLeastOne, AtLeastZero, Checked, Positive
 from tagwright.stages.dense import Dense, TextEncoder
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.text.words import sentence_spans, word_spans
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run
 
 Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstract", "first"]
 
@@ -66,8 +66,8 @@ class Paragraphs(NamedTuple):
     indptr: Longs
 
 
-class FullText(Stage):
-    """Candidates and scores by the cosine of a label and the paragraphs of a document. A types.Stage.
+class FullText(Retriever):
+    """Candidates and scores by the cosine of a label and the paragraphs of a document. A types.Retriever.
 
     dense: the labels, their vectors and the encoder, which reads the paragraphs too; its k limits the candidates.
     """
@@ -90,11 +90,11 @@ class FullText(Stage):
         Where aggregate is best, a label must be among the k nearest of one paragraph.
         """
         near = self.dense.nearest(reading.vectors)
+        near = Run(near.indptr[reading.indptr], near.labels, near.scores)
         if self.options.aggregate != "best":
-            return Run(near.indptr[reading.indptr], near.labels, near.scores)
-        owners = np.repeat(np.arange(len(reading.indptr) - 1), np.diff(reading.indptr))[near.rows]
-        cells = np.unique(owners * len(self.dense.labels) + near.labels)
-        rows, labels = np.divmod(cells, len(self.dense.labels))
+            return near
+        width = len(self.dense.labels)
+        rows, labels = np.divmod(np.unique(near.keys(width)), width)
         pool = Run.of(np.searchsorted(rows, np.arange(len(reading.indptr))), labels, np.zeros(len(labels)))
         return pool.rescored(self.score(reading, pool)).top(self.dense.options.k)
 

@@ -19,7 +19,7 @@ from tagwright.fields import AtLeastOne, Checked, NotNegative, Probability
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.text.words import word_spans, words
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Run, Stage, TextField
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run, TextField
 
 CELLS = 1 << 24
 "The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."
@@ -81,8 +81,8 @@ class LexicalOptions(Checked):
             raise ConfigError(f'ngrams is {self.ngrams}, expected 0 where weighting is "bm25"')
 
 
-class Lexical(Stage):
-    """Candidates by the words that a document shares with a label's names and description. A types.Stage.
+class Lexical(Retriever):
+    """Candidates by the words that a document shares with a label's names and description. A types.Retriever.
 
     BM25 sums over the set of shared words, as Eq. 1 does: a word that the document repeats counts once. The cosine
     counts it 1 + ln(times) times. The vectors of both have the words of the labels as dimensions, so words that no

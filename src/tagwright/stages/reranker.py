@@ -1,4 +1,4 @@
-"""Labels and a cross-encoder in, scores of documents read together with their candidates out: a ranker."""
+"""Labels and a cross-encoder in, scores of documents read together with their candidates out: a re-ranker."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class RerankerOptions(Checked):
     "The most that are read of a document (MICoL A.3.2); None: as many as the encoder takes beside the label."
 
 
-class Reranker(Stage):
-    """Ranks candidates by reading each document and label together (MICoL Eq. 6). A types.Stage that finds nothing.
+class CrossEncoderReranker(Stage):
+    """Ranks candidates by reading each document and label together (MICoL Eq. 6). A re-ranker: all labels are too many.
 
     Of a document it reads title and abstract, or all text from the start where there is no abstract.
     """
@@ -71,10 +71,6 @@ class Reranker(Stage):
     def read(self, documents: Sequence[Document]) -> list[str]:
         """The text of each document."""
         return [document.read_as("title_and_abstract") for document in documents]
-
-    def find(self, reading: list[str]) -> Run:
-        """No candidates: to compare every label would take too long."""
-        return Run.from_rows([[] for _ in reading])
 
     def score(self, reading: list[str], candidates: Run) -> Floats:
         """(suggestions,) the cross-encoder's score of each document and its candidates, of any size."""
@@ -94,9 +90,9 @@ class Reranker(Stage):
         """None: what speaks for a label is spread over the whole network."""
         return ()
 
-    def with_labels(self, labels: Sequence[Label]) -> Reranker:
+    def with_labels(self, labels: Sequence[Label]) -> CrossEncoderReranker:
         """The same encoder over other labels; nothing is computed."""
-        return Reranker(labels, self.encoder, self.options)
+        return CrossEncoderReranker(labels, self.encoder, self.options)
 
     def save(self, folder: Path) -> None:
         """Write the encoder and the options."""
@@ -106,7 +102,7 @@ class Reranker(Stage):
     @classmethod
     def load(
         cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], PairScorer] = CrossEncoder.load
-    ) -> Reranker:
+    ) -> CrossEncoderReranker:
         """Read what `save` wrote. load_encoder gets a folder. Raises ModelError when a part is missing or damaged."""
         options = read_options(folder, RerankerOptions, read_manifest(folder, "cross").get("options"))
         with offline():  # it lies in the folder, or is missing

@@ -92,9 +92,7 @@ def hard_negatives(found: Run, gold: Run, count: int) -> Run:
     >>> hard_negatives(Run.from_rows([{4: 0.9, 1: 0.8, 2: 0.7, 3: 0.1}]), Run.from_rows([[1]]), 2).labels.tolist()
     [4, 2]
     """
-    width = 1 + max(int(found.labels.max(initial=0)), int(gold.labels.max(initial=0)))
-    wrong = ~np.isin(found.rows * width + found.labels, gold.rows * width + gold.labels)
-    return found.keep(wrong).top(count)
+    return found.keep(~found.held_by(gold)).top(count)
 
 
 @dataclass(eq=False)

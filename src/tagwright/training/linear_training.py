@@ -21,6 +21,7 @@ from tagwright.stages.label_trees import WIDEST, LabelTrees, OmikujiError, Omiku
 from tagwright.stages.linear_classifiers import Linear
 from tagwright.stages.linear_weights import LinearModel
 from tagwright.store import is_first, read_manifest, replace_file, replace_folder, write_manifest
+from tagwright.training.checkpoints import check_resumed
 from tagwright.training.hinge import TOGETHER, Loss, solve
 from tagwright.types import Document, Floats, Ints, Label, Run
 
@@ -167,12 +168,11 @@ def _positives(gold: Run) -> dict[int, Ints]:
 
 def _stored(folder: Path, features: Matrix, gold: Run, options: SvmOptions, *, resume: bool) -> Path:
     """The folder of finished blocks, empty unless a run with the same data and options is resumed."""
-    run = {"data": _digest(features, gold), "options": {**asdict(options), "workers": None}}
+    data = {"documents or labels": _digest(features, gold)}
+    run = {"data": data, "options": {**asdict(options), "workers": None}}
     if resume and (folder / "manifest.json").is_file():
         before = read_manifest(folder, "SVM in training")
-        for name, what in (("data", "documents or labels"), ("options", "options")):
-            if before.get(name) != run[name]:
-                raise ConfigError(f"{folder}: the run was started with other {what}; train without resuming")
+        check_resumed(folder, {name: before.get(name, {}) for name in run}, run)
         return folder
     with replace_folder(folder) as fresh:
         write_manifest(fresh, "SVM in training", run)
