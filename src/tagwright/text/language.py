@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, option
 from tagwright.fields import shown
 from tagwright.progress import hint
 from tagwright.text.words import fold, raw_words
@@ -127,7 +127,8 @@ def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document
     if len(texts) < FEW:
         texts += document_texts(documents)
     found = main(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
-    said = f"language: {' and '.join(map(str, found))} (recognised in texts and vocabulary; --language overrides)"
+    other = f"{option('language')} names another"
+    said = f"language: {' and '.join(map(str, found))} (recognised in texts and vocabulary; {other})"
     _log.info(said)
     hint(said)
     return spelled(found)
