@@ -76,7 +76,6 @@ def test_nothing_acknowledged_is_lost_when_the_process_is_killed(tmp_path: Path)
         "    print(store.add(Decision(document=str(i), reviewer='a', action='done')), flush=True)\n"
     )
     path = tmp_path / "reviews.sqlite"
-    command = [sys.executable, "-c", program, str(path)]
     process = subprocess.Popen(
         [sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, env=os.environ.copy()
     )
