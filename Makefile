@@ -1,15 +1,19 @@
-# `make demo` and `make test` do all the set-up on a machine that has Python 3.10 to 3.13 and nothing else.
+# `make demo`, `make test` and `make docs` do all the set-up on a machine that has Python 3.10 to 3.13 and nothing else.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test install lint types contracts unit test-everywhere clean
+.PHONY: demo test docs install lint types contracts unit test-everywhere clean
 
 demo: install
 	$(BIN)/tagwright demo
 
 test: lint types contracts unit
+
+# into build/docs, with Python 3.11 or later; the examples are tests, which `make test` runs
+docs: install
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
 
 install: $(VENV)/installed
 
@@ -18,7 +22,7 @@ $(VENV)/installed: pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) "pip>=25.1"
 	$(PIP) "$$(grep '^torch==' requirements.lock)"
-	$(PIP) --constraint requirements.lock --editable ".[all]" --group dev
+	$(PIP) --constraint requirements.lock --editable ".[all]" --group dev --group docs
 	touch $@
 
 lint: install

@@ -21,8 +21,9 @@ from benchmarks import corpora, rows
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import is_gold, labelled
-from tagwright.methods import depl, zeroshot
+from tagwright.methods import depl, svm, zeroshot
 from tagwright.tagger import Tagger, batches
+from tagwright.training.gold_labels import confident
 from tagwright.types import Document, Run
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "R@100", "macro-F1@5")
@@ -56,13 +57,13 @@ class Task(rows.Task):
         """The surest of the first labels that the zero-shot tagger suggests."""
         tagger = zeroshot.fit(self.labels)
         found = Run.concat([tagger.tag(batch, self.most + 1) for batch in batches(self.material)])
-        return depl.confident(self.without_self(self.material, found), most=self.most)
+        return confident(self.without_self(self.material, found), most=self.most)
 
     @cached_property
     def described(self) -> Vocabulary:
         """The labels with keywords."""
-        svm = depl.sparse(self.material, self.labels, self.guesses, None)
-        return with_keywords(self.labels, depl.keywords_of(svm, KEYWORDS))
+        tagger = svm.fit(self.material, self.labels, gold=self.guesses)
+        return with_keywords(self.labels, depl.keywords_of(tagger, KEYWORDS))
 
 
 def fit(task: Task, row: str) -> Tagger:

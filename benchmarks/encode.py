@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, machine
-from benchmarks.tables import change
+from benchmarks.markdown import change
 from benchmarks.zeroshot import own_labels, without
 
 from tagwright.data.vocabulary import Vocabulary

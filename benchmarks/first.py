@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,6 @@ from tagwright.evaluation.significance import compare
 from tagwright.methods import zeroshot
 from tagwright.stages.dense import Dense
 from tagwright.store import replace_file
-from tagwright.tagger import Tagger
 from tagwright.types import Document, Floats, Mask, Run
 
 MEASURES = ("P@1", "P@5", "nDCG@5")
@@ -105,11 +104,10 @@ def quality(name: str, most: int) -> dict[str, Any]:
 def one_by_one(vocabulary: Vocabulary, documents: Sequence[Document]) -> Run:
     """Each document tagged as if no label had been encoded before."""
     tagger = zeroshot.fit(vocabulary)
-    stages = dict(tagger.stages)
-    plain = stages["dense"]
+    plain = tagger.retrievers["dense"]
     assert isinstance(plain, Dense)
-    stages["dense"] = Dense.lazy(vocabulary, Forgetful.load(plain.encoder.name), plain.options)
-    quick = Tagger(vocabulary, stages, tagger.fusion)
+    lazy = Dense.lazy(vocabulary, Forgetful.load(plain.encoder.name), plain.options)
+    quick = replace(tagger, retrievers={**tagger.retrievers, "dense": lazy})
     return Run.concat([quick.tag([document], 11) for document in documents])
 
 

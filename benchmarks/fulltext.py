@@ -42,7 +42,7 @@ from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.store import replace_file
-from tagwright.types import Run, Stage
+from tagwright.types import Retriever, Run
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "nDCG@10", "PSP@5", "R@20", "R@100")
 TESTED = ("P@1", "P@3", "P@5", "nDCG@10", "PSP@5", "R@20", "R@100")
@@ -153,12 +153,12 @@ ROWS: Mapping[str, Row] = {
 }
 
 
-def encoded(name: str, task: Task) -> Stage:
+def encoded(name: str, task: Task) -> Retriever:
     """The labels nearest to what an aggregation makes of a document."""
     return FullText(task.plain, OPINIONS[name])
 
 
-SINGLE: Mapping[str, Callable[[Task], Stage]] = {
+SINGLE: Mapping[str, Callable[[Task], Retriever]] = {
     "all labels: names in the abstract": lambda task: ExactMatch(
         task.labels, ExactMatchOptions(text_field="title_and_abstract")
     ),

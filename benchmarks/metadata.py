@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import corpora, rows
 
 from tagwright.combining.fusion import reciprocal_ranks
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
@@ -33,6 +34,7 @@ from tagwright.graph.network import Graph
 from tagwright.methods import micol
 from tagwright.store import replace_file
 from tagwright.tagger import Tagger
+from tagwright.training.training_config import TrainingConfig
 from tagwright.types import Run
 
 if TYPE_CHECKING:
@@ -95,7 +97,7 @@ class Task(rows.Task):
         """The configuration of a row; but where it says otherwise, the encoder alone ranks, as in the paper."""
         options = {"rank": "encoder", **options}
         if start != "static":
-            options |= {"count": self.pairs + self.pairs // 10, "epochs": 1.0}
+            options |= {"count": self.pairs + self.pairs // 10, "training": TrainingConfig(epochs=1.0)}
         encoder = {"cross": "minilm", "blank": str(self.blank)}.get(start, start)
         return micol.Config(encoder=encoder, architecture="cross" if start == "cross" else "bi", **options)
 
@@ -127,7 +129,7 @@ def start_anew(layers: torch.nn.Module, deviation: float) -> None:
 def untrained(task: Task, start: str) -> Tagger:
     config = task.config(start)
     encoder = BiEncoder.of(distil()) if start == "static" else BiEncoder.load(config.encoder)
-    return micol.rerank(task.labels, micol.finders(task.documents, task.labels, config), encoder, config)
+    return micol.rerank(task.labels, micol.retrievers(task.documents, task.labels, config), encoder, config)
 
 
 def learnt(task: Task, start: str, options: Mapping[str, Any]) -> Tagger:
@@ -140,7 +142,7 @@ def fused(task: Task, start: str) -> Tagger:
     if not task.is_measured(row):
         measure(task, row)
     tagger = Tagger.load(task.folder(row) / "tagger")
-    return replace(tagger, fusion=replace(tagger.fusion, weights=micol.WEIGHTS))
+    return replace(tagger, combiner=WeightedSum(weights=micol.WEIGHTS))
 
 
 SUMS = tuple(f"minilm: {UNTRAINED} + cross: {path}" for path in ("auto", "P->P"))
@@ -215,7 +217,7 @@ def add_paths(output: Path, task: Task) -> None:
     path = task.folder("paths") / "paths.json"
     if not path.is_file():
         graph, config = Graph.of(task.documents), task.config("static")
-        finders = micol.finders(task.documents, task.labels, config)
+        finders = micol.retrievers(task.documents, task.labels, config)
         gold = task.without_self(task.documents, task.labels.gold(task.documents, unknown="ignore"))
         found = {
             "estimated": plain(micol.choose_path(task.documents, task.labels, graph, finders)),

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from benchmarks import corpora, rows
 
-from tagwright.combining.fusion import reciprocal_ranks, union
+from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.data.bags import BagOfWords, Matrix
 from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -21,7 +21,7 @@ from tagwright.methods import futex
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.full_text import FullText, FullTextOptions
-from tagwright.stages.reranker import Reranker
+from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.store import replace_file
 from tagwright.types import Document, Run, Stage
 
@@ -34,8 +34,8 @@ Part = Literal["dev", "train"]
 POOLS: Mapping[str, futex.Config] = {
     "exact_match": futex.Config(),
     "names in the full text": futex.Config(text_field="text"),
-    "exact_match, bm25": futex.Config(finders=("exact_match", "bm25")),
-    "exact_match, dense": futex.Config(finders=("exact_match", "dense")),
+    "exact_match, bm25": futex.Config(retrievers=("exact_match", "bm25")),
+    "exact_match, dense": futex.Config(retrievers=("exact_match", "dense")),
 }
 
 OPINIONS: Mapping[str, FullTextOptions] = {
@@ -123,8 +123,8 @@ class Task(rows.Task):
         config = POOLS[name]
 
         def find(documents: Sequence[Document], _: slice) -> Run:
-            stages = futex.finders(self.labels, config, lambda: FullText(self.plain)).values()
-            return self.without_self(documents, union([stage(documents) for stage in stages]))
+            stages = futex.retrievers(self.labels, config, lambda: FullText(self.plain)).values()
+            return self.without_self(documents, Run.union([stage(documents) for stage in stages]))
 
         return self._kept(f"pool {name}", part, find)
 
@@ -154,7 +154,7 @@ class Task(rows.Task):
         if name in MENTIONS:
             return ExactMatch(self.labels, MENTIONS[name])
         if name == CROSS:
-            return Reranker(self.labels, self.cross)
+            return CrossEncoderReranker(self.labels, self.cross)
         if name.startswith(TUNED):
             return FullText(self.tuned, OPINIONS[name.removeprefix(TUNED)])
         return FullText(self.plain, OPINIONS[name])

@@ -24,7 +24,6 @@ from benchmarks import corpora, machine
 from rich.console import Console
 from rich.table import Table
 
-from tagwright.combining.fusion import union
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
@@ -32,7 +31,7 @@ from tagwright.encoders.kernels import best_device, best_dtype
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.reranker import Reranker
+from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.types import Document, Floats, Run
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ def main(arguments: list[str]) -> None:
 def candidates(count: int) -> tuple[list[Document], Run, Vocabulary]:
     """Documents, their candidates, and a vocabulary of these only."""
     documents, labels = corpora.documents("epmc", "dev", count), corpora.labels("epmc")
-    run = union(
+    run = Run.union(
         [ExactMatch(labels)(documents), Lexical(labels, LexicalOptions(text_field="title_and_abstract"))(documents)]
     )
     used, places = np.unique(run.labels, return_inverse=True)
@@ -102,7 +101,7 @@ def bi(documents: Sequence[Document], run: Run, labels: Vocabulary, encoder: BiE
 
 
 def cross(documents: Sequence[Document], run: Run, labels: Vocabulary, encoder: CrossEncoder) -> Floats:
-    stage = Reranker(labels, encoder)
+    stage = CrossEncoderReranker(labels, encoder)
     return stage.score(stage.read(documents), run)
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from benchmarks import corpora, rows
@@ -27,11 +27,13 @@ from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.metrics import Contingency, f1
 from tagwright.evaluation.page import write_page
 from tagwright.evaluation.plots import FREQUENCY, rank_plot
-from tagwright.methods import depl
+from tagwright.methods import depl, svm
 from tagwright.stages.linear_classifiers import Linear
 from tagwright.store import replace_file
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
+
+C = TypeVar("C", bound=depl.ClassifierConfig)
 
 K = 5
 MEASURES = (
@@ -78,9 +80,9 @@ class Task(rows.Task):
         encoder = "linear" if row in LINEAR else self.encoder + (f" {self.max_length}" if self.max_length else "")
         return self.work / f"{encoder} {self.documents or 'all'}" / self.name / row
 
-    def config(self, **options: Any) -> depl.Config:
+    def config(self, kind: type[C], **options: Any) -> C:
         """The configuration of a row."""
-        return depl.Config(encoder=self.encoder, max_length=self.max_length, **options)
+        return kind(encoder=self.encoder, max_length=self.max_length, **options)
 
     def tagger(self, row: str) -> Tagger:
         """The tagger of a row, made if need be."""
@@ -92,16 +94,20 @@ class Task(rows.Task):
 Fit = Callable[[Task, Path], Tagger]
 
 
-def alone(task: Task, folder: Path, **options: Any) -> Tagger:
-    """A method that builds on no other."""
-    return depl.fit(task.material, task.labels, task.config(**options), folder, resume=True, gold=task.known)
+def linear(task: Task, folder: Path) -> Tagger:
+    return svm.fit(task.material, task.labels, svm.Config(), folder, resume=True, gold=task.known)
 
 
-def retrieval(task: Task, folder: Path, **options: Any) -> Tagger:
+def classifier(task: Task, folder: Path) -> Tagger:
+    config = task.config(depl.ClassifierConfig)
+    return depl.fit_classifier(task.material, task.labels, config, folder, resume=True, gold=task.known)
+
+
+def retrieval(task: Task, folder: Path, kind: type[depl.DeRetConfig] = depl.Config, **options: Any) -> Tagger:
     """DEPL or DE-ret, with the SVM and, unless it starts untrained, the classifier of this table."""
-    config = task.config(**options)
-    classifier = task.tagger(CLASSIFIER) if config.trained_start else None
-    parts: dict[str, Any] = {"gold": task.known, "svm": task.tagger(SVM), "classifier": classifier}
+    config = task.config(kind, **options)
+    start = task.tagger(CLASSIFIER) if config.trained_start else None
+    parts: dict[str, Any] = {"gold": task.known, "svm": task.tagger(SVM), "classifier": start}
     return depl.fit(task.material, task.labels, config, folder, resume=True, **parts)
 
 
@@ -111,8 +117,7 @@ def trees(task: Task, folder: Path) -> Tagger:  # noqa: ARG001
 
 def both(task: Task, folder: Path) -> Tagger:  # noqa: ARG001
     """The evidence of the SVM and of DEPL+cls, added up."""
-    stages = {**task.tagger(SVM).stages, **task.tagger(CLS).stages}
-    return Tagger(task.labels, stages)
+    return Tagger(task.labels, {**task.tagger(SVM).retrievers, **task.tagger(CLS).retrievers})
 
 
 SVM, TREES, CLASSIFIER, DE_RET, DEPL, CLS = "SVM", "omikuji", "classifier", "DE-ret", "DEPL, 16 tokens", "DEPL+cls"
@@ -120,18 +125,18 @@ LINEAR = (SVM, TREES)
 "Rows without an encoder."
 
 ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
-    SVM: (partial(alone, kind="svm"), ()),
+    SVM: (linear, ()),
     TREES: (trees, (SVM,)),
-    CLASSIFIER: (partial(alone, kind="classifier"), (SVM, TREES)),
-    DE_RET: (partial(retrieval, kind="de-ret"), (SVM, CLASSIFIER)),
-    DEPL: (partial(retrieval, kind="depl", tokens=16), (SVM, TREES, CLASSIFIER, DE_RET)),
-    "DEPL, 8 tokens": (partial(retrieval, kind="depl", tokens=8), (SVM, DEPL)),
-    "DEPL, 32 tokens": (partial(retrieval, kind="depl", tokens=32), (SVM, DEPL)),
-    CLS: (partial(retrieval, kind="depl+cls"), (SVM, TREES, CLASSIFIER, DEPL)),
-    "DEPL, no hard negatives": (partial(retrieval, kind="depl", hard_negatives=0), (DEPL,)),
-    "DEPL, 5 hard negatives": (partial(retrieval, kind="depl", hard_negatives=5), (DEPL,)),
-    "DEPL, no trained start": (partial(retrieval, kind="depl", trained_start=False), (DEPL,)),
-    "DEPL, CLS of labels": (partial(retrieval, kind="depl", label_pooling="cls"), (DEPL,)),
+    CLASSIFIER: (classifier, (SVM, TREES)),
+    DE_RET: (partial(retrieval, kind=depl.DeRetConfig), (SVM, CLASSIFIER)),
+    DEPL: (partial(retrieval, tokens=16), (SVM, TREES, CLASSIFIER, DE_RET)),
+    "DEPL, 8 tokens": (partial(retrieval, tokens=8), (SVM, DEPL)),
+    "DEPL, 32 tokens": (partial(retrieval, tokens=32), (SVM, DEPL)),
+    CLS: (partial(retrieval, kind=depl.ClsConfig), (SVM, TREES, CLASSIFIER, DEPL)),
+    "DEPL, no hard negatives": (partial(retrieval, hard_negatives=0), (DEPL,)),
+    "DEPL, 5 hard negatives": (partial(retrieval, hard_negatives=5), (DEPL,)),
+    "DEPL, no trained start": (partial(retrieval, trained_start=False), (DEPL,)),
+    "DEPL, CLS of labels": (partial(retrieval, label_pooling="cls"), (DEPL,)),
     "SVM and DEPL+cls, fused": (both, (SVM, CLS)),
 }
 "Name -> how to make its tagger, and the rows that it is tested against."

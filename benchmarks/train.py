@@ -29,8 +29,8 @@ from tagwright.training.loop import train
 from tagwright.training.losses import info_nce
 from tagwright.training.objectives import Contrastive
 from tagwright.training.pairs import Source, rts_pairs
-from tagwright.training.trainable_encoder import trainable
-from tagwright.training.training_config import Training
+from tagwright.training.trainable_encoder import trainable_encoder
+from tagwright.training.training_config import TrainingPlan
 from tagwright.types import Pair
 
 BATCH = {"transformer": 192, "static": 1024}
@@ -95,7 +95,7 @@ def measure(kind: str, loop: str) -> Figures:
 
 
 def ours(model: SentenceTransformer, source: Source, kind: str, activation_token_budget: int | None) -> float:
-    training = Training(
+    training = TrainingPlan(
         batch=BATCH[kind],
         steps=STEPS[kind],
         validation=0.0,
@@ -135,7 +135,7 @@ def on_gpu(model: SentenceTransformer, pairs: list[Pair], seconds: float) -> Fig
     import torch
 
     texts = [text for pair in pairs for text in (pair.anchor, pair.positive)]
-    lengths = trainable(model).tokenize(texts).lengths
+    lengths = trainable_encoder(model).tokenize(texts).lengths
     peak = torch.cuda.max_memory_allocated() >> 20
     figures: Figures = {"tokens_per_second": round(int(lengths.sum()) / seconds), "peak_gpu_mb": peak}
     if model.transformers_model is not None:

@@ -21,7 +21,8 @@ from typing import Any, get_args
 import numpy as np
 from benchmarks import corpora, machine
 
-from tagwright.combining.fusion import look_up, union
+from tagwright.combining.pool import CandidatePool
+from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.evaluation.metrics import label_counts, labelled
@@ -32,8 +33,8 @@ from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.store import replace_file
-from tagwright.tagger import By, Fusion, Tagger, batches
-from tagwright.types import Document, Longs, Run, Stage
+from tagwright.tagger import Tagger, batches
+from tagwright.types import Document, Longs, Retriever, Run
 
 DEPTH = 100
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@3", "nDCG@5", "nDCG@10", "R@10", "R@100")
@@ -72,10 +73,8 @@ def choose(name: str) -> dict[str, Any]:
     stages = all_stages(vocabulary)
     documents, wanted = titles_as_gold(name, vocabulary, stages["dense both"])
     own = own_labels(documents, vocabulary, name == "mdn")
-    readings = {key: stage.read(documents) for key, stage in stages.items()}
-    runs = {key: stage.find(readings[key]) for key, stage in stages.items()}
     found: dict[str, Any] = {"documents": len(documents)}
-    for title, run in configurations(vocabulary, stages, runs, readings):
+    for title, run in configurations(retrieved(documents, stages)):
         scores = evaluate(without(run, own), wanted, measures=("nDCG@5", "R@100"), samples=1).measures
         found[title] = {measure: round(estimate.value, 4) for measure, estimate in scores.items()}
         print(f"{name:6} {title:56}", *(f"{measure} {100 * value:5.1f}" for measure, value in found[title].items()))
@@ -98,14 +97,12 @@ def fuse(name: str, tagger: Path) -> dict[str, Any]:
     stages["learnt"] = Dense(vocabulary, learnt.encoder, DenseOptions(k=500))
     documents, wanted = titles_as_gold(name, vocabulary, stages["dense both"], stages["learnt"])
     own = own_labels(documents, vocabulary, name == "mdn")
-    readings = {key: stage.read(documents) for key, stage in stages.items()}
-    runs = {key: stage.find(readings[key]) for key, stage in stages.items()}
+    pool = retrieved(documents, stages)
     found: dict[str, Any] = {"documents": len(documents)}
     for plain, trained in product((0.0, 0.5, 1.0, 1.5, 2.0, 2.5), repeat=2):
         weights = {"exact_match": 0.5, "tfidf title_and_abstract": 1.0, "dense both": plain, "learnt": trained}
         weights = {key: weight for key, weight in weights.items() if weight}
-        fused = Tagger(vocabulary, {key: stages[key] for key in weights}, Fusion(weights=weights))
-        run = fused.fuse(readings, {key: runs[key] for key in weights}).top(DEPTH)
+        run = ranked(pool, WeightedSum(weights=weights))
         scores = evaluate(without(run, own), wanted, measures=("nDCG@5", "R@100"), samples=1).measures
         title = f"plain {plain}, learnt {trained}"
         found[title] = {measure: round(estimate.value, 4) for measure, estimate in scores.items()}
@@ -124,7 +121,7 @@ def pooled(corpora_so_far: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return dict(sorted(means.items(), key=lambda item: -item[1]))
 
 
-def titles_as_gold(name: str, vocabulary: Vocabulary, *dense: Stage) -> tuple[list[Document], Run]:
+def titles_as_gold(name: str, vocabulary: Vocabulary, *dense: Retriever) -> tuple[list[Document], Run]:
     """Train documents without their titles, and the labels that their titles name and that one has near to them."""
     train = corpora.documents(name, "train")
     sample = [train[i] for i in np.random.default_rng(0).permutation(len(train))[: 6 * SAMPLE]]
@@ -133,16 +130,16 @@ def titles_as_gold(name: str, vocabulary: Vocabulary, *dense: Stage) -> tuple[li
     named = named.keep(named.labels != own_labels(sample, vocabulary, name == "mdn")[named.rows])
     kept = np.flatnonzero(labelled(named))[: 2 * SAMPLE]
     sample, named = [sample[i] for i in kept], named.take(kept)
-    near = union([stage(sample).top(10) for stage in dense])
-    wanted = named.keep(look_up(near, named) > 0)
+    near = Run.union([stage(sample).top(10) for stage in dense])
+    wanted = named.keep(near.scores_of(named) > 0)
     kept = np.flatnonzero(labelled(wanted))[:SAMPLE]
     return [replace(sample[i], title="") for i in kept], wanted.take(kept)
 
 
-def all_stages(vocabulary: Vocabulary) -> dict[str, Stage]:
+def all_stages(vocabulary: Vocabulary) -> dict[str, Retriever]:
     """Every candidate stage that the choice is between."""
     encoder = BiEncoder.load()
-    stages: dict[str, Stage] = {"exact_match": ExactMatch(vocabulary, ExactMatchOptions(k=500))}
+    stages: dict[str, Retriever] = {"exact_match": ExactMatch(vocabulary, ExactMatchOptions(k=500))}
     for weighting in ("bm25", "tfidf"):
         for text_field in ("title_and_abstract", "text"):
             lexical = LexicalOptions(weighting=weighting, text_field=text_field, k=500)
@@ -152,27 +149,38 @@ def all_stages(vocabulary: Vocabulary) -> dict[str, Stage]:
     return stages
 
 
-def configurations(
-    vocabulary: Vocabulary, stages: Mapping[str, Stage], runs: Mapping[str, Run], readings: Mapping[str, Any]
-) -> list[tuple[str, Run]]:
-    """Single stages, and fusions of them that differ in one thing at a time."""
-    tries: list[tuple[Mapping[str, float], Fusion]] = [
+def retrieved(documents: Sequence[Document], stages: Mapping[str, Retriever]) -> CandidatePool:
+    """What every stage has read and found."""
+    readings = {key: stage.read(documents) for key, stage in stages.items()}
+    found = {key: stage.find(readings[key]) for key, stage in stages.items()}
+    return CandidatePool.of(documents, found, stages, readings)
+
+
+def ranked(pool: CandidatePool, combiner: WeightedSum) -> Run:
+    """What a tagger with the stages that have a weight would suggest."""
+    found = {key: pool.found[key] for key in combiner.weights}
+    stages = {key: pool.stages[key] for key in combiner.weights}
+    return combiner.combine(CandidatePool.of(pool.documents, found, stages, pool.readings)).top(DEPTH)
+
+
+def configurations(pool: CandidatePool) -> list[tuple[str, Run]]:
+    """Single stages, and sums of them that differ in one thing at a time."""
+    tries: list[tuple[Mapping[str, float], By]] = [
         *(
-            ({"exact_match": 0.5, lexical: 1.0, dense: 2.5}, Fusion(by="evidence"))
-            for lexical in ("tfidf title_and_abstract", "tfidf text", "bm25 head", "bm25 text")
+            ({"exact_match": 0.5, lexical: 1.0, dense: 2.5}, "evidence")
+            for lexical in ("tfidf title_and_abstract", "tfidf text", "bm25 title_and_abstract", "bm25 text")
             for dense in ("dense both", "dense name", "dense text")
         ),
         *(
-            ({"exact_match": 0.5, "tfidf title_and_abstract": 1.0, "dense both": weight}, Fusion(by=by))
+            ({"exact_match": 0.5, "tfidf title_and_abstract": 1.0, "dense both": weight}, by)
             for by in get_args(By)
             for weight in (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0)
         ),
     ]
-    found = [(key, runs[key].top(DEPTH)) for key in stages]
-    for weights, fusion in tries:
-        tagger = Tagger(vocabulary, {key: stages[key] for key in weights}, replace(fusion, weights=weights))
-        title = f"{fusion.by}: {', '.join(f'{weight} {key}' for key, weight in weights.items())}"
-        found.append((title, tagger.fuse(readings, {key: runs[key] for key in weights}).top(DEPTH)))
+    found = [(key, run.top(DEPTH)) for key, run in pool.found.items()]
+    for weights, by in tries:
+        title = f"{by}: {', '.join(f'{weight} {key}' for key, weight in weights.items())}"
+        found.append((title, ranked(pool, WeightedSum(by=by, weights=weights))))
     return found
 
 
@@ -201,7 +209,7 @@ def table(name: str, most: int | None) -> dict[str, Any]:
     return found
 
 
-def tag_with(stage: Stage, documents: Sequence[Document]) -> Run:
+def tag_with(stage: Retriever, documents: Sequence[Document]) -> Run:
     return Run.concat([stage(batch).top(DEPTH + 1) for batch in batches(documents)])
 
 

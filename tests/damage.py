@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from tests.tiny import DIM, tiny_encoder
 
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -31,8 +32,8 @@ from tagwright.stages.full_text import FullText
 from tagwright.stages.label_index import Index, Vectors
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.linear_classifiers import Linear, Trees
-from tagwright.stages.reranker import Reranker
-from tagwright.tagger import Fusion, Tagger
+from tagwright.stages.reranker import CrossEncoderReranker
+from tagwright.tagger import Tagger
 from tagwright.training.linear_training import SvmOptions, TreeOptions, fit_svm, fit_trees
 from tagwright.types import Document, Label
 
@@ -61,13 +62,11 @@ def taggers(folder: Path) -> list[Path]:
         "words": Tagger(
             LABELS,
             {"exact_match": ExactMatch(LABELS), "lexical": Lexical(LABELS)},
-            Fusion(weights={"exact_match": 0.5}),
+            combiner=WeightedSum(weights={"exact_match": 0.5}),
         ),
         "linear": Tagger(LABELS, {"svm": svm, "trees": trees}),
         "dense": Tagger(LABELS, {"dense": indexed, "full": FullText(dense)}),
-        "cross": Tagger(
-            LABELS, {"exact_match": ExactMatch(LABELS), "cross": Reranker(LABELS, cross)}, Fusion(rankers=("cross",))
-        ),
+        "cross": Tagger(LABELS, {"exact_match": ExactMatch(LABELS)}, {"cross": CrossEncoderReranker(LABELS, cross)}),
         "dual": Tagger(LABELS, {"dual": DescriptionRetriever(LABELS, encoder, encoder, free, {"bee": ("hive",)})}),
     }
     for name, tagger in made.items():

@@ -167,7 +167,7 @@ def test_rts_is_trained_from_texts(tiny: str) -> None:
     documents = [tw.Document(str(i), ["Bee", "Bank"][i % 2], ONE[i % 2] * 4) for i in range(12)]
     tagger = tw.train("rts", documents, ["Bee", "Bank"], encoder=tiny, steps=2, batch=4, progress=False)
     assert tagger.training["method"] == "rts"
-    assert tagger.training["options"]["steps"] == 2
+    assert tagger.training["options"]["training"]["steps"] == 2
     assert len(tagger.suggest(ONE, k=1)) == 2
     plain = tw.zero_shot(["Bee", "Bank"], encoder=tiny)
     fine = tw.train("finetune", ONE * 4, y=[["Bee"], ["Bank"]] * 4, model=plain, steps=1, batch=2, validation=0.0)
@@ -205,7 +205,7 @@ def test_evaluate_gives_scores_with_intervals(words: tw.Tagger) -> None:
     assert tw.evaluate(run, documents, labels=NAMES)["nDCG@5"] == found["nDCG@5"]
     assert tw.evaluate(words, [BEES, TAX], y=[["Orchards"], ["Tax law"]])["nDCG@5"] == found["nDCG@5"]
     assert tw.evaluate(words, documents, measures=["R@150"])["R@150"].value == 1.0
-    with pytest.raises(tw.ConfigError, match='no measure "P@7" was computed; there are P@1'):
+    with pytest.raises(tw.ConfigError, match='no measure "P@7" was computed; the measures are P@1'):
         _ = found["P@7"]
     with pytest.raises(tw.InputError, match='"2" has no gold label'):
         tw.evaluate(words, [BEES, TAX], y=[["Bees"], []])

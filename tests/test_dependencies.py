@@ -1,10 +1,11 @@
-"""What pyproject.toml says that is needed: all that is imported, in versions that requirements.lock has."""
+"""What pyproject.toml says that is needed, in versions that requirements.lock has; what modules are called."""
 
 from __future__ import annotations
 
 import ast
 import re
 import sys
+from collections import Counter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -23,6 +24,12 @@ def declared() -> dict[str, Requirement]:
     project = PROJECT["project"]
     lists = [project["dependencies"], *project["optional-dependencies"].values()]
     return {_plain(Requirement(text).name): Requirement(text) for texts in lists for text in texts}
+
+
+def wanted() -> dict[str, Requirement]:
+    """What is declared, and what tests and documentation need besides."""
+    groups = (text for texts in PROJECT["dependency-groups"].values() for text in texts)
+    return declared() | {_plain(Requirement(text).name): Requirement(text) for text in groups}
 
 
 def imported() -> set[str]:
@@ -55,6 +62,12 @@ def test_all_that_is_imported_is_declared() -> None:
 def test_what_is_locked_is_what_is_allowed() -> None:
     lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
     locked = {_plain(line.partition("==")[0]): line.partition("==")[2].partition(";")[0].strip() for line in lines}
-    for name, requirement in declared().items():
+    for name, requirement in wanted().items():
         assert name in locked or name in {"tagwright", "tomli"}, name
         assert name not in locked or locked[name] in requirement.specifier, name
+
+
+def test_no_two_modules_share_a_name() -> None:
+    names = Counter(path.stem for path in (ROOT / "src").rglob("*.py") if not path.stem.startswith("__"))
+    assert names
+    assert [name for name, times in names.items() if times > 1] == []

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 from tests.tiny import tiny_encoder
 
 from tagwright import tagger as module
+from tagwright.combining.followed import Followed, FollowedOptions
+from tagwright.combining.pool import CandidatePool, PoolOptions
+from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.tagger import Fusion, Tagger
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Stage
+from tagwright.tagger import Tagger
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run
 
 LABELS = Vocabulary(
     [
@@ -37,7 +41,7 @@ DOCUMENTS = [
 ]
 
 
-class Fixed(Stage):
+class Fixed(Retriever):
     """A stage that gives every document the same scores, whatever it says."""
 
     distribution: Distribution = "information_content"
@@ -69,18 +73,18 @@ class Fixed(Stage):
 @pytest.fixture
 def words() -> Tagger:
     """A tagger that needs no encoder."""
-    stages: dict[str, Stage] = {
+    retrievers: dict[str, Retriever] = {
         "exact_match": ExactMatch(LABELS, ExactMatchOptions()),
         "tfidf": Lexical(LABELS, LexicalOptions(weighting="tfidf")),
     }
-    return Tagger(LABELS, stages)
+    return Tagger(LABELS, retrievers)
 
 
 @pytest.fixture
 def tiny(tmp_path: Path, words: Tagger) -> Tagger:
     """The same with a dense stage over a tiny random encoder."""
     encoder = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")))
-    return replace(words, stages={**words.stages, "dense": Dense(LABELS, encoder, DenseOptions(k=2))})
+    return replace(words, retrievers={**words.retrievers, "dense": Dense(LABELS, encoder, DenseOptions(k=2))})
 
 
 def as_lists(run: Run) -> tuple[list[int], list[int], list[float]]:
@@ -109,46 +113,46 @@ def test_documents_are_tagged_in_batches(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_single_stage_keeps_its_own_scores(words: Tagger) -> None:
-    alone = replace(words, stages={"tfidf": words.stages["tfidf"]})
-    assert as_lists(alone.tag(DOCUMENTS)) == as_lists(words.stages["tfidf"](DOCUMENTS))
+    alone = replace(words, retrievers={"tfidf": words.retrievers["tfidf"]})
+    assert as_lists(alone.tag(DOCUMENTS)) == as_lists(words.retrievers["tfidf"](DOCUMENTS))
 
 
 def test_evidence_of_the_stages_is_added_with_their_weights() -> None:
     """log2(1 + 3) = 2 and log2(1 + 1) = 1: twice the first and once the second make 4 for label 0, 1 for label 1."""
-    stages: dict[str, Stage] = {"a": Fixed({0: 3.0}), "b": Fixed({1: 1.0})}
-    run = Tagger(LABELS, stages, Fusion(weights={"a": 2.0})).tag(DOCUMENTS[:1])
+    found = {"a": Fixed({0: 3.0}), "b": Fixed({1: 1.0})}
+    run = Tagger(LABELS, found, combiner=WeightedSum(weights={"a": 2.0})).tag(DOCUMENTS[:1])
     assert as_lists(run) == ([0, 2], [0, 1], [4.0, 1.0])
 
 
-def test_fusion_by_scores_adds_standard_scores() -> None:
+def test_a_sum_of_scores_adds_standard_scores() -> None:
     """Two candidates: each stage's standard scores are 1 and -1, so three times the second outweighs the first."""
-    stages: dict[str, Stage] = {"a": Fixed({0: 3.0}), "b": Fixed({1: 1.0})}
-    run = Tagger(LABELS, stages, Fusion(by="scores", weights={"b": 3.0})).tag(DOCUMENTS[:1])
+    found = {"a": Fixed({0: 3.0}), "b": Fixed({1: 1.0})}
+    run = Tagger(LABELS, found, combiner=WeightedSum(by="scores", weights={"b": 3.0})).tag(DOCUMENTS[:1])
     assert as_lists(run) == ([0, 2], [1, 0], [2.0, -2.0])
 
 
-def test_fusion_by_ranks_adds_reciprocal_ranks() -> None:
+def test_a_sum_of_ranks_adds_reciprocal_ranks() -> None:
     """With the constant 0, label 1 gets 1/2 + 1/1 and label 0 gets 1/1."""
-    stages: dict[str, Stage] = {"a": Fixed({0: 3.0, 1: 2.0}), "b": Fixed({1: 1.0})}
-    run = Tagger(LABELS, stages, Fusion(by="ranks", rank_constant=0.0)).tag(DOCUMENTS[:1])
+    found = {"a": Fixed({0: 3.0, 1: 2.0}), "b": Fixed({1: 1.0})}
+    run = Tagger(LABELS, found, combiner=WeightedSum(by="ranks", rank_constant=0.0)).tag(DOCUMENTS[:1])
     assert as_lists(run) == ([0, 2], [1, 0], [1.5, 1.0])
 
 
-def test_a_ranker_with_nothing_to_say_of_a_label_gives_it_no_rank() -> None:
-    """The finder ranks labels 0, 1, 2; the ranker knows label 1 alone: 1/1, 1/2 + 1/1, 1/3."""
-    stages: dict[str, Stage] = {"finder": Fixed({0: 3.0, 1: 2.0, 2: 1.0}), "ranker": Fixed({1: 5.0})}
-    fusion = Fusion(by="ranks", rank_constant=0.0, rankers=("ranker",), weights={"finder": 1.0})
-    tagger = Tagger(LABELS, stages, fusion)
+def test_a_label_that_a_reranker_knows_nothing_of_gets_no_rank_from_it() -> None:
+    """The retriever ranks labels 0, 1, 2; the re-ranker knows label 1 alone: 1/1, 1/2 + 1/1, 1/3."""
+    found, reranker = Fixed({0: 3.0, 1: 2.0, 2: 1.0}), Fixed({1: 5.0})
+    combiner = WeightedSum(by="ranks", rank_constant=0.0)
+    tagger = Tagger(LABELS, {"retriever": found}, {"reranker": reranker}, combiner=combiner)
     run = tagger.tag(DOCUMENTS[:1])
     assert run.labels.tolist() == [1, 0, 2]
     assert run.scores.tolist() == pytest.approx([1.5, 1.0, 1 / 3])
     assert [[each.stage for each in found] for found in tagger.evidence(DOCUMENTS[0], [1, 0])] == [
-        ["finder", "ranker"],
-        ["finder"],
+        ["retriever", "reranker"],
+        ["retriever"],
     ]
 
 
-def test_a_tagger_without_stages_is_refused() -> None:
+def test_a_tagger_without_retrievers_is_refused() -> None:
     with pytest.raises(ConfigError, match="at least one"):
         Tagger(LABELS, {})
 
@@ -156,9 +160,9 @@ def test_a_tagger_without_stages_is_refused() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"by": "magic"}, {"rank_constant": -1.0}, {"weights": {"a": -1.0}}, {"weights": {"a": math.nan}}]
 )
-def test_a_fusion_that_cannot_work_is_refused(wrong: dict[str, object]) -> None:
+def test_a_weighted_sum_that_cannot_work_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
-        Fusion(**wrong)  # type: ignore[arg-type]
+        WeightedSum(**wrong)  # type: ignore[arg-type]
 
 
 def test_evidence_has_rank_and_score_of_each_stage(tiny: Tagger) -> None:
@@ -166,7 +170,7 @@ def test_evidence_has_rank_and_score_of_each_stage(tiny: Tagger) -> None:
     evidence = tiny.evidence(document, [2])[0]
     assert [each.stage for each in evidence][:2] == ["exact_match", "tfidf"]
     for each in evidence:
-        labels, scores = tiny.stages[each.stage]([document])[0]
+        labels, scores = tiny.retrievers[each.stage]([document])[0]
         assert (labels[each.rank - 1], scores[each.rank - 1]) == (2, each.score)
 
 
@@ -179,7 +183,7 @@ def test_evidence_quotes_the_text(words: Tagger) -> None:
 
 def test_dense_evidence_quotes_sentences(tiny: Tagger) -> None:
     document = DOCUMENTS[0]
-    dense = tiny.evidence(document, tiny.stages["dense"]([document])[0][0].tolist())[0][-1]
+    dense = tiny.evidence(document, tiny.retrievers["dense"]([document])[0][0].tolist())[0][-1]
     quoted = {document.text[quote.start : quote.end] for quote in dense.spans}
     assert quoted == {"Honey of the bees", "A bee flies from flower to flower."}
 
@@ -219,12 +223,14 @@ def test_restrict_names_a_label_that_is_not_there(words: Tagger) -> None:
 
 
 def test_saved_and_loaded_it_gives_the_same(tiny: Tagger, tmp_path: Path) -> None:
-    tagger = replace(tiny, fusion=Fusion(by="scores", weights={"exact_match": 0.5}))
+    sum_, pool = WeightedSum(by="scores", weights={"exact_match": 0.5}), PoolOptions(limit=2)
+    tagger = Tagger(LABELS, tiny.retrievers, {"again": ExactMatch(LABELS)}, pool, sum_)
     tagger.save(tmp_path / "saved")
     loaded = Tagger.load(tmp_path / "saved")
-    assert loaded.fusion == tagger.fusion
+    assert (loaded.combiner, loaded.pool) == (sum_, pool)
     assert list(loaded.vocabulary) == list(LABELS)
-    assert list(loaded.stages) == list(tagger.stages)
+    assert list(loaded.retrievers) == ["exact_match", "tfidf", "dense"]
+    assert list(loaded.rerankers) == ["again"]
     assert as_lists(loaded.tag(DOCUMENTS)) == as_lists(tagger.tag(DOCUMENTS))
 
 
@@ -272,16 +278,24 @@ def test_a_damaged_folder_is_a_model_error(words: Tagger, tmp_path: Path, file: 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"stages": {"exact_match": "Pickle"}},
-        {"stages": {"exact_match": ["ExactMatch"]}},
-        {"stages": {}},
-        {"stages": ["exact_match"]},
-        {"stages": {"../names": "ExactMatch"}},
-        {"fusion": {"by": "magic"}},
-        {"fusion": {"rank_constant": math.nan}},
-        {"fusion": {"by": "ranks", "power": 2}},
-        {"fusion": {"weights": {"exact_match": "much"}}},
-        {"fusion": None},
+        {"retrievers": {"exact_match": "Pickle"}},
+        {"retrievers": {"exact_match": ["ExactMatch"]}},
+        {"retrievers": {"exact_match": "TitleMatch"}},
+        {"retrievers": {}},
+        {"retrievers": ["exact_match"]},
+        {"retrievers": {"../names": "ExactMatch"}},
+        {"retrievers": {"combiner": "ExactMatch"}},
+        {"rerankers": {"exact_match": "ExactMatch"}},
+        {"rerankers": None},
+        {"combiner": "Pickle"},
+        {"combiner": {"by": "scores"}},
+        {"combiner": None},
+        {"combiner": "Followed"},
+        {"pool": {"limit": 0}},
+        {"pool": {"limit": 2.5}},
+        {"pool": {"exclude": ["exact_match", "tfidf"]}},
+        {"pool": {"exclude": ["dense"]}},
+        {"pool": None},
     ],
 )
 def test_a_manifest_that_says_something_impossible_is_a_model_error(
@@ -294,51 +308,189 @@ def test_a_manifest_that_says_something_impossible_is_a_model_error(
         Tagger.load(tmp_path / "saved")
 
 
-def test_a_ranker_orders_what_the_others_find_and_finds_nothing_itself() -> None:
-    stages: dict[str, Stage] = {"finder": Fixed({0: 3.0, 1: 2.0}), "ranker": Fixed({0: 1.0, 1: 5.0, 2: 9.0})}
-    tagger = Tagger(LABELS, stages, Fusion(weights={"finder": 0.0}, rankers=("ranker",)))
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"by": "magic"},
+        {"rank_constant": math.nan},
+        {"by": "ranks", "power": 2},
+        {"weights": {"exact_match": "much"}},
+        {"weights": {"exact_match": 0, "tfidf": 0}},
+        {"language_trust": {"tfidf": "dense"}},
+        None,
+    ],
+)
+def test_a_combiner_with_impossible_options_is_a_model_error(
+    words: Tagger, tmp_path: Path, wrong: dict[str, object] | None
+) -> None:
+    words.save(tmp_path / "saved")
+    path = tmp_path / "saved" / "combiner" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "options": wrong}))
+    with pytest.raises(ModelError):
+        Tagger.load(tmp_path / "saved")
+
+
+def test_a_tagger_of_an_older_tagwright_is_a_model_error_that_says_what_to_do(words: Tagger, tmp_path: Path) -> None:
+    words.save(tmp_path / "saved")
+    path = tmp_path / "saved" / "manifest.json"
+    path.write_text(json.dumps({"tagwright": 1, "kind": "tagger", "stages": {"exact_match": "ExactMatch"}}))
+    with pytest.raises(ModelError, match="format 1, this Tagwright reads 2; train or save it again"):
+        Tagger.load(tmp_path / "saved")
+
+
+def test_a_reranker_orders_what_the_retrievers_find_and_finds_nothing_itself() -> None:
+    retriever, reranker = Fixed({0: 3.0, 1: 2.0}), Fixed({0: 1.0, 1: 5.0, 2: 9.0})
+    tagger = Tagger(LABELS, {"found": retriever}, {"again": reranker}, combiner=WeightedSum(weights={"found": 0.0}))
     labels, scores = tagger.tag(DOCUMENTS[:1])[0]
     assert (labels.tolist(), scores.tolist()) == ([1, 0], [5.0, 1.0])
     assert [[(e.stage, e.rank) for e in each] for each in tagger.evidence(DOCUMENTS[0], [1])] == [
-        [("finder", 2), ("ranker", 1)]
+        [("found", 2), ("again", 1)]
     ]
 
 
-def test_a_budget_leaves_the_ranker_the_best_candidates_of_the_finders() -> None:
-    stages: dict[str, Stage] = {"finder": Fixed({0: 3.0, 1: 2.0, 2: 1.0}), "ranker": Fixed({0: 1.0, 1: 5.0, 2: 9.0})}
-    fusion = Fusion(weights={"finder": 0.0}, rankers=("ranker",), budget=2)
-    assert Tagger(LABELS, stages, fusion).tag(DOCUMENTS[:1]).labels.tolist() == [1, 0]
+def test_the_limit_of_the_pool_leaves_the_reranker_the_best_candidates() -> None:
+    """MICoL with a cross-encoder: two of three candidates are read, and ranked by the reader alone."""
+    retriever, reranker = Fixed({0: 3.0, 1: 2.0, 2: 1.0}), Fixed({0: 1.0, 1: 5.0, 2: 9.0})
+    combiner = WeightedSum(weights={"found": 0.0})
+    tagger = Tagger(LABELS, {"found": retriever}, {"again": reranker}, PoolOptions(limit=2), combiner)
+    assert tagger.tag(DOCUMENTS[:1]).labels.tolist() == [1, 0]
 
 
-def test_reciprocal_ranks_of_two_rankers_are_those_of_futex() -> None:
+def test_fused_as_in_micol_retrievers_and_reranker_are_added() -> None:
+    """log2(1 + bits) is 2 and 1 of bits 3 and 1, and 0 and 3 of 0 and 7: half of the former, 2.5 times the latter."""
+    found, again = Fixed({0: 3.0, 1: 1.0}), Fixed({1: 7.0, 2: 9.0})
+    combiner = WeightedSum(weights={"exact_match": 0.5, "encoder": 2.5})
+    run = Tagger(LABELS, {"exact_match": found}, {"encoder": again}, combiner=combiner).tag(DOCUMENTS[:1])
+    assert as_lists(run) == ([0, 2], [1, 0], [8.0, 1.0])
+
+
+def test_reciprocal_ranks_of_two_rerankers_are_those_of_futex() -> None:
     # 1/1 + 1/3, 1/2 + 1/1 and 1/3 + 1/2: Eq. 9
-    stages: dict[str, Stage] = {
-        "finder": Fixed({0: 1.0, 1: 1.0, 2: 1.0}),
-        "a": Fixed({0: 3.0, 1: 2.0, 2: 1.0}),
-        "b": Fixed({1: 3.0, 2: 2.0, 0: 1.0}),
-    }
-    fusion = Fusion(by="ranks", rank_constant=0, weights={"finder": 0.0}, rankers=("a", "b"))
-    labels, scores = Tagger(LABELS, stages, fusion).tag(DOCUMENTS[:1])[0]
+    found = Fixed({0: 1.0, 1: 1.0, 2: 1.0})
+    rerankers = {"a": Fixed({0: 3.0, 1: 2.0, 2: 1.0}), "b": Fixed({1: 3.0, 2: 2.0, 0: 1.0})}
+    combiner = WeightedSum(by="ranks", rank_constant=0, weights={"found": 0.0})
+    labels, scores = Tagger(LABELS, {"found": found}, rerankers, combiner=combiner).tag(DOCUMENTS[:1])[0]
     assert labels.tolist() == [1, 0, 2]
     np.testing.assert_allclose(scores, [3 / 2, 4 / 3, 5 / 6], rtol=1e-6)
 
 
 @pytest.mark.parametrize(("keep", "expected"), [(1, [2, 0, 1]), (None, [2, 1, 0])])
-def test_the_labels_of_the_tail_follow_in_their_own_order(keep: int | None, expected: list[int]) -> None:
-    stages: dict[str, Stage] = {"first": Fixed({2: 2.0, 1: 1.0}), "tail": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}
-    run = Tagger(LABELS, stages, Fusion(tail="tail", keep=keep)).tag(DOCUMENTS[:1])
+def test_the_labels_of_another_stage_follow_in_their_own_order(keep: int | None, expected: list[int]) -> None:
+    retrievers = {"first": Fixed({2: 2.0, 1: 1.0}), "after": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}
+    combiner = Followed(WeightedSum(), FollowedOptions(by="after", keep=keep))
+    run = Tagger(LABELS, retrievers, {}, PoolOptions(exclude=("after",)), combiner).tag(DOCUMENTS[:1])
     assert run.labels.tolist() == expected
     np.testing.assert_allclose(run.scores, [1, 1 / 2, 1 / 3], rtol=1e-6)
 
 
+def test_a_followed_sum_is_saved_with_the_tagger(words: Tagger, tmp_path: Path) -> None:
+    combiner = Followed(WeightedSum(by="ranks", rank_constant=0), FollowedOptions(by="tfidf", keep=2))
+    tagger = replace(words, pool=PoolOptions(exclude=("tfidf",)), combiner=combiner)
+    tagger.save(tmp_path / "saved")
+    loaded = Tagger.load(tmp_path / "saved")
+    assert (loaded.combiner, loaded.pool) == (combiner, tagger.pool)
+    assert as_lists(loaded.tag(DOCUMENTS)) == as_lists(tagger.tag(DOCUMENTS))
+
+
 @pytest.mark.parametrize(
-    ("fusion", "problem"),
+    ("parts", "problem"),
     [
-        (Fusion(rankers=("c",)), "names the stages c, there are a, b"),
-        (Fusion(rankers=("a", "b")), "no stage finds candidates"),
-        (Fusion(weights={"a": 0.0, "b": 0.0}), "every stage has weight 0"),
+        ({"rerankers": {"b": Fixed({})}}, "retriever and re-ranker are both called b"),
+        ({"pool": PoolOptions(exclude=("c",))}, "the pool excludes c, the retrievers are a, b"),
+        ({"pool": PoolOptions(exclude=("b", "a"))}, "the pool excludes every retriever"),
+        ({"combiner": WeightedSum(weights={"a": 0.0, "b": 0.0})}, "every stage has weight 0"),
+        ({"combiner": WeightedSum(language_trust={"a": "c"})}, "asks c about languages, there are a, b"),
+        ({"combiner": Followed(WeightedSum(), FollowedOptions(by="c"))}, '"c" are to follow, the retrievers are a, b'),
+        ({"retrievers": {"combiner": Fixed({})}}, "a stage is called 'combiner', expected a name"),
     ],
 )
-def test_a_fusion_that_does_not_fit_the_stages_is_refused(fusion: Fusion, problem: str) -> None:
+def test_parts_that_do_not_go_together_are_refused(parts: dict[str, Any], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):
-        Tagger(LABELS, {"a": Fixed({0: 1.0}), "b": Fixed({1: 1.0})}, fusion)
+        replace(Tagger(LABELS, {"a": Fixed({0: 1.0}), "b": Fixed({1: 1.0})}), **parts)
+
+
+@dataclass(frozen=True)
+class Sure:
+    """A combiner that knows how likely a label of this name is right, whatever the stages say."""
+
+    known: Mapping[str, float]
+    labels: tuple[str, ...]
+
+    def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
+        pass
+
+    def combine(self, pool: CandidatePool) -> Run:
+        confidences = np.array([self.known[self.labels[label]] for label in pool.run.labels.tolist()])
+        return pool.run.rescored(10 * confidences, confidences)
+
+    def describe(self, stages: Collection[str]) -> str:
+        return f"sure of {len(stages)} stages"
+
+    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Sure:
+        assert [label.id for label in before] == list(self.labels)
+        return Sure(self.known, tuple(label.id for label in labels))
+
+    def save(self, folder: Path) -> None:
+        raise NotImplementedError
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Sure:
+        raise NotImplementedError
+
+
+@pytest.fixture
+def sure() -> Tagger:
+    combiner = Sure({"bee": 0.25, "bank": 0.75, "rain": 0.5}, LABELS.ids)
+    return Tagger(LABELS, {"fixed": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}, combiner=combiner)
+
+
+def test_confidences_of_the_combiner_come_with_the_suggestions(sure: Tagger) -> None:
+    found = [(each.id, each.score, each.confidence) for each in sure.suggest("Anything.")]
+    assert found == [("bank", 7.5, 0.75), ("rain", 5.0, 0.5), ("bee", 2.5, 0.25)]
+    best, *_ = sure.explain("Anything.", k=1)
+    assert (best.confidence, best.evidence[0].rank) == (0.75, 2)
+    run = sure.tag(["One.", "Two."], k=2)
+    assert run.confidences is not None
+    assert run.confidences.tolist() == [0.75, 0.5, 0.75, 0.5]
+
+
+def test_suggestions_of_less_confidence_are_left_out(sure: Tagger) -> None:
+    assert [each.id for each in sure.suggest("Anything.", min_confidence=0.5)] == ["bank", "rain"]
+    assert [each.id for each in sure.explain("Anything.", min_confidence=0.6)] == ["bank"]
+    assert [each.id for each in sure.suggest("Anything.", min_confidence=0.5, min_score=6)] == ["bank"]
+
+
+def test_confidence_is_not_asked_of_a_tagger_that_estimates_none(words: Tagger) -> None:
+    assert [each.confidence for each in words.suggest("Bees.")] == [None]
+    with pytest.raises(ConfigError, match="does not estimate confidences; give min_score"):
+        words.suggest("Bees.", min_confidence=0.5)
+
+
+def test_the_combiner_follows_other_labels(sure: Tagger) -> None:
+    other = sure.with_labels([LABELS[1], LABELS[0], LABELS[2]])
+    assert [(each.id, each.confidence) for each in other.suggest("Anything.", k=1)] == [("bank", 0.75)]
+
+
+def test_a_stage_of_weight_0_is_not_made_to_score() -> None:
+    class Silent(Fixed):
+        def score(self, reading: int, candidates: Run) -> Floats:  # noqa: ARG002
+            raise AssertionError("asked")
+
+    for by in get_args(By):
+        retrievers = {"a": Silent({0: 1.0}), "b": Fixed({1: 1.0}), "c": Fixed({1: 2.0})}
+        tagger = Tagger(LABELS, retrievers, combiner=WeightedSum(by=by, weights={"a": 0.0}))
+        assert sorted(tagger.tag(DOCUMENTS[:1]).labels.tolist()) == [0, 1]
+
+
+def test_a_combiner_sees_all_that_is_known(words: Tagger) -> None:
+    tagger = replace(words, rerankers={"again": Fixed({0: 2.0})})
+    pool = tagger.candidates(DOCUMENTS)
+    assert list(pool.stages) == ["exact_match", "tfidf", "again"]
+    assert pool.documents == DOCUMENTS
+    assert as_lists(pool.found["tfidf"]) == as_lists(words.retrievers["tfidf"](DOCUMENTS))
+    assert pool.run.scores.tolist() == [2.0] * 3  # found by both retrievers
+    assert pool.scores("again").tolist() == [2.0, 0.0, 0.0]
+    assert pool.scores("again") is pool.scores("again")
+    assert as_lists(pool.ranking("tfidf")) == as_lists(pool.found["tfidf"])
+    assert as_lists(pool.ranking("again")) == ([0, 1, 1, 1, 1], [0], [2.0])
+    assert pool.trust("again", 1.0) is None

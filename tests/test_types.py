@@ -15,7 +15,11 @@ from tagwright.errors import InputError
 from tagwright.types import Document, Run, Section
 
 SCORES = st.floats(width=32, allow_nan=False)
-ROWS = st.lists(st.dictionaries(st.integers(0, 40), SCORES, max_size=8), max_size=6)
+ROW = st.dictionaries(st.integers(0, 40), SCORES, max_size=8)
+ROWS = st.lists(ROW, max_size=6)
+TWO_RUNS = st.lists(st.tuples(ROW, ROW), max_size=6).map(
+    lambda rows: (Run.from_rows(first for first, _ in rows), Run.from_rows(second for _, second in rows))
+)
 
 
 def rows_of(run: Run) -> list[list[tuple[int, float]]]:
@@ -52,6 +56,55 @@ def test_rows_and_ranks_place_every_suggestion(rows: list[dict[int, float]]) -> 
     run = Run.from_rows(rows)
     assert run.rows.tolist() == [row for row, each in enumerate(rows) for _ in each]
     assert run.ranks.tolist() == [rank + 1 for each in rows for rank in range(len(each))]
+
+
+@given(TWO_RUNS)
+def test_the_union_holds_every_label_of_any_run(runs: tuple[Run, Run]) -> None:
+    expected = [{*first.tolist(), *second.tolist()} for (first, _), (second, _) in zip(*runs, strict=True)]
+    assert [set(labels.tolist()) for labels, _ in Run.union(runs)] == expected
+
+
+@given(TWO_RUNS)
+def test_scores_of_candidates_are_those_of_the_run_or_zero(runs: tuple[Run, Run]) -> None:
+    run, candidates = runs
+    known = {(row, label): score for row, each in enumerate(rows_of(run)) for label, score in each}
+    pairs = list(zip(candidates.rows.tolist(), candidates.labels.tolist(), strict=True))
+    assert run.scores_of(candidates).tolist() == [known.get(pair, 0.0) for pair in pairs]
+    assert candidates.held_by(run).tolist() == [pair in known for pair in pairs]
+
+
+@given(ROWS, st.integers(41, 50))
+def test_keys_are_one_number_for_each_document_and_label(rows: list[dict[int, float]], width: int) -> None:
+    run = Run.from_rows(rows)
+    pairs = [divmod(key, width) for key in run.keys(width).tolist()]
+    assert pairs == list(zip(run.rows.tolist(), run.labels.tolist(), strict=True))
+
+
+def test_confidences_stay_with_their_suggestions() -> None:
+    run = Run.of(np.array([0, 2, 3]), np.array([1, 0, 2]), np.array([0.1, 0.9, 0.5]), np.array([0.25, 0.75, 0.5]))
+    assert confidences(run) == [0.75, 0.25, 0.5]
+    assert confidences(run.top(1)) == [0.75, 0.5]
+    assert confidences(run.take([1, 0])) == [0.5, 0.75, 0.25]
+    assert confidences(run.rescored(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 0.5]))) == [1.0, 0.0, 0.5]
+    assert confidences(run.rescored(run.scores)) is None
+
+
+def test_joined_runs_have_confidences_where_all_suggestions_have_one() -> None:
+    sure = Run.of(np.array([0, 1]), np.array([1]), np.array([0.1]), np.array([0.25]))
+    unsure, nothing = Run.from_rows([[1]]), Run.from_rows([[]])
+    assert confidences(Run.concat([nothing, sure, sure])) == [0.25, 0.25]
+    assert confidences(Run.concat([sure, unsure])) is None
+    assert confidences(Run.concat([nothing])) is None
+
+
+@pytest.mark.parametrize("wrong", [[0.5], [0.5, 1.5], [0.5, -0.1], [0.5, float("nan")]])
+def test_what_is_no_probability_is_no_confidence(wrong: list[float]) -> None:
+    with pytest.raises(ValueError, match="expected one each, from 0 to 1"):
+        Run.of(np.array([0, 2]), np.array([0, 1]), np.array([0.5, 0.5]), np.array(wrong))
+
+
+def confidences(run: Run) -> list[float] | None:
+    return None if run.confidences is None else run.confidences.tolist()
 
 
 def test_zeros_and_negative_scores_are_kept() -> None:

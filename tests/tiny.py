@@ -98,9 +98,9 @@ def _tokenizer() -> Tokenizer:
     return tokenizer
 
 
-def _weights(chance: np.random.Generator) -> dict[str, NDArray[Any]]:
+def _weights(rng: np.random.Generator) -> dict[str, NDArray[Any]]:
     def normal(scale: float, *shape: int) -> NDArray[np.float32]:
-        return chance.normal(0, scale, shape).astype(np.float32)
+        return rng.normal(0, scale, shape).astype(np.float32)
 
     def linear(name: str, outputs: int, inputs: int) -> dict[str, NDArray[np.float32]]:
         return {f"{name}.weight": normal(0.2, outputs, inputs), f"{name}.bias": normal(0.1, outputs)}

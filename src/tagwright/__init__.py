@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from tagwright import sklearn
     from tagwright.api import evaluate, load, train, zero_shot
     from tagwright.data.corpus import Corpus
+    from tagwright.data.run_files import read_run, write_run
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
     from tagwright.evaluation.resampling import Score
     from tagwright.evaluation.scores import Scores
-    from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
+    from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm, zeroshot
+    from tagwright.readers.jsonl import write_jsonl
     from tagwright.tagger import Evidence, Suggestion, Tagger
     from tagwright.types import Document, Label, Run, Section
 
@@ -32,8 +34,9 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
     "zero_shot", "train", "load", "evaluate",
     "Tagger", "Suggestion", "Evidence", "Scores", "Score", "Run",
     "Document", "Section", "Corpus", "Label", "Vocabulary",
+    "read_run", "write_run", "write_jsonl",
     "TagwrightError", "InputError", "ConfigError", "ModelError",
-    "zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "depl", "sklearn",
+    "zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl", "sklearn",
 ]
 # fmt: on
 
@@ -45,11 +48,13 @@ _PLACES = {
     "tagwright.types": ("Run", "Document", "Section", "Label"),
     "tagwright.data.corpus": ("Corpus",),
     "tagwright.data.vocabulary": ("Vocabulary",),
+    "tagwright.data.run_files": ("read_run", "write_run"),
+    "tagwright.readers.jsonl": ("write_jsonl",),
     "tagwright.errors": ("TagwrightError", "InputError", "ConfigError", "ModelError"),
 }
 "Module -> what of it is here."
 
-_METHODS = ("zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "depl")
+_METHODS = ("zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl")
 
 
 if not TYPE_CHECKING:  # a type checker knows all names from above, and says where one is wrong

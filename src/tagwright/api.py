@@ -20,22 +20,25 @@ from tagwright.encoders.kernels import Device, on_device
 from tagwright.errors import ConfigError
 from tagwright.evaluation import scores
 from tagwright.evaluation.scores import Scores, depth
-from tagwright.methods import depl, maclr, zeroshot
+from tagwright.methods import maclr, zeroshot
 from tagwright.progress import silence
 from tagwright.recipes import (
     BELONGS,
     FINETUNE,
     METHODS,
+    SUPERVISED,
     ZERO_SHOT,
     check_shares,
+    configuration,
     fused,
     machine,
+    nested,
     options_of,
-    recipe,
     record,
     sampled,
 )
-from tagwright.tagger import Fusion, Tagger
+from tagwright.tagger import Tagger
+from tagwright.training.gold_labels import confident, known_labels
 from tagwright.types import Run
 
 
@@ -52,7 +55,7 @@ def zero_shot(
     >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=1)]
     ['Bees']
     """
-    config: zeroshot.Config = recipe(ZERO_SHOT).configuration(options)
+    config: zeroshot.Config = configuration(ZERO_SHOT, options)
     with silence(not progress), on_device(device):
         corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
         tagger = zeroshot.fit(to_vocabulary(labels, config.language, corpus), config, corpus)
@@ -84,7 +87,8 @@ def train(
     list for each document, instead of those the documents have; unknown: what to do about those the vocabulary lacks.
     fuse: add the stages of the zero-shot method; fuse_with: those of other taggers. keywords: label id -> words that
     describe it (depl, depl+cls). guesses: a Run whose surest labels are learnt from instead of gold ones.
-    share_of_labels, share_of_pairs: learn from that much only (finetune). options: those of the method's Config.
+    share_of_labels, share_of_pairs: learn from that much only (finetune). options: those of the method's Config;
+    how to train is either a table, `training={"epochs": 2}` or a TrainingConfig, or stands beside them: `epochs=2`.
     Raises InputError, ConfigError, ModelError (all TagwrightErrors).
 
     >>> texts = ["Bees make honey.", "Bees visit orchards.", "The tax on income.", "Tax courts."] * 3
@@ -92,7 +96,7 @@ def train(
     >>> tagger.suggest("Honey from the orchards", k=1)[0].name
     'Bees'
     """
-    config = recipe(method).configuration(options)
+    config = configuration(method, nested(method, options))
     _check_belongs(method, fuse=fuse or None, fuse_with=tuple(fuse_with) or None, keywords=keywords, guesses=guesses,
                    model=model, share_of_labels=share_of_labels, share_of_pairs=share_of_pairs)  # fmt: skip
     check_shares(share_of_labels, share_of_pairs)
@@ -104,14 +108,15 @@ def train(
         if method == FINETUNE:
             base = _tagger(model, labels, corpus)
             gold = base.vocabulary.gold(corpus, unknown=unknown)
-            gold = sampled(gold, base.vocabulary, share_of_labels, share_of_pairs, config.seed)
+            gold = sampled(gold, base.vocabulary, share_of_labels, share_of_pairs, config.training.seed)
             tagger = replace(maclr.fine_tune(base, corpus, gold, config), training={"before": base.training})
             if fuse:  # the other stages are fitted anew, the plain encoder among them
-                tagger = replace(tagger, stages={"dense": tagger.stages["dense"]}, fusion=Fusion())
+                dense = {"dense": tagger.retrievers["dense"]}
+                tagger = Tagger(tagger.vocabulary, dense, training=tagger.training)
         else:
             vocabulary = to_vocabulary(_given(labels), language, corpus)
             more = _more(method, corpus, vocabulary, keywords, guesses, unknown)
-            tagger = METHODS[method][0].fit(corpus, vocabulary, config, **more)
+            tagger = METHODS[method].fit(corpus, vocabulary, config, **more)
         made = {**record(method, options_of(config), machine(), __version__), **tagger.training}
         others = map(_load, fuse_with)
         return replace(fused(tagger, others, zero_shot=fuse, language=language), training=made)
@@ -166,7 +171,7 @@ def evaluate(
         switches: dict[str, Any] = {"exclude_self": exclude_self, "skip_unlabelled": skip_unlabelled}
         task = tasks.task(_corpus(gold, y), vocabulary, seen, unknown=unknown, **switches)
         if isinstance(found, Run):
-            run = tasks.without(found.take(task.kept), task.own)
+            run = task.aligned(found)
         else:
             run = tasks.tag(found, task, max(tasks.DEPTH, depth(measures or ())))
         return tasks.score(run, task, measures)
@@ -208,8 +213,8 @@ def _more(
     guesses: Run | None,
     unknown: Unknown,
 ) -> Mapping[str, Any]:
-    """What DEPL's methods are given besides: gold labels, or guesses, and keywords."""
-    if METHODS[method][0] is not depl:
+    """What supervised methods are given besides: gold labels, or guesses, and keywords."""
+    if method not in SUPERVISED:
         return {}
-    gold = depl.known_labels(corpus, vocabulary, unknown) if guesses is None else depl.confident(guesses)
+    gold = known_labels(corpus, vocabulary, unknown) if guesses is None else confident(guesses)
     return {"gold": gold} if keywords is None else {"gold": gold, "keywords": keywords}

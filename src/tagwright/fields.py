@@ -1,47 +1,189 @@
-"""Values as TOML and JSON have them: whether one fits a field of a configuration, and what would."""
+"""Options in, checked: whether values fit the fields of a configuration, and what would fit.
+
+A configuration is a frozen dataclass whose annotations say all that can be said of one field alone: its type, its
+choices (Literal) and its range (`Annotated[int, Range(least=1)]`). A class that inherits from `Checked` is checked by
+them whenever it is made, and `build` makes one from values as TOML and JSON have them.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from difflib import get_close_matches
+from functools import cache
 from math import isfinite
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from tagwright.errors import ConfigError
+
+C = TypeVar("C")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """The numbers that an option may have: between bounds that belong to the range (least, most) or not (above, below).
+
+    >>> Range(least=0, below=1).admits(1.0), str(Range(least=0, below=1))
+    (False, 'at least 0 and below 1')
+    """
+
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    below: float | None = None
+
+    def admits(self, value: Any) -> bool:
+        """Whether the number is in the range."""
+        return (
+            (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and (self.most is None or value <= self.most)
+            and (self.below is None or value < self.below)
+        )
+
+    def __str__(self) -> str:
+        bounds = {"at least": self.least, "more than": self.above, "at most": self.most, "below": self.below}
+        return " and ".join(f"{words} {bound:g}" for words, bound in bounds.items() if bound is not None)
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """A list with at least one value, and none twice."""
+
+    def admits(self, value: Any) -> bool:
+        """Whether the list is one."""
+        return 0 < len(value) == len(set(value))
+
+    def __str__(self) -> str:
+        return "at least one, each once"
+
+
+AtLeastOne: TypeAlias = Annotated[int, Range(least=1)]
+AtLeastZero: TypeAlias = Annotated[int, Range(least=0)]
+Positive: TypeAlias = Annotated[float, Range(above=0)]
+NotNegative: TypeAlias = Annotated[float, Range(least=0)]
+Probability: TypeAlias = Annotated[float, Range(least=0, most=1)]
+PartialShare: TypeAlias = Annotated[float, Range(least=0, below=1)]
+"A share of something of which something must be left."
+
+
+class Checked:
+    """A dataclass of options. Raises ConfigError when it is made with a value that does not fit its field."""
+
+    def __post_init__(self) -> None:
+        check(type(self), {field.name: getattr(self, field.name) for field in fields(self)})  # type: ignore[arg-type]
+
+
+def build(kind: type[C], values: Mapping[str, Any], within: str = "") -> C:
+    """The dataclass with these values, as TOML and JSON have them; the other fields keep their defaults.
+
+    A list becomes a tuple, a table the dataclass that its field has. within: what stands before the names in messages.
+    Raises ConfigError for an unknown name, with the nearest known one, and for a value that does not fit.
+    """
+    hints = _hints(kind)  # type: ignore[arg-type]
+    for name in values:
+        if name not in hints:
+            _refuse(kind, name, within)
+    made = {
+        name: build(hints[name], value, f"{within}{name}.")
+        if is_dataclass(hints[name]) and isinstance(value, Mapping)
+        else tuple(value)
+        if isinstance(value, list)
+        else value
+        for name, value in values.items()
+    }
+    check(kind, made, within)
+    return kind(**made)
+
+
+def _refuse(kind: type, unknown: str, within: str) -> None:
+    places = {name: name for name in _hints(kind)}  # the last part of a name, also within a table -> the whole name
+    for name, held in _hints(kind).items():
+        if is_dataclass(held):
+            places = {**{field.name: f"{name}.{field.name}" for field in fields(held)}, **places}
+    near = get_close_matches(unknown, places, n=1)
+    hint = f'did you mean "{within}{places[near[0]]}"?' if near else f"known are {', '.join(_hints(kind))}"
+    raise ConfigError(f'unknown option "{within}{unknown[:100]}"; {hint}')
+
+
+def check(kind: type, values: Mapping[str, object], within: str = "") -> None:
+    """Raise ConfigError for the first value that does not fit the field of its name."""
+    hints = _hints(kind)
+    defaults = {field.name: field.default for field in fields(kind)}
+    for name in (name for name in hints if name in values):
+        if wanted := expected(values[name], hints[name]):
+            default = defaults[name]
+            example = "" if default is MISSING or default is None else f", such as {shown(default)}"
+            raise ConfigError(f"{within}{name} is {shown(values[name])}, expected {wanted}{example}")
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
 def fits(value: object, kind: Any) -> bool:
-    """Whether a value fits a field: Literal, tuple, Mapping[str, X], X | None, a number, str, bool.
+    """Whether a value fits a field: Literal, tuple, Mapping[str, X], X | None, Annotated, a number, str, bool.
 
     >>> fits(5, float), fits([1, 2], tuple[int, ...]), fits(None, int | None), fits(True, int)
     (True, True, True, False)
     """
+    return expected(value, kind) is None
+
+
+def expected(value: object, kind: Any) -> str | None:
+    """What would fit in place of a value, or None where it fits.
+
+    >>> expected(0, Annotated[int, Range(least=1)] | None), expected("0", Annotated[int, Range(least=1)] | None)
+    ('at least 1', 'a whole number')
+    """
     if get_origin(kind) in (Union, UnionType):
-        return any(fits(value, part) for part in get_args(kind))
+        wanted = [expected(value, part) for part in get_args(kind)]
+        parts = [text for text, part in zip(wanted, get_args(kind), strict=True) if text and part is not NoneType]
+        return None if None in wanted else " or ".join(parts)
+    if get_origin(kind) is Annotated:
+        inner, *rules = get_args(kind)
+        return expected(value, inner) or next((str(rule) for rule in rules if not rule.admits(value)), None)
+    if get_origin(kind) is tuple:
+        inner = get_args(kind)[0]
+        return None if isinstance(value, list | tuple) and all(fits(part, inner) for part in value) else in_words(kind)
+    if get_origin(kind) is Mapping:
+        inner = get_args(kind)[1]
+        right = isinstance(value, Mapping) and all(fits(part, inner) for part in value.values())
+        return None if right else in_words(kind)
+    return None if _is_one(value, kind) else in_words(kind)
+
+
+def _is_one(value: object, kind: Any) -> bool:
     if get_origin(kind) is Literal:
         return isinstance(value, str) and value in get_args(kind)
-    if get_origin(kind) is tuple:
-        return isinstance(value, list) and all(fits(part, get_args(kind)[0]) for part in value)
-    if get_origin(kind) is Mapping:
-        return isinstance(value, dict) and all(fits(part, get_args(kind)[1]) for part in value.values())
     if kind is float:
         return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
-    return type(value) is kind
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def in_words(kind: Any) -> str:
     """What would fit.
 
-    >>> in_words(int | None), in_words(tuple[str, ...])
-    ('a whole number', 'a list, each a text')
+    >>> in_words(int | None), in_words(tuple[str, ...]), in_words(Annotated[int, Range(least=1)])
+    ('a whole number', 'a list, each a text', 'a whole number, at least 1')
     """
     if get_origin(kind) in (Union, UnionType):
         return " or ".join(in_words(part) for part in get_args(kind) if part is not NoneType)
+    if get_origin(kind) is Annotated:
+        inner, *rules = get_args(kind)
+        return ", ".join([in_words(inner), *map(str, rules)])
     if get_origin(kind) is Literal:
         return f"one of {', '.join(get_args(kind))}"
     if get_origin(kind) is tuple:
         return f"a list, each {in_words(get_args(kind)[0])}"
     if get_origin(kind) is Mapping:
         return f"a table, each value {in_words(get_args(kind)[1])}"
+    if is_dataclass(kind):
+        return "a table"
     return {float: "a number", int: "a whole number", bool: "true or false"}.get(kind, "a text")
 
 

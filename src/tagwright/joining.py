@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
+from tagwright.combining.pool import PoolOptions
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
-from tagwright.stages.title_match import TitleMatch
 from tagwright.tagger import Tagger
-from tagwright.types import Stage
 
 LEARNT = "learnt"
 "The name of a trained stage whose own name is taken: an encoder beside the zero-shot method's."
+
+T = TypeVar("T")
 
 
 def join(first: Tagger, second: Tagger) -> Tagger:
@@ -19,27 +23,42 @@ def join(first: Tagger, second: Tagger) -> Tagger:
     A stage that has no weight yet counts 1. Beside the default zero-shot stages, which keep theirs, that was the best
     of the weights tried for a trained encoder by `benchmarks zeroshot fuse`, without gold labels, on mdn and tib
     together. That test would rather have the plain encoder weigh less, 0.5; on dev documents that was worse, and this
-    is the one choice here that has seen them. Raises ConfigError for a tagger that re-ranks, or has a tail.
+    is the one choice here that has seen them. Raises ConfigError for a tagger that is more than a weighted sum over all
+    candidates.
     """
-    for tagger in (first, second):
-        reranks = any(not isinstance(tagger.stages[name], TitleMatch) for name in tagger.fusion.rankers)
-        if reranks or tagger.fusion.tail or tagger.fusion.budget:
-            listed = ", ".join(tagger.stages)
-            raise ConfigError(f"the tagger with the stages {listed} re-ranks: it cannot be fused with another one")
-    if len(second.stages) > 1 and len(first.stages) > 1 and first.fusion.by != second.fusion.by:
-        raise ConfigError(f"one tagger is fused by {first.fusion.by}, the other by {second.fusion.by}; train one anew")
-    stages, weights, names = dict(first.stages), dict(first.fusion.weights), dict[str, str]()
-    for name, stage in second.with_labels(first.vocabulary).stages.items():
-        free = names[name] = _free(name, stages)
-        stages[free], weights[free] = stage, second.fusion.weight(name)
-    fusion = first.fusion if len(first.stages) > 1 else second.fusion
-    rankers = (*first.fusion.rankers, *(names[name] for name in second.fusion.rankers))
-    fluency = {names[name]: names[judge] for name, judge in second.fusion.fluency.items()}
-    fluency = {**first.fusion.fluency, **fluency}
-    return Tagger(first.vocabulary, stages, replace(fusion, weights=weights, rankers=rankers, fluency=fluency))
+    one, other = _weighted_sum(first), _weighted_sum(second)
+    if len(second.stages) > 1 and len(first.stages) > 1 and one.by != other.by:
+        raise ConfigError(f"one tagger is combined by {one.by}, the other by {other.by}; train one anew")
+    names = _free_names(second.stages, first.stages)
+    added = second.with_labels(first.vocabulary)
+    combiner = replace(
+        one if len(first.stages) > 1 else other,
+        weights={**one.weights, **{free: other.weight(name) for name, free in names.items()}},
+        language_trust={**one.language_trust, **{names[a]: names[b] for a, b in other.language_trust.items()}},
+    )
+    retrievers = {**first.retrievers, **_renamed(added.retrievers, names)}
+    rerankers = {**first.rerankers, **_renamed(added.rerankers, names)}
+    return Tagger(first.vocabulary, retrievers, rerankers, combiner=combiner)
 
 
-def _free(name: str, taken: dict[str, Stage]) -> str:
-    """The name, or "learnt", "learnt-2", ... where it is taken."""
-    names = (name, LEARNT, *(f"{LEARNT}-{number}" for number in range(2, len(taken) + 2)))
-    return next(each for each in names if each not in taken)
+def _weighted_sum(tagger: Tagger) -> WeightedSum:
+    if not isinstance(tagger.combiner, WeightedSum) or tagger.pool != PoolOptions():
+        listed = ", ".join(tagger.stages)
+        raise ConfigError(
+            f"the tagger with the stages {listed} is no weighted sum over all candidates: it cannot be fused"
+        )
+    return tagger.combiner
+
+
+def _renamed(stages: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:
+    return {names[name]: stage for name, stage in stages.items()}
+
+
+def _free_names(names: Collection[str], taken: Collection[str]) -> dict[str, str]:
+    """Each name -> itself, or "learnt", "learnt-2", ... where it is taken."""
+    free = dict[str, str]()
+    for name in names:
+        used = {*taken, *free.values()}
+        choices = (name, LEARNT, *(f"{LEARNT}-{number}" for number in range(2, len(used) + 2)))
+        free[name] = next(each for each in choices if each not in used)
+    return free

@@ -1,4 +1,4 @@
-"""One progress bar for long work: what, how much, how fast, how long still. On stderr, silent where nobody looks."""
+"""One progress bar for long work: what, how much, rate, time left. On stderr, and disabled without a terminal."""
 
 from __future__ import annotations
 

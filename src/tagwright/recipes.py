@@ -6,13 +6,12 @@ training.
 
 from __future__ import annotations
 
+import logging
 import platform
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime, timezone
-from difflib import get_close_matches
-from types import ModuleType
-from typing import Any, TypeVar, get_type_hints
+from typing import Any
 
 import numpy as np
 
@@ -20,26 +19,44 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError
-from tagwright.fields import fits, in_words, shown
+from tagwright.fields import build, shown
 from tagwright.joining import join
-from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, zeroshot
+from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm, zeroshot
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO
-from tagwright.training.loop import FREE_TO_CHANGE
 from tagwright.training.pairs import sample_labels, sample_pairs
+from tagwright.training.training_config import TrainingConfig, lasting_options
 from tagwright.types import Run
 
-C = TypeVar("C")
+log = logging.getLogger(__name__)
 
-METHODS: dict[str, tuple[ModuleType, Mapping[str, str]]] = {
-    "rts": (rts, {}),
-    "maclr": (maclr, {}),
-    "micol": (micol, {}),
-    "futex": (futex, {}),
-    **{name: (contrastive, {"pairs": name}) for name in ("ict", "simcse")},
-    **{name: (depl, {"kind": name}) for name in ("svm", "classifier", "de-ret", "depl", "depl+cls")},
+
+@dataclass(frozen=True)
+class Method:
+    """A method: the class of its options, what trains it, and the settings that its paper states.
+
+    fit(documents, labels, config, output, *, resume) -> Tagger; supervised ones also take gold labels.
+    """
+
+    config: type[Any]
+    fit: Callable[..., Tagger]
+    paper: Callable[[], Any]
+
+
+METHODS: dict[str, Method] = {
+    "rts": Method(rts.Config, rts.fit, rts.paper),
+    "maclr": Method(maclr.Config, maclr.fit, maclr.paper),
+    "micol": Method(micol.Config, micol.fit, micol.paper),
+    "futex": Method(futex.Config, futex.fit, futex.paper),
+    "ict": Method(contrastive.IctConfig, contrastive.fit, contrastive.paper),
+    "simcse": Method(contrastive.Config, contrastive.fit, contrastive.simcse_paper),
+    "svm": Method(svm.Config, svm.fit, svm.paper),
+    "classifier": Method(depl.ClassifierConfig, depl.fit_classifier, depl.classifier_paper),
+    "de-ret": Method(depl.DeRetConfig, depl.fit, depl.de_ret_paper),
+    "depl": Method(depl.Config, depl.fit, depl.paper),
+    "depl+cls": Method(depl.ClsConfig, depl.fit, depl.cls_paper),
 }
-"Methods that are trained from scratch: name -> the module, and the option that tells the methods of one module apart."
+"Methods that are trained from scratch, by name."
 
 ZERO_SHOT = "zero-shot"
 "The method that learns nothing: its tagger is saved as it is."
@@ -47,7 +64,7 @@ ZERO_SHOT = "zero-shot"
 FINETUNE = "finetune"
 "Going on with a trained tagger and gold labels."
 
-SUPERVISED = tuple(name for name, (module, _) in METHODS.items() if module is depl)
+SUPERVISED = ("svm", "classifier", "de-ret", "depl", "depl+cls")
 "Methods that learn from gold labels."
 
 FUSED = ("rts", "maclr", "ict", "simcse", *SUPERVISED, FINETUNE)
@@ -63,64 +80,101 @@ BELONGS: Mapping[str, Sequence[str]] = {
 "What a training can be given besides documents, labels and the method's own options -> the methods that accept it."
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """One method by its name. kind: the class of its options. fixed: what the name stands for among them.
+KEYS: Mapping[str, str] = {
+    "scope": "text_field",
+    "titles": "title_match",
+    "finders": "retrievers",
+    "rankers": "rerankers",
+    "held_out": "training.validation",
+    "graph_tokens": "training.activation_token_budget",
+    **{field.name: f"training.{field.name}" for field in fields(TrainingConfig)},
+}
+"Old name of an option -> its name. Accepted for one release."
 
-    unused: options of the module that have no part in this one of its methods.
-    """
+VALUES: Mapping[str, Mapping[str, str]] = {
+    "text_field": {"head": "title_and_abstract"},
+    "stages": {"names": "exact_match"},
+    "retrievers": {"names": "exact_match"},
+}
+"Option -> old value -> its value. Accepted for one release."
 
-    method: str
-    kind: type[Any]
-    fixed: Mapping[str, str]
-    unused: frozenset[str]
-
-    def configuration(self, values: Mapping[str, Any]) -> Any:
-        """The method's options. Raises ConfigError as `configuration` does."""
-        return configuration(self.kind, values, self.unused, **self.fixed)
+NAMED_BY_METHOD = ("kind", "pairs")
+"Options that told the methods of one module apart, before each had its own. Accepted for one release."
 
 
-def recipe(method: str) -> Recipe:
-    """The method of this name. Raises ConfigError with the names there are."""
+def options_class(method: str) -> type[Any]:
+    """The class of a method's options. Raises ConfigError with the names there are."""
     if method == ZERO_SHOT:
-        return Recipe(method, zeroshot.Config, {}, frozenset())
+        return zeroshot.Config
     if method == FINETUNE:
-        return Recipe(method, maclr.FewShot, {}, frozenset())
+        return maclr.FewShot
     if method not in METHODS:
         raise ConfigError(f"no method {shown(method)}; there are {', '.join((ZERO_SHOT, *METHODS, FINETUNE))}")
-    module, fixed = METHODS[method]
-    unused: Mapping[str, frozenset[str]] = getattr(module, "UNUSED", {})
-    return Recipe(method, module.Config, fixed, unused.get(method, frozenset()) - fixed.keys())
+    return METHODS[method].config
 
 
-def configuration(kind: type[C], values: Mapping[str, Any], unused: Collection[str] = (), /, **fixed: str) -> C:
-    """A dataclass of options with these values, each checked against its type; the others keep their defaults.
+def configuration(method: str, values: Mapping[str, Any]) -> Any:
+    """The options of a method with these values, each checked; the others keep their defaults.
 
-    unused: fields that have no part in the method. fixed: what the method's name stands for. Raises ConfigError for an
-    unknown or unused key, with the nearest known one, for a bad value, and for one other than is fixed.
+    Options of the training are in a table: `{"training": {"epochs": 2}}`. Old names and values are accepted with a
+    warning. Raises ConfigError for an unknown method or option, with the nearest known one, and for a bad value.
 
-    >>> configuration(zeroshot.Config, {"stages": ["exact_match"], "candidates": 20}).candidates
+    >>> configuration("zero-shot", {"stages": ["exact_match"], "candidates": 20}).candidates
     20
     """
-    values = {key: _plain(value) for key, value in values.items()}
-    for key, value in fixed.items():
-        if values.setdefault(key, value) != value:
-            raise ConfigError(f"{key} is {shown(values[key])}, but the method's name stands for {shown(value)}")
-    known = [field.name for field in fields(kind) if field.name not in unused]  # type: ignore[arg-type]
-    free = ", ".join(name for name in known if name not in fixed)
-    for key in values:
-        if key in unused:
-            raise ConfigError(f'option "{key}" has no part in this method; known are {free}')
-        if key not in known:
-            near = get_close_matches(key, known, n=1)
-            hint = f'did you mean "{near[0]}"?' if near else f"known are {free}"
-            raise ConfigError(f'unknown option "{key}"; {hint}')
-    types, defaults = get_type_hints(kind), kind()
+    kind = options_class(method)
+    return build(kind, modern(method, {key: _plain(value) for key, value in values.items()}))
+
+
+def modern(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values under the names that options have today, with a warning for each old name or value."""
+    known = {field.name for field in fields(options_class(method))}
+    found: dict[str, Any] = {}
     for key, value in values.items():
-        if not fits(value, types[key]):
-            example = "" if getattr(defaults, key) is None else f", such as {shown(getattr(defaults, key))}"
-            raise ConfigError(f"{key} is {shown(value)}, expected {in_words(types[key])}{example}")
-    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
+        if key in NAMED_BY_METHOD and key not in known and value == method:
+            log.warning("option %s is no longer needed: the method is %s", key, method)
+            continue
+        name = KEYS.get(key, key) if key not in known else key
+        if name.split(".")[0] not in known:
+            name = key  # it is unknown under either name
+        new = _renamed(value, VALUES.get(name, {}))
+        if (name, new) != (key, value):
+            log.warning("%s = %s is the old spelling of %s = %s", key, shown(value), name, shown(new))
+        put(found, name, new)
+    return found
+
+
+def nested(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Keyword options of Python, where options of the training may stand beside the others: epochs=2.
+
+    >>> nested("rts", {"epochs": 2, "temperature": 0.1})
+    {'training': {'epochs': 2}, 'temperature': 0.1}
+    """
+    known = {field.name for field in fields(options_class(method))}
+    ours = {field.name for field in fields(TrainingConfig)} - known if "training" in known else set()
+    found: dict[str, Any] = {}
+    for key, value in options.items():
+        put(found, f"training.{key}" if key in ours else key, value)
+    return found
+
+
+def put(table: dict[str, Any], name: str, value: Any) -> None:
+    """Set an option; "training.epochs" stands for epochs in the table training."""
+    outer, dot, inner = name.partition(".")
+    if dot and isinstance(table.get(outer), TrainingConfig):
+        table[outer] = {field.name: getattr(table[outer], field.name) for field in fields(TrainingConfig)}
+    if dot and isinstance(table.setdefault(outer, {}), Mapping):
+        table[outer] = {**table[outer], inner: value}
+    elif isinstance(value, Mapping) and isinstance(table.get(name), Mapping):
+        table[name] = {**table[name], **value}
+    else:
+        table[name] = value
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_renamed(part, names) for part in value]
+    return names.get(value, value) if isinstance(value, str) else value
 
 
 def fused(tagger: Tagger, others: Iterable[Tagger] = (), *, zero_shot: bool, language: str = "") -> Tagger:
@@ -153,8 +207,7 @@ def resolved(config: Any) -> Mapping[str, Any]:
 
 def options_of(config: Any) -> dict[str, Any]:
     """The options that make a training what it is, with what "auto" stands for; plain values."""
-    options = {**asdict(config), **resolved(config)}
-    return {name: options[name] for name in options if name not in FREE_TO_CHANGE}
+    return {**lasting_options(config), **resolved(config)}
 
 
 def machine() -> dict[str, str]:
@@ -182,4 +235,6 @@ def _plain(value: Any) -> Any:
     """Tuples as lists and numbers of numpy as Python's: values as TOML has them."""
     if isinstance(value, list | tuple):
         return list(map(_plain, value))
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
     return value.item() if isinstance(value, np.generic) else value

@@ -263,13 +263,13 @@ def _ours(folder: Path) -> bool:
 
 
 def _followed(path: Path) -> Path:
-    """Where a symbolic link leads to, if only to a place where nothing is yet. Raises OSError for a circle of links."""
+    """The target of a symbolic link, which need not exist yet. Raises OSError for a cycle of links."""
     if not path.is_symlink():
         return path
     with contextlib.suppress(RuntimeError):  # of Python up to 3.12
         if not (found := path.resolve()).is_symlink():
             return found
-    raise OSError(f"the symbolic link leads in a circle: {path.readlink()}")
+    raise OSError(f"the symbolic links form a cycle: {path.readlink()}")
 
 
 def _previous(folder: Path) -> Path:

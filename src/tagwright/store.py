@@ -12,15 +12,14 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from tagwright.errors import ConfigError, ModelError
-from tagwright.fields import fits, in_words
+from tagwright.fields import build, shown
 from tagwright.replacing import (
     check_replaceable,
     put_back,
@@ -53,7 +52,7 @@ __all__ = [
     "writing",
 ]
 
-FORMAT = 1
+FORMAT = 2
 "Rises when a saved folder of an older Tagwright can no longer be read."
 
 MOST = 1 << 31
@@ -83,7 +82,7 @@ def is_folder_name(name: object) -> bool:
         and re.fullmatch(r'[^\x00-\x1f\x7f<>:"/\\|?*]{1,100}', name) is not None
         and not name.endswith((".", " "))
         and not _RESERVED.fullmatch(name)
-        and name not in ("manifest.json", "labels.jsonl")
+        and name not in ("manifest.json", "labels.jsonl", "combiner")
     )
 
 
@@ -107,7 +106,8 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
         raise ModelError(f"{path}: holds {str(got)[:100]!r}, expected a saved {kind}")
     if manifest.get("tagwright") != FORMAT:
         raise ModelError(
-            f"{path}: format {str(manifest.get('tagwright'))[:100]}, this Tagwright reads {FORMAT}; save it again"
+            f"{path}: format {str(manifest.get('tagwright'))[:100]}, this Tagwright reads {FORMAT}; "
+            "train or save it again"
         )
     return manifest
 
@@ -117,14 +117,10 @@ def read_options(folder: Path, kind: type[T], values: object) -> T:
     try:
         if not isinstance(values, dict):
             raise ConfigError(f"{type(values).__name__} in place of options")
-        types = get_type_hints(kind)
-        known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
         for name, value in values.items():
-            if name not in known:
-                raise ConfigError(f"there is no option {name[:100]}")
-            if not fits(value, types[name]) or (isinstance(value, int) and abs(value) >= MOST):
-                raise ConfigError(f"{name} is {str(value)[:100]}, expected {in_words(types[name])}")
-        return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+            if isinstance(value, int) and abs(value) >= MOST:
+                raise ConfigError(f"{name[:100]} is {shown(value)}, expected a smaller number")
+        return build(kind, values)
     except ConfigError as error:
         raise ModelError(
             f"{folder}: manifest cannot be read (its options cannot be read: {error}); save the model again"

@@ -1,4 +1,4 @@
-"""Documents with gold labels in, a tagger's run over them and its scores out."""
+"""Documents with gold labels in; a tagger's run over them, its scores and its recall ceilings out."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import logging
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from tagwright.data import run_files
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import InputError
 from tagwright.evaluation import scores
 from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.recall_ceilings import Ceilings
+from tagwright.evaluation.recall_ceilings import ceilings as recall_ceilings
 from tagwright.evaluation.scores import Scores
 from tagwright.progress import bar
 from tagwright.tagger import BATCH, Tagger
@@ -46,6 +50,13 @@ class Task:
         for start in range(0, len(self.kept), BATCH):
             yield self.corpus.take(self.kept[start : start + BATCH].tolist())
 
+    def aligned(self, run: Run) -> Run:
+        """The rows of the documents that are scored, without the labels that are the documents themselves.
+
+        run: a row for each document of the corpus.
+        """
+        return run.take(self.kept).without(self.own)
+
 
 def task(
     corpus: Corpus,
@@ -71,7 +82,7 @@ def task(
 
     known = vocabulary.gold(measured(), unknown=unknown)
     own = np.array([vocabulary.index.get(id_, -1) if exclude_self else -1 for id_ in corpus.ids], np.int64)
-    gold = without(known, own)
+    gold = known.without(own)
     has_labels, stale = labelled(gold), np.array(has_any, np.bool_) & ~labelled(known)
     if not (has_labels | stale).all() and not skip_unlabelled:
         first = corpus.ids[int(np.argmin(has_labels | stale))]
@@ -93,7 +104,7 @@ def tag(tagger: Tagger, task: Task, depth: int = DEPTH) -> Run:
         for batch in task.batches():
             runs.append(tagger.tag(batch, depth + 1))
             done(len(batch))
-    return without(Run.concat(runs), task.own).top(depth)
+    return Run.concat(runs).without(task.own).top(depth)
 
 
 def score(run: Run, task: Task, measures: Sequence[str] | None = None) -> Scores:
@@ -103,6 +114,28 @@ def score(run: Run, task: Task, measures: Sequence[str] | None = None) -> Scores
     )
 
 
-def without(run: Run, own: Longs) -> Run:
-    """The run but for what is in `own` (documents,) of each document; -1: nothing."""
-    return run.keep(run.labels != own[run.rows])
+def read_run(path: Path, task: Task) -> Run:
+    """A run file over the documents of the task; it may hold documents that are not scored as well.
+
+    Raises InputError as `run_files.read_run` does.
+    """
+    run = run_files.read_run(path, task.corpus.ids, task.vocabulary.index)
+    depth = int(run.ranks.max(initial=0))
+    if depth < min(DEPTH, len(task.vocabulary) - 1):
+        _log.warning(
+            "%s holds at most %d labels per document: measures beyond @%d count the rest as missed; suggest -k %d "
+            "writes enough", path, depth, depth, DEPTH,
+        )  # fmt: skip
+    return task.aligned(run)
+
+
+def ceilings(tagger: Tagger, task: Task) -> Ceilings:
+    """How many gold labels are among the candidates of each retriever, however they are ranked."""
+    found: dict[str, list[Run]] = {}
+    for batch in task.batches():
+        pool = tagger.candidates(batch)
+        for name, run in {**pool.found, "union": tagger.rank(pool)}.items():
+            found.setdefault(name, []).append(run)
+    runs = {name: Run.concat(parts).without(task.own) for name, parts in found.items()}
+    union = runs.pop("union")
+    return recall_ceilings(runs, union, task.gold, len(task.vocabulary))

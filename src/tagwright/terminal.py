@@ -1,4 +1,4 @@
-"""Text in, the same text out with nothing that a terminal would obey: what files say is shown, never acted on."""
+"""Text in, the same text without terminal control sequences out: text from files is displayed, never executed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nouns that flow through Tagwright: documents and labels, pairs, runs; the stage callables.
+"""The nouns that flow through Tagwright: documents and labels, pairs, runs; the two kinds of stage.
 
 Nothing here reads a file or loads a model. Every other module takes and returns these values.
 """
@@ -20,7 +20,7 @@ Floats: TypeAlias = NDArray[np.float32]
 Mask: TypeAlias = NDArray[np.bool_]
 
 TextField: TypeAlias = Literal["title_and_abstract", "text"]
-"What of a document a stage reads: title and abstract, or all of its text."
+"The part of a document that a stage reads: title and abstract, or all of its text."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Section:
 
 
 class _Joined:
-    """Room for what a document joins once; no fields, so that comparing, copying and pickling know nothing of it."""
+    """Slots for the joined texts of a document; no fields, so that comparing, copying and pickling ignore them."""
 
     __slots__ = ("_text", "_title_and_abstract")
     _title_and_abstract: str
@@ -42,7 +42,7 @@ class _Joined:
 
 @dataclass(frozen=True, slots=True)
 class Document(_Joined):
-    """A text to be tagged. labels: gold label ids where somebody knows them; metadata: a field to its values."""
+    """A text to be tagged. labels: gold label ids if known; metadata: field -> values."""
 
     id: str
     title: str = ""
@@ -53,7 +53,7 @@ class Document(_Joined):
 
     @property
     def title_and_abstract(self) -> str:
-        r"""Title and abstract, one line each; what there is of them.
+        r"""Title and abstract, one line each, without an empty one.
 
         >>> Document("d", title="Bees", abstract="They fly.").title_and_abstract
         'Bees\nThey fly.'
@@ -101,19 +101,28 @@ class Label:
 
     @property
     def text(self) -> str:
-        """What the label means in words: preferred name, other names, description.
+        """The label as text: preferred name, other names, description.
 
         >>> Label("1", ("Bees", "Apoidea"), "Flying insects.").text
         'Bees; Apoidea. Flying insects.'
         """
         return ". ".join(part for part in ("; ".join(self.names), self.description) if part)
 
+    @property
+    def described(self) -> str:
+        """The preferred name and the description, without the other names: the label text of MICoL 3.2.
+
+        >>> Label("1", ("Bees", "Apoidea"), "Flying insects.").described
+        'Bees. Flying insects.'
+        """
+        return ". ".join(part for part in (self.name, self.description) if part)
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """Two texts that should be near. Pairs that share a group are never each other's negatives.
 
-    other: the second group of a pair that is about two things, such as two documents, or a document and a keyword.
+    other: the second group of a pair with two sources, such as two documents, or a document and a keyword.
     """
 
     anchor: str
@@ -124,14 +133,14 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Triple(Pair):
-    """A pair and a text that should be further from the anchor than the positive: what a cross-encoder learns from."""
+    """A pair and a text that should be further from the anchor than the positive: training data of a cross-encoder."""
 
     negative: str
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSpan:
-    """A piece of a document that speaks for a label: document.text[start:end], and how much it counts."""
+    """A piece of a document that is evidence for a label: document.text[start:end], and its weight."""
 
     start: int
     end: int
@@ -145,28 +154,42 @@ class Run:
     indptr: (documents + 1,) int64. labels: (suggestions,) int32, positions in the vocabulary, none twice in a row.
     scores: (suggestions,) float32, as the stage gave them: zeros and negative scores are kept. Rows are sorted by
     score, best first, ties by label. Gold labels are a Run too, with score 1. Build one with `of` or `from_rows`.
+    confidences: (suggestions,) float32, from 0 to 1, the probability that a label is right; None: not estimated.
     """
 
     indptr: Longs
     labels: Ints
     scores: Floats
+    confidences: Floats | None = None
 
     @classmethod
-    def of(cls, indptr: NDArray[np.integer], labels: NDArray[np.integer], scores: NDArray[np.floating]) -> Run:
+    def of(
+        cls,
+        indptr: NDArray[np.integer],
+        labels: NDArray[np.integer],
+        scores: NDArray[np.floating],
+        confidences: NDArray[np.floating] | None = None,
+    ) -> Run:
         """Sort every row by score, best first, ties by label index.
 
-        Raises ValueError when the arrays do not fit together, a score is not a number, or a row holds a label twice.
+        Raises ValueError when the arrays do not fit together, a score is not a number, a confidence not from 0 to 1, or
+        a row holds a label twice.
         """
         unsorted = cls(indptr.astype(np.int64), labels.astype(np.int32), scores.astype(np.float32))
         if indptr[0] != 0 or not indptr[-1] == len(labels) == len(scores) or (np.diff(indptr) < 0).any():
             raise ValueError(f"indptr ends at {indptr[-1]}, with {len(labels)} labels and {len(scores)} scores")
         if np.isnan(scores).any():
             raise ValueError(f"{int(np.isnan(scores).sum())} of {len(scores)} scores are not numbers")
-        cells = np.sort(unsorted.rows * (int(labels.max(initial=0)) + 1) + labels)
-        if (cells[1:] == cells[:-1]).any():
-            raise ValueError("a label stands twice in one row")
+        if confidences is not None and not (
+            len(confidences) == len(labels) and ((confidences >= 0) & (confidences <= 1)).all()
+        ):
+            raise ValueError(f"{len(confidences)} confidences for {len(labels)} labels, expected one each, from 0 to 1")
+        keys = np.sort(unsorted.keys(int(labels.max(initial=0)) + 1))
+        if (keys[1:] == keys[:-1]).any():
+            raise ValueError("a label occurs twice in one row")
         order = np.lexsort((unsorted.labels, -unsorted.scores, unsorted.rows))
-        return cls(unsorted.indptr, unsorted.labels[order], unsorted.scores[order])
+        confident = None if confidences is None else confidences.astype(np.float32)[order]
+        return cls(unsorted.indptr, unsorted.labels[order], unsorted.scores[order], confident)
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[int, float] | Iterable[int]]) -> Run:
@@ -183,13 +206,33 @@ class Run:
 
     @classmethod
     def concat(cls, runs: Sequence[Run]) -> Run:
-        """The rows of several runs, one run after the other; no runs give the empty Run."""
+        """The rows of several runs, one run after the other; no runs give the empty Run.
+
+        Confidences are kept where all suggestions have one.
+        """
         sizes = [np.zeros(1, np.int64), *(np.diff(run.indptr) for run in runs)]
+        confidences = [run.confidences for run in runs if len(run.labels)]
+        known = [each for each in confidences if each is not None]
         return cls(
             np.cumsum(np.concatenate(sizes)),
             np.concatenate([np.zeros(0, np.int32), *(run.labels for run in runs)]),
             np.concatenate([np.zeros(0, np.float32), *(run.scores for run in runs)]),
+            np.concatenate(known) if known and len(known) == len(confidences) else None,
         )
+
+    @classmethod
+    def union(cls, runs: Sequence[Run]) -> Run:
+        """Every label that any of the runs, over the same documents, holds, scored by how many of them do.
+
+        >>> Run.union([Run.from_rows([{1: 0.9}]), Run.from_rows([{1: 0.1, 0: 0.5}])]).labels.tolist()
+        [1, 0]
+        """
+        if len({len(run) for run in runs}) != 1:
+            raise ValueError(f"runs over {[len(run) for run in runs]} documents have no union")
+        width = _width(*runs)
+        keys, times = np.unique(np.concatenate([run.keys(width) for run in runs]), return_counts=True)
+        indptr = np.searchsorted(keys, np.arange(len(runs[0]) + 1) * width)
+        return cls.of(indptr, keys % width, times.astype(np.float32))
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -215,10 +258,45 @@ class Run:
         """(suggestions,) the rank of each suggestion in its row, from 1."""
         return np.arange(len(self.labels)) - np.repeat(self.indptr[:-1], np.diff(self.indptr)) + 1
 
+    def keys(self, width: int) -> Longs:
+        """(suggestions,) one number for each pair of document and label: document * width + label.
+
+        width: more than any label, and the same for runs whose keys are compared.
+
+        >>> Run.from_rows([[2], [0, 1]]).keys(3).tolist()
+        [2, 3, 4]
+        """
+        return self.rows * width + self.labels
+
+    def held_by(self, other: Run) -> Mask:
+        """(suggestions,) whether the other run holds the same label for the same document.
+
+        >>> Run.from_rows([{1: 0.9, 0: 0.8}, [2]]).held_by(Run.from_rows([[0, 2], []])).tolist()
+        [False, True, False]
+        """
+        width = _width(self, other)
+        return np.isin(self.keys(width), other.keys(width))
+
+    def scores_of(self, candidates: Run) -> Floats:
+        """(suggestions,) this run's score of each candidate, 0 for a label that it does not hold.
+
+        >>> Run.from_rows([{3: 0.5}]).scores_of(Run.from_rows([{2: 9.0, 3: 8.0}])).tolist()
+        [0.0, 0.5]
+        """
+        width = _width(self, candidates)
+        keys, wanted = self.keys(width), candidates.keys(width)
+        order = np.argsort(keys)
+        place = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
+        found = keys[order][place] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
+        scores = np.zeros(len(wanted), np.float32)
+        scores[found] = self.scores[order][place[found]]
+        return scores
+
     def keep(self, mask: Mask) -> Run:
         """The suggestions where mask (suggestions,) is true; every document keeps its row, if only an empty one."""
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(mask, dtype=np.int64)])
-        return Run(before[self.indptr], self.labels[mask], self.scores[mask])
+        confidences = None if self.confidences is None else self.confidences[mask]
+        return Run(before[self.indptr], self.labels[mask], self.scores[mask], confidences)
 
     def top(self, k: int) -> Run:
         """The best k of every row."""
@@ -230,62 +308,66 @@ class Run:
         sizes = np.diff(self.indptr)[documents]
         indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
         source = np.arange(indptr[-1]) + np.repeat(self.indptr[:-1][documents] - indptr[:-1], sizes)
-        return Run(indptr, self.labels[source], self.scores[source])
+        confidences = None if self.confidences is None else self.confidences[source]
+        return Run(indptr, self.labels[source], self.scores[source], confidences)
 
-    def rescored(self, scores: NDArray[np.floating]) -> Run:
-        """The same suggestions under new scores (suggestions,), sorted anew."""
-        return Run.of(self.indptr, self.labels, scores)
+    def without(self, labels: NDArray[np.integer]) -> Run:
+        """The run without one label of each document: labels (documents,); -1 removes nothing.
+
+        >>> Run.from_rows([{1: 0.9, 0: 0.5}, {1: 0.9}]).without(np.array([1, -1])).labels.tolist()
+        [0, 1]
+        """
+        return self.keep(self.labels != labels[self.rows])
+
+    def rescored(self, scores: NDArray[np.floating], confidences: NDArray[np.floating] | None = None) -> Run:
+        """The same suggestions under new scores (suggestions,), and confidences if there are any, sorted anew."""
+        return Run.of(self.indptr, self.labels, scores, confidences)
 
 
-Retrieve: TypeAlias = Callable[[Sequence[Document]], Run]
-"Documents in, candidate labels out."
-
-Rerank: TypeAlias = Callable[[Sequence[Document], Run], Run]
-"Documents and their candidates in, the same candidates with new scores out."
+def _width(*runs: Run) -> int:
+    """More than any label of the runs."""
+    return 1 + max(int(run.labels.max(initial=0)) for run in runs)
 
 
 Distribution: TypeAlias = Literal["normal", "sparse", "information_content"]
-"How the scores of a stage lie over the labels: around a mean; 0 for most and large for few; or in bits, comparable."
+"The distribution of a stage's scores over the labels: normal; 0 for most and large for few; or in bits."
 
 
 class Stage(Protocol):
-    """A Retrieve over a fixed vocabulary that can also say why, follow a changed vocabulary, and be stored.
+    """Scores labels of a fixed vocabulary for documents, says why, follows a changed vocabulary, and is stored.
 
-    A batch of documents is read once; candidates are then found and scored from what was read.
+    There are two kinds: a re-ranker scores the candidates of others, a `Retriever` finds candidates too. A batch of
+    documents is read once; candidates are then found and scored from what was read.
     """
 
     distribution: Distribution
 
     def read(self, documents: Sequence[Document]) -> Any:
-        """What the stage needs to know of a batch of documents to find and score labels: its own affair."""
-        ...
-
-    def find(self, reading: Any) -> Run:
-        """Candidate labels for each document that was read, best first."""
+        """The features of a batch of documents from which this stage finds and scores labels, in its own type."""
         ...
 
     def score(self, reading: Any, candidates: Run) -> Floats:
-        """(suggestions,) this stage's score of each candidate, whoever found it; 0 where it sees no relation."""
+        """(suggestions,) this stage's score of each candidate, whichever stage found it; 0 without any relation."""
         ...
 
-    def __call__(self, documents: Sequence[Document]) -> Run:
-        """Candidate labels for each document, best first."""
-        return self.find(self.read(documents))
+    def trust(self, reading: Any, weight: float) -> Floats | None:  # noqa: ARG002
+        """(documents,) from 0 to 1, how well the stage knows each document's language; None: it cannot tell.
 
-    @property
-    def budget(self) -> int | None:
-        """The most candidates of a document that should be scored now, as others would take long; None: all.
-
-        Candidates of a stage that has a budget are proposals: their scores are not those of `score`.
+        weight: what the stage counts when it is fully trusted, for a line of log where little of that is left.
         """
         return None
 
+    @property
+    def budget(self) -> int | None:
+        """The most candidates of a document to score now, because more would take long; None: all."""
+        return None
+
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """What in the document speaks for the label, in the eyes of this stage, weightiest first; may be empty."""
+        """The evidence of this stage for the label in the document, largest weight first; may be empty."""
         ...
 
     def with_labels(self, labels: Sequence[Label]) -> Self:
-        """The same stage over another vocabulary; what did not change is not computed again."""
+        """The same stage over another vocabulary; unchanged labels are not computed again."""
         ...
 
     def save(self, folder: Path) -> None:
@@ -293,5 +375,20 @@ class Stage(Protocol):
         ...
 
 
+class Retriever(Stage, Protocol):
+    """A stage that finds candidates among all labels."""
+
+    def find(self, reading: Any) -> Run:
+        """Candidate labels for each document that was read, best first.
+
+        While the stage has a budget they are proposals: their scores are not those of `score`.
+        """
+        ...
+
+    def __call__(self, documents: Sequence[Document]) -> Run:
+        """Candidate labels for each document, best first."""
+        return self.find(self.read(documents))
+
+
 PairSource: TypeAlias = Callable[[int], Iterable[Pair]]
-"Epoch in, pairs out, drawn anew for every epoch and the same for the same epoch."
+"Epoch in, pairs out: newly drawn for every epoch, the same for the same epoch."

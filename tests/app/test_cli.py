@@ -105,7 +105,7 @@ def test_a_run_too_short_for_the_measures_is_said_to_be(
     write("short.jsonl", [{"id": "1", "suggestions": [{"label": "bee", "score": 1}]}])
     answer(run, "evaluate", "one.jsonl", "--labels", "labels.jsonl", "--run", "short.jsonl")
     assert caplog.messages == [
-        "short.jsonl holds at most 1 labels per document: measures beyond @1 take the rest as missed; "
+        "short.jsonl holds at most 1 labels per document: measures beyond @1 count the rest as missed; "
         "suggest -k 100 writes enough"
     ]
 
@@ -293,11 +293,11 @@ def test_a_table_that_is_piped_keeps_its_columns(run: Command, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("method", "some", "none"),
     [
-        ("zero-shot", {"stages", "weights", "encoder"}, {"epochs"}),
-        ("svm", {"candidates", "seed", "validation"}, {"tokens", "encoder", "kind", "epochs"}),
-        ("depl+cls", {"tokens", "apart", "encoder", "epochs"}, {"kind", "pooling"}),
+        ("zero-shot", {"stages", "weights", "encoder"}, {"training.epochs"}),
+        ("svm", {"candidates", "seed", "cost"}, {"tokens", "encoder", "training.validation", "training.epochs"}),
+        ("depl+cls", {"tokens", "apart", "encoder", "training.dropout", "training.warmup"}, {"pooling", "training"}),
         ("simcse", {"temperature"}, {"pairs", "delete_title"}),
-        ("finetune", {"epochs", "temperature"}, {"encoder"}),
+        ("finetune", {"training.epochs", "temperature"}, {"encoder"}),
     ],
 )
 def test_options_are_printed_with_what_they_mean(method: str, some: set[str], none: set[str], run: Command) -> None:

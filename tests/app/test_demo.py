@@ -1,58 +1,98 @@
-"""The demo: installed packages as documents, the Trove classifiers as labels."""
+"""The demo: SciPy's functions as documents, the headings of its manual as labels."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from email.message import Message
-from importlib import metadata
-from types import SimpleNamespace
+from types import ModuleType
 
 import pytest
 
-from tagwright.app import demo
+from tagwright.app import demo, scipy_manual
+from tagwright.app.scipy_manual import Manual
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import TagwrightError
 from tagwright.methods import zeroshot
-from tagwright.tagger import Tagger
+from tagwright.tagger import Evidence, Tagger
+from tagwright.types import Document, EvidenceSpan, Label
 
-DESCRIPTION = """# Hive
-[![Build](https://ci.example/badge.svg)](https://ci.example) <br/>
-Counts **bees**.
+PAGE = """
+====================================
+Bee keeping (:mod:`scipy.apiculture`)
+====================================
 
-## Install
-See https://hive.example/install
+Available functions
+===================
+
+Honey
+-----
+
+.. autosummary::
+   :toctree: generated/
+
+   extract  -- Not read.
+   strain
+
+The `extract` function supports these methods:
+
+.. toctree::
+
+   extract-cold
+
+Utilities
+---------
+
+.. autosummary::
+
+   weigh
+
+Hives
+-----
+
+Wood
+^^^^
+
+.. autosummary::
+
+   build
+   no_such_thing
 """
 
 
-def package(name: str | None, description: str = "", **fields: list[str]) -> SimpleNamespace:
-    content = Message()
-    if name:
-        content["Name"] = name
-    for field, values in fields.items():
-        for value in values:
-            content[field.replace("_", "-")] = value
-    content.set_payload(description)
-    return SimpleNamespace(metadata=content)
+def extract() -> None:
+    """Extract honey with a
+    centrifuge.
+
+    See `strain` [1]_ and :func:`build`.
+
+    .. versionadded:: 1.0
+
+    Parameters
+    ----------
+    comb : array
+        What to empty.
+    """
+
+
+def strain() -> None:
+    """strain(honey, /, out=None)
+
+    Strain honey.
+    """
+
+
+def weigh() -> None:
+    """Weigh anything."""
+
+
+def build() -> None:
+    """Build a hive of boards."""
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> list[SimpleNamespace]:
-    found = [
-        package(
-            "Hive",
-            DESCRIPTION,
-            Summary=["bee counter"],
-            Author=["Ann"],
-            Requires_Dist=["numpy (>=1.2)", "Typer>=0.20; python_version > '3'", "numpy[extra]"],
-            Classifier=["Topic :: Text Processing", "License :: OSI Approved", "Topic :: No Such Thing"],
-        ),
-        package("silent"),
-        package(None, "half removed"),
-        package("ant", "# ant\nWalks.", Classifier=["Topic :: Games/Entertainment", "Topic :: Text Processing"]),
-    ]
-    monkeypatch.setattr(metadata, "distributions", lambda: iter(found))
-    return found
+def page() -> ModuleType:
+    made = ModuleType("scipy.apiculture", PAGE)
+    made.__dict__.update(extract=extract, strain=strain, weigh=weigh, build=build)
+    return made
 
 
 @pytest.fixture
@@ -65,38 +105,81 @@ def words_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zeroshot, "fit", without_encoder)
 
 
-def test_the_classifiers_say_what_a_package_is_about() -> None:
-    labels = demo.classifiers()
-    label = labels[labels.index["Topic :: Scientific/Engineering :: Artificial Intelligence"]]
-    assert (label.name, label.description) == ("Artificial Intelligence", "Scientific/Engineering")
-    assert label.broader == ("Topic :: Scientific/Engineering",)
-    assert not any(each.startswith(("License", "Operating System", "Programming Language")) for each in labels.ids)
-    assert labels.cycle() == ()
+def test_a_page_lists_functions_under_headings(page: ModuleType) -> None:
+    honey, utilities = ("Bee keeping", "Honey"), ("Bee keeping", "Utilities")
+    assert list(scipy_manual.listed(page.__doc__ or "")) == [
+        (honey, "extract"),
+        (honey, "strain"),
+        (utilities, "weigh"),
+        (("Bee keeping", "Hives"), "build"),
+        (("Bee keeping", "Hives"), "no_such_thing"),
+    ]
 
 
-def test_a_package_becomes_a_document(installed: list[SimpleNamespace]) -> None:
-    ant, hive = demo.packages(demo.classifiers())
-    assert (ant.id, hive.id, hive.title) == ("ant", "hive", "Hive: bee counter")
-    assert "Counts" in hive.text
-    assert "http" not in hive.text
-    assert "<br" not in hive.text
-    assert [section.heading for section in hive.sections] == ["Install"]
-    assert hive.metadata == {"author": ("Ann",), "reference": ("numpy", "typer")}
-    assert hive.labels == ("Topic :: Text Processing",)
+def test_a_function_becomes_a_document_unless_its_heading_names_no_subject(page: ModuleType) -> None:
+    found = list(scipy_manual.functions(page))
+    assert [(each.id, each.labels) for each in found] == [
+        ("apiculture.extract", ("Bee keeping > Honey",)),
+        ("apiculture.strain", ("Bee keeping > Honey",)),
+        ("apiculture.build", ("Bee keeping > Hives",)),
+    ]
+    assert found[0].title == "Extract honey with a centrifuge."
+    assert found[0].abstract == "See strain and build."
+    assert found[1].title == "Strain honey."
 
 
-def test_the_demo_shows_evidence_and_scores(
-    installed: list[SimpleNamespace], words_only: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_document_holds_what_the_lists_say() -> None:
+    manual = scipy_manual.read()
+    butter = next(document for document in manual.documents if document.id == "signal.butter")
+    assert "signal" not in butter.title.lower()
+    assert "autosummary" not in butter.text
+    assert butter.labels == ("Signal processing > Matlab-style IIR filter design",)
+
+
+def test_the_manual_of_the_installed_scipy_is_read() -> None:
+    manual = scipy_manual.read()
+    assert set(demo.EXAMPLES) <= {document.id for document in manual.documents}
+    assert len(manual.documents) > 1000
+    peaks = manual.vocabulary[manual.vocabulary.index["Signal processing > Peak finding"]]
+    assert (peaks.name, peaks.description) == ("Peak finding", "Signal processing")
+    assert not any("egacy" in label or "Utilities" in label for label in manual.vocabulary.ids)
+
+
+def test_without_docstrings_the_demo_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scipy_manual, "functions", lambda _: iter(()))
+    with pytest.raises(TagwrightError, match="-OO"):
+        scipy_manual.read()
+
+
+def test_few_functions_of_each_heading_are_scored() -> None:
+    vocabulary = Vocabulary([Label("a", ("A",)), Label("b", ("B",))])
+    documents = [Document(str(i), labels=("a",)) for i in range(9)] + [Document("b", labels=("b",))]
+    drawn = demo.sample(Manual(documents, vocabulary, "1"))
+    assert sorted(document.labels[0] for document in drawn) == ["a", "a", "a", "b"]
+    assert drawn == demo.sample(Manual(documents, vocabulary, "1"))
+
+
+def test_evidence_is_one_line_of_words_and_the_nearest_sentence() -> None:
+    document = Document("d", title="Bees", abstract="Bees fly. bees sting.")
+    evidence = [
+        Evidence("tfidf", 1, 0.5, (EvidenceSpan(0, 4, 1.0), EvidenceSpan(15, 19, 1.0), EvidenceSpan(10, 13, 1.0))),
+        Evidence("dense", 2, 0.4, (EvidenceSpan(15, 26, 1.0), EvidenceSpan(5, 14, 0.5))),
+    ]
+    assert demo.because(evidence, document) == 'words: Bees, fly; meaning: "bees sting."'
+    assert demo.because([], document) == ""
+
+
+def test_the_demo_fits_a_screen_and_marks_what_is_right(words_only: None, capsys: pytest.CaptureFixture[str]) -> None:
     demo.run()
-    out = capsys.readouterr().out
-    assert "the 2 Python packages installed here" in out
-    assert "declared by its authors: Topic :: Games/Entertainment, Topic :: Text Processing" in out
-    rows = [line.split()[0] for line in out[out.index("Against the classifiers") :].splitlines() if line.strip()]
-    assert [row for row in rows if row in {"exact_match", "tfidf", "fused"}] == ["exact_match", "tfidf", "fused"]
-
-
-def test_without_the_classifiers_the_demo_says_how_to_get_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "trove_classifiers", None)
-    with pytest.raises(TagwrightError, match=r'pip install "tagwright\[demo\]"'):
-        demo.classifiers()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 100
+    assert not any("\x1b" in line for line in lines)
+    peaks = lines.index("signal.find_peaks: Find peaks inside a signal based on peak properties.")
+    assert lines[peaks + 1].split(maxsplit=1)[1] == "Signal processing > Peak finding <- as in the manual"
+    assert "words: " in lines[peaks + 2]
+    examples = "\n".join(lines).split("\n\n")[1:-2]
+    assert len(examples) == len(demo.EXAMPLES)
+    assert all(("<- as in the manual" in each) != ("(in the manual: " in each) for each in examples)
+    assert any("By chance: " in line for line in lines)
+    assert "tagwright suggest FOLDER" in lines[-2]

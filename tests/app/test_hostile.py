@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.app.conftest import DOCUMENTS, LABELS, Command, write
@@ -176,7 +177,7 @@ def test_a_circle_of_broader_labels_harms_nothing_and_is_described(run: Command)
     write("circle.jsonl", [{**LABELS[0], "broader": ["bank"]}, {**LABELS[1], "broader": ["bee"]}, LABELS[2]])
     on = ("docs.jsonl", "--labels", "circle.jsonl")
     assert run("suggest", *on, *WORDS).code == 0
-    assert re.search("broader runs in a circle: (bee > bank > bee|bank > bee > bank)", run("describe", *on).out)
+    assert re.search("broader has a cycle: (bee > bank > bee|bank > bee > bank)", run("describe", *on).out)
 
 
 def test_a_document_without_text_gets_no_suggestion_and_counts_as_missed(run: Command, tiny: str) -> None:
@@ -241,15 +242,15 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 def test_an_interrupted_command_says_so_and_keeps_what_it_printed(
     run: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tagwright.app import jobs
+    from tagwright import suggestions as module
 
-    suggest = jobs.suggest
+    suggestions = module.suggestions
 
-    def interrupted(*arguments: object, **options: object) -> object:
-        yield next(suggest(*arguments, **options))  # type: ignore[arg-type]
+    def interrupted(*arguments: Any, **options: Any) -> object:
+        yield next(suggestions(*arguments, **options))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(jobs, "suggest", interrupted)
+    monkeypatch.setattr(module, "suggestions", interrupted)
     outcome = run("suggest", *ON, *WORDS, "--format", "tsv")
     assert (outcome.code, outcome.err) == (130, "tagwright: interrupted\n")
     assert outcome.out.startswith("1\tbee\tBees\t")

@@ -9,12 +9,13 @@ from typing import Literal
 
 import pytest
 
-from tagwright.app.options import Option, configure, options_of
+from tagwright.app.options import Option, options_of, values_of
 from tagwright.errors import ConfigError
+from tagwright.fields import Checked, build
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class Options(Checked):
     name: str = "minilm"
     steps: int = 10
     rate: float = 0.5
@@ -26,7 +27,7 @@ class Options:
 
 
 def test_without_settings_the_defaults_hold() -> None:
-    assert configure(Options) == Options()
+    assert build(Options, values_of(None, [])) == Options()
 
 
 @pytest.mark.parametrize(
@@ -48,7 +49,7 @@ def test_without_settings_the_defaults_hold() -> None:
     ],
 )
 def test_a_value_is_read_as_toml_or_else_as_text(setting: str, expected: Options) -> None:
-    assert configure(Options, settings=[setting]) == expected
+    assert build(Options, values_of(None, [setting])) == expected
 
 
 @pytest.mark.parametrize(
@@ -76,18 +77,18 @@ def test_a_value_is_read_as_toml_or_else_as_text(setting: str, expected: Options
 )
 def test_a_slip_is_named_with_what_was_expected(setting: str, message: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        configure(Options, settings=[setting])
+        build(Options, values_of(None, [setting]))
     assert message in str(caught.value)
 
 
 def test_settings_go_before_the_file(tmp_path: Path) -> None:
     file = tmp_path / "options.toml"
     file.write_text("steps = 3\nfast = true\n")
-    assert configure(Options, file, ["steps=4"]) == Options(steps=4, fast=True)
+    assert build(Options, values_of(file, ["steps=4"])) == Options(steps=4, fast=True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Documented:
+class Documented(Checked):
     size: int = 3
     """How many
     there are."""
@@ -104,24 +105,48 @@ class Larger(Documented):
 
 
 def test_options_are_listed_with_the_text_under_each_even_where_only_the_default_changes() -> None:
-    assert options_of(Larger, unused={"kind"}) == [
+    assert options_of(Larger) == [
         Option("size", "a whole number", "9", "How many there are."),
+        Option("kind", "one of a, b", '"a"', "Of which kind."),
         Option("limit", "a whole number", "none (not set)", "At most so many."),
     ]
     assert options_of(Documented)[1] == Option("kind", "one of a, b", '"a"', "Of which kind.")
 
 
-def test_an_option_that_has_no_part_is_refused() -> None:
-    with pytest.raises(ConfigError, match='option "kind" has no part in this method; known are size, limit'):
-        configure(Larger, settings=["kind=b"], unused={"kind"})
+@dataclass(frozen=True, kw_only=True)
+class Holding(Checked):
+    own: int = 1
+    "Its own."
+    held: Larger = Larger()
+    "What it holds."
 
 
-def test_what_is_fixed_can_be_said_again_but_not_changed(tmp_path: Path) -> None:
+def test_options_of_a_held_table_have_a_dot() -> None:
+    assert [option.name for option in options_of(Holding)] == ["own", "held.size", "held.kind", "held.limit"]
+    values = values_of(None, ["held.size=5", "own=2", "held.kind=b"])
+    assert values == {"held": {"size": 5, "kind": "b"}, "own": 2}
+    assert build(Holding, values) == Holding(own=2, held=Larger(size=5, kind="b"))
+
+
+def test_settings_go_before_the_table_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "options.toml"
-    file.write_text('mode = "bi"\n')
-    assert configure(Options, file, mode="bi") == configure(Options, mode="bi") == Options(mode="bi")
-    with pytest.raises(ConfigError, match='mode is "bi", but the method'):
-        configure(Options, file, mode="cross")
+    file.write_text('own = 3\n[held]\nsize = 4\nkind = "b"\n')
+    assert build(Holding, values_of(file, ["held.size=5"])) == Holding(own=3, held=Larger(size=5, kind="b"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("held.size=many", 'held.size is "many", expected a whole number, such as 9'),
+        ("held=5", "held is 5, expected a table"),
+        ("held.sise=5", 'unknown option "held.sise"; did you mean "held.size"?'),
+        ("sise=5", 'unknown option "sise"; did you mean "held.size"?'),
+    ],
+)
+def test_a_slip_in_a_held_table_is_named_with_the_table(setting: str, message: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        build(Holding, values_of(None, [setting]))
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), ("steps =", "not a TOML file")])
@@ -130,4 +155,4 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: str | None
     if content is not None:
         file.write_text(content)
     with pytest.raises(ConfigError, match=rf"options\.toml: {message}"):
-        configure(Options, file)
+        values_of(file, [])

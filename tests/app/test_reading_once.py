@@ -13,7 +13,7 @@ from tagwright import tasks
 from tagwright.app import jobs
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import depl
+from tagwright.methods import svm
 from tagwright.readers import arrow
 from tagwright.readers.jsonl import write_jsonl
 from tagwright.types import Document, Label, Run
@@ -82,6 +82,6 @@ def test_gold_labels_and_texts_of_a_supervised_training_are_read_once(decoded: D
         raise InterruptedError
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(InterruptedError):
-        patch.setattr(depl, "sparse", stop)
-        depl.fit(corpus, LABELS, depl.Config(kind="svm", validation=0.0))
+        patch.setattr(svm, "train_linear", stop)
+        svm.fit(corpus, LABELS)
     assert len(rows) == decoded.documents == 50

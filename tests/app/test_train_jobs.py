@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,18 +14,27 @@ from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, firs
 from typer.testing import CliRunner, Result
 
 from tagwright.app.cli import app
+from tagwright.combining.pool import PoolOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import zeroshot
+from tagwright.recipes import METHODS
 from tagwright.stages.description_retriever import DescriptionRetriever
 from tagwright.stages.exact_match import ExactMatch
-from tagwright.tagger import Fusion, Tagger
+from tagwright.tagger import Tagger
 from tagwright.training import loop
 from tagwright.training.checkpoints import NAME
 from tagwright.types import Label, Run
 
-QUICK = ["min_words=4", "max_words=8", "batch=16", "epochs=12", "learning_rate=0.01", "validation=0"]
+QUICK = [
+    "min_words=4",
+    "max_words=8",
+    "training.batch=16",
+    "training.epochs=12",
+    "training.learning_rate=0.01",
+    "training.validation=0",
+]
 
 
 @pytest.fixture(scope="module")
@@ -68,9 +78,16 @@ def test_rts_is_trained_saved_and_leaves_nothing_beside_the_tagger(
 
 
 def test_a_fine_tuned_tagger_says_what_it_was_before(data: list[str], static: str, tmp_path: Path) -> None:
-    run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=["steps=1", *QUICK, f"encoder={static}"])
+    run(
+        "train",
+        "rts",
+        *data,
+        "--output",
+        str(tmp_path / "M"),
+        settings=["training.steps=1", *QUICK, f"encoder={static}"],
+    )
     few = [data[0], "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F")]
-    run("train", "finetune", *few, settings=["validation=0", "steps=1"])
+    run("train", "finetune", *few, settings=["training.validation=0", "training.steps=1"])
     training = Tagger.load(tmp_path / "F").training
     assert (training["method"], training["before"]["method"]) == ("finetune", "rts")
     again = Tagger.load(tmp_path / "F").restrict(LABELS.ids[:2])
@@ -108,7 +125,7 @@ def test_a_full_disk_while_saving_keeps_the_old_tagger_and_the_checkpoint(
         raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
     arguments = ["rts", *data, "--output", str(tmp_path / "M"), "--overwrite"]
-    settings = ["steps=1", *QUICK, f"encoder={static}"]
+    settings = ["training.steps=1", *QUICK, f"encoder={static}"]
     run("train", *arguments, settings=settings)
     before = Tagger.load(tmp_path / "M").tag(UNSEEN).scores.tolist()
     with monkeypatch.context() as patch, pytest.raises(TagwrightError, match=r"cannot be written \(No space left"):
@@ -127,7 +144,7 @@ def test_a_full_disk_while_saving_keeps_the_old_tagger_and_the_checkpoint(
 def test_what_killed_saves_have_left_is_removed_before_the_training(
     data: list[str], static: str, tmp_path: Path
 ) -> None:
-    settings = ["steps=1", *QUICK, f"encoder={static}"]
+    settings = ["training.steps=1", *QUICK, f"encoder={static}"]
     for name in ("M", "O"):
         run("train", "rts", *data, "--output", str(tmp_path / name), settings=settings)
     (tmp_path / "O").rename(tmp_path / ".M.previous")
@@ -151,7 +168,7 @@ def test_what_killed_saves_have_left_is_removed_before_the_training(
 def test_a_run_that_died_is_resumed_from_beside_the_output(
     data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = [*QUICK, f"encoder={static}", "checkpoint_seconds=0", "batch=4"]
+    settings = [*QUICK, f"encoder={static}", "training.checkpoint_seconds=0", "training.batch=4"]
 
     def train(name: str, *more: str) -> Result:
         return run("train", "ict", *data, "--output", str(tmp_path / name), *more, settings=settings[2:])
@@ -176,7 +193,7 @@ def _die(run: object) -> None:
 def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "rts", *data, "--output", str(tmp_path / "M"), "--fuse", settings=[*QUICK, f"encoder={static}"])
     fused = Tagger.load(tmp_path / "M")
-    assert list(fused.stages) == ["exact_match", "tfidf", "dense", "title_match", "learnt"]
+    assert list(fused.stages) == ["exact_match", "tfidf", "dense", "learnt", "title_match"]
     right = [found == label for found, label in zip(first_labels(fused.tag(UNSEEN)), GOLD.labels.tolist(), strict=True)]
     assert sum(right) > 0.6 * len(right)  # the plain encoder is random, and has a say; alone it has 7 of 30 right
 
@@ -184,12 +201,19 @@ def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: s
 def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
     data: list[str], static: str, tmp_path: Path
 ) -> None:
-    run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=["steps=1", *QUICK, f"encoder={static}"])
+    run(
+        "train",
+        "rts",
+        *data,
+        "--output",
+        str(tmp_path / "M"),
+        settings=["training.steps=1", *QUICK, f"encoder={static}"],
+    )
     found = [Tagger.load(tmp_path / "M").tag(UNSEEN).scores.tolist()]
     for number, share in enumerate(([], ["--share-of-labels", "0.5"], ["--share-of-pairs", "0.5"])):
         output = tmp_path / f"F{number}"
         few = [data[0], "--model", str(tmp_path / "M"), "--output", str(output), *share]
-        run("train", "finetune", *few, settings=["validation=0", "seed=5"])
+        run("train", "finetune", *few, settings=["training.validation=0", "training.seed=5"])
         found.append(Tagger.load(output).tag(UNSEEN).scores.tolist())
     assert all(one != other for one, other in combinations(found, 2))
 
@@ -206,16 +230,19 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
             "give --share-of-labels or",
         ),
         (["rts", "--set", "min_word=3"], 'unknown option "min_word"; did you mean "min_words"'),
-        (["rts", "--set", "epochs=many"], "epochs is"),
+        (["rts", "--set", "training.epochs=many"], "training.epochs is"),
+        (["rts", "--set", "training=4"], "training is 4, expected a table"),
+        (["rts", "--set", "training.epoch=4"], 'unknown option "training.epoch"; did you mean "training.epochs"'),
+        (["rts", "--set", "epoch=4"], 'unknown option "epoch"; did you mean "training.epochs"'),
         (["micol", "--fuse"], r"--fuse belongs to rts, maclr, ict, simcse, svm, .*, not to micol"),
         (["futex", "--fuse-with", "M"], "--fuse-with belongs to rts, maclr, .*, not to futex"),
         (["zero-shot", "--fuse"], "--fuse belongs to rts, maclr, .*, not to zero-shot"),
         (["finetune", "--model", "M", "--keywords", "K"], r"--keywords belongs to depl, depl\+cls, not to finetune"),
         (["finetune", "--model", "M", "--guesses", "G"], "--guesses belongs to svm, .* not to finetune"),
-        (["svm", "--set", "tokens=8"], 'option "tokens" has no part in this method; known are validation, seed, cand'),
-        (["simcse", "--set", "delete_title=true"], 'option "delete_title" has no part'),
-        (["ict", "--set", "pairs=simcse"], 'pairs is "simcse", but the method.s name stands for "ict"'),
-        (["rts", "--set", "seed=-1"], "seed is -1, expected at least 0"),
+        (["svm", "--set", "encoder=minilm"], 'unknown option "encoder"; known are loss, cost'),
+        (["simcse", "--set", "delete_title=true"], 'unknown option "delete_title"'),
+        (["ict", "--set", "pairs=simcse"], 'unknown option "pairs"'),
+        (["rts", "--set", "training.seed=-1"], "training.seed is -1, expected at least 0"),
         (["rts", "--output", "."], r"--output \.: give a folder by its name"),
     ],
 )
@@ -232,7 +259,12 @@ def test_an_output_that_is_something_else_is_refused_before_training(data: list[
 def test_a_training_that_cannot_begin_leaves_nothing_behind(data: list[str], static: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a batch is 9999 pairs"):
         run(
-            "train", "rts", *data, "--output", str(tmp_path / "M"), settings=[*QUICK, "batch=9999", f"encoder={static}"]
+            "train",
+            "rts",
+            *data,
+            "--output",
+            str(tmp_path / "M"),
+            settings=[*QUICK, "training.batch=9999", f"encoder={static}"],
         )
     assert not list(tmp_path.glob("M*"))
 
@@ -242,13 +274,13 @@ def killed(*arguments: str, settings: list[str], monkeypatch: pytest.MonkeyPatch
     original = loop._Run._evaluate
     with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="died"):
         patch.setattr(loop._Run, "_evaluate", lambda run: _die(run) if run.step > 1 else original(run))
-        run("train", *arguments, settings=[*settings, "checkpoint_seconds=0"])
+        run("train", *arguments, settings=[*settings, "training.checkpoint_seconds=0"])
 
 
 @pytest.mark.parametrize(
     ("method", "settings", "message"),
     [
-        ("simcse", [], "was started as ict, not simcse"),
+        ("simcse", [], 'was started with method "ict", not "simcse"'),
         ("ict", ["temperature=0.5"], "was started with temperature 0.05, not 0.5"),
         ("ict", ["documents"], "was started with other documents"),
         ("ict", ["labels"], "was started with other labels"),
@@ -279,13 +311,13 @@ def test_a_fine_tuning_is_resumed_with_the_tagger_it_was_started_with(
     data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, seed in (("M", 0), ("N", 1)):
-        settings = ["steps=1", f"seed={seed}", *QUICK, f"encoder={static}"]
+        settings = ["training.steps=1", f"training.seed={seed}", *QUICK, f"encoder={static}"]
         run("train", "rts", *data, "--output", str(tmp_path / name), settings=settings)
     few = ["finetune", data[0], "--output", str(tmp_path / "F"), "--model"]
-    killed(*few, str(tmp_path / "M"), settings=["validation=0", "batch=4"], monkeypatch=monkeypatch)
+    killed(*few, str(tmp_path / "M"), settings=["training.validation=0", "training.batch=4"], monkeypatch=monkeypatch)
     with pytest.raises(ConfigError, match="was started with other model"):
-        run("train", *few, str(tmp_path / "N"), "--resume", settings=["validation=0", "batch=4"])
-    run("train", *few, str(tmp_path / "M"), "--resume", settings=["validation=0", "batch=4"])
+        run("train", *few, str(tmp_path / "N"), "--resume", settings=["training.validation=0", "training.batch=4"])
+    run("train", *few, str(tmp_path / "M"), "--resume", settings=["training.validation=0", "training.batch=4"])
 
 
 def test_a_training_that_waits_to_be_resumed_is_not_begun_anew(
@@ -295,7 +327,9 @@ def test_a_training_that_waits_to_be_resumed_is_not_begun_anew(
     killed(*arguments, settings=options, monkeypatch=monkeypatch)
     with pytest.raises(ConfigError, match=r"M\.training: a training is not finished; go on with --resume"):
         run("train", *arguments, settings=options)
-    run("train", *arguments, "--resume", settings=[*options, "checkpoint_seconds=9"])  # has no part in the weights
+    run(
+        "train", *arguments, "--resume", settings=[*options, "training.checkpoint_seconds=9"]
+    )  # has no part in the weights
     assert not (tmp_path / "M.training").exists()
 
 
@@ -319,7 +353,7 @@ def test_ctrl_c_says_how_to_go_on(
         original(run)
 
     monkeypatch.setattr(loop._Run, "_evaluate", interrupt)
-    settings = [*QUICK[2:], f"encoder={static}", "checkpoint_seconds=0"]
+    settings = [*QUICK[2:], f"encoder={static}", "training.checkpoint_seconds=0"]
     result = run("train", "ict", *data, "--output", str(tmp_path / "M"), settings=settings)
     assert result.exit_code == 130
     assert "M.training: --resume goes on from here" in result.stderr
@@ -333,7 +367,7 @@ def test_events_for_tensorboard_are_kept(
         (folder / "dual" / "events.out.tfevents.1").write_text("drawn")
         return Tagger(labels, {"exact_match": ExactMatch(labels)})
 
-    monkeypatch.setattr("tagwright.methods.rts.fit", fit)
+    monkeypatch.setitem(METHODS, "rts", replace(METHODS["rts"], fit=fit))
     run("train", "rts", *data, "--output", str(tmp_path / "M"))
     assert (tmp_path / "M" / "tensorboard" / "dual" / "events.out.tfevents.1").read_text() == "drawn"
     assert not (tmp_path / "M.training").exists()
@@ -347,7 +381,14 @@ def test_resuming_nothing_is_said(data: list[str], static: str, tmp_path: Path) 
 
 
 def test_fine_tuning_without_a_known_label_is_refused(data: list[str], static: str, tmp_path: Path) -> None:
-    run("train", "rts", *data, "--output", str(tmp_path / "M"), settings=["steps=1", *QUICK, f"encoder={static}"])
+    run(
+        "train",
+        "rts",
+        *data,
+        "--output",
+        str(tmp_path / "M"),
+        settings=["training.steps=1", *QUICK, f"encoder={static}"],
+    )
     unlabelled = tmp_path / "unlabelled.jsonl"
     unlabelled.write_text('{"id": "1", "title": "Bees", "labels": ["nobody knows"]}\n', encoding="utf-8")
     with pytest.raises(ConfigError, match="none of the documents has a label of the vocabulary"):
@@ -380,7 +421,7 @@ def test_the_svm_joins_the_stages_of_the_zero_shot_method_and_is_explained(
 def test_two_trained_taggers_are_fused(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "svm", *data, "--output", str(tmp_path / "S"))
     cls = [*data, "--output", str(tmp_path / "C"), "--fuse-with", str(tmp_path / "S")]
-    run("train", "depl+cls", *cls, settings=[f"encoder={static}", "epochs=2", "batch=8"])
+    run("train", "depl+cls", *cls, settings=[f"encoder={static}", "training.epochs=2", "training.batch=8"])
     assert list(Tagger.load(tmp_path / "C").stages) == ["svm", "dual"]
 
 
@@ -390,19 +431,19 @@ def test_a_saved_zero_shot_tagger_is_fine_tuned_and_joined(
     run("train", "zero-shot", *data[1:], "--output", str(tmp_path / "Z"), settings=[f"encoder={static}"])
     assert list(Tagger.load(tmp_path / "Z").stages) == ["exact_match", "tfidf", "dense", "title_match"]
     few = [data[0], "--model", str(tmp_path / "Z")]
-    run("train", "finetune", *few, "--output", str(tmp_path / "F"), settings=["validation=0"])
+    run("train", "finetune", *few, "--output", str(tmp_path / "F"), settings=["training.validation=0"])
     before, after = (Tagger.load(tmp_path / name) for name in "ZF")
     assert list(after.stages) == ["exact_match", "tfidf", "dense", "title_match"]
     assert before.tag(UNSEEN).scores.tolist() != after.tag(UNSEEN).scores.tolist()
     monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
-    run("train", "finetune", *few, "--output", str(tmp_path / "G"), "--fuse", settings=["validation=0"])
+    run("train", "finetune", *few, "--output", str(tmp_path / "G"), "--fuse", settings=["training.validation=0"])
     assert list(Tagger.load(tmp_path / "G").stages) == ["exact_match", "tfidf", "dense"]  # no plain encoder in this one
 
 
-def test_a_tagger_that_ranks_anew_is_not_fused(data: list[str], tmp_path: Path) -> None:
+def test_a_tagger_that_ranks_a_part_of_the_candidates_is_not_fused(data: list[str], tmp_path: Path) -> None:
     names, others = ExactMatch(LABELS), ExactMatch(LABELS)
-    Tagger(LABELS, {"exact_match": names, "rank": others}, Fusion(rankers=("rank",))).save(tmp_path / "R")
-    with pytest.raises(ConfigError, match="the tagger with the stages exact_match, rank re-ranks"):
+    Tagger(LABELS, {"exact_match": names}, {"rank": others}, PoolOptions(limit=5)).save(tmp_path / "R")
+    with pytest.raises(ConfigError, match="the stages exact_match, rank is no weighted sum over all candidates"):
         run("train", "svm", *data, "--output", str(tmp_path / "M"), "--fuse-with", str(tmp_path / "R"))
 
 
@@ -445,7 +486,7 @@ def test_a_training_is_compared_with_the_untrained_method(
     good = run("train", "svm", *data, "--output", str(tmp_path / "M"), check=True)
     expected = "nDCG@5 on 20 labelled documents that were not learnt from: 100.0, untrained (zero-shot) 100.0, p = 1"
     assert expected in good.stderr
-    monkeypatch.setattr("tagwright.methods.depl.fit", fit)
+    monkeypatch.setitem(METHODS, "svm", replace(METHODS["svm"], fit=fit))
     run("train", "svm", *data, "--output", str(tmp_path / "N"), check=True)
     assert "0.0, untrained (zero-shot) 100.0, p = 0; the untrained method is better here" in caplog.messages[-1]
     run("train", "svm", *data, "--output", str(tmp_path / "O"))
@@ -481,7 +522,7 @@ def test_depl_takes_edited_keywords_of_the_svm(data: list[str], static: str, tmp
     path = tmp_path / "edited.jsonl"
     path.write_text("\n".join(json.dumps({"id": label, "keywords": words}) for label, words in edited.items()))
     options = ["--output", str(tmp_path / "D"), "--keywords", str(path)]
-    run("train", "depl", *data, *options, settings=[f"encoder={static}", "epochs=2", "batch=8"])
+    run("train", "depl", *data, *options, settings=[f"encoder={static}", "training.epochs=2", "training.batch=8"])
     stage = Tagger.load(tmp_path / "D").stages["dual"]
     assert isinstance(stage, DescriptionRetriever)
     assert {label: tuple(words) for label, words in stage.keywords.items() if words} == edited

@@ -86,7 +86,7 @@ def test_the_installed_package_is_the_wheel(environment: Path, shell: dict[str, 
 
 
 def test_the_demo_runs(shell: dict[str, object]) -> None:
-    assert "Against the classifiers" in output(["tagwright", "demo"], shell)
+    assert "as in the manual" in output(["tagwright", "demo"], shell)
 
 
 def test_the_first_example_of_the_readme_prints_what_it_says(shell: dict[str, object]) -> None:

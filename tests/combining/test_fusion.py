@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.combining.fusion import Weight, look_up, reciprocal_ranks, standard_scores, summed_evidence, union
+from tagwright.combining.fusion import Weight, reciprocal_ranks, standard_scores, summed_evidence
 from tagwright.types import Run
 
 ROW = st.dictionaries(st.integers(0, 20), st.integers(-50, 50).map(float), max_size=6)
@@ -29,24 +29,6 @@ def test_reciprocal_ranks_are_the_sum_that_a_loop_gives(
                 expected[label] = expected.get(label, 0.0) + weight / (k + rank)
         labels, scores = fused[document]
         assert dict(zip(labels.tolist(), scores.tolist(), strict=True)) == pytest.approx(expected)
-
-
-@given(TWO_RUNS)
-def test_the_union_holds_every_label_of_any_run(rows: tuple[list[dict[int, float]], list[dict[int, float]]]) -> None:
-    both = union([Run.from_rows(each) for each in rows])
-    assert [set(labels.tolist()) for labels, _ in both] == [
-        {*first, *second} for first, second in zip(*rows, strict=True)
-    ]
-
-
-@given(TWO_RUNS)
-def test_look_up_gives_the_score_of_the_run_or_zero(
-    rows: tuple[list[dict[int, float]], list[dict[int, float]]],
-) -> None:
-    candidates = Run.from_rows(rows[1])
-    found = look_up(Run.from_rows(rows[0]), candidates).tolist()
-    documents, labels = candidates.rows.tolist(), candidates.labels.tolist()
-    assert found == [rows[0][document].get(label, 0.0) for document, label in zip(documents, labels, strict=True)]
 
 
 @given(TWO_RUNS)
@@ -76,7 +58,7 @@ def test_futex_example_of_two_rankings() -> None:
 
 def test_runs_over_different_documents_are_refused() -> None:
     with pytest.raises(ValueError, match=r"over \[1, 2\] documents"):
-        union([Run.from_rows([{}]), Run.from_rows([{}, {}])])
+        reciprocal_ranks([Run.from_rows([{}]), Run.from_rows([{}, {}])])
     with pytest.raises(ValueError, match="1 weights for 2 stages"):
         reciprocal_ranks([Run.from_rows([{}]), Run.from_rows([{}])], [1.0])
     with pytest.raises(ValueError, match="no union"):

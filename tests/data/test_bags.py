@@ -102,7 +102,7 @@ def test_no_word_that_counts_is_an_error() -> None:
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    [({"min_documents": 0}, "min_documents is 0"), ({"max_share": 0.0}, "max_share is 0"), ({"weighting": "x"}, "'x'")],
+    [({"min_documents": 0}, "min_documents is 0"), ({"max_share": 0.0}, "max_share is 0"), ({"weighting": "x"}, '"x"')],
 )
 def test_options_that_cannot_work_are_errors(options: dict[str, object], problem: str) -> None:
     with pytest.raises(ConfigError, match=problem):

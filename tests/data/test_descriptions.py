@@ -68,7 +68,7 @@ def test_keywords_can_be_written_edited_and_read(tmp_path: Path) -> None:
             ":1: keywords is missing, expected a list of words; there are id, keyword",
         ),
         ('{"id": "3", "keywords": ["honey"]}', ":1: no label has the id"),
-        ('{"id": "1", "keywords": []}\n{"id": "1", "keywords": []}', r":2: the id 1 stands on an earlier line"),
+        ('{"id": "1", "keywords": []}\n{"id": "1", "keywords": []}', r":2: the id 1 is on an earlier line"),
     ],
 )
 def test_a_file_of_keywords_that_cannot_be_read_is_refused(text: str, problem: str, tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def test_a_table_is_a_corpus(kind: str) -> None:
 
 @KINDS
 def test_a_column_that_is_not_there_is_refused_with_those_there_are(kind: str) -> None:
-    with pytest.raises(InputError, match='no column "text"; there are "name", "body", "codes"'):
+    with pytest.raises(InputError, match='no column "text"; the columns are "name", "body", "codes"'):
         Corpus.of(frame(kind, ROWS), text="text")
 
 

@@ -63,7 +63,7 @@ def test_an_id_that_is_a_number_is_read_as_text(tmp_path: Path) -> None:
         (suggesting('[{"label": "bees", "score": NaN}]'), "score is NaN"),
         (suggesting('[{"label": "bees", "score": Infinity}]'), "score is Infinity"),
         (suggesting('[{"label": "bees", "score": 1e39}]'), "expected a finite number"),
-        (EMPTY, 'document "d2" has a line already'),
+        (EMPTY, 'document "d2" has two lines'),
         ("{", "is not JSON"),
     ],
 )

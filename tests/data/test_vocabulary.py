@@ -389,9 +389,7 @@ def test_a_number_before_some_names_belongs_to_them(tmp_path: Path) -> None:
 
 def test_a_workbook_is_refused_by_name(tmp_path: Path) -> None:
     path = written(tmp_path, b"PK\x03\x04", "labels.xlsx")
-    assert (
-        refusal(path) == "labels.xlsx: is a workbook of a spreadsheet program, which is not read; save its sheet as CSV"
-    )
+    assert refusal(path) == "labels.xlsx: is a spreadsheet workbook, which cannot be read; save the sheet as CSV"
 
 
 def test_a_path_that_runs_in_a_circle_ends() -> None:

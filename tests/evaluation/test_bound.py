@@ -23,8 +23,8 @@ def test_a_margin_is_the_way_down_to_the_next_wrong_label() -> None:
 
 @given(st.integers(0, 99))
 def test_margins_are_those_found_pair_by_pair(seed: int) -> None:
-    chance = np.random.default_rng(seed)
-    scores, right = chance.random((3, 6), np.float32), chance.random((3, 6)) < 0.4
+    rng = np.random.default_rng(seed)
+    scores, right = rng.random((3, 6), np.float32), rng.random((3, 6)) < 0.4
     found = margins(scores, right)
     for row, label, margin, below in zip(*found, strict=True):
         lower = [scores[row, label] - scores[row, n] for n in range(6) if not right[row, n]]
@@ -48,7 +48,7 @@ def test_a_label_has_its_least_margin_its_greatest_loss_and_the_most_labels_belo
     labels = np.array([7, 2, 7])
     bounds = by_label(labels, np.array([1.5, 0.1, 1.9]), np.array([0.1, 0.2, -0.3]), np.array([3, 4, 5]), 384)
     assert [tuple(bound)[:4] for bound in bounds] == [(2, 1, 0.1, 0.2), (7, 2, 1.5, 0.1)]
-    assert bounds[0].chance == 1.0
-    assert bounds[1].chance == pytest.approx(20 * math.exp(-(1.4**2) * 384 / 50))
+    assert bounds[0].probability == 1.0
+    assert bounds[1].probability == pytest.approx(20 * math.exp(-(1.4**2) * 384 / 50))
     assert share_bounded(bounds) == 0.5
     assert by_label(labels[:0], np.zeros(0), np.zeros(0), labels[:0], 384) == []

@@ -10,14 +10,21 @@ import pytest
 from tests.evaluation.test_report import COMPARISON, HALF, SCORES
 
 from tagwright.errors import TagwrightError
+from tagwright.evaluation.calibration import Calibration, ReliabilityBin, RiskCoverage
 from tagwright.evaluation.examples import Example, Missed, Shown
 from tagwright.evaluation.glossary import SENTENCES, SLICES
 from tagwright.evaluation.page import Details, comparison_page, scores_page, write_page
+from tagwright.evaluation.plots import reliability_plot, risk_coverage_plot
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import STANDARD, WITH_TRAIN, Scores, label_groups, length_groups, split
 
 EVIL = '<script>alert("x")</script>'
 NOTES = Details({EVIL: EVIL})
+CONFIDENT = Calibration(
+    {"ECE@5": HALF, "AURC": HALF},
+    (ReliabilityBin(20, 0.25, 0.5),),
+    RiskCoverage(np.array([0.9, 0.1]), np.array([0.5, 1.0]), np.array([0.0, 0.25])),
+)
 EXAMPLE = Example("d1", "Bees", (Shown("Apiculture", True, ("bees",)), Shown("Banks", False)), ("Orchards",))
 
 
@@ -54,6 +61,7 @@ class Tags(HTMLParser):
     [
         scores_page(EVIL, SCORES, NOTES),
         scores_page(EVIL, Scores(1, {"P@1": HALF}), Details({})),
+        scores_page(EVIL, Scores(1, {"P@1": HALF}, calibration=CONFIDENT), NOTES),
         comparison_page(EVIL, COMPARISON, NOTES),
         scores_page(EVIL, Scores(1, {"P@1": HALF}, {EVIL: Scores(1, {"P@1": HALF})}), NOTES),
         scores_page(
@@ -106,7 +114,8 @@ def test_the_labels_that_are_missed_most_are_listed() -> None:
 
 
 def test_every_measure_and_slice_is_explained() -> None:
-    assert {split(name)[0] for name in (*STANDARD, *WITH_TRAIN)} <= set(SENTENCES)
+    confident = ("ECE@5", "ECE@10", "Brier@5", "AURC", "AUGRC")
+    assert {split(name)[0] for name in (*STANDARD, *WITH_TRAIN, *confident)} <= set(SENTENCES)
     groups = {**label_groups(np.arange(3)), **length_groups(np.arange(3))}
     assert set(groups) == set(SLICES)
 
@@ -129,3 +138,33 @@ def test_a_page_that_cannot_be_written_is_an_error_of_the_family(tmp_path: Path)
 
 def test_estimates_of_nothing_are_drawn_at_zero() -> None:
     assert "M0.0 1V13" in scores_page("t", Scores(1, {"P@1": Score(0, 0, 0)}), Details({}))
+
+
+def test_a_bin_of_the_reliability_diagram_lies_at_its_confidence_and_share() -> None:
+    """Both axes are 260 units long; they begin 50 from the left, and up is less: 50 + 260 / 4, 260 - 260 / 2."""
+    drawn = ElementTree.fromstring(re.findall(r"<svg.*?</svg>", reliability_plot(CONFIDENT.reliability), re.DOTALL)[0])
+    assert [(dot.attrib["cx"], dot.attrib["cy"]) for dot in drawn.findall("circle")] == [("115.0", "130.0")]
+    assert drawn.findtext("circle/title") == "20 suggestions: confidence 25.0, right 50.0"
+
+
+def test_the_risk_coverage_curve_goes_through_its_points_and_keeps_its_last_when_it_is_thinned() -> None:
+    assert 'points="180.0,260.0 310.0,195.0"' in risk_coverage_plot(CONFIDENT.risk_coverage)
+    share = np.arange(1, 1001) / 1000
+    points = re.findall(r'points="(.*?)"', risk_coverage_plot(RiskCoverage(1 - share, share, share)))[0].split()
+    assert len(points) <= 201
+    assert points[-1] == "310.0,0.0"
+
+
+def test_a_page_shows_confidences_only_where_there_are_any() -> None:
+    title = "How far the confidences can be trusted"
+    text = Tags(scores_page("t", Scores(1, {"P@1": HALF}, calibration=CONFIDENT), Details({}))).text
+    assert title in text
+    assert "Calibration error" in text
+    assert title not in scores_page("t", SCORES, Details({}))
+
+
+def test_the_json_form_holds_the_measures_of_confidences_where_there_are_any() -> None:
+    plain = {"value": HALF.value, "low": HALF.low, "high": HALF.high}
+    found = Scores(1, {"P@1": HALF}, calibration=CONFIDENT).to_json()
+    assert found["calibration"] == {"ECE@5": plain, "AURC": plain}
+    assert "calibration" not in Scores(1, {"P@1": HALF}).to_json()

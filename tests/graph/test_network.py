@@ -144,3 +144,26 @@ def test_coverage_of_a_large_network_is_measured_on_a_part_of_it(monkeypatch: py
     coverage = graph_of(*[{"venue": ("Nature",)}] * 100).coverage("P-V-P")
     # Each takes 101 steps, one to the venue and 100 to its documents: the fifth begins below 500, the sixth does not.
     assert (coverage.documents, coverage.measured, coverage.share, coverage.median) == (100, 5, 1.0, 99.0)
+
+
+def test_several_paths_are_measured_at_once_and_without_any_all_usual_ones() -> None:
+    graph = Graph.of([Document("a", metadata={"author": ("Ann",)}), Document("b", metadata={"author": ("Ann", "Bo")})])
+    assert [(each.expression, each.share) for each in graph.coverages(["P-A-P"])] == [("P-A-P", 1.0)]
+    assert [(each.expression, each.share) for each in graph.coverages()] == [("P-A-P", 1.0), ("P-(A,A)-P", 0.0)]
+
+
+def test_documents_without_metadata_have_no_paths_to_measure() -> None:
+    with pytest.raises(InputError, match="none of the 2 documents has metadata, so no meta-path joins them"):
+        Graph.of([Document("a"), Document("b")]).coverages()
+
+
+def test_neighbours_are_named_by_their_ids_and_works_outside_are_none() -> None:
+    graph = Graph.of(
+        [
+            Document("a", metadata={"reference": ("book", "c")}),
+            Document("b", metadata={"reference": ("book",)}),
+            Document("c"),
+        ]
+    )
+    assert dict(graph.neighbour_ids("P->P")) == {"a": ["c"], "b": [], "c": []}
+    assert dict(graph.neighbour_ids("P->P<-P")) == {"a": ["b"], "b": ["a"], "c": []}

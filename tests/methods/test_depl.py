@@ -9,24 +9,36 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
+from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels, trained
 
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.methods import depl, zeroshot
+from tagwright.methods import svm as linear
+from tagwright.recipes import METHODS, SUPERVISED, configuration
 from tagwright.stages.description_retriever import DescriptionRetriever
+from tagwright.stages.linear_classifiers import Linear
 from tagwright.tagger import Tagger
 from tagwright.training.batching import is_validation
 from tagwright.training.checkpoints import NAME
+from tagwright.training.gold_labels import confident
 from tagwright.training.label_objectives import DualEncoder
+from tagwright.training.linear_training import train_linear
+from tagwright.training.training_config import TrainingConfig
 from tagwright.types import Document, Label, Pair, Run
 
 TRAIN = [replace(document, title="") for document in DOCUMENTS]
 "Their text has the name of the topic too; that of UNSEEN has not."
 
-QUICK = depl.Config(batch=15, epochs=30, learning_rate=0.02)
-KINDS: tuple[depl.Kind, ...] = ("depl", "depl+cls", "de-ret", "classifier", "svm")
+TRAINING = TrainingConfig(batch=15, epochs=30, learning_rate=0.02)
+QUICK = depl.Config(training=TRAINING)
+
+
+def fitted(method: str, documents: Sequence[Document], encoder: str) -> Tagger:
+    """The tagger of a supervised method."""
+    options = {} if method == "svm" else {"encoder": encoder, "training": TRAINING}
+    return METHODS[method].fit(documents, LABELS, METHODS[method].config(**options))
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +56,7 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def svm() -> Tagger:
-    return depl.fit(TRAIN, LABELS, depl.Config(kind="svm"))
+    return linear.fit(TRAIN, LABELS)
 
 
 def right(tagger: Tagger, documents: Sequence[Document] = UNSEEN) -> int:
@@ -58,17 +70,16 @@ def dual(tagger: Tagger) -> DescriptionRetriever:
     return stage
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_method_learns_what_the_labels_are_about(kind: depl.Kind, encoder: dict[str, str], svm: Tagger) -> None:
-    config = replace(QUICK, kind=kind, encoder=encoder["static"])
-    assert right(depl.fit(TRAIN, LABELS, config, svm=svm)) >= 27
+@pytest.mark.parametrize("method", SUPERVISED)
+def test_each_method_learns_what_the_labels_are_about(method: str, encoder: dict[str, str]) -> None:
+    assert right(fitted(method, TRAIN, encoder["static"])) >= 27
 
 
 def test_a_transformer_learns_it_too(encoder: dict[str, str], svm: Tagger) -> None:
-    config = replace(QUICK, encoder=encoder["transformer"], learning_rate=0.005)
+    config = trained(replace(QUICK, encoder=encoder["transformer"]), learning_rate=0.005)
     assert right(depl.fit(TRAIN, LABELS, config, svm=svm)) >= 27
-    by_cls = depl.fit(TRAIN, LABELS, replace(config, steps=1, label_pooling="cls"), svm=svm)
-    by_mean = depl.fit(TRAIN, LABELS, replace(config, steps=1), svm=svm)
+    by_cls = depl.fit(TRAIN, LABELS, trained(replace(config, label_pooling="cls"), steps=1), svm=svm)
+    by_mean = depl.fit(TRAIN, LABELS, trained(config, steps=1), svm=svm)
     assert np.abs(dual(by_cls).vectors.codes - dual(by_mean).vectors.codes).max() > 1e-2  # type: ignore[union-attr]
 
 
@@ -84,13 +95,15 @@ def test_keywords_are_the_words_of_the_topic(svm: Tagger) -> None:
 def test_a_tagger_that_is_saved_says_the_same_and_shows_its_keywords(
     encoder: dict[str, str], svm: Tagger, tmp_path: Path
 ) -> None:
-    for tagger in (depl.fit(TRAIN, LABELS, replace(QUICK, kind="depl+cls", encoder=encoder["static"]), svm=svm), svm):
+    for tagger in (fitted("depl+cls", TRAIN, encoder["static"]), svm):
         tagger.save(tmp_path / "tagger")
         loaded = Tagger.load(tmp_path / "tagger")
         before, after = tagger.tag(UNSEEN), loaded.tag(UNSEEN)
         assert (before.labels == after.labels).all()
         np.testing.assert_allclose(before.scores, after.scores, atol=1e-5)
-    assert dual(depl.fit(TRAIN, LABELS, replace(QUICK, steps=1, encoder=encoder["static"]), svm=svm)).keywords["bank"]
+    assert dual(depl.fit(TRAIN, LABELS, trained(replace(QUICK, encoder=encoder["static"]), steps=1), svm=svm)).keywords[
+        "bank"
+    ]
 
 
 def test_a_label_that_comes_after_training_is_found_by_its_name(encoder: dict[str, str], svm: Tagger) -> None:
@@ -103,7 +116,7 @@ def test_a_label_that_comes_after_training_is_found_by_its_name(encoder: dict[st
 
 def test_what_stands_in_edited_keywords_is_what_is_learnt_from(encoder: dict[str, str], svm: Tagger) -> None:
     swapped = {"wasp": ["river", "rain"], "bank": ["bee", "honey"], "stone": ["market", "money"]}
-    config = replace(QUICK, encoder=encoder["static"], steps=1, hard_negatives=0)
+    config = trained(replace(QUICK, encoder=encoder["static"], hard_negatives=0), steps=1)
     tagger = depl.fit(TRAIN, LABELS, config, keywords=swapped)
     assert dual(tagger).label_texts(LABELS[:3]) == ["wasp. river rain", "bank. bee honey", "stone. market money"]
 
@@ -115,7 +128,9 @@ class Stop(Exception):  # noqa: N818
 def test_a_run_that_was_killed_in_either_stage_and_resumed_ends_with_the_same_vectors(
     encoder: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = replace(QUICK, kind="depl+cls", encoder=encoder["static"], epochs=None, steps=8, checkpoint_seconds=0)
+    config = trained(
+        depl.ClsConfig(training=TRAINING, encoder=encoder["static"]), epochs=None, steps=8, checkpoint_seconds=0
+    )
     (tmp_path / "whole").mkdir()
     (tmp_path / "stopped").mkdir()
     whole = dual(depl.fit(TRAIN, LABELS, config, tmp_path / "whole"))
@@ -140,9 +155,9 @@ def test_a_run_that_was_killed_in_either_stage_and_resumed_ends_with_the_same_ve
 
 
 def test_a_trained_classifier_can_be_given_and_is_what_is_gone_on_from(encoder: dict[str, str], svm: Tagger) -> None:
-    classifier = depl.fit(TRAIN, LABELS, replace(QUICK, kind="classifier", encoder=encoder["static"]))
+    classifier = fitted("classifier", TRAIN, encoder["static"])
     # Nothing is trained, but for one step at a rate of next to nothing.
-    config = replace(QUICK, kind="depl+cls", encoder=encoder["static"], steps=1, learning_rate=1e-9)
+    config = trained(depl.ClsConfig(training=TRAINING, encoder=encoder["static"]), steps=1, learning_rate=1e-9)
     given, alone = dual(depl.fit(TRAIN, LABELS, config, svm=svm, classifier=classifier)), dual(classifier)
     documents = [document.text for document in UNSEEN]
     np.testing.assert_allclose(given.documents.encode_raw(documents), alone.documents.encode_raw(documents), atol=1e-5)
@@ -151,8 +166,8 @@ def test_a_trained_classifier_can_be_given_and_is_what_is_gone_on_from(encoder: 
     assert alone.free is not None
     assert given.free.labels.tolist() == alone.free.labels.tolist() == [0, 1, 2]
     np.testing.assert_allclose(given.free.vectors.codes, alone.free.vectors.codes, atol=1e-3)
-    by_text = replace(config, kind="depl")
-    fresh = depl.fit(TRAIN, LABELS, replace(by_text, trained_start=False), svm=svm)
+    by_text = depl.Config(encoder=encoder["static"], training=config.training, trained_start=False)
+    fresh = depl.fit(TRAIN, LABELS, by_text, svm=svm)
     untrained = dual(fresh)
     assert not np.allclose(
         untrained.score(untrained.read(UNSEEN), everything), given.score(given.read(UNSEEN), everything), atol=0.1
@@ -174,38 +189,39 @@ def test_documents_without_labels_and_labels_without_documents_are_said_and_done
 
 def test_a_label_on_every_document_is_learnt_as_what_it_is(encoder: dict[str, str]) -> None:
     everywhere = [replace(document, labels=(*document.labels, "10")) for document in TRAIN]
-    for kind in KINDS:
-        tagger = depl.fit(everywhere, LABELS, replace(QUICK, kind=kind, encoder=encoder["static"]))
+    for method in SUPERVISED:
+        tagger = fitted(method, everywhere, encoder["static"])
         run = tagger.tag(UNSEEN, k=2)
         found = [set(labels.tolist()) for labels, _ in run]
         right_ones = [{label, LABELS.index["10"]} for label in GOLD.labels.tolist()]
-        assert sum(a == b for a, b in zip(found, right_ones, strict=True)) >= 27, kind
+        assert sum(a == b for a, b in zip(found, right_ones, strict=True)) >= 27, method
 
 
 def test_held_out_documents_teach_nothing(encoder: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    config = replace(QUICK, encoder=encoder["static"], validation=0.3, steps=4)
-    hidden = {i for i in range(len(TRAIN)) if is_validation(i, 0.3, config.seed)}
+    config = trained(replace(QUICK, encoder=encoder["static"]), validation=0.3, steps=4)
+    hidden = {i for i in range(len(TRAIN)) if is_validation(i, 0.3, config.training.seed)}
     assert 0 < len(hidden) < len(TRAIN)
-    linear, trained = list[Run](), set[int]()
-    sparse, views = depl.sparse, DualEncoder.views
+    learnt, seen = list[Run](), set[int]()
+    original, views = train_linear, DualEncoder.views
 
-    def learn(documents: Sequence[Document], labels: Vocabulary, gold: Run, *rest: Any, **more: Any) -> Tagger:
-        linear.append(gold)
-        return sparse(documents, labels, gold, *rest, **more)
+    def learn(documents: Sequence[Document], labels: Vocabulary, gold: Run, *rest: Any, **more: Any) -> Linear:
+        learnt.append(gold)
+        return original(documents, labels, gold, *rest, **more)
 
     def look(self: DualEncoder, batch: Sequence[Pair], step: int) -> Any:
-        trained.update(pair.group for pair in batch)
+        seen.update(pair.group for pair in batch)
         return views(self, batch, step)
 
-    monkeypatch.setattr(depl, "sparse", learn)
+    monkeypatch.setattr(depl, "train_linear", learn)
     monkeypatch.setattr(DualEncoder, "views", look)
     depl.fit(TRAIN, LABELS, config)
-    assert set(linear[0].rows.tolist()) == trained == set(range(len(TRAIN))) - hidden
+    assert set(learnt[0].rows.tolist()) == seen == set(range(len(TRAIN))) - hidden
 
 
 def test_a_label_whose_documents_have_no_text_is_unseen(encoder: dict[str, str]) -> None:
     blank = [replace(document, title="", abstract="") if i < 10 else document for i, document in enumerate(TRAIN)]
-    tagger = depl.fit(blank, LABELS, replace(QUICK, kind="classifier", encoder=encoder["static"], steps=2))
+    config = depl.ClassifierConfig(encoder=encoder["static"], training=replace(TRAINING, steps=2))
+    tagger = depl.fit_classifier(blank, LABELS, config)
     free = dual(tagger).free
     assert free is not None
     assert set(free.labels.tolist()) == set(GOLD.labels[10:].tolist())
@@ -218,8 +234,8 @@ def test_without_any_label_there_is_nothing_to_learn() -> None:
 
 def test_pseudo_labels_of_another_tagger_give_keywords_to_labels_that_have_no_description() -> None:
     names = zeroshot.fit(LABELS, zeroshot.Config(stages=("exact_match",), weights=(1.0,)))
-    found = depl.confident(names.tag(TRAIN), share=0.5)
-    svm = depl.fit(TRAIN, LABELS, depl.Config(kind="svm"), gold=found)
+    found = confident(names.tag(TRAIN), share=0.5)
+    svm = linear.fit(TRAIN, LABELS, gold=found)
     richer = with_keywords(LABELS, depl.keywords_of(svm, 5))
     lexical = zeroshot.Config(stages=("tfidf",), weights=(1.0,))
     assert not len(zeroshot.fit(LABELS, lexical).tag(UNSEEN).labels)
@@ -228,22 +244,22 @@ def test_pseudo_labels_of_another_tagger_give_keywords_to_labels_that_have_no_de
 
 def test_confident_are_those_of_the_largest_scores() -> None:
     run = Run.from_rows([{0: 9.0, 1: 8.0}, {2: 1.0}, {3: 5.0, 4: 4.0}])
-    assert [labels.tolist() for labels, _ in depl.confident(run, most=2, share=0.6)] == [[0, 1], [], [3]]
-    assert set(depl.confident(run).scores.tolist()) == {1.0}
+    assert [labels.tolist() for labels, _ in confident(run, most=2, share=0.6)] == [[0, 1], [], [3]]
+    assert set(confident(run).scores.tolist()) == {1.0}
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "bert"}, 'kind is "bert", expected one of depl, depl'),
         ({"tokens": 0}, "tokens is 0, expected at least 1"),
         ({"keywords": -1}, "keywords is -1, expected at least 0"),
         ({"sampled_labels": 1}, "sampled_labels is 1, expected at least 2"),
-        ({"label_pooling": "max"}, 'label_pooling is "max", expected cls or mean'),
-        ({"pooling": "cls"}, "pooling and projection are given by DEPL"),
-        ({"epochs": 0.0}, "epochs is 0.0, expected a positive number"),
+        ({"label_pooling": "max"}, 'label_pooling is "max", expected one of cls, mean'),
+        ({"pooling": "cls"}, 'unknown option "pooling"'),
+        ({"apart": False}, 'unknown option "apart"'),
+        ({"training": {"epochs": 0.0}}, "training.epochs is 0.0, expected more than 0"),
     ],
 )
 def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        depl.Config(**options)  # type: ignore[arg-type]
+        configuration("depl", options)

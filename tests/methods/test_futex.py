@@ -9,29 +9,28 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from tests.methods.topics import LABELS, TOPICS, encoders, first_labels
+from tests.methods.topics import LABELS, TOPICS, encoders, first_labels, trained
 
-from tagwright.combining.fusion import look_up, reciprocal_ranks
+from tagwright.combining.fusion import reciprocal_ranks
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.methods import futex
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.full_text import FullText, Paragraphs
-from tagwright.stages.reranker import Reranker
-from tagwright.tagger import Fusion, Tagger
+from tagwright.stages.reranker import CrossEncoderReranker
+from tagwright.tagger import Tagger
 from tagwright.training.checkpoints import NAME
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Section, Stage
+from tagwright.training.training_config import TrainingConfig
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run, Section
 
 QUICK = futex.Config(
     network="cross",
     rankings=("abstract", "fulltext"),
     count=24,
-    batch=4,
-    steps=6,
-    validation=0.0,
     min_papers=2,
-    checkpoint_seconds=0,
     shortest=2,
+    training=TrainingConfig(batch=4, steps=6, validation=0.0, checkpoint_seconds=0),
 )
 "The paper's rankings."
 
@@ -56,7 +55,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return encoders(tmp_path_factory.mktemp("encoders"))
 
 
-class Says(Stage):
+class Says(Retriever):
     """A stage that says the same of every document."""
 
     distribution: Distribution = "normal"
@@ -71,7 +70,7 @@ class Says(Stage):
         return Run.from_rows([self.scores] * reading)
 
     def score(self, reading: int, candidates: Run) -> Floats:
-        return look_up(self.find(reading), candidates)
+        return self.find(reading).scores_of(candidates)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
         return ()
@@ -87,8 +86,8 @@ class Says(Stage):
 def test_example_3_1(order: Any, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = Vocabulary([Label(name, (name,)) for name in "ABCDE"])
     found, both = Says({0: 1.0, 1: 1.0, 2: 1.0}), Says({0: 3.0, 1: 2.0, 2: 1.0})
-    fusion = Fusion(by="ranks", rank_constant=0, weights={"exact_match": 0.0}, rankers=("abstract", "fulltext"))
-    ensemble = Tagger(labels, {"exact_match": found, "abstract": both, "fulltext": both}, fusion)
+    combiner = WeightedSum(by="ranks", rank_constant=0, weights={"exact_match": 0.0})
+    ensemble = Tagger(labels, {"exact_match": found}, {"abstract": both, "fulltext": both}, combiner=combiner)
     assert ensemble.tag([PAPERS[0]]).scores.tolist() == pytest.approx([2.0, 1.0, 0.67], abs=0.005)
     # Parabel's order in the example is E, B, A, D, C
     probable = Says(dict(zip([4, 1, 0, 3, 2], [0.9, 0.8, 0.7, 0.6, 0.5], strict=True)))
@@ -124,23 +123,42 @@ def test_the_full_text_tells_what_no_name_does(encoder: dict[str, str], tmp_path
 @pytest.mark.parametrize(
     ("options", "kinds"),
     [
-        ({}, {"exact_match": "ExactMatch", "abstract": "Reranker", "fulltext": "FullText", "classifier": "Trees"}),
+        (
+            {},
+            {
+                "exact_match": "ExactMatch",
+                "abstract": "CrossEncoderReranker",
+                "fulltext": "FullText",
+                "classifier": "Trees",
+            },
+        ),
         (
             {"network": "none"},
             {"exact_match": "ExactMatch", "abstract": "FullText", "fulltext": "FullText", "classifier": "Trees"},
         ),
         (
             {"rankings": futex.Config().rankings},
-            {"exact_match": "ExactMatch", "all_mentions": "ExactMatch", "abstract": "Reranker", "classifier": "Trees"},
+            {
+                "exact_match": "ExactMatch",
+                "all_mentions": "ExactMatch",
+                "abstract": "CrossEncoderReranker",
+                "classifier": "Trees",
+            },
         ),
-        ({"rankings": ("abstract",)}, {"exact_match": "ExactMatch", "abstract": "Reranker", "classifier": "Trees"}),
-        ({"self_training": False}, {"exact_match": "ExactMatch", "abstract": "Reranker", "fulltext": "FullText"}),
+        (
+            {"rankings": ("abstract",)},
+            {"exact_match": "ExactMatch", "abstract": "CrossEncoderReranker", "classifier": "Trees"},
+        ),
+        (
+            {"self_training": False},
+            {"exact_match": "ExactMatch", "abstract": "CrossEncoderReranker", "fulltext": "FullText"},
+        ),
         (
             {"rankings": ("mentions", "all_mentions"), "network": "none", "self_training": False},
             {"exact_match": "ExactMatch", "all_mentions": "ExactMatch"},
         ),
         (
-            {"network": "bi", "finders": ("exact_match", "bm25", "dense"), "self_training": False},
+            {"network": "bi", "retrievers": ("exact_match", "bm25", "dense"), "self_training": False},
             {
                 "exact_match": "ExactMatch",
                 "bm25": "Lexical",
@@ -159,11 +177,15 @@ def test_each_part_can_be_switched_off(options: dict[str, Any], kinds: dict[str,
 
 def test_a_candidate_gets_the_reciprocal_ranks_of_both_rankings(encoder: dict[str, str]) -> None:
     config = replace(
-        QUICK, encoder=encoder["transformer"], text_field="text", finders=("exact_match", "bm25"), self_training=False
+        QUICK,
+        encoder=encoder["transformer"],
+        text_field="text",
+        retrievers=("exact_match", "bm25"),
+        self_training=False,
     )
     documents = [Document("m", "wasp and bank", "near the stone"), PAPERS[1]]
     tagger = futex.fit(PAPERS, LABELS, config)
-    pool, run = tagger.stages["exact_match"](documents), tagger.tag(documents)
+    pool, run = tagger.retrievers["exact_match"](documents), tagger.tag(documents)
     ranks: list[dict[int, int]] = [{}, {}]
     for stage, rank in zip(("abstract", "fulltext"), ranks, strict=True):
         ranker = tagger.stages[stage]
@@ -186,7 +208,7 @@ def test_mentions_rank_alike_whether_they_find_the_candidates_or_not(
         "rankings": futex.Config().rankings,
     }
     tagger = futex.fit(PAPERS, LABELS, replace(QUICK, encoder=encoder["transformer"], **options))
-    pool = tagger.stages["exact_match"](documents)
+    pool = tagger.retrievers["exact_match"](documents)
     heads, everywhere = (
         ExactMatch(LABELS, ExactMatchOptions(text_field=field)) for field in ("title_and_abstract", "text")
     )
@@ -215,7 +237,9 @@ def test_the_fine_tuning_reads_no_shorter_paragraphs_than_the_ranking(shortest: 
 
 @pytest.mark.parametrize("kind", ["static", "transformer"])
 def test_the_bi_encoder_can_learn_from_the_network(kind: str, encoder: dict[str, str]) -> None:
-    config = replace(QUICK, encoder=encoder[kind], network="bi", learning_rate=0.01, shortest=10)  # reads the heads
+    config = trained(
+        replace(QUICK, encoder=encoder[kind], network="bi", shortest=10), learning_rate=0.01
+    )  # reads the heads
     _, before = futex.fine_tune(PAPERS, replace(config, network="none"))
     _, after = futex.fine_tune(PAPERS, config)
     texts = [paper.sections[0].paragraphs[0] for paper in PAPERS]
@@ -256,10 +280,10 @@ def test_a_run_that_was_killed_while_ranking_goes_on(
     monkeypatch.setattr(FullText, "read", original)
     whole = futex.fit(PAPERS, LABELS, config)
     cross, again = tagger.stages["abstract"], whole.stages["abstract"]
-    pool = whole.stages["exact_match"](PAPERS)
-    assert isinstance(cross, Reranker)
+    pool = whole.retrievers["exact_match"](PAPERS)
+    assert isinstance(cross, CrossEncoderReranker)
     assert cross.score(cross.read(PAPERS), pool).tolist() == again.score(again.read(PAPERS), pool).tolist()
-    with pytest.raises(ConfigError, match="the run was started with pseudo_labels 5, not 3"):
+    with pytest.raises(ConfigError, match="was started with pseudo_labels 5, not 3"):
         futex.fit(PAPERS, LABELS, replace(config, pseudo_labels=3), tmp_path, resume=True)
 
 
@@ -279,7 +303,7 @@ def test_what_was_ranked_is_joined_once(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     monkeypatch.setattr(Run, "concat", counting)
     papers = [replace(paper, id=str(number)) for number, paper in enumerate(batches)]
-    found = futex.pseudo_labels(Ensemble(), papers, replace(QUICK, checkpoint_seconds=3600.0), tmp_path)  # type: ignore[arg-type]
+    found = futex.pseudo_labels(Ensemble(), papers, trained(QUICK, checkpoint_seconds=3600.0), tmp_path)  # type: ignore[arg-type]
     assert found.labels.tolist() == [number % 10 for number in range(len(papers))]
     assert joined <= 2 * len(papers)  # to be saved, and to be given back; not their square
 
@@ -301,14 +325,14 @@ def test_what_the_label_trees_need_is_said_before_anything_is_loaded(monkeypatch
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"network": "all"}, 'network is "all", expected auto, cross, bi, both, none'),
-        ({"order": "last"}, 'order is "last", expected example, append'),
-        ({"finders": ()}, "finders are "),
-        ({"finders": ("tfidf",)}, "expected some of exact_match, bm25, dense"),
-        ({"rankings": ("abstract", "abstract")}, "rankings are .*, each once"),
+        ({"network": "all"}, 'network is "all", expected one of auto, cross, bi, both, none'),
+        ({"order": "last"}, 'order is "last", expected one of example, append'),
+        ({"retrievers": ()}, "retrievers is .*, expected at least one, each once"),
+        ({"retrievers": ("tfidf",)}, "expected a list, each one of exact_match, bm25, dense"),
+        ({"rankings": ("abstract", "abstract")}, "rankings is .*, each once"),
         ({"pseudo_labels": 0}, "pseudo_labels is 0, expected at least 1"),
-        ({"abstract_chance": 2.0}, r"abstract_chance is 2.0, expected a chance"),
-        ({"temperature": -1.0}, r"temperature is -1.0, expected a positive number"),
+        ({"abstract_chance": 2.0}, r"abstract_chance is 2.0, expected at least 0 and at most 1"),
+        ({"temperature": -1.0}, r"temperature is -1.0, expected more than 0"),
         ({"aggregate": "all"}, 'aggregate is "all"'),
         ({"network": "cross", "rankings": ("mentions",)}, 'which only the ranking "abstract" reads'),
         ({"language": "klingon"}, "klingon"),

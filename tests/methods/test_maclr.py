@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
+from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels, trained
 from torch.nn.functional import normalize
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.methods import maclr, zeroshot
+from tagwright.recipes import configuration
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.tagger import Tagger
@@ -23,9 +24,10 @@ from tagwright.training.encoder_training import in_batch
 from tagwright.training.losses import cluster_loss, label_regularisation
 from tagwright.training.maclr_stage1 import ImprovedIct, eq_2
 from tagwright.training.pairs import ict_pairs, sample_labels
+from tagwright.training.training_config import TrainingConfig
 from tagwright.types import Floats, Label, Pair, Run
 
-QUICK = maclr.Config(pseudo_labels=1, batch=16, epochs=40, learning_rate=0.01, validation=0.0)
+QUICK = maclr.Config(pseudo_labels=1, training=TrainingConfig(batch=16, epochs=40, learning_rate=0.01, validation=0.0))
 TITLED = [replace(document, title=f"{document.title} {document.id}") for document in DOCUMENTS]
 "Each with a title of its own: otherwise there would be three instances to cluster."
 
@@ -56,15 +58,15 @@ def vectors(tagger: Tagger) -> Floats:
 def test_a_label_is_found_by_words_that_only_training_connects_with_it(
     kind: str, epochs: int, rate: float, least: int, encoder: dict[str, str]
 ) -> None:
-    config = replace(QUICK, encoder=encoder[kind], epochs=epochs, learning_rate=rate, temperature=0.1)
-    untrained = maclr.fit(DOCUMENTS, LABELS, replace(config, steps=1, learning_rate=1e-9))
+    config = trained(replace(QUICK, encoder=encoder[kind], temperature=0.1), epochs=epochs, learning_rate=rate)
+    untrained = maclr.fit(DOCUMENTS, LABELS, trained(config, steps=1, learning_rate=1e-9))
     assert right(untrained) < 10
     assert right(maclr.fit(DOCUMENTS, LABELS, config)) >= least
 
 
 @pytest.mark.parametrize("switch", ["clustering", "label_regularisation", "encoder_pairs", "tfidf_pairs"])
 def test_each_part_can_be_switched_off_and_counts(switch: str, encoder: dict[str, str]) -> None:
-    config = replace(QUICK, encoder=encoder["static"], epochs=4)
+    config = trained(replace(QUICK, encoder=encoder["static"]), epochs=4)
     off = replace(config, **{switch: False})  # type: ignore[arg-type]
     assert np.abs(vectors(maclr.fit(TITLED, LABELS, off)) - vectors(maclr.fit(TITLED, LABELS, config))).max() > 1e-3
 
@@ -72,7 +74,7 @@ def test_each_part_can_be_switched_off_and_counts(switch: str, encoder: dict[str
 def test_a_run_that_stopped_in_either_stage_ends_with_the_same_vectors(
     encoder: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = replace(QUICK, encoder=encoder["static"], steps=20, checkpoint_seconds=0)
+    config = trained(replace(QUICK, encoder=encoder["static"]), steps=20, checkpoint_seconds=0)
     whole = vectors(maclr.fit(TITLED, LABELS, config, tmp_path / "whole"))
     assert (tmp_path / "whole" / "stage-1" / NAME).is_file()
     assert (tmp_path / "whole" / "stage-2" / NAME).is_file()
@@ -158,7 +160,7 @@ def test_a_document_that_is_a_label_is_not_its_own_pseudo_label(encoder: dict[st
 def test_few_labels_teach_what_no_text_says(encoder: dict[str, str]) -> None:
     static = zeroshot.fit(LABELS, zeroshot.Config(stages=("dense",), weights=(1.0,), encoder=encoder["static"]))
     swapped = Run.from_rows([[(list(LABELS.ids).index(document.labels[0]) + 1) % 3] for document in DOCUMENTS])
-    few = maclr.FewShot(epochs=60, learning_rate=0.01, validation=0.0)
+    few = maclr.FewShot(training=TrainingConfig(epochs=60, learning_rate=0.01, validation=0.0))
     before = vectors(static).copy()
     tuned = maclr.fine_tune(static, [replace(document, title="") for document in DOCUMENTS], swapped, few)
     found = zip(first_labels(tuned.tag(UNSEEN)), GOLD.labels.tolist(), strict=True)
@@ -176,7 +178,7 @@ def test_fine_tuning_is_refused_where_there_is_nothing_to_learn(encoder: dict[st
     with pytest.raises(ConfigError, match="none of 30 documents has both text and a label"):
         maclr.fine_tune(static, DOCUMENTS, Run.from_rows([[]] * 30))
     with pytest.raises(ConfigError, match="a batch is 99 pairs"):
-        maclr.fine_tune(static, DOCUMENTS, gold, maclr.FewShot(batch=99))
+        maclr.fine_tune(static, DOCUMENTS, gold, maclr.FewShot(training=TrainingConfig(batch=99)))
     with pytest.raises(ConfigError, match="share is 2, expected more than 0"):
         sample_labels(gold, 3, 2)
 
@@ -185,10 +187,10 @@ def test_fine_tuning_is_refused_where_there_is_nothing_to_learn(encoder: dict[st
     ("options", "message"),
     [
         ({"pseudo_labels": 0}, "pseudo_labels is 0, expected at least 1"),
-        ({"temperature": -1.0}, "temperature is -1.0, expected a positive number"),
-        ({"epochs": 0.0}, "epochs is 0.0, expected a positive number"),
+        ({"temperature": -1.0}, "temperature is -1.0, expected more than 0"),
+        ({"training": {"epochs": 0.0}}, "epochs is 0.0, expected more than 0"),
     ],
 )
 def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        maclr.Config(**options)  # type: ignore[arg-type]
+        configuration("maclr", options)

@@ -7,16 +7,22 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from tests.methods.topics import TOPICS, encoders
+from tests.methods.topics import TOPICS, encoders, trained
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError, InputError
 from tagwright.graph.network import Graph
 from tagwright.methods import micol
-from tagwright.stages.reranker import Reranker
+from tagwright.stages.dense import LabelText
+from tagwright.stages.exact_match import ExactMatch
+from tagwright.stages.lexical import Lexical
+from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
-from tagwright.types import Document, Label, Pair, Triple
+from tagwright.training.pairs import sample_documents
+from tagwright.training.training_config import TrainingConfig
+from tagwright.types import Document, Label, Pair, Retriever, Triple
 
 # Half of the documents of a topic name it, the others use its words; those of one topic share an author, and so learn
 # that the words go with the name. Only the description makes a label a candidate of those that do not name it.
@@ -35,7 +41,10 @@ DOCUMENTS = [_document(i) for i in range(36)]
 UNNAMED = DOCUMENTS[::2]
 GOLD = [LABELS.index[document.labels[0]] for document in UNNAMED]
 QUICK = micol.Config(
-    meta_path='P-"author"-P', pairs="metadata", count=360, batch=36, epochs=6, learning_rate=0.02, validation=0.0
+    meta_path='P-"author"-P',
+    pairs="metadata",
+    count=360,
+    training=TrainingConfig(batch=36, epochs=6, learning_rate=0.02, validation=0.0),
 )
 KEYWORDS = [replace(document, metadata={**document.metadata, "keyword": document.labels}) for document in DOCUMENTS]
 
@@ -54,7 +63,7 @@ def right(tagger: Tagger) -> float:
 
 
 def untrained(config: micol.Config) -> Tagger:
-    finders = micol.finders(DOCUMENTS, LABELS, config)
+    finders = micol.retrievers(DOCUMENTS, LABELS, config)
     return micol.rerank(LABELS, finders, BiEncoder.load(config.encoder, cached=False), config)
 
 
@@ -62,7 +71,7 @@ def untrained(config: micol.Config) -> Tagger:
 def test_a_label_is_found_by_words_that_only_metadata_connect_with_it(
     kind: str, rate: float, encoder: dict[str, str]
 ) -> None:
-    config = replace(QUICK, encoder=encoder[kind], learning_rate=rate)
+    config = trained(replace(QUICK, encoder=encoder[kind]), learning_rate=rate)
     assert right(untrained(config)) < 0.8
     assert right(micol.fit(DOCUMENTS, LABELS, config)) > 0.9
 
@@ -88,7 +97,7 @@ def test_mixed_pairs_do_without_short_texts_that_are_not_there(caplog: pytest.Lo
 
 
 def source(documents: Sequence[Document], config: micol.Config) -> list[Pair]:
-    return list(micol.pair_source(documents, LABELS, config, micol.finders(documents, LABELS, config))(0))
+    return list(micol.pair_source(documents, LABELS, config, micol.retrievers(documents, LABELS, config))(0))
 
 
 @pytest.mark.parametrize("kind", ["metadata", "mixed", "values", "names", "rts", "eda", "uda", "translated"])
@@ -114,7 +123,7 @@ def test_auto_takes_the_path_that_joins_documents_of_one_label() -> None:
     # By name, which is all that is known of the labels here. Of the named documents of a topic each has all others as
     # neighbours by two authors, and no other document; by one author also those without a name; by venue every one.
     config, labels = replace(QUICK, meta_path="auto", encoder="static"), Vocabulary([Label(n, (n,)) for n in TOPICS])
-    finders = micol.finders(DOCUMENTS, labels, config)
+    finders = micol.retrievers(DOCUMENTS, labels, config)
     named = [estimate.expression for estimate in micol.choose_path(DOCUMENTS, labels, Graph.of(DOCUMENTS), finders)]
     assert (named[0], named[-1]) == ("P-(A,A)-P", "P-V-P")
     topic = {document.title_and_abstract: document.labels for document in DOCUMENTS}
@@ -133,7 +142,7 @@ def test_several_paths_are_drawn_from_alike() -> None:
 
 
 def test_a_saved_tagger_suggests_the_same(encoder: dict[str, str], tmp_path: Path) -> None:
-    tagger = micol.fit(DOCUMENTS, LABELS, replace(QUICK, encoder=encoder["static"], epochs=1))
+    tagger = micol.fit(DOCUMENTS, LABELS, trained(replace(QUICK, encoder=encoder["static"]), epochs=1))
     tagger.save(tmp_path / "model")
     loaded, ours = Tagger.load(tmp_path / "model").tag(UNNAMED), tagger.tag(UNNAMED)
     assert (loaded.labels == ours.labels).all()
@@ -141,9 +150,9 @@ def test_a_saved_tagger_suggests_the_same(encoder: dict[str, str], tmp_path: Pat
 
 
 def test_a_cross_encoder_takes_the_place_of_the_bi_encoder(encoder: dict[str, str], tmp_path: Path) -> None:
-    config = replace(QUICK, encoder=encoder["transformer"], architecture="cross", count=36, epochs=1, budget=2)
+    config = trained(replace(QUICK, encoder=encoder["transformer"], architecture="cross", count=36, budget=2), epochs=1)
     tagger = micol.fit(DOCUMENTS, LABELS, config)
-    assert isinstance(tagger.stages["encoder"], Reranker)
+    assert isinstance(tagger.stages["encoder"], CrossEncoderReranker)
     assert {len(labels) for labels, _ in tagger.tag(UNNAMED)} == {2}
     tagger.save(tmp_path / "model")
     assert first_labels(Tagger.load(tmp_path / "model")) == first_labels(tagger)
@@ -158,7 +167,7 @@ def test_fused_ranking_hears_those_who_found_the_candidates(encoder: dict[str, s
 
 
 def test_gold_labels_are_not_read(encoder: dict[str, str]) -> None:
-    config = replace(QUICK, encoder=encoder["static"], pairs="mixed", meta_path="auto", epochs=1)
+    config = trained(replace(QUICK, encoder=encoder["static"], pairs="mixed", meta_path="auto"), epochs=1)
     unlabelled = [replace(document, labels=()) for document in DOCUMENTS]
     first, second = (micol.fit(documents, LABELS, config).tag(UNNAMED) for documents in (DOCUMENTS, unlabelled))
     assert (first.scores == second.scores).all()
@@ -167,18 +176,18 @@ def test_gold_labels_are_not_read(encoder: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"architecture": "tri"}, 'architecture is "tri", expected bi, cross'),
-        ({"pairs": "ict"}, 'pairs is "ict", expected mixed, metadata, values, names, rts, eda, uda'),
+        ({"architecture": "tri"}, 'architecture is "tri", expected one of bi, cross'),
+        ({"pairs": "ict"}, 'pairs is "ict", expected one of mixed, metadata, values, names, rts, eda, uda'),
         ({"pairs": "translated"}, "translated pairs need two, there and back"),
         ({"translators": ("there",)}, "pairs are mixed, translators .*, others none"),
-        ({"rank": "none"}, 'rank is "none", expected encoder, fused'),
+        ({"rank": "none"}, 'rank is "none", expected one of encoder, fused'),
         ({"count": 0}, "count is 0, expected at least 1"),
         ({"budget": 0}, "budget is 0, expected at least 1"),
         ({"candidates": 0.5}, "candidates is 0.5, expected at least 1"),
-        ({"temperature": -1.0}, "temperature is -1.0, expected a positive number"),
+        ({"temperature": -1.0}, "temperature is -1.0, expected more than 0"),
         ({"meta_path": " "}, "meta_path is empty"),
         ({"architecture": "cross", "encoder": "static"}, "a static encoder cannot read two texts together"),
-        ({"label_text": "all"}, "label_text is 'all', expected one of"),
+        ({"label_text": "all"}, 'label_text is "all", expected one of'),
     ],
 )
 def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
@@ -187,7 +196,7 @@ def test_options_that_cannot_work_are_refused(options: dict[str, object], messag
 
 
 def test_what_does_not_fit_is_refused_before_the_encoder_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwright.training.encoder_training.load", lambda _: pytest.fail("loaded"))
+    monkeypatch.setattr("tagwright.training.encoder_training.load", lambda *_: pytest.fail("loaded"))
     config = replace(QUICK, encoder="static")
     bare = [replace(document, metadata={}) for document in DOCUMENTS]
     with pytest.raises(ConfigError, match="no metadata, so no meta-path is possible"):
@@ -208,3 +217,42 @@ def test_auto_reads_with_a_transformer_where_it_is_a_cross_encoder(monkeypatch: 
     assert micol.Config().encoder_name == "minilm"
     assert micol.Config(encoder="auto").encoder_name == "static"
     assert micol.Config(encoder="auto", architecture="cross").encoder_name == "minilm"
+
+
+def test_bm25_is_calibrated_on_a_sample_and_not_on_the_first_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first twelve documents share no word with a label: of them alone no threshold can be made."""
+    monkeypatch.setattr(micol, "CALIBRATED_ON", 12)
+    silent = [Document(f"s{i}", "xyzzy") for i in range(12)]
+    lexical = micol.retrievers([*silent, *DOCUMENTS], LABELS, replace(QUICK, candidates=1.0))["lexical"]
+    assert isinstance(lexical, Lexical)
+    assert lexical.options.threshold is not None
+
+
+def test_the_sample_depends_on_the_seed_alone() -> None:
+    documents = [Document(str(i)) for i in range(100)]
+    first, same, other = (sample_documents(documents, 10, seed=seed) for seed in (0, 0, 1))
+    assert [d.id for d in first] == [d.id for d in same] != [d.id for d in other]
+    assert [int(d.id) for d in first] == sorted({int(d.id) for d in first})
+    assert len(first) == 10
+    assert sample_documents(documents, 100) is documents
+
+
+@pytest.mark.parametrize(("label_text", "found"), [("both", {0}), ("described", set())])
+def test_bm25_can_read_labels_as_the_paper_does(label_text: Literal["both", "described"], found: set[int]) -> None:
+    """Footnote 4: the preferred name and the description; "apoidea" is another name."""
+    labels = Vocabulary([Label("1", ("Bees", "Apoidea"), "Flying insects."), Label("2", ("Taxes",))])
+    documents = [Document("a", "taxes"), Document("b", "insects")]
+    config = replace(QUICK, candidates=1.0, label_text=label_text)
+    lexical = micol.retrievers(documents, labels, config)["lexical"]
+    assert set(lexical([Document("c", "apoidea")]).labels.tolist()) == found
+
+
+def test_a_cross_encoder_can_read_labels_as_the_paper_does(encoder: dict[str, str]) -> None:
+    cross = CrossEncoder.load(encoder["transformer"])
+    config = replace(QUICK, encoder=encoder["transformer"], architecture="cross")
+    expected: dict[LabelText, str] = {"both": "text", "described": "described", "name": "name"}
+    for label_text, read in expected.items():
+        names: dict[str, Retriever] = {"exact_match": ExactMatch(LABELS)}
+        stage = micol.rerank(LABELS, names, cross, replace(config, label_text=label_text)).stages["encoder"]
+        assert isinstance(stage, CrossEncoderReranker)
+        assert stage.options.label_text == read

@@ -5,17 +5,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels
+from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels, trained
 
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, ModelError
 from tagwright.methods import contrastive, rts
+from tagwright.recipes import configuration
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.tagger import Tagger
 from tagwright.training.checkpoints import NAME
+from tagwright.training.encoder_training import settle
+from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document, Pair
 
-QUICK = rts.Config(min_words=4, max_words=8, batch=16, epochs=12, learning_rate=0.01, validation=0.0)
+QUICK = rts.Config(
+    min_words=4, max_words=8, training=TrainingConfig(batch=16, epochs=12, learning_rate=0.01, validation=0.0)
+)
 
 
 @pytest.fixture(scope="module")
@@ -37,19 +42,19 @@ def vectors(tagger: Tagger) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 @pytest.mark.parametrize("kind", ["static", "transformer"])
 def test_a_label_is_found_by_words_that_only_training_connects_with_it(kind: str, encoder: dict[str, str]) -> None:
     config = replace(QUICK, encoder=encoder[kind])
-    untrained = rts.fit(DOCUMENTS, LABELS, replace(config, steps=1, learning_rate=1e-9))
+    untrained = rts.fit(DOCUMENTS, LABELS, trained(config, steps=1, learning_rate=1e-9))
     assert right(untrained) < 15
     assert right(rts.fit(DOCUMENTS, LABELS, config)) >= 27
 
 
 def test_gold_labels_are_not_read(encoder: dict[str, str]) -> None:
-    config = replace(QUICK, encoder=encoder["static"], epochs=1)
+    config = trained(replace(QUICK, encoder=encoder["static"]), epochs=1)
     unlabelled = [replace(document, labels=()) for document in DOCUMENTS]
     assert (vectors(rts.fit(DOCUMENTS, LABELS, config)) == vectors(rts.fit(unlabelled, LABELS, config))).all()
 
 
 def test_a_saved_tagger_suggests_the_same(encoder: dict[str, str], tmp_path: Path) -> None:
-    tagger = rts.fit(DOCUMENTS, LABELS, replace(QUICK, encoder=encoder["static"], epochs=1))
+    tagger = rts.fit(DOCUMENTS, LABELS, trained(replace(QUICK, encoder=encoder["static"]), epochs=1))
     tagger.save(tmp_path / "model")
     loaded, ours = Tagger.load(tmp_path / "model").tag(UNSEEN), tagger.tag(UNSEEN)
     assert (loaded.labels == ours.labels).all()
@@ -57,16 +62,16 @@ def test_a_saved_tagger_suggests_the_same(encoder: dict[str, str], tmp_path: Pat
 
 
 def test_a_resumed_training_ends_with_the_same_vectors(encoder: dict[str, str], tmp_path: Path) -> None:
-    config = replace(QUICK, encoder=encoder["static"], epochs=1, checkpoint_seconds=0)
+    config = trained(replace(QUICK, encoder=encoder["static"]), epochs=1, checkpoint_seconds=0)
     whole = rts.fit(DOCUMENTS, LABELS, config, tmp_path)
     assert (tmp_path / NAME).is_file()
     assert (vectors(rts.fit(DOCUMENTS, LABELS, config, tmp_path, resume=True)) == vectors(whole)).all()
-    with pytest.raises(ConfigError, match=r"started with seed 0, not 1; resume it with the same options"):
-        rts.fit(DOCUMENTS, LABELS, replace(config, seed=1), tmp_path, resume=True)
+    with pytest.raises(ConfigError, match=r"started with seed 0, not 1; resume it as it was started"):
+        rts.fit(DOCUMENTS, LABELS, trained(config, seed=1), tmp_path, resume=True)
 
 
 def test_the_stage_embeds_name_and_text_of_labels_by_default(encoder: dict[str, str]) -> None:
-    tagger = rts.fit(DOCUMENTS, LABELS, replace(QUICK, encoder=encoder["static"], epochs=1))
+    tagger = rts.fit(DOCUMENTS, LABELS, trained(replace(QUICK, encoder=encoder["static"]), epochs=1))
     assert list(tagger.stages) == ["dense"]
     dense = tagger.stages["dense"]
     assert isinstance(dense, Dense)
@@ -77,26 +82,26 @@ def test_the_stage_embeds_name_and_text_of_labels_by_default(encoder: dict[str, 
     ("options", "message"),
     [
         ({"min_words": 80, "max_words": 40}, "min_words is 80 and max_words 40"),
-        ({"temperature": 0.0}, "temperature is 0.0, expected a positive number"),
-        ({"batch": 1}, "batch is 1, expected at least 2"),
-        ({"learning_rate": -1.0}, "learning_rate is -1.0, expected a positive number"),
-        ({"pooling": "max"}, 'pooling is "max", expected cls or mean'),
+        ({"temperature": 0.0}, "temperature is 0.0, expected more than 0"),
+        ({"training": {"batch": 1}}, "batch is 1, expected at least 2"),
+        ({"training": {"learning_rate": -1.0}}, "learning_rate is -1.0, expected more than 0"),
+        ({"pooling": "max"}, 'pooling is "max", expected one of cls, mean'),
         ({"projection": 0}, "projection is 0, expected at least 3"),
         ({"encoder": "static", "max_length": 64}, "are of transformers; the encoder is static"),
         ({"candidates": 0}, "candidates is 0, expected at least 1"),
-        ({"label_text": "all"}, "label_text is 'all', expected one of"),
+        ({"label_text": "all"}, 'label_text is "all", expected one of'),
     ],
 )
 def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        rts.Config(**options)  # type: ignore[arg-type]
+        configuration("rts", options)
 
 
 def test_what_does_not_fit_is_refused_before_the_encoder_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwright.training.encoder_training.load", lambda _: pytest.fail("loaded"))
+    monkeypatch.setattr("tagwright.training.encoder_training.load", lambda *_: pytest.fail("loaded"))
     config = replace(QUICK, encoder="static")
     with pytest.raises(ConfigError, match="a batch is 9999 pairs, more than the data give"):
-        rts.fit(DOCUMENTS, LABELS, replace(config, batch=9999))
+        rts.fit(DOCUMENTS, LABELS, trained(config, batch=9999))
     with pytest.raises(ConfigError, match="none of 1 documents has a title"):
         rts.fit([Document("1", abstract="words")], LABELS, config)
     with pytest.raises(ConfigError, match="none of 1 documents has text below its title"):
@@ -113,15 +118,16 @@ def hundred(epoch: int) -> list[Pair]:
 
 
 def test_a_batch_that_nobody_chose_is_halved_until_an_epoch_has_eight(encoder: dict[str, str]) -> None:
-    config = rts.Config(encoder=encoder["static"], validation=0.0)
-    assert config.training(rts.STATIC, rts.TRANSFORMER, hundred).batch == 8  # 1024 / 2**7; 16 gives only 6 batches
-    assert replace(config, batch=100).training(rts.STATIC, rts.TRANSFORMER, hundred).batch == 100
+    config = rts.Config(encoder=encoder["static"], training=TrainingConfig(validation=0.0))
+    assert settle(config.training, rts.STATIC, hundred).batch == 8  # 1024 / 2**7; 16 gives only 6 batches
+    assert settle(replace(config.training, batch=100), rts.STATIC, hundred).batch == 100
 
 
-def test_the_kind_of_encoder_chooses_what_the_user_does_not(encoder: dict[str, str]) -> None:
-    for kind, expected in (("static", rts.STATIC), ("transformer", rts.TRANSFORMER)):
-        training = rts.Config(encoder=encoder[kind], batch=7).training(rts.STATIC, rts.TRANSFORMER, hundred)
-        assert training == replace(expected, batch=7)
+def test_what_the_user_sets_stands_above_the_plan_of_the_method() -> None:
+    config = TrainingConfig(batch=7, dropout="all", warmup=0.25, decay=0.5, seed=3)
+    assert settle(config, rts.STATIC, hundred) == TrainingPlan(
+        batch=7, epochs=4, learning_rate=1e-2, weight_decay=0.0, dropout="all", warmup=0.25, decay=0.5, seed=3
+    )
 
 
 def test_auto_is_static_on_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +138,7 @@ def test_auto_is_static_on_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_projection_gives_vectors_of_that_length(encoder: dict[str, str], tmp_path: Path) -> None:
-    config = replace(QUICK, encoder=encoder["transformer"], epochs=1, projection=12)
+    config = trained(replace(QUICK, encoder=encoder["transformer"], projection=12), epochs=1)
     tagger = rts.fit(DOCUMENTS, LABELS, config)
     assert vectors(tagger).shape == (30, 12)
     tagger.save(tmp_path / "model")
@@ -140,30 +146,20 @@ def test_a_projection_gives_vectors_of_that_length(encoder: dict[str, str], tmp_
 
 
 def test_ict_learns_the_topics_too(encoder: dict[str, str]) -> None:
-    config = contrastive.Config(encoder=encoder["static"], batch=16, epochs=60, learning_rate=0.01, validation=0.0)
+    config = contrastive.IctConfig(
+        encoder=encoder["static"], training=TrainingConfig(batch=16, epochs=60, learning_rate=0.01, validation=0.0)
+    )
     assert right(contrastive.fit(DOCUMENTS, LABELS, config)) >= 27
 
 
 def test_simcse_needs_no_titles(encoder: dict[str, str]) -> None:
     config = contrastive.Config(
-        pairs="simcse", encoder=encoder["transformer"], batch=4, epochs=1, learning_rate=0.01, validation=0.0
+        encoder=encoder["transformer"], training=TrainingConfig(batch=4, epochs=1, learning_rate=0.01, validation=0.0)
     )
     untitled = [replace(document, title="") for document in DOCUMENTS]
     moved = contrastive.fit(untitled, LABELS, config)
-    before = contrastive.fit(untitled, LABELS, replace(config, learning_rate=1e-9))
+    before = contrastive.fit(untitled, LABELS, trained(config, learning_rate=1e-9))
     assert np.abs(vectors(moved) - vectors(before)).max() > 0.01
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"pairs": "bert"}, 'pairs is "bert", expected ict or simcse'),
-        ({"pairs": "simcse", "delete_title": True}, "SimCSE has no titles"),
-    ],
-)
-def test_baselines_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        contrastive.Config(**options)  # type: ignore[arg-type]
 
 
 def test_a_distilled_encoder_that_was_saved_is_known_to_be_static(encoder: dict[str, str], tmp_path: Path) -> None:

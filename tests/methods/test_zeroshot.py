@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.tiny import tiny_encoder
 
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, ModelError
 from tagwright.methods import zeroshot
@@ -31,12 +32,12 @@ def tiny(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"stages": ()}, "stages are"),
-        ({"stages": ("exact_match", "magic")}, "expected some of exact_match, bm25, tfidf, dense"),
+        ({"stages": ()}, "stages is .*, expected at least one"),
+        ({"stages": ("exact_match", "magic")}, "each one of exact_match, bm25, tfidf, dense"),
         ({"stages": ("exact_match", "exact_match")}, "each once"),
         ({"stages": ("exact_match",), "weights": (1.0, 1.0)}, "2 weights for the stages exact_match"),
         ({"weights": (1.0,)}, "1 weights for the stages exact_match, tfidf, dense"),
-        ({"candidates": 0}, "candidates is 0, expected 1 or more"),
+        ({"candidates": 0}, "candidates is 0, expected at least 1"),
     ],
 )
 def test_a_configuration_that_cannot_work_is_refused(wrong: dict[str, Any], message: str) -> None:
@@ -50,8 +51,8 @@ FINNISH = Vocabulary([Label(str(row), (name,)) for row, name in enumerate(("kala
 @pytest.mark.parametrize("language", ["auto", "fi", "finnish", "Finnish"])
 def test_endings_and_compounds_follow_the_language(language: str) -> None:
     tagger = zeroshot.fit(FINNISH, Config(stages=("exact_match", "tfidf"), weights=(0.5, 1.0), language=language))
-    assert tagger.stages["exact_match"]([Document("1", "Kirjastoissa")]).labels.tolist() == [1]
-    assert tagger.stages["tfidf"]([Document("1", "Merikalastuslaki")]).labels.tolist() == [0]
+    assert tagger.retrievers["exact_match"]([Document("1", "Kirjastoissa")]).labels.tolist() == [1]
+    assert tagger.retrievers["tfidf"]([Document("1", "Merikalastuslaki")]).labels.tolist() == [0]
 
 
 def test_a_saved_tagger_keeps_the_language_that_was_recognised(tmp_path: Path) -> None:
@@ -93,19 +94,19 @@ def test_the_default_has_names_words_and_meaning(tiny: str) -> None:
 def test_stages_and_weights_go_together() -> None:
     tagger = zeroshot.fit(LABELS, Config(stages=("bm25", "exact_match"), weights=(2.0, 0.25)))
     assert list(tagger.stages) == ["bm25", "exact_match"]
-    assert tagger.fusion.weights == {"bm25": 2.0, "exact_match": 0.25}
+    assert tagger.combiner == WeightedSum(weights={"bm25": 2.0, "exact_match": 0.25})
 
 
 def test_stages_without_weights_keep_the_default_ones() -> None:
     tagger = zeroshot.fit(LABELS, Config(stages=("tfidf", "exact_match")))
-    assert tagger.fusion.weights == {"tfidf": 1.0, "exact_match": 0.5}
+    assert tagger.combiner == WeightedSum(weights={"tfidf": 1.0, "exact_match": 0.5})
 
 
 def test_every_stage_gives_as_many_candidates_as_asked_for(tiny: str) -> None:
     config = Config(stages=("exact_match", "bm25", "tfidf", "dense"), weights=(1, 1, 1, 1), candidates=1, encoder=tiny)
     both = Document("3", "Bees and money: a bank of honey")
     tagger = zeroshot.fit(LABELS, config)
-    found = tagger.candidates(tagger.read([both]))
+    found = tagger.candidates([both]).found
     assert {name: len(run.labels) for name, run in found.items()} == dict.fromkeys(config.stages, 1)
 
 

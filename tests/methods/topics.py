@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from tests.tiny import tiny_encoder
@@ -10,6 +12,8 @@ from tests.tiny import tiny_encoder
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.static import distil
 from tagwright.types import Document, Label, Run
+
+C = TypeVar("C")
 
 TOPICS = {
     "wasp": ("bee", "bees", "honey", "flower", "wing"),
@@ -35,6 +39,12 @@ UNSEEN = [Document(f"u{i}", abstract=_document(i, name, TOPICS[name]).abstract) 
 
 GOLD = LABELS.gold(DOCUMENTS)
 "The right label of each document, seen or unseen."
+
+
+def trained(config: C, **training: Any) -> C:
+    """The same options of a method with other options of its training."""
+    held = config.training  # type: ignore[attr-defined]
+    return replace(config, training=replace(held, **training))  # type: ignore[type-var]
 
 
 def first_labels(run: Run) -> list[int]:

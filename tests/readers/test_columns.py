@@ -35,7 +35,7 @@ def test_a_shopify_export_has_its_texts_without_html(tmp_path: Path, caplog: pyt
     assert (hat.id, hat.title, hat.abstract) == ("red-hat", "Red Hat", "A hat.")
     assert [message.rpartition("/")[2] for message in caplog.messages] == [
         'products.csv: text from "body (html)", id from "handle"; HTML is stripped from text; '
-        "5 other columns are metadata; --columns title=...,text=... says otherwise"
+        "5 other columns are metadata; to change this: --columns title=...,text=..."
     ]
 
 
@@ -71,7 +71,7 @@ def test_columns_are_what_the_user_says(tmp_path: Path, name: str) -> None:
 
 def test_a_column_that_is_not_there_is_refused_with_those_there_are(tmp_path: Path) -> None:
     path = written(tmp_path, "Name,Body\nBees,They fly.\n", "a.csv")
-    with pytest.raises(InputError, match=r'a.csv:2: no column "Nmae"; there are "name", "body"$'):
+    with pytest.raises(InputError, match=r'a.csv:2: no column "Nmae"; the columns are "name", "body"$'):
         Corpus.read(path, columns={"title": "Nmae"})
 
 

@@ -96,7 +96,7 @@ def test_a_workbook_is_refused_in_words(tmp_path: Path, name: str) -> None:
         parts.writestr("xl/workbook.xml", "<workbook/>")
     message = refusal(written(tmp_path, content.getvalue(), name))
     assert message.startswith(f"{name}: is ")
-    assert "a workbook" in message
+    assert "a spreadsheet workbook" in message
     assert message.endswith("which is not read; save its sheet as CSV")
 
 
@@ -140,7 +140,7 @@ def test_sources_that_are_not_there_are_refused(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none.jsonl") == "none.jsonl: no such file or folder"
     assert refusal(tmp_path / "*.none") == "*.none: no file matches"
     assert refusal("a\0b") == "a\0b: no such file or folder"
-    assert refusal(tmp_path / "some.data").startswith("some.data: is in no format that can be recognised; say")
+    assert refusal(tmp_path / "some.data").startswith("some.data: has no recognisable format; name it")
     assert "holds no files of text (.docx, " in str(refusal(tmp_path / "folder"))
     assert refusal().startswith("no documents given")
 
@@ -192,7 +192,7 @@ def test_json_over_several_lines(tmp_path: Path) -> None:
 
 
 def test_a_format_there_is_not_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="there is no format 'xml' of documents; there are jsonl, annif"):
+    with pytest.raises(ConfigError, match="unknown format 'xml' of documents; the formats are jsonl, annif"):
         read(written(tmp_path, "{}"), format="xml")  # type: ignore[arg-type]
 
 

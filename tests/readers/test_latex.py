@@ -74,7 +74,7 @@ def test_other_files_are_never_read_and_that_is_said(tmp_path: Path, caplog: pyt
     with caplog.at_level(logging.WARNING):
         [document] = read(written(tmp_path, "\\input{b}\nText.\n\\include{b}", "a.tex"))
     assert document.abstract == "Text."
-    assert caplog.messages[0].endswith(r"a.tex: what it takes in from other files (\input, 2 times) is not read")
+    assert caplog.messages[0].endswith(r"a.tex: other files that it includes (\input, 2 times) are not read")
 
 
 def test_macros_cannot_grow_without_end(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_five_hundred_pages(tmp_path: Path) -> None:
     ("content", "problem"),
     [
         (b"", "a.pdf: is empty, expected documents"),
-        (pdf([[]]), "a.pdf: holds no text, pictures of it perhaps; let a program for OCR write it in"),
+        (pdf([[]]), "a.pdf: holds no text, perhaps only scanned pages; add a text layer with an OCR program"),
         (b"%PDF-1.4 noise", "a.pdf: is no PDF file, or a damaged one ("),
         (bytes(range(256)), "a.pdf: is no PDF file, or a damaged one ("),
         (b"<html><p>Not found</p></html>", "a.pdf: is no PDF file, or a damaged one ("),

@@ -12,7 +12,7 @@ from tagwright.stages import dense, label_index
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.store import read_manifest, write_manifest
 from tagwright.text.words import words
-from tagwright.types import Document, Floats, Label, Run, Stage
+from tagwright.types import Document, Floats, Label, Retriever, Run
 
 
 class BagOfWords:
@@ -85,7 +85,7 @@ def test_a_label_is_the_mean_of_what_of_it_is_encoded(label_text: Any, expected:
 
 def test_only_new_and_changed_labels_are_encoded() -> None:
     encoder = BagOfWords()
-    stage: Stage = Dense(LABELS, encoder)
+    stage: Retriever = Dense(LABELS, encoder)
     encoder.encoded.clear()
     changed = [Label("4", ("Moss",)), LABELS[2], replace(LABELS[0], description="Insects."), Label("5", ("Moss",))]
     other = stage.with_labels(changed)

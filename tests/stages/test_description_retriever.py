@@ -16,7 +16,7 @@ from tagwright.errors import ConfigError, ModelError
 from tagwright.stages.description_retriever import ClassifierWeights, DescriptionRetriever, DescriptionRetrieverOptions
 from tagwright.stages.label_index import Storage, Vectors
 from tagwright.store import read_manifest, write_manifest
-from tagwright.types import Document, Floats, Label, Run, Stage
+from tagwright.types import Document, Floats, Label, Retriever, Run
 
 LABELS = [Label("1", ("bee",), "honey"), Label("2", ("market",)), Label("3", ("river",)), Label("4", ("stone",))]
 KEYWORDS = {"2": ("stock", "money"), "3": ("water",)}
@@ -63,7 +63,7 @@ def expected(towers: tuple[BiEncoder, BiEncoder], vectors: ClassifierWeights | N
 @pytest.mark.parametrize("kind", ["depl", "depl+cls", "classifier"])
 def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, towers: tuple[BiEncoder, BiEncoder]) -> None:
     texts, vectors = kind != "classifier", None if kind == "depl" else free([0, 2, 3])
-    stage: Stage = DescriptionRetriever(LABELS, towers[0], towers[1] if texts else None, vectors, KEYWORDS, OPTIONS)
+    stage: Retriever = DescriptionRetriever(LABELS, towers[0], towers[1] if texts else None, vectors, KEYWORDS, OPTIONS)
     chances = expected(towers, vectors, texts=texts)
     run = stage(DOCUMENTS)
     found = np.zeros((2, 4), np.float32)

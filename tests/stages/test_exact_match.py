@@ -362,7 +362,7 @@ def test_damaged_options_are_an_error_that_names_the_folder(tmp_path: Path, cont
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"text_field": "title"}, "text_field is 'title'"),
+        ({"text_field": "title"}, 'text_field is "title"'),
         ({"stem": "klingon"}, 'no language "klingon"'),
         ({"min_characters": 0}, "min_characters is 0"),
         ({"k": 0}, "k is 0"),

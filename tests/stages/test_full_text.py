@@ -14,7 +14,7 @@ from tagwright.stages import full_text
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.full_text import FullText, FullTextOptions
 from tagwright.store import read_manifest, write_manifest
-from tagwright.types import Document, Floats, Label, Run, Section, Stage
+from tagwright.types import Document, Floats, Label, Retriever, Run, Section
 
 LABELS = [Label("b", ("bees",)), Label("o", ("oak",)), Label("m", ("moss",)), Label("s", ("stone",))]
 PAPER = Document(
@@ -89,7 +89,7 @@ def test_the_best_paragraphs_speak_for_a_label() -> None:
 @pytest.mark.parametrize("aggregate", ["tree", "best"])
 def test_it_finds_the_labels_of_largest_score(aggregate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(full_text, "BATCH", 2)
-    full: Stage = stage(aggregate=aggregate, best=1)
+    full: Retriever = stage(aggregate=aggregate, best=1)
     documents = [PAPER, EMPTY, PLAIN, PAPER, Document("s", abstract="stone")]
     run = full(documents)
     assert np.diff(run.indptr).tolist() == [4, 0, 4, 4, 4]

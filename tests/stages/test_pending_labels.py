@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from tests.tiny import tiny_encoder
 
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.stages import dense as module
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.tagger import Fusion, Tagger
+from tagwright.tagger import Tagger
 from tagwright.types import Document, Floats, Label, Run
 
 WORDS = ("bee", "wasp", "honey", "flower", "wing", "market", "stock", "money", "bank", "river", "water", "stone")
@@ -48,7 +49,7 @@ def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def tagger(dense: Dense) -> Tagger:
     names = ExactMatch(LABELS, ExactMatchOptions(k=50))
-    return Tagger(LABELS, {"exact_match": names, "dense": dense}, Fusion(weights={"exact_match": 0.5}))
+    return Tagger(LABELS, {"exact_match": names, "dense": dense}, combiner=WeightedSum(weights={"exact_match": 0.5}))
 
 
 def test_for_one_document_only_its_candidates_are_encoded(encoder: BiEncoder, computed: list[str]) -> None:

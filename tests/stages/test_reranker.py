@@ -10,7 +10,7 @@ from tests.tiny import tiny_encoder
 
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError, ModelError
-from tagwright.stages.reranker import LabelText, Reranker, RerankerOptions
+from tagwright.stages.reranker import CrossEncoderReranker, LabelText, RerankerOptions
 from tagwright.store import read_manifest, write_manifest
 from tagwright.types import Document, Floats, Label, Run, Section, Stage
 
@@ -50,7 +50,7 @@ class ByLength:
 
 def test_each_document_is_read_with_its_own_candidates() -> None:
     scorer = ByLength()
-    stage: Stage = Reranker(LABELS, scorer)
+    stage: Stage = CrossEncoderReranker(LABELS, scorer)
     scores = stage.score(stage.read(DOCUMENTS), CANDIDATES)
     assert scorer.asked == [
         ("Bees\nThey fly.", "bee; honey bee. An insect."),
@@ -68,31 +68,30 @@ def test_each_document_is_read_with_its_own_candidates() -> None:
 )
 def test_what_of_a_label_is_read_can_be_chosen(view: LabelText, text: str) -> None:
     scorer = ByLength()
-    stage = Reranker(LABELS, scorer, RerankerOptions(label_text=view, document_tokens=None))
+    stage = CrossEncoderReranker(LABELS, scorer, RerankerOptions(label_text=view, document_tokens=None))
     stage.score(stage.read(DOCUMENTS[:1]), CANDIDATES.take([0]))
     assert scorer.asked[0][1] == text
     assert scorer.first_tokens is None
 
 
-def test_it_finds_and_quotes_nothing() -> None:
-    stage = Reranker(LABELS, ByLength())
-    assert [len(labels) for labels, _ in stage(DOCUMENTS)] == [0, 0, 0]
+def test_it_quotes_nothing() -> None:
+    stage = CrossEncoderReranker(LABELS, ByLength())
     assert stage.spans(DOCUMENTS[0], 0) == ()
 
 
 def test_other_labels_are_scored_without_computing_anything_first() -> None:
     scorer = ByLength()
-    stage = Reranker(LABELS, scorer).with_labels([Label("9", ("wasp",))])
+    stage = CrossEncoderReranker(LABELS, scorer).with_labels([Label("9", ("wasp",))])
     assert scorer.asked == []
     assert stage.score(stage.read(DOCUMENTS[:1]), Run.from_rows([{0: 1.0}])).tolist() == [4]
 
 
 def test_a_saved_stage_gives_the_same_scores(tmp_path: Path) -> None:
     encoder = CrossEncoder.load(str(tiny_encoder(tmp_path / "tiny")), max_length=24, seed=7)
-    stage = Reranker(LABELS, encoder, RerankerOptions(label_text="names", document_tokens=5))
+    stage = CrossEncoderReranker(LABELS, encoder, RerankerOptions(label_text="names", document_tokens=5))
     (tmp_path / "stage").mkdir()
     stage.save(tmp_path / "stage")
-    loaded = Reranker.load(tmp_path / "stage", LABELS)
+    loaded = CrossEncoderReranker.load(tmp_path / "stage", LABELS)
     assert loaded.options == stage.options
     assert (
         loaded.score(loaded.read(DOCUMENTS), CANDIDATES).tolist()
@@ -102,12 +101,12 @@ def test_a_saved_stage_gives_the_same_scores(tmp_path: Path) -> None:
 
 def test_a_damaged_folder_is_a_model_error(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="no saved cross here"):
-        Reranker.load(tmp_path, LABELS)
-    Reranker(LABELS, ByLength()).save(tmp_path)
+        CrossEncoderReranker.load(tmp_path, LABELS)
+    CrossEncoderReranker(LABELS, ByLength()).save(tmp_path)
     content = read_manifest(tmp_path, "cross")
     write_manifest(tmp_path, "cross", {**content, "options": {"label_text": "all"}})
     with pytest.raises(ModelError, match="manifest cannot be read"):
-        Reranker.load(tmp_path, LABELS)
+        CrossEncoderReranker.load(tmp_path, LABELS)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,8 @@ def test_trust_rises_with_fluency_and_is_a_share(fluency: list[float]) -> None:
 def test_an_encoder_is_trusted_with_the_documents_whose_words_it_knows(tiny: str) -> None:
     """Honey, flower, flower, river, market: 28 letters in 5 tokens. Of the Finnish words every letter is a token."""
     stage = Dense(LABELS, BiEncoder.load(tiny, cached=False))
-    trusted = stage.trust(stage.read([ENGLISH, FINNISH, TITLE_ONLY]))
+    trusted = stage.trust(stage.read([ENGLISH, FINNISH, TITLE_ONLY]), weight=1.0)
+    assert trusted is not None
     assert trusted.tolist() == pytest.approx([1.0, 0.01, 1.0])
 
 
@@ -68,7 +69,7 @@ def test_a_saved_tagger_weighs_as_before(tiny: str, tmp_path: Path) -> None:
     tagger = zeroshot.fit(LABELS, Config(encoder=tiny))
     tagger.save(tmp_path / "saved")
     loaded = Tagger.load(tmp_path / "saved")
-    assert loaded.fusion == tagger.fusion
+    assert loaded.combiner == tagger.combiner
     assert loaded.tag([ENGLISH, FINNISH]).scores.tolist() == tagger.tag([ENGLISH, FINNISH]).scores.tolist()
 
 

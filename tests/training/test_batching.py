@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.errors import ConfigError
-from tagwright.training.batching import HELD_OUT, Batches, SamplerState, ahead
+from tagwright.training.batching import MOST_VALIDATION_PAIRS, Batches, SamplerState, ahead
 from tagwright.types import Pair
 
 
@@ -69,12 +69,12 @@ def test_a_group_is_held_out_as_a_whole_in_every_epoch_and_about_as_often_as_ask
     groups = [{pair.group for pair in batches.pairs(epoch) if batches.is_validation(pair)} for epoch in (0, 1)]
     assert groups[0] == groups[1]
     assert 900 < len(groups[0]) < 1100
-    assert len(batches.held_out_pairs()) == HELD_OUT
+    assert len(batches.validation_pairs()) == MOST_VALIDATION_PAIRS
 
 
 def test_each_seed_holds_out_other_groups() -> None:
     one, other = (
-        {p.group for p in with_options(numbered(1000), validation=0.1, seed=seed).held_out_pairs()} for seed in (0, 1)
+        {p.group for p in with_options(numbered(1000), validation=0.1, seed=seed).validation_pairs()} for seed in (0, 1)
     )
     assert one != other
 

@@ -20,11 +20,11 @@ from tagwright.encoders import kernels
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError
 from tagwright.training.checkpoints import NAME
-from tagwright.training.cross_encoder_training import CROSS, TripleContrast, learn_cross, with_negatives
+from tagwright.training.cross_encoder_training import CROSS, TripleContrast, train_cross_encoder, with_negatives
 from tagwright.training.gradient_caching import GradientCache, Texts
 from tagwright.training.loop import train
 from tagwright.training.objectives import Text
-from tagwright.training.trainable_encoder import trainable
+from tagwright.training.trainable_encoder import trainable_encoder
 from tagwright.types import Pair, Triple
 
 TOPICS = {"bee": "honey", "wasp": "wing", "bank": "money", "market": "stock", "river": "water"}
@@ -65,7 +65,7 @@ def margins(encoder: CrossEncoder) -> list[float]:
 
 def test_a_cross_encoder_learns_which_texts_go_together(encoder: CrossEncoder) -> None:
     assert min(margins(encoder)) < 0
-    learnt = learn_cross(encoder, triples, replace(TRAINING, steps=200, batch=32, validation=0.0))
+    learnt = train_cross_encoder(encoder, triples, replace(TRAINING, steps=200, batch=32, validation=0.0))
     assert min(margins(learnt)) > 1  # 4 and more with any of five seeds
 
 
@@ -87,11 +87,11 @@ class StoppingAt(TripleContrast):
 @pytest.mark.parametrize("stop", [1, 6, 11])
 def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_weights(tmp_path: Path, stop: int) -> None:
     folder = str(tiny_encoder(tmp_path / "tiny"))
-    learn_cross(CrossEncoder.load(folder), triples, TRAINING, tmp_path / "whole")
+    train_cross_encoder(CrossEncoder.load(folder), triples, TRAINING, tmp_path / "whole")
     with pytest.raises(Stop):
         train(CrossEncoder.load(folder).model, triples, StoppingAt(stop), TRAINING, tmp_path / "stopped")
     torch.manual_seed(99)
-    learn_cross(CrossEncoder.load(folder), triples, TRAINING, tmp_path / "stopped", resume=True)
+    train_cross_encoder(CrossEncoder.load(folder), triples, TRAINING, tmp_path / "stopped", resume=True)
     whole, resumed = (load_file(tmp_path / name / NAME) for name in ("whole", "stopped"))
     assert whole.keys() == resumed.keys()
     assert [name for name in whole if not torch.equal(whole[name], resumed[name])] == []
@@ -104,7 +104,7 @@ def test_the_loss_is_that_of_the_scores_of_both_pairs(
     """MICoL Eq. 11 with one negative: log(1 + exp(s(d, d-) - s(d, d+)))."""
     monkeypatch.setattr(kernels, "best_dtype", lambda _: torch.float32)
     batch = [Triple("bee", "honey and a bee", 1, "stock"), Triple("river " * 200, "water", 2, "money " * 200)]
-    objective, trained = TripleContrast(temperature), trainable(encoder.model)
+    objective, trained = TripleContrast(temperature), trainable_encoder(encoder.model)
     views = objective.views(batch, 0)
     tokens = trained.tokenize([text for view in views for text in view])
     cache = GradientCache(trained, Accelerator(cpu=True))
@@ -119,9 +119,9 @@ def test_the_loss_is_that_of_the_scores_of_both_pairs(
 
 
 def test_the_held_out_loss_chooses_the_weights(encoder: CrossEncoder, tmp_path: Path) -> None:
-    learn_cross(encoder, triples, TRAINING, tmp_path)
+    train_cross_encoder(encoder, triples, TRAINING, tmp_path)
     rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    measured = [row["held_out_loss"] for row in rows if "held_out_loss" in row]
+    measured = [row["validation_loss"] for row in rows if "validation_loss" in row]
     assert len(measured) == 1 + 12
     kept = {n[5:]: w for n, w in load_file(tmp_path / NAME).items() if n.startswith("best/")}
     assert all(torch.equal(weight, kept[name]) for name, weight in encoder.model.named_parameters())
@@ -133,7 +133,7 @@ def test_the_held_out_loss_chooses_the_weights(encoder: CrossEncoder, tmp_path: 
 )
 def test_what_cannot_work_is_refused(encoder: CrossEncoder, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        learn_cross(encoder, triples, **options)
+        train_cross_encoder(encoder, triples, **options)
 
 
 @given(groups=st.lists(st.integers(0, 3), max_size=30), epoch=st.integers(0, 2))

@@ -27,14 +27,16 @@ from tagwright.training.label_objectives import (
 )
 from tagwright.training.loop import train
 from tagwright.training.losses import dual_encoder_bce, dual_encoder_classifier_bce
-from tagwright.training.training_config import Training
+from tagwright.training.training_config import TrainingPlan
 from tagwright.types import Document, Pair, Run
 
 WORDS = ["bee", "honey", "market", "money", "river", "rain"]
 DOCUMENTS = [Document(f"d{i}", title=f"{WORDS[i % 6]} {WORDS[(i + 1) % 6]}") for i in range(48)]
 GOLD = Run.from_rows([[i % 6] for i in range(48)])
 HARD = Run.from_rows([[(i + 1) % 6] for i in range(48)])
-TRAINING = Training(batch=8, steps=12, learning_rate=0.02, dropout="off", validation=0.1, checkpoint_seconds=0, seed=1)
+TRAINING = TrainingPlan(
+    batch=8, steps=12, learning_rate=0.02, dropout="off", validation=0.1, checkpoint_seconds=0, seed=1
+)
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +206,7 @@ def test_the_held_out_measure_falls_as_documents_find_their_labels(
     made = objective(texts=texts, classifiers=classifiers, size=6)
     training = replace(TRAINING, steps=80, validation=0.2)
     history = train(model_of(folders["static"]), labelled_documents(DOCUMENTS, GOLD), made, training)
-    losses = [row["held_out_loss"] for row in history.log if "held_out_loss" in row]
+    losses = [row["validation_loss"] for row in history.log if "validation_loss" in row]
     assert min(losses) < 0.1 < losses[0]
 
 

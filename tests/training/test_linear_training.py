@@ -131,7 +131,7 @@ def test_a_killed_run_goes_on_with_the_blocks_that_are_missing(
 def test_a_run_is_not_resumed_with_other_options_or_documents(corpus: tuple[Any, Run], tmp_path: Path) -> None:
     features, gold = corpus
     fit_svm(features, gold, LABELS, EXACT, tmp_path)
-    with pytest.raises(ConfigError, match="started with other options"):
+    with pytest.raises(ConfigError, match="started with cost 1, not 2"):
         fit_svm(features, gold, LABELS, replace(EXACT, cost=2), tmp_path, resume=True)
     with pytest.raises(ConfigError, match="started with other documents"):
         fit_svm(features * 2, gold, LABELS, EXACT, tmp_path, resume=True)

@@ -26,7 +26,7 @@ from tagwright.training.checkpoints import NAME, discard
 from tagwright.training.loop import History, rate_at, train
 from tagwright.training.objectives import Contrastive, Text
 from tagwright.training.trainable_encoder import Transformer
-from tagwright.training.training_config import Training
+from tagwright.training.training_config import TrainingPlan
 from tagwright.types import Pair
 
 PROGRAM = [sys.executable, "-m", "tests.training.training_run"]
@@ -169,7 +169,7 @@ def test_two_processes_learn_what_one_does(kind: str, tmp_path: Path, request: p
 def test_the_best_weights_are_kept_and_the_folder_loads_elsewhere(static: str, tmp_path: Path) -> None:
     model = SentenceTransformer(static, device="cpu")
     history = train(model, pairs, Redrawing(plain_loss), TRAINING, tmp_path / "run")
-    losses = {row["step"]: row["held_out_loss"] for row in history.log if "held_out_loss" in row}
+    losses = {row["step"]: row["validation_loss"] for row in history.log if "validation_loss" in row}
     assert list(losses) == [0, 6, 12, 18, 24]
     assert history.best_step == min(losses, key=lambda step: losses[step]) > 0
     assert_equal(
@@ -194,7 +194,7 @@ def test_training_brings_pairs_together_that_were_not(kind: str, request: pytest
 
     assert nearest() != [0, 1, 2, 3]
     source = [Pair(anchor, positive, i) for i, (anchor, positive) in enumerate(zip(anchors, positives, strict=True))]
-    training = Training(batch=4, steps=60, learning_rate=1e-2, validation=0.0)
+    training = TrainingPlan(batch=4, steps=60, learning_rate=1e-2, validation=0.0)
     train(model, lambda _: source, Contrastive(plain_loss), training)
     assert nearest() == [0, 1, 2, 3]
 
@@ -274,23 +274,43 @@ def test_attention_is_switched_only_where_it_can_be_switched_back(
     ("options", "message"),
     [
         ({"batch": 1}, "batch is 1, expected at least 2"),
-        ({"epochs": 0.0}, "epochs is 0.0, expected a positive number"),
+        ({"epochs": 0.0}, "epochs is 0.0, expected more than 0"),
         ({"weight_decay": -0.1}, "weight_decay is -0.1, expected at least 0"),
-        ({"validation": 1.0}, "validation is 1.0, expected a share below 1"),
-        ({"steps": 0}, "steps is 0, expected a positive number"),
-        ({"dropout": "some"}, 'dropout is "some", expected off, same or all'),
+        ({"validation": 1.0}, "validation is 1.0, expected at least 0 and below 1"),
+        ({"steps": 0}, "steps is 0, expected at least 1"),
+        ({"dropout": "some"}, 'dropout is "some", expected one of off, same, all'),
     ],
 )
 def test_options_that_cannot_work_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        Training(**options)  # type: ignore[arg-type]
+        TrainingPlan(**options)  # type: ignore[arg-type]
 
 
 def test_the_rate_rises_to_its_highest_and_would_reach_nothing_after_the_last_step() -> None:
-    rates = [rate_at(step, 100, 0.1) for step in range(101)]
+    rates = [rate_at(step, 100, 10) for step in range(101)]
     assert max(rates) == rates[9] == rates[10] == 1.0
     assert rates == sorted(rates[:10]) + sorted(rates[10:], reverse=True)
     assert rates[100] == 0
+
+
+def test_the_rate_falls_by_the_share_that_is_asked_for() -> None:
+    """RTS 4.2.3: to a tenth, along a line. Without decay it stays, without warm-up it begins at its highest."""
+    tenth = [rate_at(step, 100, 0, decay=0.9) for step in range(101)]
+    assert (tenth[0], tenth[50], tenth[100]) == pytest.approx((1.0, 0.55, 0.1))
+    assert {rate_at(step, 100, 0, decay=0.0) for step in range(101)} == {1.0}
+
+
+def test_warm_up_is_a_share_of_the_steps_or_a_number_of_them(static: str) -> None:
+    """The highest rate is 0.1; the fourth of eight steps is the last of half of them, or the fourth of five."""
+    options = {"steps": 8, "batch": 4, "learning_rate": 0.1, "log_every": 1}
+    for warmup, fourth in (
+        ({"warmup": 0.5}, 0.1),
+        ({"warmup_steps": 5}, 0.08),
+        ({"warmup": 0.5, "warmup_steps": 0}, 0.0625),
+    ):
+        history = run(static, None, replace(TRAINING, **options, **warmup))  # type: ignore[arg-type]
+        rates = [row["learning_rate"] for row in history.log if "learning_rate" in row]
+        assert rates[3] == pytest.approx(fourth)
 
 
 @pytest.mark.skipif(find_spec("tensorboard") is not None, reason="TensorBoard is installed")

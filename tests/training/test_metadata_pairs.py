@@ -84,7 +84,7 @@ def test_a_held_out_document_is_in_no_training_pair_at_either_end() -> None:
     batches = Batches(pairs, 2, validation=0.3, seed=4)
     trained = [pair for _, (state, batch) in zip(range(100), batches(SamplerState()), strict=False) for pair in batch]
     assert not validation & {text for pair in trained for text in (pair.anchor, pair.positive)}
-    assert {pair.anchor for pair in batches.held_out_pairs()} == validation
+    assert {pair.anchor for pair in batches.validation_pairs()} == validation
 
 
 def test_a_held_out_document_is_no_negative_of_a_training_triple() -> None:

@@ -265,7 +265,7 @@ def test_a_label_drawn_for_few_shot_need_not_occur_in_gold() -> None:
     [
         ({"min_words": 81}, "min_words is 81 and max_words 80"),
         ({"min_words": 0}, "at least 1"),
-        ({"segmentation": "random "}, 'segmentation is "random ", expected random, fixed or natural'),
+        ({"segmentation": "random "}, 'segmentation is "random ", expected one of random, fixed, natural'),
         ({"title_pairs": False, "segment_pairs": False, "label_pairs": False}, "all off"),
     ],
 )

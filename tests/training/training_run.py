@@ -17,7 +17,7 @@ from tagwright.encoders import int8, kernels
 from tagwright.training.loop import History, train
 from tagwright.training.losses import info_nce
 from tagwright.training.objectives import Contrastive, Encode
-from tagwright.training.training_config import Training
+from tagwright.training.training_config import TrainingPlan
 from tagwright.types import Pair
 
 WORDS = ["bee", "bees", "wasp", "honey", "flower", "wing", "market", "stock", "money", "bank", "price", "river", "rain"]
@@ -57,7 +57,7 @@ class Redrawing(Contrastive):
         self.sharpness = state["sharpness"]
 
 
-TRAINING = Training(
+TRAINING = TrainingPlan(
     batch=8,
     steps=24,
     learning_rate=5e-3,
@@ -71,7 +71,7 @@ TRAINING = Training(
 )
 
 
-def run(encoder: str, output: Path | None, training: Training = TRAINING, *, resume: bool = False) -> History:
+def run(encoder: str, output: Path | None, training: TrainingPlan = TRAINING, *, resume: bool = False) -> History:
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(encoder, device="cpu")

@@ -89,12 +89,13 @@ def suggest(
     """Suggest labels for documents."""
     from tagwright.app import jobs, render
     from tagwright.progress import silence
+    from tagwright.suggestions import suggestions
 
     with silence(quiet):
         corpus = jobs.read(docs, columns, input_format)
         tagger = jobs.tagger(model, labels, language, settings, corpus)
-        suggestions = jobs.suggest(tagger, corpus, k, exclude_self=exclude_self, explain=explain, paths=path)
-        for line in render.suggestions(suggestions, tagger.vocabulary, output.value, paths=paths):
+        found = suggestions(tagger, corpus, k, exclude_self=exclude_self, explain=explain, paths=path)
+        for line in render.suggestions(found, tagger.vocabulary, output.value, paths=paths):
             print(line)
 
 
@@ -130,7 +131,7 @@ def evaluate(
         seen = jobs.read(train, columns, input_format) if train else None
         task = jobs.task(corpus, labels, language, model, seen, exclude_self, skip_unlabelled, unknown.value)
         if run:
-            tagger, found = None, jobs.read_run(run, task)
+            tagger, found = None, tasks.read_run(run, task)
         else:
             tagger = jobs.tagger(model, labels, language, settings, corpus)
             found = tasks.tag(tagger, task)
@@ -160,6 +161,7 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare two runs over the same documents: differences, intervals, paired tests."""
+    from tagwright import tasks
     from tagwright.app import jobs, render, reporting
     from tagwright.evaluation.page import Details
     from tagwright.progress import silence
@@ -170,7 +172,7 @@ def compare(
         corpus = jobs.read(docs, columns, input_format)
         seen = jobs.read(train, columns, input_format) if train else None
         task = jobs.task(corpus, labels, language, None, seen, exclude_self, skip_unlabelled, unknown.value)
-        a, b = (jobs.read_run(each, task) for each in run)
+        a, b = (tasks.read_run(each, task) for each in run)
         comparison = jobs.compare(a, b, task)
     if report:
         notes = {"A": str(run[0]), "B": str(run[1]), **reporting.origin(task, docs, labels)}
@@ -195,6 +197,7 @@ def candidates(
     quiet: Quiet = False,
 ) -> None:
     """Show how many gold labels each candidate stage can reach at all."""
+    from tagwright import tasks
     from tagwright.app import jobs, render
     from tagwright.progress import silence
 
@@ -202,7 +205,7 @@ def candidates(
         corpus = jobs.read(docs, columns, input_format)
         task = jobs.task(corpus, labels, language, model, None, exclude_self, skip_unlabelled, unknown.value)
         tagger = jobs.tagger(model, labels, language, settings, corpus)
-        found = jobs.ceilings(tagger, task)
+        found = tasks.ceilings(tagger, task)
     render.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
@@ -270,6 +273,7 @@ def graph(
 ) -> None:
     """Say which documents each meta-path joins, and through whom; without --path, all that the data allow."""
     from tagwright.app import jobs, render
+    from tagwright.graph.network import Graph
     from tagwright.progress import silence
 
     if list_ and len(path) != 1:
@@ -277,9 +281,9 @@ def graph(
     corpus = jobs.read(docs, columns, input_format)
     with silence(quiet):
         if list_:
-            render.neighbours(jobs.neighbours(corpus, path[0]))
+            render.neighbours(Graph.of(corpus).neighbour_ids(path[0]))
         else:
-            render.coverages(jobs.coverages(corpus, path), as_json=as_json)
+            render.coverages(Graph.of(corpus).coverages(path), as_json=as_json)
 
 
 @app.command("labels")
@@ -336,7 +340,7 @@ def cache(
 
 @app.command()
 def demo(quiet: Quiet = False) -> None:
-    """Tag the Python packages installed here with the Trove classifiers, and score it."""
+    """Tag the functions of SciPy, which is installed here, with the headings of its manual, and score it."""
     from tagwright.app.demo import run
     from tagwright.progress import silence
 

@@ -1,116 +1,130 @@
-"""The main job on input that every machine has: the installed Python packages, tagged with the Trove classifiers."""
+"""The main job on input that every machine has: SciPy's functions, tagged with the headings of SciPy's manual."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
-from importlib import metadata
+from itertools import chain, islice
+from typing import NamedTuple
 
-from tagwright.app import render
-from tagwright.app.jobs import Suggested
-from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import TagwrightError
-from tagwright.evaluation.report import Rows
+import numpy as np
+
+from tagwright.app import scipy_manual
+from tagwright.app.render import shortened
+from tagwright.app.scipy_manual import Manual
+from tagwright.evaluation.report import percent
 from tagwright.evaluation.scores import evaluate
 from tagwright.methods import zeroshot
-from tagwright.readers.plain_text import parse_markdown
-from tagwright.tagger import Tagger
+from tagwright.tagger import Evidence, Suggestion, Tagger
 from tagwright.tasks import DEPTH
 from tagwright.terminal import escaped
-from tagwright.text.words import clean
-from tagwright.types import Document, Label, Run
+from tagwright.types import Document
 
-FACETS = ("Topic", "Framework", "Intended Audience")
-"The Trove facets that say what a package is about; licence, status and platform cannot be read off its description."
+EXAMPLES = ("cluster.vq.kmeans", "integrate.solve_ivp", "linalg.svd", "signal.find_peaks", "stats.ttest_ind")
+"Well-known functions of five pages, chosen before anything was suggested for them."
 
-_MARKUP = re.compile(
-    r"<[^>]+>|!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])|(?<=\])\([^)]*\)|https?://\S+"  # HTML, badges, addresses
-    r"|^\.\. .*$|^\s*:[\w-]+:.*$|\|[^|\n]+\||`__?",  # reStructuredText: directives, their options, substitutions, links
-    re.MULTILINE,
-)
+SHOWN = 2
+"Suggestions shown for each."
 
-MEASURES = ("P@1", "P@3", "nDCG@5", "R@10", "R@100")
+WORDS = 4
+"Words shown for each label."
+
+SCORED = 3
+"""Functions of each heading that are scored. There are 150 distributions that describe themselves in much the same
+words; with all of them the figures would be about these."""
+
+WIDTH = 100
+"Columns."
+
+
+class Line(NamedTuple):
+    """A line of the demo, and how a terminal shows it."""
+
+    text: str
+    style: str = ""
 
 
 def run() -> None:
-    """Tag the packages, show three of them with the evidence, score every stage and the fusion."""
-    vocabulary = classifiers()
-    documents = packages(vocabulary)
-    print(f"Documents: the {len(documents)} Python packages installed here that say what they are about.")
-    print(f"Labels: {len(vocabulary)} Trove classifiers of topic, framework and audience. Nothing is trained.\n")
-    tagger = zeroshot.fit(vocabulary)
-    for document in _examples(documents):
-        found = tagger.explain(document, k=5)
-        suggested = [Suggested(each.id, each.name, each.score, evidence=each.evidence) for each in found]
-        print(escaped("\n".join(render.as_text(document, suggested, vocabulary))))
-        print(escaped(f"  declared by its authors: {', '.join(document.labels)}\n"))
-    render.show_table(_score_rows(tagger, documents), "Against the classifiers that the authors declared")
+    """Tag five functions, with the evidence, and score the suggestions for many."""
+    manual = scipy_manual.read()
+    _print(_introduction(manual))
+    tagger = zeroshot.fit(manual.vocabulary)
+    documents = {document.id: document for document in manual.documents}
+    for document in (documents[id_] for id_ in EXAMPLES if id_ in documents):
+        _print(_example(document, tagger.explain(document, k=SHOWN)))
+    _print(chain(_figures(tagger, sample(manual)), _what_next()))
 
 
-def classifiers() -> Vocabulary:
-    """One label per Trove classifier of FACETS. The path is the hierarchy: its last part is the name."""
-    try:
-        from trove_classifiers import sorted_classifiers
-    except ImportError:
-        raise TagwrightError('the demo needs the Trove classifiers: pip install "tagwright[demo]"') from None
-    paths = [path.split(" :: ") for path in sorted_classifiers if path.startswith(FACETS)]
-    return Vocabulary(_label(path) for path in paths if len(path) > 1)
+def sample(manual: Manual, seed: int = 0) -> list[Document]:
+    """At most SCORED functions of each heading, drawn at random."""
+    order = np.random.default_rng(seed).permutation(len(manual.documents)).tolist()
+    counts = dict.fromkeys(manual.vocabulary.ids, 0)
+    drawn = []
+    for position in order:
+        document = manual.documents[position]
+        if all(counts[label] < SCORED for label in document.labels):
+            drawn.append(document)
+            counts.update({label: counts[label] + 1 for label in document.labels})
+    return drawn
 
 
-def packages(vocabulary: Vocabulary) -> list[Document]:
-    """The installed packages that describe themselves, by name; gold labels are the classifiers that they declare."""
-    found = {document.id: document for document in _documents()}
-    return [
-        replace(document, labels=tuple(label for label in document.labels if label in vocabulary.index))
-        for _, document in sorted(found.items())
-        if document.abstract or document.sections
-    ]
+def because(evidence: Iterable[Evidence], document: Document) -> str:
+    """What in the document supports a label, in one line: words that it shares, and the sentence nearest in meaning."""
+    words: dict[str, str] = {}
+    sentence = ""
+    for each in evidence:
+        found = [" ".join(document.text[span.start : span.end].split()) for span in each.spans]
+        if each.stage == "dense":
+            sentence = next(iter(found), "")
+        else:
+            for word in found:
+                words.setdefault(word.casefold(), word)
+    parts = [f"words: {', '.join(islice(words.values(), WORDS))}"] if words else []
+    return "; ".join([*parts, f'meaning: "{sentence}"'] if sentence else parts)
 
 
-def _label(path: Sequence[str]) -> Label:
-    broader = (" :: ".join(path[:-1]),) if len(path) > 2 else ()
-    return Label(" :: ".join(path), names=(path[-1],), description=", ".join(path[1:-1]), broader=broader)
+def _introduction(manual: Manual) -> Iterator[Line]:
+    lists = f"lists {len(manual.documents):,} functions under {len(manual.vocabulary)} headings"
+    yield Line(f"The manual of SciPy {manual.version} {lists}. Which is right,")
+    yield Line("given only what a function says of itself? Nothing is trained.")
+    yield Line("")
 
 
-def _documents() -> Iterator[Document]:
-    for distribution in metadata.distributions():
-        fields = distribution.metadata
-        name, text = fields["Name"], _first(fields, "Description") or fields.get_payload()  # type: ignore[attr-defined]
-        if not name:  # half removed
-            continue
-        read = parse_markdown(_MARKUP.sub("", clean(str(text or ""))))
-        yield Document(
-            id=name.lower(),
-            title=clean(": ".join(filter(None, (name, _first(fields, "Summary"))))),
-            abstract=read.abstract,
-            sections=read.sections,
-            metadata=_metadata(fields.get_all("Author") or (), fields.get_all("Requires-Dist") or ()),
-            labels=tuple(fields.get_all("Classifier") or ()),
-        )
+def _example(document: Document, suggestions: Sequence[Suggestion]) -> Iterator[Line]:
+    yield Line(f"{document.id}: {document.title}", "bold")
+    for each in suggestions:
+        right = each.id in document.labels
+        yield Line(f"{each.score:6.1f}  {each.id}{'   <- as in the manual' if right else ''}", "green" if right else "")
+        yield Line(f"        {because(each.evidence, document)}", "dim")
+    if not any(each.id in document.labels for each in suggestions):
+        yield Line(f"        (in the manual: {'; '.join(document.labels)})", "yellow")
+    yield Line("")
 
 
-def _first(fields: metadata.PackageMetadata, name: str) -> str:
-    return next(iter(fields.get_all(name) or ()), "")
+def _figures(tagger: Tagger, documents: Sequence[Document]) -> Iterator[Line]:
+    scores = evaluate(tagger.tag(documents, DEPTH), tagger.vocabulary.gold(documents), measures=("P@1", "R@5"))
+    first, five = (percent(scores.measures[name].value) for name in ("P@1", "R@5"))
+    chance = 1 / len(tagger.vocabulary)
+    yield Line(
+        f"Of {len(documents)} functions, at most {SCORED} of each heading, {first}% get the manual's heading first"
+    )
+    yield Line(f"and {five}% among the first five. By chance: {percent(chance)}% and {percent(5 * chance)}%.")
+    yield Line("")
 
 
-def _metadata(authors: Iterable[str], requirements: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    names = (re.split(r"[^\w.-]", requirement)[0].lower() for requirement in requirements)
-    fields = {"author": tuple(authors), "reference": tuple(dict.fromkeys(names))}
-    return {field: values for field, values in fields.items() if values}
+def _what_next() -> Iterator[Line]:
+    yield Line("Your own documents: tagwright suggest FOLDER --labels subjects.txt --explain", "bold")
+    yield Line("(subjects.txt: a label on each line; tagwright --help lists the other commands)")
 
 
-def _examples(documents: Sequence[Document], count: int = 3) -> list[Document]:
-    """Packages whose authors declare most: there is most to compare with."""
-    return sorted(documents, key=lambda document: (-len(document.labels), document.id))[:count]
+def _print(lines: Iterable[Line]) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False, soft_wrap=True)  # colours only on a terminal that has them
+    for line in lines:
+        console.print(Text(_fitting(line.text), style=line.style))
 
 
-def _score_rows(tagger: Tagger, documents: Sequence[Document]) -> Rows:
-    labelled = [document for document in documents if document.labels]
-    gold = tagger.vocabulary.gold(labelled)
-    runs: dict[str, Run] = {**tagger.candidates(tagger.read(labelled)), "fused": tagger.tag(labelled, DEPTH)}
-    rows = [[f"{len(labelled)} packages, %", *MEASURES]]
-    for name, found in runs.items():
-        measures = evaluate(found, gold, measures=MEASURES).measures
-        rows.append([name, *(f"{100 * measures[measure].value:.1f}" for measure in MEASURES)])
-    return rows
+def _fitting(text: str) -> str:
+    indent = len(text) - len(text.lstrip())
+    return " " * indent + escaped(shortened(text, WIDTH - indent))

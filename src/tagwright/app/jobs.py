@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
-
-import numpy as np
 
 from tagwright import tasks
 from tagwright.app.options import configure, in_language
@@ -16,69 +13,22 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.in_memory import to_vocabulary
 from tagwright.data.vocabulary import Unknown, Vocabulary
-from tagwright.errors import ConfigError, InputError
-from tagwright.evaluation.metrics import is_gold, label_counts
+from tagwright.errors import ConfigError
 from tagwright.evaluation.report import write_per_label
 from tagwright.evaluation.scores import Scores, per_label
 from tagwright.evaluation.significance import Comparison
 from tagwright.evaluation.significance import compare as test
-from tagwright.graph.meta_path import possible
-from tagwright.graph.neighbours import Neighbours
-from tagwright.graph.network import Coverage, Graph
 from tagwright.methods import depl, zeroshot
-from tagwright.progress import bar, hint
+from tagwright.progress import hint
 from tagwright.readers.columns import parse_columns
 from tagwright.readers.files import Format, open_sources
 from tagwright.readers.records import Located
+from tagwright.recipes import ZERO_SHOT
 from tagwright.stages.dense import Dense
-from tagwright.stages.network_evidence import sharing
 from tagwright.store import read_manifest
-from tagwright.tagger import Suggestion, Tagger, batches
-from tagwright.tasks import DEPTH, Task, without
-from tagwright.types import Document, Longs, Run
-
-_log = logging.getLogger(__name__)
-
-CEILINGS = (10, 50, 100, 500)
-"Numbers of candidates at which the recall of a stage is reported."
-
-
-@dataclass(frozen=True, slots=True)
-class Shared:
-    """How many of a document's neighbours over a meta-path are suggested the same label, and ids of the first few."""
-
-    path: str
-    neighbours: int
-    sharing: int
-    documents: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Suggested(Suggestion):
-    """A suggestion with the neighbours that share the label, where they were asked for."""
-
-    neighbours: tuple[Shared, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Ceiling:
-    """What a stage can reach. recall: k -> share of all gold labels among its first k candidates.
-
-    all: the same for all its candidates. mean_size: candidates per document.
-    """
-
-    recall: Mapping[int, float]
-    all: float
-    mean_size: float
-
-
-@dataclass(frozen=True, slots=True)
-class Ceilings:
-    """Every stage and their union; missed: label -> gold occurrences that no stage reaches, most first."""
-
-    documents: int
-    stages: Mapping[str, Ceiling]
-    missed: Mapping[int, int]
+from tagwright.tagger import Tagger
+from tagwright.tasks import Task
+from tagwright.types import Document, Run
 
 
 def tagger(
@@ -95,9 +45,9 @@ def tagger(
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if not model:
-        config = configure(zeroshot.Config, settings=in_language(settings, language))
+        config = configure(ZERO_SHOT, settings=in_language(settings, language))
         made = zeroshot.fit(_vocabulary(labels, config.language, documents), config, documents)
-        stages = ", ".join(f"{name} {made.fusion.weight(name):g}" for name in made.stages)
+        stages = made.combiner.describe(made.stages)
         hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
         return made
     vocabulary = to_vocabulary(labels, language, documents) if labels else None  # before anything heavy is loaded
@@ -122,43 +72,6 @@ def _format(name: str) -> Format | None:
     return cast("Format", name) if name else None  # a name that is none is refused where the readers are
 
 
-def suggest(
-    tagger: Tagger, corpus: Corpus, k: int, *, exclude_self: bool, explain: bool, paths: Sequence[str] = ()
-) -> Iterator[tuple[Document, list[Suggested]]]:
-    """Each document with its k best labels, tagged and passed on batch by batch.
-
-    paths: meta-paths whose neighbours are part of the explanation; then all documents are tagged before the first is
-    passed on, and a neighbour is named by its id.
-    """
-    if paths and not explain:
-        raise ConfigError("--path says which neighbours explain a label; add --explain")
-    graph, ids = (Graph.of(corpus), corpus.ids) if paths else (None, [])
-    joined = [graph.follow(path) for path in paths] if graph else []
-    whole = _best(tagger, corpus, k, exclude_self) if joined else None
-    place = 0
-    for batch in batches(corpus):
-        run = whole.take(range(place, place + len(batch))) if whole else _best(tagger, batch, k, exclude_self)
-        for row, document in enumerate(batch):
-            labels, scores = (part.tolist() for part in run[row])
-            evidence = tagger.evidence(document, labels) if explain else [()] * len(labels)
-            shared = [_shared(ids, joined, whole, place + row, label) if whole else () for label in labels]
-            rows = zip(tagger.named(labels, scores), evidence, shared, strict=True)
-            yield document, [Suggested(one.id, one.name, one.score, None, why, near) for one, why, near in rows]
-        place += len(batch)
-
-
-def _shared(ids: Sequence[str], paths: Sequence[Neighbours], run: Run, document: int, label: int) -> tuple[Shared, ...]:
-    return tuple(
-        Shared(each.path, each.neighbours, each.sharing, tuple(ids[near] for near in each.documents))
-        for each in sharing(paths, run, document, label)
-    )
-
-
-def _best(tagger: Tagger, documents: Sequence[Document], k: int, exclude_self: bool) -> Run:
-    own = _own(documents, tagger.vocabulary, exclude_self)
-    return without(tagger.tag(documents, k + exclude_self), own).top(k)
-
-
 def task(
     corpus: Corpus,
     labels: Path | None,
@@ -179,20 +92,6 @@ def task(
     )
 
 
-def read_run(path: Path, task: Task) -> Run:
-    """A run file over the documents of the task; the file may hold the documents that are not scored too."""
-    from tagwright.data import run_files
-
-    run = run_files.read_run(path, task.corpus.ids, task.vocabulary.index)
-    depth = int(run.ranks.max(initial=0))
-    if depth < min(DEPTH, len(task.vocabulary) - 1):
-        _log.warning(
-            "%s holds at most %d labels per document: measures beyond @%d take the rest as missed; suggest -k %d "
-            "writes enough", path, depth, depth, DEPTH,
-        )  # fmt: skip
-    return without(run.take(task.kept), task.own)
-
-
 def evaluate(run: Run, task: Task, per_label_file: Path | None = None) -> Scores:
     """Score a run; per_label_file: where to write the scores of every label."""
     if per_label_file:
@@ -204,26 +103,6 @@ def evaluate(run: Run, task: Task, per_label_file: Path | None = None) -> Scores
 def compare(a: Run, b: Run, task: Task) -> Comparison:
     """Compare two runs over the documents of the task."""
     return test(a, b, task.gold, train=task.train)
-
-
-def ceilings(tagger: Tagger, task: Task) -> Ceilings:
-    """How many gold labels each retriever holds among its candidates, however they are ranked."""
-    retrievers = [name for name in tagger.stages if name not in tagger.fusion.rankers]
-    parts: dict[str, list[Run]] = {name: [] for name in (*retrievers, "union")}
-    for batch in task.batches():
-        readings = tagger.read(batch)
-        found = tagger.candidates(readings)
-        for name, run in {**found, "union": tagger.fuse(readings, found)}.items():
-            parts[name].append(run)
-    runs = {name: without(Run.concat(part), task.own) for name, part in parts.items()}
-    reached = is_gold(task.gold, runs["union"])
-    missed = label_counts(task.gold.keep(~reached), len(task.vocabulary))
-    order = np.argsort(-missed, kind="stable")[: int((missed > 0).sum())]
-    return Ceilings(
-        documents=len(task.kept),
-        stages={name: _ceiling(run, task.gold) for name, run in runs.items()},
-        missed={int(label): int(missed[label]) for label in order},
-    )
 
 
 def labels(model: Path, keywords: int | None, *, described: bool = False) -> Iterable[Mapping[str, Any]]:
@@ -246,38 +125,7 @@ def encode_labels(labels: Path | None, language: str, settings: Sequence[str]) -
     return len(made.vocabulary)
 
 
-def coverages(corpus: Corpus, paths: Sequence[str]) -> list[Coverage]:
-    """What each meta-path joins; without any, all that the documents allow. Raises InputError when they allow none."""
-    graph = Graph.of(corpus)
-    found = [graph.follow(path).expression for path in paths] or possible(graph.fields)
-    if not found:
-        raise InputError(f"none of the {graph.documents} documents has metadata, so no meta-path joins them")
-    with bar("measuring meta-paths", len(found)) as done:
-        measured = []
-        for path in found:
-            measured.append(graph.coverage(path))
-            done(1)
-    return measured
-
-
-def neighbours(corpus: Corpus, path: str) -> Iterator[tuple[str, list[str]]]:
-    """The id of each document, and of those that the meta-path joins it with."""
-    ids = corpus.ids
-    for id_, row in zip(ids, Graph.of(corpus).follow(path), strict=True):
-        yield id_, [ids[each] for each in row]
-
-
-def _ceiling(run: Run, gold: Run) -> Ceiling:
-    hits, ranks = is_gold(run, gold), run.ranks
-    recall = {k: float(hits[ranks <= k].sum() / len(gold.labels)) for k in CEILINGS}
-    return Ceiling(recall, all=float(hits.sum() / len(gold.labels)), mean_size=len(run.labels) / len(run))
-
-
 def _vocabulary(labels: Path | None, language: str, documents: Sequence[Document]) -> Vocabulary:
     if labels is None:
         raise ConfigError("which labels? give a vocabulary (--labels FILE) or a saved tagger (--model DIR)")
     return to_vocabulary(labels, language, documents)
-
-
-def _own(documents: Sequence[Document], vocabulary: Vocabulary, exclude_self: bool) -> Longs:
-    return vocabulary.own(documents) if exclude_self else np.full(len(documents), -1, np.int64)

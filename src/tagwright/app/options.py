@@ -5,23 +5,21 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, get_type_hints
 
 from tagwright.errors import ConfigError
 from tagwright.fields import in_words, shown
-from tagwright.recipes import configuration
+from tagwright.recipes import configuration, put
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,32 +32,33 @@ class Option:
     meaning: str
 
 
-def options_of(kind: type, unused: Collection[str] = ()) -> list[Option]:
-    """The fields of a dataclass but for the unused ones, with the text under each in its source."""
-    types, meanings, defaults = get_type_hints(kind), _meanings(kind), kind()
-    return [
-        Option(field.name, in_words(types[field.name]), _written(getattr(defaults, field.name)), meanings[field.name])
-        for field in fields(kind)
-        if field.name not in unused
-    ]
+def options_of(kind: type, within: str = "") -> list[Option]:
+    """The fields of a dataclass with the text under each in its source, those of a dataclass that it holds as well."""
+    types, meanings, defaults = get_type_hints(kind, include_extras=True), _meanings(kind), kind()
+    found: list[Option] = []
+    for field in fields(kind):
+        held, default, name = types[field.name], getattr(defaults, field.name), within + field.name
+        if is_dataclass(held):
+            found += options_of(type(default), f"{name}.")
+        else:
+            found.append(Option(name, in_words(held), _written(default), meanings[field.name]))
+    return found
 
 
-def configure(
-    kind: type[C],
-    /,
-    file: Path | None = None,
-    settings: Sequence[str] = (),
-    unused: Collection[str] = (),
-    **fixed: str,
-) -> C:
+def configure(method: str, file: Path | None = None, settings: Sequence[str] = ()) -> Any:
     """The configuration of a method: its defaults, then the file's values, then the settings.
 
-    kind: a dataclass. unused: fields that have no part in the method. fixed: what the method's name stands for. Raises
-    ConfigError for an unknown or unused key, with the nearest known one, for a bad value, and for one other than is
-    fixed.
+    A setting of a held table has a dot: training.epochs=2. Raises ConfigError as `recipes.configuration` does.
     """
-    values = {**(_read(file) if file else {}), **dict(map(_setting, settings))}
-    return configuration(kind, values, unused, **fixed)
+    return configuration(method, values_of(file, settings))
+
+
+def values_of(file: Path | None, settings: Sequence[str]) -> dict[str, Any]:
+    """What a file and settings say, tables within tables; the settings are read last."""
+    values: dict[str, Any] = dict(_read(file)) if file else {}
+    for name, value in map(_setting, settings):
+        put(values, name, value)
+    return values
 
 
 def in_language(settings: Sequence[str], language: str) -> list[str]:

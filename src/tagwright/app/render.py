@@ -14,23 +14,24 @@ from pathlib import Path
 from typing import Any
 
 from tagwright.app.description import Description, many
-from tagwright.app.jobs import Ceiling, Ceilings, Shared, Suggested
 from tagwright.app.options import Option
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import page, report
+from tagwright.evaluation.recall_ceilings import Ceiling, Ceilings
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
 from tagwright.graph.network import Coverage
 from tagwright.readers.records import to_record
-from tagwright.tagger import Evidence
+from tagwright.stages.network_evidence import NetworkEvidence
+from tagwright.tagger import Evidence, Suggestion
 from tagwright.terminal import escaped
 from tagwright.types import Document, EvidenceSpan
 
-Suggestions = Iterable[tuple[Document, list[Suggested]]]
+Suggestions = Iterable[tuple[Document, list[Suggestion]]]
 
 SPANS = 3
-"Pieces of text shown for each stage."
+"Evidence spans shown for each stage."
 
 _FORMULA = ("=", "+", "-", "@")
 "How cells begin that spreadsheets compute."
@@ -42,7 +43,7 @@ def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str, *, path
     spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute.
     paths: names with those of the labels above, which they have anyhow where several labels share one.
     """
-    lines: Mapping[str, Callable[[Document, list[Suggested], Vocabulary], Iterator[str]]] = {
+    lines: Mapping[str, Callable[[Document, list[Suggestion], Vocabulary], Iterator[str]]] = {
         "text": partial(as_text, paths=paths),
         "jsonl": lambda document, suggested, _: _as_jsonl(document, suggested),
         "tsv": partial(_as_tsv, paths=paths),
@@ -53,10 +54,10 @@ def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str, *, path
 
 
 def as_text(
-    document: Document, suggested: list[Suggested], vocabulary: Vocabulary, *, paths: bool = False
+    document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool = False
 ) -> Iterator[str]:
     """One document and its labels for people: a line each, and one for the evidence of each stage."""
-    yield f"{_cell(document.id)}  {_short(document.title, 100)}".rstrip()
+    yield f"{_cell(document.id)}  {shortened(document.title, 100)}".rstrip()
     for each in suggested:
         name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
         yield f"  {each.score:6.3f}  {_cell(name)}  [{_cell(each.id)}]"
@@ -66,7 +67,7 @@ def as_text(
         yield "  (no suggestion)"
 
 
-def neighbours_line(shared: Shared) -> str:
+def neighbours_line(shared: NetworkEvidence) -> str:
     """What a meta-path says for a label: "P->P<-P 2 of 5 neighbours: d12, d40"."""
     return f"{shared.path} {shared.sharing} of {many(shared.neighbours, 'neighbour')}: {', '.join(shared.documents)}"
 
@@ -175,7 +176,7 @@ def coverages(found: Sequence[Coverage], *, as_json: bool) -> None:
         return
     rows = [["meta-path", "documents with a neighbour", "median", "largest", "hubs"]]
     for each in found:
-        hubs = ", ".join(f"{_short(hub.name, 30)} ({hub.documents:,})" for hub in each.hubs)
+        hubs = ", ".join(f"{shortened(hub.name, 30)} ({hub.documents:,})" for hub in each.hubs)
         rows.append([each.expression, f"{100 * each.share:.1f}%", f"{each.median:,.0f}", f"{each.largest:,}", hubs])
     measured = min(each.measured for each in found)
     part = "" if measured == found[0].documents else f", measured on {measured:,} or more of them"
@@ -201,13 +202,23 @@ def show_table(rows: report.Rows, title: str = "") -> None:
 
 def evidence_line(evidence: Evidence, document: Document) -> str:
     """One stage's reasons in one line: its rank and score, and the pieces of text that count most, with section."""
-    spans = ", ".join(_quote(quote, document) for quote in evidence.spans[:SPANS])
+    spans = ", ".join(_span(span, document) for span in evidence.spans[:SPANS])
     return f"{evidence.stage} #{evidence.rank} ({evidence.score:.3g}){': ' if spans else ''}{spans}"
 
 
-def _quote(quote: EvidenceSpan, document: Document) -> str:
-    section = " > ".join(headings_at(document, quote.start)) if document.sections else ""
-    shown = f'"{_short(document.text[quote.start : quote.end])}" {quote.start}-{quote.end}'
+def shortened(text: str, length: int = 60) -> str:
+    r"""The text on one line, at most so many characters long.
+
+    >>> shortened("Bees\nand apples", 8)
+    'Bees an…'
+    """
+    text = _cell(text)
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def _span(span: EvidenceSpan, document: Document) -> str:
+    section = " > ".join(headings_at(document, span.start)) if document.sections else ""
+    shown = f'"{shortened(document.text[span.start : span.end])}" {span.start}-{span.end}'
     return f"{shown} in {section}" if section else shown
 
 
@@ -237,8 +248,8 @@ def _ceiling(stage: Ceiling) -> dict[str, float]:
     return {"mean_size": stage.mean_size, **{f"R@{k}": share for k, share in stage.recall.items()}, "R": stage.all}
 
 
-def _as_jsonl(document: Document, suggested: list[Suggested]) -> Iterator[str]:
-    def record(each: Suggested) -> dict[str, Any]:
+def _as_jsonl(document: Document, suggested: list[Suggestion]) -> Iterator[str]:
+    def record(each: Suggestion) -> dict[str, Any]:
         plain = {"label": each.id, "score": each.score}
         if not each.evidence:
             return plain
@@ -247,20 +258,20 @@ def _as_jsonl(document: Document, suggested: list[Suggested]) -> Iterator[str]:
         return {**plain, "name": each.name, "evidence": evidence, **shared}
 
     def reasons(one: Evidence) -> dict[str, Any]:
-        spans = [{**asdict(quote), "text": document.text[quote.start : quote.end]} for quote in one.spans]
+        spans = [{**asdict(span), "text": document.text[span.start : span.end]} for span in one.spans]
         return {"stage": one.stage, "rank": one.rank, "score": one.score, "spans": spans}
 
     yield json.dumps({"id": document.id, "suggestions": [record(each) for each in suggested]}, ensure_ascii=False)
 
 
-def _as_tsv(document: Document, suggested: list[Suggested], vocabulary: Vocabulary, *, paths: bool) -> Iterator[str]:
+def _as_tsv(document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool) -> Iterator[str]:
     for each in suggested:
         name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
         yield "\t".join((_cell(document.id), _cell(each.id), _cell(name), f"{each.score:.6g}"))
 
 
 def _as_spreadsheet(
-    document: Document, suggested: list[Suggested], vocabulary: Vocabulary, *, paths: bool
+    document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool
 ) -> Iterator[str]:
     for line in _as_tsv(document, suggested, vocabulary, paths=paths):
         *texts, score = line.split("\t")
@@ -269,11 +280,6 @@ def _as_spreadsheet(
 
 def _cell(text: str) -> str:
     return " ".join(text.split())
-
-
-def _short(text: str, length: int = 60) -> str:
-    text = _cell(text)
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def _plain(value: object) -> str:

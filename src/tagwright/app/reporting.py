@@ -17,13 +17,13 @@ from tagwright.tasks import Task
 from tagwright.types import Document, Run
 
 EXAMPLES, MISSED, WORDS = 10, 10, 3
-"Documents that are shown, labels that are listed, and pieces of text that are quoted for a suggestion."
+"Documents that are shown, labels that are listed, and evidence spans shown for a suggestion."
 
 
 def details(
     task: Task, run: Run, tagger: Tagger | None, notes: Mapping[str, str], docs: Sequence[str], labels: Path | None
 ) -> Details:
-    """What the page of an evaluation shows. tagger: what the run came from, where it is known: it quotes evidence."""
+    """What the page of an evaluation shows. tagger: what made the run, if known: it gives the evidence."""
     missed = [(task.vocabulary[each.label].name, each) for each in most_missed(run, task.gold, MISSED)]
     whole = {**notes, **origin(task, docs, labels)}
     return Details(whole, _examples(task, run, tagger), missed, curves({"this run": run}, task))
@@ -44,8 +44,7 @@ def settings_of(tagger: Tagger | None, settings: Sequence[str]) -> dict[str, str
     """The stages of a tagger with their weights, and the options that were set."""
     if tagger is None:
         return {}
-    stages = ", ".join(f"{name} {tagger.fusion.weight(name):g}" for name in tagger.stages)
-    found = {"stages and weights": f"{stages}; combined by {tagger.fusion.by}" if len(tagger.stages) > 1 else stages}
+    found = {"stages and weights": tagger.combiner.describe(tagger.stages)}
     return {**found, "options": ", ".join(settings)} if settings else found
 
 
@@ -66,14 +65,14 @@ def _examples(task: Task, run: Run, tagger: Tagger | None) -> list[Example]:
 
 
 def _words(tagger: Tagger, document: Document, labels: Sequence[int]) -> list[list[str]]:
-    """The weightiest short pieces of text for each label; whole sentences are too long to be quoted here."""
+    """The evidence spans of each label that weigh most; whole sentences are too long to be shown here."""
     return [
         list(
             dict.fromkeys(
                 piece
                 for each in evidence
-                for quote in each.spans
-                if len(piece := " ".join(document.text[quote.start : quote.end].split()).casefold()) <= 40
+                for span in each.spans
+                if len(piece := " ".join(document.text[span.start : span.end].split()).casefold()) <= 40
             )
         )[:WORDS]
         for evidence in tagger.evidence(document, labels)

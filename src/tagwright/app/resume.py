@@ -15,6 +15,7 @@ from typing import Any
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.store import check_replaceable, is_first, read_manifest, write_manifest, writing
 from tagwright.terminal import escaped
+from tagwright.training.checkpoints import check_resumed
 
 KIND = "unfinished training"
 
@@ -34,17 +35,10 @@ class Start:
     data: Mapping[str, str]
     machine: Mapping[str, str] = field(default_factory=dict)
 
-    def check(self, before: Mapping[str, Any]) -> None:
-        """Raise ConfigError when the manifest `before` is of another start."""
-        if before.get("method") != self.method:
-            raise ConfigError(f"started as {before.get('method')}, not {self.method}")
-        options, data = before.get("options", {}), before.get("data", {})
-        for name, value in json.loads(json.dumps(dict(self.options))).items():
-            if options.get(name) != value:
-                raise ConfigError(f"started with {name} {json.dumps(options.get(name))}, not {json.dumps(value)}")
-        for name in sorted({*data, *self.data}):
-            if data.get(name) != self.data.get(name):
-                raise ConfigError(f"started with other {name}")
+    def check(self, folder: Path, before: Mapping[str, Any]) -> None:
+        """Raise ConfigError when the manifest `before` of a folder is of another start."""
+        now = json.loads(json.dumps({"method": self.method, "options": dict(self.options), "data": dict(self.data)}))
+        check_resumed(folder, {name: before.get(name) for name in now}, now)
 
     def differences(self, before: Mapping[str, Any]) -> list[str]:
         """What of the machine is not what it was in the manifest `before`: "torch 2.13, now 2.14"."""
@@ -90,10 +84,7 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
         if not resume:
             raise ConfigError(f"{folder}: a training is not finished; go on with --resume, or remove this folder")
         before = read_manifest(folder, KIND)
-        try:
-            start.check(before)
-        except ConfigError as error:
-            raise ConfigError(f"{folder}: was {error}; resume it as it was started, or remove this folder") from None
+        start.check(folder, before)
         if differences := "; ".join(start.differences(before)):
             said = f"tagwright: {folder}: goes on with {differences}: the last digits will differ"
             print(escaped(said), file=sys.stderr)

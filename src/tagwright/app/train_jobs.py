@@ -25,7 +25,7 @@ from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.evaluation.metrics import labelled
 from tagwright.joining import LEARNT
-from tagwright.methods import depl, maclr, zeroshot
+from tagwright.methods import maclr, zeroshot
 from tagwright.progress import note, silence
 from tagwright.recipes import (
     BELONGS,
@@ -36,8 +36,8 @@ from tagwright.recipes import (
     check_shares,
     fused,
     machine,
+    options_class,
     options_of,
-    recipe,
     record,
     resolved,
     sampled,
@@ -45,6 +45,7 @@ from tagwright.recipes import (
 from tagwright.store import check_replaceable, is_first, read_manifest, replace_folder
 from tagwright.tagger import Tagger
 from tagwright.training.checkpoints import configs
+from tagwright.training.gold_labels import confident, known_labels
 from tagwright.types import Document, Longs, Run
 
 _log = logging.getLogger(__name__)
@@ -96,10 +97,10 @@ def train(method: str, job: Job, few: Few) -> None:
             more["keywords"] = read_keywords(job.keywords, vocabulary.index)
             data["keywords"] = digest(more["keywords"].items())
         learnt = method in SUPERVISED and not job.guesses
-        gold = depl.known_labels(documents, vocabulary, job.unknown) if learnt else _gold(documents, vocabulary, job)
+        gold = known_labels(documents, vocabulary, job.unknown) if learnt else _gold(documents, vocabulary, job)
         rows = _validation(gold, job, learnt=learnt)
         if job.guesses:
-            more["gold"] = depl.confident(read_run(job.guesses, documents.ids, vocabulary.index))
+            more["gold"] = confident(read_run(job.guesses, documents.ids, vocabulary.index))
             data["guesses"] = digest(more["gold"])
         elif learnt:
             more["gold"] = without(gold, rows)
@@ -107,7 +108,7 @@ def train(method: str, job: Job, few: Few) -> None:
         start = _start(method, config, data)
         with unfinished(job.output, start, resume=job.resume) as folder:
             _say_auto(config)
-            trained = METHODS[method][0].fit(documents, vocabulary, config, folder, resume=job.resume, **more)
+            trained = METHODS[method].fit(documents, vocabulary, config, folder, resume=job.resume, **more)
             tagger = replace(_fused(trained, job), training=trained.training)
             _save(tagger, start, job.output, folder)
         _say_check(tagger, documents, gold, rows)
@@ -143,7 +144,7 @@ def finetune(job: Job, few: Few) -> None:
         gold = tagger.vocabulary.gold(documents, unknown=job.unknown)
         rows = _validation(gold, job, learnt=True)
         kept, shares = without(gold, rows), (few.share_of_labels, few.share_of_pairs)
-        sample = sampled(kept, tagger.vocabulary, *shares, config.seed)
+        sample = sampled(kept, tagger.vocabulary, *shares, config.training.seed)
         if not len(sample.labels):
             raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
         data = {"documents": documents.digest(), "labels": digest(tagger.vocabulary), "shares": digest(sample)}
@@ -154,7 +155,7 @@ def finetune(job: Job, few: Few) -> None:
             before = {"before": tagger.training}
             tagger = maclr.fine_tune(tagger, documents, sample, config, folder, resume=job.resume)
             if job.fuse:  # the other stages are fitted anew, the plain encoder among them
-                tagger = Tagger(tagger.vocabulary, {"dense": tagger.stages["dense"]})
+                tagger = Tagger(tagger.vocabulary, {"dense": tagger.retrievers["dense"]})
             tagger = _fused(tagger, job)
             _save(replace(tagger, training=before), start, job.output, folder)
         _say_check(tagger, documents, gold, rows)
@@ -162,14 +163,12 @@ def finetune(job: Job, few: Few) -> None:
 
 def options(method: str) -> list[Option]:
     """What `--set` knows for a method."""
-    found = recipe(method)
-    return described(found.kind, {*found.unused, *found.fixed})
+    return described(options_class(method))
 
 
 def _configure(method: str, job: Job) -> Any:
-    found = recipe(method)
-    settings = in_language(job.settings, job.language) if hasattr(found.kind, "language") else job.settings
-    return configure(found.kind, job.config, settings, found.unused, **found.fixed)
+    spoken = hasattr(options_class(method), "language")
+    return configure(method, job.config, in_language(job.settings, job.language) if spoken else job.settings)
 
 
 def _vocabulary(job: Job, documents: Sequence[Document]) -> Vocabulary:

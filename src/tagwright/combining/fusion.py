@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.types import Distribution, Floats, Longs, Run
+from tagwright.types import Distribution, Floats, Run
 
 Scores: TypeAlias = NDArray[np.floating]
 
@@ -30,9 +30,9 @@ def reciprocal_ranks(
     >>> reciprocal_ranks([first, second], k=0).scores.tolist()
     [1.5, 1.5]
     """
-    candidates = union(runs) if candidates is None else candidates
+    candidates = Run.union(runs) if candidates is None else candidates
     ranked = [Run(run.indptr, run.labels, (1.0 / (k + run.ranks)).astype(np.float32)) for run in runs]
-    return candidates.rescored(_weighted([look_up(run, candidates) for run in ranked], weights))
+    return candidates.rescored(_weighted([run.scores_of(candidates) for run in ranked], weights))
 
 
 def standard_scores(candidates: Run, scores: Sequence[Scores], weights: Sequence[Weight] | None = None) -> Run:
@@ -49,7 +49,7 @@ def standard_scores(candidates: Run, scores: Sequence[Scores], weights: Sequence
     >>> fused.labels.tolist(), [f"{score:.4f}" for score in fused.scores]
     ([5, 7, 6], ['0.5176', '0.1895', '-0.7071'])
     """
-    return candidates.rescored(_weighted([_standardised(candidates, each) for each in scores], weights))
+    return candidates.rescored(_weighted([standardised(candidates, each) for each in scores], weights))
 
 
 def summed_evidence(
@@ -84,47 +84,11 @@ def followed(head: Run, tail: Run) -> Run:
     >>> both.labels.tolist(), both.scores.tolist()
     ([4, 2, 1, 7], [1.0, 0.5, 0.3333333432674408, 0.25])
     """
-    known = look_up(Run(head.indptr, head.labels, np.ones_like(head.scores)), tail) > 0
-    order = [Run(run.indptr, run.labels, start - run.ranks) for run, start in ((head, 0.0), (tail.keep(~known), -1e6))]
-    joined = union(order)
-    placed = joined.rescored(look_up(order[0], joined) + look_up(order[1], joined))
+    rest = tail.keep(~tail.held_by(head))
+    order = [Run(run.indptr, run.labels, start - run.ranks) for run, start in ((head, 0.0), (rest, -1e6))]
+    joined = Run.union(order)
+    placed = joined.rescored(order[0].scores_of(joined) + order[1].scores_of(joined))
     return Run(placed.indptr, placed.labels, (1.0 / placed.ranks).astype(np.float32))
-
-
-def union(runs: Sequence[Run]) -> Run:
-    """Every label that any of the runs holds, scored by how many of them do.
-
-    >>> union([Run.from_rows([{1: 0.9}]), Run.from_rows([{1: 0.1, 0: 0.5}])]).labels.tolist()
-    [1, 0]
-    """
-    if len({len(run) for run in runs}) != 1:
-        raise ValueError(f"runs over {[len(run) for run in runs]} documents have no union")
-    width = 1 + max(int(run.labels.max(initial=0)) for run in runs)
-    cells, times = np.unique(np.concatenate([_cells(run, width) for run in runs]), return_counts=True)
-    indptr = np.searchsorted(cells, np.arange(len(runs[0]) + 1) * width)
-    return Run.of(indptr, cells % width, times.astype(np.float32))
-
-
-def look_up(run: Run, candidates: Run) -> Floats:
-    """(suggestions,) the run's score of each candidate, 0 for a label that it does not hold.
-
-    >>> look_up(Run.from_rows([{3: 0.5}]), Run.from_rows([{2: 9.0, 3: 8.0}])).tolist()
-    [0.0, 0.5]
-    """
-    width = 1 + max(int(each.labels.max(initial=0)) for each in (run, candidates))
-    cells = _cells(run, width)
-    order = np.argsort(cells)
-    wanted = _cells(candidates, width)
-    place = np.minimum(np.searchsorted(cells, wanted, sorter=order), max(len(cells) - 1, 0))
-    found = cells[order][place] == wanted if len(cells) else np.zeros(len(wanted), np.bool_)
-    scores = np.zeros(len(wanted), np.float32)
-    scores[found] = run.scores[order][place[found]]
-    return scores
-
-
-def _cells(run: Run, width: int) -> Longs:
-    """(suggestions,) one number for each pair of document and label."""
-    return run.rows * width + run.labels
 
 
 def _evidence(candidates: Run, scores: Scores, distribution: Distribution) -> NDArray[np.float64]:
@@ -132,11 +96,12 @@ def _evidence(candidates: Run, scores: Scores, distribution: Distribution) -> ND
 
     if distribution == "information_content":
         return scores.astype(np.float64)
-    standard = _standardised(candidates, scores)
+    standard = standardised(candidates, scores)
     return standard if distribution == "sparse" else -log_ndtr(-standard) / np.log(2.0)
 
 
-def _standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
+def standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
+    """(suggestions,) (score - mean) / deviation within each document; 0 where all scores of a document are the same."""
     documents, rows, sizes = len(candidates), candidates.rows, np.maximum(np.diff(candidates.indptr), 1)
     centred = scores - (np.bincount(rows, scores, documents) / sizes)[rows]
     deviation = np.sqrt(np.bincount(rows, centred**2, documents) / sizes)[rows]

@@ -1,1 +1,1 @@
-"""Corpora and vocabularies, and what is made of their text."""
+"""Corpora, vocabularies, run files, and bags of words."""

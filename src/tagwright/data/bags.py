@@ -1,4 +1,4 @@
-"""Texts in, bags of words out: which words count, and how much each weighs in a text. Linear models read these."""
+"""Texts in, bags of words out: which words count, and their weights in a text. Linear models read these."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
-from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.fields import fits
+from tagwright.errors import InputError, ModelError
+from tagwright.fields import AtLeastOne, Checked, Range, fits
 from tagwright.store import read_array, read_manifest, read_number, read_options, write_arrays, write_manifest
 from tagwright.text.words import words
 from tagwright.types import Longs
@@ -26,37 +26,30 @@ Matrix: TypeAlias = Any
 Weighting: TypeAlias = Literal["unit", "plain"]
 
 TEXTS = 1024
-"Texts that are counted at once: their words stand one by one in memory until then."
+"Texts that are counted together: until then, each occurrence of a word takes memory."
 
 
 @dataclass(frozen=True, kw_only=True)
-class BagOptions:
-    """Which words count, and how. The defaults are DEPL's (A.1.3), but for its lemmas: words stand as they are.
+class BagOptions(Checked):
+    """Which words count, and how.
 
-    Raises ConfigError for what cannot work.
+    The defaults are DEPL's (A.1.3), but for its lemmas: words are kept as they are. Raises ConfigError for invalid
+    values.
     """
 
-    min_documents: int = 2
-    "A word counts that so many documents hold; FuTex has 5."
+    min_documents: AtLeastOne = 2
+    "The fewest documents that must hold a word; 5 in FuTex."
 
-    max_share: float = 0.7
-    "A word that a larger share of the documents holds names no topic."
+    max_share: Annotated[float, Range(above=0, most=1)] = 0.7
+    "The largest share of documents that may hold a word: a more frequent word names no topic."
 
     weighting: Weighting = "unit"
     """unit: the count times the smooth idf, every text of norm 1, as scikit-learn has it (DEPL). plain: the count times
     ln(|D| / documents with the word), FuTex Eq. 10."""
 
-    def __post_init__(self) -> None:
-        if self.min_documents < 1:
-            raise ConfigError(f"min_documents is {self.min_documents}, expected at least 1")
-        if not 0 < self.max_share <= 1:
-            raise ConfigError(f"max_share is {self.max_share}, expected more than 0 and at most 1")
-        if self.weighting not in get_args(Weighting):
-            raise ConfigError(f'weighting is {self.weighting!r}, expected "unit" or "plain"')
-
 
 class BagOfWords:
-    """The words that count, in alphabetical order, and in how many of the documents they were learnt from each stands.
+    """The words that count, in alphabetical order, and for each the number of training documents that hold it.
 
     >>> bag = BagOfWords.of(["Bees fly", "bees sting", "wasps sting"])
     >>> bag.words, bag.transform(["Bees, bees; wasps!"]).toarray().tolist()
@@ -71,7 +64,7 @@ class BagOfWords:
 
     @classmethod
     def of(cls, texts: Iterable[str], options: BagOptions = BagOptions()) -> Self:
-        """Learn the words from texts, one at a time. Raises InputError when no word counts."""
+        """Collect the words of texts, one at a time. Raises InputError when no word counts."""
         frequencies, documents = Counter[str](), 0
         for text in texts:
             frequencies.update(set(words(text)))
@@ -119,7 +112,7 @@ class BagOfWords:
 
     def _weighted(self, counts: Matrix) -> Matrix:
         counts.data *= self._idf[counts.indices]
-        counts.eliminate_zeros()  # a word of every document says nothing, and a row of such words is empty
+        counts.eliminate_zeros()  # a word of every document has weight 0, and a row of such words is empty
         if self.options.weighting == "unit":
             norms = np.sqrt(np.asarray(counts.multiply(counts).sum(axis=1)).ravel())
             counts.data /= np.repeat(norms, np.diff(counts.indptr))
@@ -127,7 +120,7 @@ class BagOfWords:
 
 
 def count_words(texts: Iterable[str], terms: Callable[[str], Iterable[int]]) -> Matrix:
-    """How often each text holds each term, CSR (texts, highest term + 1). terms: what a word counts as."""
+    """How often each text holds each term, CSR (texts, highest term + 1). terms: the terms that a word counts for."""
     from scipy.sparse import csr_matrix
 
     found, ends = array("i"), array("q", [0])

@@ -31,7 +31,7 @@ from tagwright.types import Document
 class Corpus(Sequence[Document]):
     """Documents in a memory-mapped Arrow file, in any order, in little memory however many they are.
 
-    The file goes away with the corpus, unless it was saved and opened. No two documents have the same id.
+    A temporary file is removed with the corpus. No two documents have the same id.
     """
 
     def __init__(self, path: Path, *, temporary: bool = False) -> None:
@@ -49,23 +49,23 @@ class Corpus(Sequence[Document]):
     ) -> Corpus:
         """Read files, folders of papers, globs, or `-` for standard input, one after the other.
 
-        JSON lines as `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata":
-        {field: [texts]}, "labels": [ids]}`, or as Annif, the Extreme Classification repository (whose labels are
-        positions), MICoL, FuTex and S2ORC have them; TSV; CSV; Parquet; a saved corpus; papers, which are text,
-        Markdown, HTML, LaTeX (extra `latex`), JATS, TEI, Word (extra `docx`) and PDF (extra `pdf`). The format follows
-        from name and content unless it is given. Plain text on standard input is one document, "stdin". Gold labels
-        given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.
+        JSON lines as `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata": {field:
+        [texts]}, "labels": [ids]}`, or as Annif, the Extreme Classification repository (whose labels are positions),
+        MICoL, FuTex and S2ORC have them; TSV; CSV; Parquet; a saved corpus; papers, which are text, Markdown, HTML,
+        LaTeX (extra `latex`), JATS, TEI, Word (extra `docx`) and PDF (extra `pdf`). The format is inferred from name
+        and content unless it is given. Plain text on standard input is one document, "stdin". Gold labels given by name
+        (Annif's `.key`) stay names, for `Vocabulary.resolve`.
 
-        columns: field -> column of tables and JSON lines that have names of their own, as in `{"title": "Name", "text":
-        "Body", "labels": "Codes"}`; fields are id, title, abstract, text, labels, and any name for metadata. Without,
-        usual names are recognised (name, headline; body, content; summary, description; sku, handle; see
-        `columns.ALIASES`), or else the column with the longest texts is the text; a line of log says which.
+        columns: field -> column of tables and JSON lines with other names, as in `{"title": "Name", "text": "Body",
+        "labels": "Codes"}`; fields are id, title, abstract, text, labels, and any name for metadata. Without, usual
+        names are recognised (name, headline; body, content; summary, description; sku, handle; see `columns.ALIASES`),
+        or else the column with the longest texts is the text; a line of log names the guess.
 
-        max_document_size: bytes, unpacked, by default 20,000,000 or what TAGWRIGHT_MAX_DOCUMENT_SIZE says. A larger
-        line, row or article is logged and left out; a larger file that is one document cannot be read.
+        max_document_size: bytes, uncompressed; by default 20,000,000 or $TAGWRIGHT_MAX_DOCUMENT_SIZE. A larger line,
+        row or article is logged and left out; a larger file that is one document cannot be read.
 
-        Raises InputError with file and line for anything that cannot be read, a column that is not there, a missing id
-        or one that stands twice; of several papers those that cannot be read are logged, and the others read.
+        Raises InputError with file and line for anything that cannot be read, a column that does not exist, and a
+        missing or repeated id; of several papers, unreadable ones are logged and skipped.
         """
         with document_limit(max_document_size):
             return cls._build(open_sources(*sources, format=format, columns=columns))
@@ -76,7 +76,7 @@ class Corpus(Sequence[Document]):
 
         columns: of a table or of records, field -> column where the names differ: id, title, abstract, text, labels, or
         any name for metadata; otherwise as in `read`. A text has its position as id. Raises InputError as `read` does,
-        and for a column that is not there; a place is a position, from 1.
+        and for a column that does not exist; places are positions, from 1.
 
         >>> bees = Corpus.of([Document("1", "Bees"), Document("2", "Wasps")])
         >>> len(bees), bees[-1].title, bees.ids
@@ -90,7 +90,7 @@ class Corpus(Sequence[Document]):
     def from_dataset(cls, dataset: Any) -> Corpus:
         """A split of a Hugging Face dataset, its columns named as in JSON lines or CSV; class labels give their names.
 
-        Raises InputError as `read` does; a place is a row, from 1.
+        Raises InputError as `read` does; places are rows, from 1.
         """
         if isinstance(dataset, dict):
             raise InputError(f"the dataset has the splits {', '.join(dataset)}; give one of them")
@@ -98,12 +98,11 @@ class Corpus(Sequence[Document]):
 
     @classmethod
     def open(cls, path: Path | str) -> Corpus:
-        """Open a saved corpus where it lies. It is read once and checked: a second for 20,000 pages.
+        """Open a saved corpus in place. It is read once and checked, which takes about a second for 20,000 pages.
 
         Raises InputError when there is none, when it is damaged, and with the row when a document is not as `save`
-        writes it; `read` takes what another program wrote, and cleans it. The file must stay as it is: one that is
-        made shorter while it is open ends the process (SIGBUS), as mapped files do; a new one in its place does no
-        harm, which is how `save` writes.
+        writes it; `read` accepts and cleans what another program wrote. The file must not change: truncating a mapped
+        file ends the process (SIGBUS); replacing it, as `save` does, is harmless.
         """
         corpus = cls(Path(path))
         corpus._check(path)
@@ -115,7 +114,7 @@ class Corpus(Sequence[Document]):
             self._file.copy(temporary)
 
     def digest(self) -> str:
-        """What tells these documents from others: a hash of the file, of which nothing need be decoded."""
+        """A hash of the documents, taken from the file without decoding it."""
         return self._file.digest()
 
     @property
@@ -145,7 +144,7 @@ class Corpus(Sequence[Document]):
         return self.take([position])[0]
 
     def __iter__(self) -> Iterator[Document]:
-        yield from self._file.documents(0, len(self))  # keeps the corpus, and so the file, as long as it runs
+        yield from self._file.documents(0, len(self))  # keeps the corpus, and so the file, while it runs
 
     @classmethod
     def _build(cls, sources: Iterable[tuple[str, Iterable[Located]]]) -> Corpus:
@@ -164,7 +163,7 @@ class Corpus(Sequence[Document]):
         return corpus
 
     def _check(self, path: Path | str) -> None:
-        """Raise InputError unless this is what `save` writes."""
+        """Raise InputError unless every document is as `save` writes it."""
         try:
             self._file.validate()
             for row, document in enumerate(self, 1):
@@ -177,7 +176,7 @@ class Corpus(Sequence[Document]):
             raise InputError(f"row {first} has the same id; every document needs its own", path, second)
 
     def _first_duplicates(self) -> tuple[int, int] | None:
-        """The first two documents with the same id. Of a million ids the hashes stay in memory, not the texts."""
+        """The first two documents with the same id. Only hashes of the ids stay in memory."""
         hashes = np.fromiter(map(hash, self._file.ids()), np.int64, len(self))
         values, counts = np.unique(hashes, return_counts=True)
         seen: dict[str, int] = {}
@@ -189,7 +188,7 @@ class Corpus(Sequence[Document]):
 
 
 class _Origins:
-    """Which file and line each document came from, in 8 bytes a document."""
+    """The file and line of each document, in 8 bytes per document."""
 
     def __init__(self) -> None:
         self._files: list[str] = []
@@ -197,7 +196,7 @@ class _Origins:
         self._lines = array("q")
 
     def note(self, sources: Iterable[tuple[str, Iterable[Located]]]) -> Iterator[Document]:
-        """The documents of all sources in turn, remembering where they come from."""
+        """The documents of all sources in turn, with their origins recorded."""
         for file, documents in sources:
             self._files.append(file)
             self._starts.append(len(self._lines))
@@ -227,9 +226,9 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def _remove_after_use(path: Path, corpus: Corpus, file: arrow.MappedFile) -> None:
-    """Take the name of the file away now: what is mapped stays until it is not needed, however the process ends.
+    """Unlink the file now: its mapping stays valid until it is released, however the process ends.
 
-    Windows removes no file that is mapped, so there it is removed with the corpus.
+    Windows cannot remove a mapped file; there it is removed with the corpus.
     """
     try:
         path.unlink()

@@ -1,4 +1,4 @@
-"""Labels and keywords in, the texts that labels are retrieved by out (DEPL 3.2); keywords as a file to be edited."""
+"""Labels and keywords in, the texts that represent labels in retrieval out (DEPL 3.2); keywords as an editable file."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Keywords: TypeAlias = Mapping[str, Sequence[str]]
-"Label id -> its words, the most telling first. A label without words may be missing."
+"Label id -> its keywords, the most important first. A label without words may be missing."
 
 
 def pseudo_description(label: Label, keywords: Sequence[str] = ()) -> str:
-    """DEPL 3.2: name and keywords. A given description comes last, since no more than some 16 tokens are read.
+    """DEPL 3.2: name and keywords. A given description comes last, since only about 16 tokens are read.
 
     >>> pseudo_description(Label("1", ("Kakuro",), "A puzzle."), ["clues", "sums"])
     'Kakuro. clues sums. A puzzle'
@@ -47,7 +47,7 @@ def with_keywords(labels: Vocabulary, keywords: Keywords) -> Vocabulary:
 
 
 def keyword_records(labels: Iterable[Label], keywords: Keywords) -> Iterable[dict[str, Any]]:
-    """What the file of keywords holds: for each label that has some, its id, its name for the reader, and they."""
+    """The records of a keyword file: for each label with keywords, its id, its name (for readers) and the keywords."""
     return (
         {"id": label.id, "name": label.name, "keywords": list(keywords[label.id])}
         for label in labels
@@ -61,7 +61,7 @@ def write_keywords(labels: Iterable[Label], keywords: Keywords, path: Path | str
 
 
 def read_keywords(path: Path | str, labels: Container[str] | None = None) -> dict[str, tuple[str, ...]]:
-    """Read JSON lines `{"id", "keywords": [...]}`, as written or edited. labels: the ids that there are.
+    """Read JSON lines `{"id", "keywords": [...]}`, as written or edited. labels: the known ids.
 
     Raises InputError with file and line.
     """
@@ -74,6 +74,6 @@ def read_keywords(path: Path | str, labels: Container[str] | None = None) -> dic
         if "keywords" not in record:
             raise place.error(f"keywords is missing, expected a list of words; there are {', '.join(record)}")
         if label in found:
-            raise place.error(f"the id {label} stands on an earlier line too; join their keywords")
+            raise place.error(f"the id {label} is on an earlier line too; join their keywords")
         found[label] = texts_field(record, "keywords", place)
     return found

@@ -1,4 +1,4 @@
-"""Documents and labels as a Python user has them in, `Document`s and a `Vocabulary` out.
+"""Documents and labels in any usual Python form in, `Document`s and a `Vocabulary` out.
 
 Documents may be texts, `Document`s, records, a column or a table of pandas, polars, Arrow or Hugging Face, a `Corpus`,
 or a `Path`. Labels may be names, `Label`s, a mapping from ids to names, a `Vocabulary`, or the name of a file.
@@ -26,7 +26,7 @@ from tagwright.types import Document, Label
 
 @runtime_checkable
 class Table(Protocol):
-    """A table or column that others read through Arrow's C stream: pandas 2.2, polars, pyarrow, DuckDB."""
+    """A table or column that exports Arrow's C stream: pandas 2.2, polars, pyarrow, DuckDB."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The stream, for pyarrow."""
@@ -34,21 +34,21 @@ class Table(Protocol):
 
 
 Texts: TypeAlias = str | Document | Iterable[str | Document | Mapping[str, Any]] | Table | Path
-"What documents may be given as."
+"The forms in which documents are accepted."
 
 Labels: TypeAlias = Vocabulary | Iterable[Label | str] | Mapping[str, str | Sequence[str]] | Table | Path | str
-"What labels may be given as; one text is the name of a file."
+"The forms in which labels are accepted; a single text is the name of a file."
 
 
 def is_single(documents: Texts) -> bool:
-    """Whether this is one document, not a collection of them."""
+    """Whether this is one document and not a collection."""
     return isinstance(documents, str | Document)
 
 
 def to_documents(documents: Texts) -> Iterator[Document]:
-    """One after the other; a `Document` stays as it is, and a text has its position as id, from 1.
+    """Each as a document; a `Document` is kept, and a text gets its position as id, from 1.
 
-    Raises InputError for what is no document, and as `Corpus.read` does.
+    Raises InputError for anything that is not a document, and as `Corpus.read` does.
 
     >>> [(document.id, document.text) for document in to_documents(["Bees fly.", Document("w", "Wasps")])]
     [('1', 'Bees fly.'), ('w', 'Wasps')]
@@ -57,7 +57,7 @@ def to_documents(documents: Texts) -> Iterator[Document]:
 
 
 def located(documents: Texts, columns: Columns | None = None, *, check: bool = False) -> Iterator[Located]:
-    """Each document with its position, from 1; a place in a `Path` is a line. check: every `Document` is checked too.
+    """Each document with its position, from 1; of a `Path`, with its line. check: every `Document` is checked too.
 
     columns: field -> column, for tables and records. Raises InputError and ConfigError.
     """
@@ -83,7 +83,7 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
 def to_vocabulary(labels: Labels, language: str = "", documents: Sequence[Document] = ()) -> Vocabulary:
     """A vocabulary of the labels. Raises InputError, and ConfigError for a file of an unknown format.
 
-    language: of which names of a file are taken; unless it is given, that of the documents, if the file has it.
+    language: of the names that are taken from a file; by default that of the documents, if the file has it.
 
     >>> to_vocabulary({"1": "Bees", "2": ["Wasps", "Vespidae"]})[1].names
     ('Wasps', 'Vespidae')
@@ -102,7 +102,9 @@ def to_vocabulary(labels: Labels, language: str = "", documents: Sequence[Docume
 
 
 def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterator[Document]:
-    """The documents with these gold labels: ids or names of each, or one alone. Raises InputError for other numbers.
+    """The documents with these gold labels: the ids or names of each, or a single one.
+
+    Raises InputError if the numbers differ.
 
     >>> next(with_labels([Document("1", "Bees")], [["a", "b"]])).labels
     ('a', 'b')
@@ -147,7 +149,7 @@ def _records(items: Iterable[object]) -> Iterator[tuple[int, Record]]:
 
 
 def _items(values: Any) -> Iterable[Any]:
-    """What a list, a column or any other iterable holds. Raises InputError for what holds nothing."""
+    """The items of a list, a column or any other iterable. Raises InputError for anything else."""
     if isinstance(values, str | Document):
         return [values]
     if hasattr(values, "to_pylist"):  # an Arrow array would give scalars
@@ -158,7 +160,7 @@ def _items(values: Any) -> Iterable[Any]:
 
 
 def _has_columns(values: object) -> bool:
-    """Whether this is a table: iterating it would give the names of its columns, or the columns."""
+    """Whether this is a table, whose iteration gives columns or their names."""
     return hasattr(values, "columns") or hasattr(values, "column_names")
 
 

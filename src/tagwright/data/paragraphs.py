@@ -1,4 +1,4 @@
-"""A document in, its paragraphs out: where they stand in its text, in which section, and how much each one counts."""
+"""A document in, its paragraphs out: their places in its text, their sections, and their weights."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tagwright.text.words import raw_words
 from tagwright.types import Document, Floats
 
 SHORTEST = 10
-"Words; shorter paragraphs are captions, list items and remains of formulas (FuTex 4.1)."
+"The fewest words; shorter paragraphs are captions, list items and fragments of formulas (FuTex 4.1)."
 
 HEAD = -1
 "The section of title and abstract."
@@ -26,9 +26,9 @@ class Paragraph(NamedTuple):
 
 
 def paragraphs(document: Document, shortest: int = SHORTEST) -> list[Paragraph]:
-    """Title and abstract as one paragraph, then those of the sections that have at least so many words.
+    """Title and abstract as one paragraph, then the paragraphs of the sections with at least this many words.
 
-    Where neither is left of a document, its short paragraphs are kept.
+    If a document has neither, its short paragraphs are kept.
 
     >>> from tagwright.types import Section
     >>> bees = Document("b", "Bees", sections=(Section("Wings", 1, ("They have four of them.", "Four.")),))
@@ -42,7 +42,7 @@ def paragraphs(document: Document, shortest: int = SHORTEST) -> list[Paragraph]:
 
 
 def is_long(text: str, shortest: int = SHORTEST) -> bool:
-    """Whether a text has at least so many words.
+    """Whether a text has at least this many words.
 
     >>> is_long("Bees fly.", 2), is_long("Bees", 2)
     (True, False)
@@ -51,7 +51,7 @@ def is_long(text: str, shortest: int = SHORTEST) -> bool:
 
 
 def headings_at(document: Document, position: int) -> tuple[str, ...]:
-    """The headings that document.text[position] stands under, the outermost first; none in title and abstract.
+    """The headings above document.text[position], the outermost first; none in title and abstract.
 
     >>> from tagwright.types import Section
     >>> sections = Section("Body", 1), Section("Wings", 2, ("Four.",))
@@ -72,7 +72,7 @@ def headings_at(document: Document, position: int) -> tuple[str, ...]:
 
 
 def parents(levels: Sequence[int]) -> list[int]:
-    """The section that each section is part of, or HEAD: the last before it of a lower level, if levels are skipped.
+    """The parent of each section, or HEAD: the last section before it with a lower level, even if levels are skipped.
 
     >>> parents([1, 2, 4, 3, 1])
     [-1, 0, 1, 1, -1]
@@ -88,13 +88,13 @@ def parents(levels: Sequence[int]) -> list[int]:
 
 
 def tree_shares(levels: Sequence[int], sizes: Sequence[int], weights: Sequence[float] | None = None) -> Floats:
-    """FuTex Eq. 6, from the root down: how much each paragraph counts in a mean of means along the section tree.
+    """FuTex Eq. 6, from the root down: the weight of each paragraph in a mean of means along the section tree.
 
     h_x is the mean over Child(x), so a child has 1 / |Child(x)| of the share of x, and h of the root is the sum of
     share * h_p over the paragraphs. Children are a section's own paragraphs and its subsections that have any.
 
-    levels: (sections,) as in Section. sizes: (sections,) own paragraphs. weights: (sections,) what a section counts
-    among its siblings; 1 by default, as a paragraph does. Returns (paragraphs,), section by section; they sum to 1.
+    levels: (sections,) as in Section. sizes: (sections,) own paragraphs. weights: (sections,) the weight of a section
+    among its siblings; 1 by default, as for a paragraph. Returns (paragraphs,), section by section; they sum to 1.
 
     The root has an abstract of one paragraph and a body: 1/2 each. The body has one paragraph and a subsection: 1/4
     each. The subsection has two: 1/8 each.
@@ -103,7 +103,7 @@ def tree_shares(levels: Sequence[int], sizes: Sequence[int], weights: Sequence[f
     [0.5, 0.25, 0.125, 0.125]
     """
     above = parents(levels)
-    filled, total = list(sizes), np.zeros(len(levels) + 1)  # the last place is that of the root, HEAD
+    filled, total = list(sizes), np.zeros(len(levels) + 1)  # the last position is that of the root, HEAD
     weight = np.ones(len(levels)) if weights is None else np.asarray(weights, np.float64)
     for section in reversed(range(len(levels))):
         if filled[section]:

@@ -20,7 +20,7 @@ from tagwright.store import replace_file
 from tagwright.types import Floats, Ints, Run
 
 _LARGEST = 3.4028235e38
-"The greatest float32, in the digits it is written with."
+"The largest float32, as it is written."
 
 
 def write_run(run: Run, document_ids: Sequence[str], label_ids: Sequence[str], path: Path | str) -> None:
@@ -30,7 +30,7 @@ def write_run(run: Run, document_ids: Sequence[str], label_ids: Sequence[str], p
 
 
 def run_lines(run: Run, document_ids: Sequence[str], label_ids: Sequence[str]) -> Iterator[str]:
-    """The lines of a run file, suggestions best first, scores with as many digits as tell them apart.
+    """The lines of a run file, suggestions best first, scores with just the digits that distinguish them.
 
     >>> list(run_lines(Run.from_rows([{1: 0.9, 0: 0.5}]), ["d"], ["bees", "wasps"]))[0]
     '{"id": "d", "suggestions": [{"label": "wasps", "score": 0.9}, {"label": "bees", "score": 0.5}]}'
@@ -46,7 +46,7 @@ def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str,
     """Read a run file into a row for each of the documents, in their order; labels: id -> index in the vocabulary.
 
     Raises InputError, with the line where there is one: an unknown document or label, a document or label twice, a
-    document without a line, a score that is not a finite number or stands above the one before it.
+    document without a line, a score that is not finite or is higher than the one before it.
     """
     row_of = {document_id: row for row, document_id in enumerate(document_ids)}
     found: dict[int, tuple[Ints, Floats]] = {}
@@ -54,9 +54,9 @@ def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str,
         place = Place(path, line)
         document_id = id_field(record, place)
         if document_id not in row_of:
-            raise place.error(f"no document has the id {shown(document_id)}; give the documents that the run is about")
+            raise place.error(f"no document has the id {shown(document_id)}; give the documents of the run")
         if row_of[document_id] in found:
-            raise place.error(f"document {shown(document_id)} has a line already; keep one of them")
+            raise place.error(f"document {shown(document_id)} has two lines; keep one of them")
         found[row_of[document_id]] = _suggestions(record, labels, place)
     missing = [document_id for row, document_id in enumerate(document_ids) if row not in found]
     if missing:
@@ -76,7 +76,7 @@ def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Pl
         if label in scores:
             raise place.error(f"label {shown(entry['label'])} is suggested twice")
         if score > before:
-            raise place.error(f"score {score} stands below {before}, expected the best suggestion first; sort them")
+            raise place.error(f"score {score} follows {before}, expected the best suggestion first; sort them")
         scores[label] = before = score
     return np.fromiter(scores, np.int32, len(scores)), np.fromiter(scores.values(), np.float32, len(scores))
 

@@ -36,7 +36,7 @@ from tagwright.types import Document, Label, Longs, Run
 Format: TypeAlias = Literal["jsonl", "tsv", "csv", "names"] | skos.Format
 
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
-"What to do about a document's label that the vocabulary lacks: leave it out with a warning, stop, leave it out."
+"What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
 
 _log = logging.getLogger(__name__)
 
@@ -47,15 +47,16 @@ _SUFFIXES: Mapping[str, Format] = {
 }  # fmt: skip
 
 _NAMES_ALONE = frozenset({"name", "names", "label", "labels", "term", "terms", "category", "subject", "tag", "title"})
-"What the only column of a table may be named; any other first line is a name itself."
+"Names of the only column of a table; any other first line is itself a label."
 _DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggestions"})
 
 
 class Vocabulary(Sequence[Label]):
-    """Labels in a fixed order. The position of a label is what a `Run` holds; its id is what files hold.
+    """Labels in a fixed order.
 
-    A label may be its name alone, which is then its id. ids: the id of each label; index: the position of each id.
-    Raises InputError when there is no label, an id stands twice, or a label has no name.
+    A `Run` refers to labels by position, a file by id. A label given by its name alone has the name as its id. ids: the
+    id of each label; index: the position of each id. Raises InputError when there is no label, an id occurs twice, or a
+    label has no name.
 
     >>> birds = Vocabulary([Label("1", ("Birds", "Aves")), Label("2", ("Owls",), broader=("1",))])
     >>> birds.index["2"], birds[1].name, birds.resolve("aves")
@@ -64,7 +65,7 @@ class Vocabulary(Sequence[Label]):
 
     def __init__(self, labels: Iterable[Label | str]) -> None:
         self._labels = as_labels(labels)
-        # Sequence.index would look for a Label; what everybody looks for here is an id.
+        # Sequence.index would look for a Label; here callers look for an id.
         self.index: Mapping[str, int] = {  # type: ignore[assignment]
             label.id: position for position, label in enumerate(self._labels)
         }
@@ -89,20 +90,20 @@ class Vocabulary(Sequence[Label]):
         likely: Callable[[], str] = str,
         format: Format | None = None,  # noqa: A002
     ) -> Vocabulary:
-        """Read labels from a file, plain or gzip; the format follows from the name unless it is given.
+        """Read labels from a file, plain or gzip; the format is inferred from the name unless it is given.
 
-        JSON lines: `{"id", "names": [preferred, ...], "description", "broader": [ids]}`, `"name"` for a single name;
-        or the Extreme Classification repository's `{"uid", "title", "content"}`, where the id is the position.
-        TSV without header: id or `<uri>`, name, and a notation, which is not read. TSV and CSV with header: `id` or
-        `uri`; `names`, several parted by `|` or `;`, or `name`, or one `label_LANGUAGE` per language; `description`;
-        `broader`, parted likewise; without `id` and `uri`, the name is the id. Plain text: one name a line, Google's
-        product taxonomy (`1 - Animals > Birds`), or an outline by indentation (`term_lists.read_names`). SKOS (extra
-        `skos`): Turtle, RDF/XML, N-Triples; what was parsed is kept in the cache folder by the hash of the file.
+        JSON lines: `{"id", "names": [preferred, ...], "description", "broader": [ids]}`, `"name"` for a single name; or
+        the Extreme Classification repository's `{"uid", "title", "content"}`, where the id is the position. TSV without
+        header: id or `<uri>`, name, and a notation, which is not read. TSV and CSV with header: `id` or `uri`; `names`,
+        several separated by `|` or `;`, or `name`, or one `label_LANGUAGE` per language; `description`; `broader`,
+        separated likewise; without `id` and `uri`, the name is the id. Plain text: one name a line, Google's product
+        taxonomy (`1 - Animals > Birds`), or an outline by indentation (`term_lists.read_names`). SKOS (extra `skos`):
+        Turtle, RDF/XML, N-Triples; the parsed labels are cached by the hash of the file.
 
-        language: which names to take where a file has several languages, by code or name; labels without a name in it
-        keep one in another language. Without it, the likely one, asked for only then, if the file has it: that of the
-        documents, say; else English or else the first. Raises InputError with file and line for anything wrong in the
-        file, ConfigError for a format or language there is not.
+        language: of the names to take from a file in several languages, by code or name; labels without a name in it
+        keep one in another language. likely: gives the language to prefer when none is given, such as that of the
+        documents; else English, or else the first language of the file. Raises InputError with file and line for
+        anything wrong in the file, ConfigError for an unknown format or a missing language.
         """
         labels = list(_labels(Path(path), language, likely, _format(Path(path), format)))
         if not labels:
@@ -110,7 +111,10 @@ class Vocabulary(Sequence[Label]):
         return cls(labels)
 
     def write(self, path: Path | str) -> None:
-        """Write JSON lines, gzip if the name ends in `.gz`, in one step. Raises TagwrightError when it cannot."""
+        """Write JSON lines, gzip if the name ends in `.gz`, in one step.
+
+        Raises TagwrightError when it cannot be written.
+        """
         fields = ("id", "names", "description", "broader")
         write_json_lines(({field: getattr(label, field) for field in fields} for label in self), path)
 
@@ -139,10 +143,10 @@ class Vocabulary(Sequence[Label]):
         return Vocabulary(label for label in self._labels if label.id in wanted)
 
     def resolve(self, value: str) -> int | None:
-        """The position of a label given as id, `<uri>`, preferred name or other name, None if there is no one such.
+        """The position of a label given as id, `<uri>`, preferred name or other name, None if there is no such label.
 
-        Names are compared without case; a name that several labels prefer, or that several have and none prefers,
-        stands for none of them.
+        Names are compared without case; an ambiguous name, which several labels prefer, or several have and none
+        prefers, matches none.
         """
         value = value.strip()
         for label_id in (value, _bare(value)):
@@ -153,7 +157,7 @@ class Vocabulary(Sequence[Label]):
     def gold(self, documents: Iterable[Document], *, unknown: Unknown = "error") -> Run:
         """The labels of the documents as a Run, one row each; a label counts once, given by id or name (`resolve`).
 
-        unknown: what to do about labels that the vocabulary lacks; a warning has their number and the first few.
+        unknown: what to do about labels that the vocabulary lacks; a warning gives their number and the first few.
         Raises InputError naming document and label for "error".
         """
         missing: list[str] = []
@@ -178,7 +182,7 @@ class Vocabulary(Sequence[Label]):
         return np.fromiter(found, np.int64, len(documents))
 
     def broader(self, position: int) -> list[int]:
-        """The positions of the labels right above this one; ids that are not in the vocabulary are passed over."""
+        """The positions of the labels directly above this one; ids that are not in the vocabulary are skipped."""
         return [self.index[label_id] for label_id in self._labels[position].broader if label_id in self.index]
 
     def path(self, position: int) -> tuple[str, ...]:
@@ -194,7 +198,7 @@ class Vocabulary(Sequence[Label]):
         return tuple(self._labels[each].name for each in reversed(found))
 
     def shown_name(self, position: int, *, whole: bool = False) -> str:
-        """The preferred name; the path to it, parted by " > ", when asked for or when another label prefers the name.
+        """The preferred name; the path to it, separated by " > ", when asked for or when another label shares it.
 
         >>> zoo = [Label("1", ("Birds",)), Label("2", ("Eggs",), broader=("1",)), Label("3", ("Eggs",))]
         >>> Vocabulary(zoo).shown_name(1)
@@ -204,10 +208,10 @@ class Vocabulary(Sequence[Label]):
         return ARROW.join(self.path(position)) if whole or ambiguous else self._labels[position].name
 
     def cycle(self) -> tuple[str, ...]:
-        """The ids along a circle of broader links, ending where it begins; empty when the links form a hierarchy.
+        """The ids along a cycle of broader links, ending where it begins; empty when the links form a hierarchy.
 
-        Labels with nothing below them are taken away until none is left (Kahn, 1962); what remains stands above or in
-        a circle, so that a walk downwards inside it must come back to where it was.
+        Labels with nothing below them are removed until none is left (Kahn, 1962); the rest lies in a cycle or above
+        one, so that a walk downwards inside it must return to a label.
         """
         below = [0] * len(self)
         for upper in (upper for position in range(len(self)) for upper in self.broader(position)):
@@ -219,11 +223,11 @@ class Vocabulary(Sequence[Label]):
                 if not below[upper]:
                     bottom.append(upper)
         down = {upper: lower for lower, count in enumerate(below) if count for upper in self.broader(lower)}
-        return tuple(self.ids[position] for position in reversed(_circle(down)))
+        return tuple(self.ids[position] for position in reversed(_cycle(down)))
 
     @cached_property
     def _names(self) -> dict[str, int | None]:
-        """Folded name -> position, None where it is ambiguous; a preferred name goes before any other name."""
+        """Folded name -> position, None where it is ambiguous; a preferred name has precedence over any other name."""
         others = ((_folded(name), position) for position, label in enumerate(self) for name in label.names[1:])
         return _unambiguous(others) | self._preferred
 
@@ -232,7 +236,7 @@ class Vocabulary(Sequence[Label]):
         return _unambiguous((_folded(label.name), position) for position, label in enumerate(self))
 
     def _gold(self, document: Document, missing: list[str] | None) -> Iterator[int]:
-        """The known labels of a document; unknown ones go to `missing`, or are an error where there is no such list."""
+        """The known labels of a document; unknown ones go to `missing`, or are an error if there is no such list."""
         for label in document.labels:
             position = self.resolve(label)
             if position is not None:
@@ -244,13 +248,13 @@ class Vocabulary(Sequence[Label]):
                 raise InputError(problem + self._nearest(label))
 
     def _nearest(self, label_id: str) -> str:
-        """A hint for an error message, where it takes no more than a second: difflib compares with every id."""
+        """A hint for an error message, unless it takes more than a second: difflib compares with every id."""
         near = difflib.get_close_matches(label_id, self.ids, 1) if len(self) <= 50_000 else ()
         return f"; did you mean {shown(near[0])}?" if near else ""
 
 
-def _circle(step: Mapping[int, int]) -> list[int]:
-    """Follow `step` from anywhere until a position comes again; the part between its two visits, both included."""
+def _cycle(step: Mapping[int, int]) -> list[int]:
+    """Follow `step` from any position until one recurs; returns the path between its two visits, both included."""
     path: dict[int, int] = {}
     position = min(step, default=None)
     while position is not None and position not in path:
@@ -284,10 +288,10 @@ def _format(path: Path, wanted: Format | None) -> Format:
         raise InputError("is a folder, expected a file of labels", path)
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower()
     if wanted is None and suffix in WORKBOOKS:
-        raise InputError("is a workbook of a spreadsheet program, which is not read; save its sheet as CSV", path)
+        raise InputError("is a spreadsheet workbook, which cannot be read; save the sheet as CSV", path)
     if wanted is None and suffix not in _SUFFIXES:
         problem = f"the name ends in {shown(suffix)}, expected one of {', '.join(_SUFFIXES)}"
-        raise ConfigError(f"{path}: {problem}; or say which format it has: {', '.join(formats)}")
+        raise ConfigError(f"{path}: {problem}; or name the format: {', '.join(formats)}")
     return wanted or _SUFFIXES[suffix]
 
 
@@ -351,7 +355,7 @@ def _table_labels(path: Path, language: str | None, likely: str, file_format: Fo
 
 
 def _name_columns(header: Sequence[str], language: str | None, likely: str, place: Place) -> list[str]:
-    """The columns that hold names, the one to prefer first. Raises InputError for a header that does not serve."""
+    """The columns that hold names, the one to prefer first. Raises InputError for an unusable header."""
     languages = {column[6:]: column for column in header if column.startswith("label_")}
     columns = [column for column in ("name", "label", "names") if column in header]
     if len(header) == 1:
@@ -382,7 +386,7 @@ def _names(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _cells(row: Mapping[str, str], column: str) -> list[str]:
-    """The values of a cell: several, parted by `|` or else by `;`, only in the columns that may hold several."""
+    """The values of a cell; several, separated by `|` or else by `;`, only in columns that may hold several."""
     text = row.get(column, "")
     if column not in ("names", "broader"):
         return [text]

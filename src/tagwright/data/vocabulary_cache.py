@@ -1,7 +1,7 @@
-"""A vocabulary that took long to parse, kept by the hash of its file: the second reading takes a second, not twenty.
+"""Parsed vocabularies, cached by the hash of their file: the second reading takes a second, not twenty.
 
-The cache saves work and nothing else depends on it: what cannot be read, is damaged, or was parsed by another version
-is parsed anew, and what cannot be written is not kept. `tagwright.caching` says where it lies.
+The cache saves work and nothing else depends on it: an entry that is unreadable, damaged or of another version is
+parsed again, and one that cannot be written is not kept. `tagwright.caching` gives its folder.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tagwright.readers.lines import open_bytes
 from tagwright.types import Label
 
 PARSER = 1
-"Rises when the same file gives other labels than before."
+"Increased whenever the same file gives different labels than before."
 MOST = 20
-"Vocabularies that are kept; the one that was not used for longest goes first."
+"The most vocabularies that are kept; the least recently used goes first."
 
 _log = logging.getLogger(__name__)
 
 
 def kept(path: Path, options: Iterable[object], parse: Callable[[], Iterable[Label]]) -> list[Label]:
-    """The labels that `parse` gives of this file under these options, from the cache where it has them.
+    """The labels that `parse` reads from this file with these options, from the cache if it has them.
 
-    What `parse` logs is logged when it is called, not again. Raises InputError when the file cannot be read, and what
+    A warning of `parse` is not repeated on a cache hit. Raises InputError when the file cannot be read, and what
     `parse` raises.
     """
     file = cache_folder() / "vocabularies" / f"{_key(path, options)}.jsonl"
@@ -50,7 +50,7 @@ def _key(path: Path, options: Iterable[object]) -> str:
 
 
 def _read(file: Path) -> list[Label] | None:
-    """The labels, whose first line tells whether they are whole; None where there are none to be relied on."""
+    """The cached labels, checked against their first line; None when there are none or they are damaged."""
     try:
         digest, _, content = file.read_bytes().partition(b"\n")
         if digest != _digest(content):

@@ -1,8 +1,8 @@
 """Scores of a sparse classifier in, what DEPL's Theorem 3 says of the neural one out: why a label is hard.
 
-The theorem takes random projections for the neural encoder. It bounds the chance that a document's right label, which
-the sparse classifier ranks above other labels, is ranked below one of them once only keywords are left. It says
-something where the margin of the sparse classifier is well above what the keywords lose.
+The theorem takes random projections for the neural encoder. It bounds the probability that a document's right label,
+which the sparse classifier ranks above other labels, is ranked below one of them once only keywords are left. The bound
+is informative where the margin of the sparse classifier is well above what the keywords lose.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tagwright.types import Floats, Longs, Mask
 
 
 class Margins(NamedTuple):
-    """For every right label of some documents: rows, labels, how far above the next wrong label, and how many below.
+    """For every right label of some documents: rows, labels, margin to the next wrong label, wrong labels below.
 
-    margin: infinite where every wrong label is ranked higher: then there is no error that could be made.
+    margin: infinite where every wrong label is ranked higher, so that no error is possible.
     """
 
     rows: Longs
@@ -30,13 +30,13 @@ class Margins(NamedTuple):
 
 
 class LabelBound(NamedTuple):
-    """One label. margin: epsilon, the least of its documents; loss: delta, the greatest; chance: the bound, up to 1."""
+    """One label. margin: epsilon, the least of its documents; loss: delta, the greatest; probability: the bound."""
 
     label: int
     documents: int
     margin: float
     loss: float
-    chance: float
+    probability: float
 
 
 def margins(scores: Floats, right: Mask) -> Margins:
@@ -81,11 +81,11 @@ def margins_left(scores: Floats, by_keywords: Floats, right: Mask) -> Doubles:
 
 
 def error_bound(margin: float, loss: float, wrong: int, dim: int) -> float:
-    """Theorem 3: P <= 4 M exp(-(epsilon - delta)^2 d / 50), the chance of any error; 1 where it says nothing.
+    """Theorem 3: P <= 4 M exp(-(epsilon - delta)^2 d / 50), the probability of any error; 1 where the bound is void.
 
     margin, loss: epsilon and delta, of unit documents and label weights of norm at most 1. wrong: M, labels ranked
-    lower. dim: d. A margin that does not exceed the loss says nothing. Where epsilon - delta is 10 sqrt(ln M / d), the
-    bound is 4 / M; the paper prints 1 / M there.
+    lower. dim: d. A margin that does not exceed the loss gives no bound. Where epsilon - delta is 10 sqrt(ln M / d),
+    the bound is 4 / M; the paper prints 1 / M there.
 
     epsilon - delta = 1, d = 256, M = 10: 40 e^-5.12.
 
@@ -122,9 +122,9 @@ def by_label(labels: NDArray[np.integer], found: Doubles, lost: Doubles, below: 
 
 
 def share_bounded(bounds: list[LabelBound]) -> float:
-    """The share of labels for which the bound says anything: its chance of an error is below 1.
+    """The share of labels with an informative bound: a probability of an error below 1.
 
     >>> share_bounded([LabelBound(0, 1, 0.9, 0.1, 0.2), LabelBound(1, 1, 0.1, 0.3, 1.0)])
     0.5
     """
-    return sum(bound.chance < 1 for bound in bounds) / max(1, len(bounds))
+    return sum(bound.probability < 1 for bound in bounds) / max(1, len(bounds))

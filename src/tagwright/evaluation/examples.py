@@ -1,4 +1,4 @@
-"""A run and the gold labels in, what shows a reader how good it is out: single documents, and the labels it misses."""
+"""A run and the gold labels in, examples for a reader out: single documents, and the labels it misses most."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tagwright.evaluation.scores import per_label
 from tagwright.types import Longs, Run
 
 K = 5
-"First suggestions that are looked at."
+"The first suggestions that are counted."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """A label, the documents that have it, at how many of them it is among the first k, and how often it is wrong."""
+    """A label: its documents, at how many of them it is among the first k, and how often it is wrong."""
 
     label: int
     gold: int
@@ -44,7 +44,7 @@ class Missed:
 
 
 def spread(documents: int, count: int) -> Longs:
-    """The rows of `count` documents at equal distances: a sample that nobody chose.
+    """The rows of `count` documents at equal distances: a sample without selection.
 
     >>> spread(100, 4).tolist(), spread(2, 4).tolist()
     ([12, 37, 62, 87], [0, 1])
@@ -54,7 +54,7 @@ def spread(documents: int, count: int) -> Longs:
 
 
 def most_missed(run: Run, gold: Run, count: int, k: int = K) -> list[Missed]:
-    """The labels that are missed at most documents, the commoner first among equals.
+    """The labels that are missed at most documents, more frequent labels first among equals.
 
     Label 0 is gold three times and found once; label 1 is gold once and missed; label 2 is found.
 

@@ -1,4 +1,4 @@
-"""A run and the gold labels in, quality by how frequent labels are out: DEPL Fig. 1."""
+"""A run and the gold labels in, quality by label frequency out (DEPL Fig. 1)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tagwright.types import Run
 
 
 class Bin(NamedTuple):
-    """Labels first to last (not included), counted from the rarest, and the training documents they have at most."""
+    """Labels first to last (not included), counted from the rarest; `most`: the most training documents of one."""
 
     first: int
     last: int
@@ -20,10 +20,10 @@ class Bin(NamedTuple):
 
 
 def by_frequency(run: Run, gold: Run, train: Run, *, k: int = 5, size: int = 100) -> list[Bin]:
-    """macro-F1@k of labels from rare to frequent, `size` at a time; the last bin takes what is left over.
+    """macro-F1@k of labels from rare to frequent, `size` at a time; the last bin takes the rest.
 
-    train: the gold labels of the training documents. Labels that are gold for none of the documents are not counted,
-    as in `metrics.macro_f1`; labels of one frequency stand in the order of the vocabulary.
+    train: the gold labels of the training documents. Labels that are gold for none of the documents are not counted, as
+    in `metrics.macro_f1`; labels of equal frequency are in the order of the vocabulary.
 
     Label 1 has one training document and is found, label 0 has two and is missed:
 

@@ -1,4 +1,4 @@
-"""What each measure says, in a sentence for somebody who never met it."""
+"""Each measure explained in one sentence, for readers who do not know it."""
 
 from __future__ import annotations
 
@@ -23,8 +23,16 @@ SENTENCES = {
     "raw-PSnDCG": "PSnDCG as printed by its authors, not divided by the greatest possible value.",
     "coverage": "The share of the vocabulary that is suggested for any document among the first k.",
     "answered": "The share of documents with any suggestion at all.",
+    "ECE": "Calibration error: how far confidence is from the share that is right, on average over ten groups of the "
+    "first k suggestions that are equally sure; 0 is best.",
+    "Brier": "The mean squared distance of the confidence of the first k suggestions from 100 where they are right and "
+    "from 0 where they are wrong; 0 is best.",
+    "AURC": "The share of wrong labels among the accepted when the surest are accepted first, averaged over how many "
+    "of the first ten suggestions are accepted; low is good.",
+    "AUGRC": "The share of suggestions that is both accepted and wrong, averaged in the same way: the few surest do "
+    "not decide it; low is good.",
 }
-"Kind of measure -> what it says."
+"Kind of measure -> its meaning."
 
 SLICES = {
     "head": "the most frequent labels, which together are half of all labels of the training documents",
@@ -37,6 +45,9 @@ SLICES = {
     "long": "the longest third of the documents",
 }
 "Slice -> what is in it."
+
+_WHOLE = ("answered", "AURC", "AUGRC")
+"Measures that have no k."
 
 
 def sentence(name: str) -> str:
@@ -58,4 +69,4 @@ def explained(names: Iterable[str]) -> dict[str, str]:
     ['P@k', 'answered']
     """
     kinds = dict.fromkeys(split(name)[0] for name in names)
-    return {kind if kind == "answered" else f"{kind}@k": SENTENCES[kind] for kind in kinds if kind in SENTENCES}
+    return {kind if kind in _WHOLE else f"{kind}@k": SENTENCES[kind] for kind in kinds if kind in SENTENCES}

@@ -1,9 +1,9 @@
 """Rankings and gold labels in, one float64 per document out: each measure is one formula.
 
-What the measures share is computed once: `Hits` says which ranks are right, `Gains` what they earn where a rare label
-counts more than a common one. A measure at k looks at the first k ranks and divides by what k ranks could have
-brought, so a document with fewer suggestions gains nothing by it; F1@k alone counts the suggestions that are made. A
-document without gold labels scores 0.
+What the measures share is computed once: `Hits` says which ranks are right, `Gains` their rewards where a rare label
+counts more than a common one. A measure at k uses the first k ranks and divides by the most that k ranks could earn, so
+fewer suggestions are no advantage; only F1@k counts just the suggestions that are made. A document without gold labels
+scores 0.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Hits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gains:
-    """What the first ranks earn when a right label earns a reward of its own, and the most they could earn.
+    """The rewards of the right labels in the first ranks, and the largest possible ones.
 
     earned: (documents, depth) the reward of a right label, 0 for a wrong or missing one.
     best: (documents, depth) the rewards of the gold labels, greatest first, then 0.
@@ -87,7 +87,7 @@ def precision(hits: Hits, k: int) -> Doubles:
 
 
 def recall(hits: Hits, k: int) -> Doubles:
-    """R@k: the share of the gold labels that stands in the first k ranks (MACLR Eq. 5).
+    """R@k: the share of the gold labels in the first k ranks (MACLR Eq. 5).
 
     >>> recall(Hits(np.array([[True, False, True]]), np.array([4])), 3).tolist()
     [0.5]
@@ -165,7 +165,7 @@ def psp(gains: Gains, k: int) -> tuple[Doubles, Doubles]:
 
 
 def psndcg(gains: Gains, k: int) -> tuple[Doubles, Doubles]:
-    """PSnDCG@k, micro: like `psp`, a label at rank i counting 1 / log2(i + 1) of its reward (FuTex Eq. 13).
+    """PSnDCG@k, micro: like `psp`, a label at rank i earning its reward / log2(i + 1) (FuTex Eq. 13).
 
     Found at rank 3, where it counts half, a label worth 4 earns 2 of 4.
 
@@ -177,7 +177,7 @@ def psndcg(gains: Gains, k: int) -> tuple[Doubles, Doubles]:
 
 
 def macro_psp(gains: Gains, k: int) -> Doubles:
-    """macro-PSP@k: the ratio that `psp` takes over all documents, of each document by itself.
+    """macro-PSP@k: the ratio of `psp`, taken per document and averaged.
 
     >>> macro_psp(Gains(np.array([[1.0, 0.0], [3.0, 0.0]]), np.array([[3.0, 1.0], [3.0, 0.0]])), 2).tolist()
     [0.25, 1.0]
@@ -186,7 +186,7 @@ def macro_psp(gains: Gains, k: int) -> Doubles:
 
 
 def macro_psndcg(gains: Gains, k: int) -> Doubles:
-    """macro-PSnDCG@k: the ratio that `psndcg` takes over all documents, of each document by itself.
+    """macro-PSnDCG@k: the ratio of `psndcg`, taken per document and averaged.
 
     >>> macro_psndcg(Gains(np.array([[0.0, 0.0, 4.0]]), np.array([[4.0, 0.0, 0.0]])), 3).tolist()
     [0.5]
@@ -237,7 +237,7 @@ class Contingency:
 
 
 def f1(tp: NDArray[Any], fp: NDArray[Any], fn: NDArray[Any]) -> Doubles:
-    """F1 = 2 P R / (P + R), which is 2 tp / (2 tp + fp + fn); 0 where there is nothing to find and nothing found.
+    """F1 = 2 P R / (P + R), which is 2 tp / (2 tp + fp + fn); 0 where nothing is gold and nothing is suggested.
 
     P = 1/2 and R = 1/3: 2 (1/6) / (5/6).
 
@@ -250,9 +250,9 @@ def f1(tp: NDArray[Any], fp: NDArray[Any], fn: NDArray[Any]) -> Doubles:
 def macro_f1(table: Contingency, among: Mask | None = None) -> float:
     """macro-F1@k: the mean F1 of the labels that are gold for at least one document (Yang & Liu 1999; DEPL 5.2).
 
-    among: (labels,) count only these, such as the paper's labels with 1 to 9 training documents. The ranking is the
-    whole one all the same. A label that is suggested and never gold lowers no F1 but its own, which is not in the
-    mean, so that two runs are averaged over the same labels. 0 when no label counts.
+    among: (labels,) count only these, such as the paper's labels with 1 to 9 training documents. The ranking still
+    holds all labels. A label that is suggested and never gold lowers no F1 but its own, which is not in the mean, so
+    that two runs are averaged over the same labels. 0 when no label counts.
 
     F1 is 2/3 for the label found once too often, 0 for the missed one; the third is gold nowhere.
 
@@ -285,7 +285,7 @@ def answered(run: Run) -> Doubles:
 
 
 def labelled(gold: Run) -> Mask:
-    """(documents,) true where there is a gold label; nothing can be said about the other documents.
+    """(documents,) true where there is a gold label; the other documents cannot be scored.
 
     >>> labelled(Run.from_rows([[3], []])).tolist()
     [True, False]
@@ -294,7 +294,7 @@ def labelled(gold: Run) -> Mask:
 
 
 def label_counts(run: Run, labels: int) -> Longs:
-    """(labels,) the number of documents each label stands at.
+    """(labels,) the number of documents of each label.
 
     >>> label_counts(Run.from_rows([[0, 2], [2]]), 4).tolist()
     [1, 0, 2, 0]
@@ -308,8 +308,7 @@ def is_gold(run: Run, gold: Run) -> Mask:
     >>> is_gold(Run.from_rows([{1: 0.9, 0: 0.8}, [2]]), Run.from_rows([[0, 2], []])).tolist()
     [False, True, False]
     """
-    width = 1 + max(int(run.labels.max(initial=0)), int(gold.labels.max(initial=0)))
-    return np.isin(run.rows * width + run.labels, gold.rows * width + gold.labels)
+    return run.held_by(gold)
 
 
 def _by_rank(run: Run, values: _Values, depth: int) -> _Values:
@@ -326,7 +325,7 @@ def _first(table: _Values, k: int) -> _Values:
 
 
 def _discount(k: int) -> Doubles:
-    """(k,) what rank i counts, 1 / log2(i + 1)."""
+    """(k,) the discount of rank i, 1 / log2(i + 1)."""
     discount: Doubles = 1 / np.log2(np.arange(2, k + 2))
     return discount
 

@@ -1,4 +1,4 @@
-"""Scores and comparisons in, a page of HTML out that needs nothing else and runs nothing: to be read by a colleague."""
+"""Scores and comparisons in, a self-contained HTML page without scripts out, to send to a colleague."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from tagwright.evaluation.calibration import Calibration
 from tagwright.evaluation.examples import Example, Missed, Shown
 from tagwright.evaluation.frequency import Bin
 from tagwright.evaluation.glossary import SLICES, explained, sentence
-from tagwright.evaluation.plots import interval_table, rank_plot
+from tagwright.evaluation.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
 from tagwright.evaluation.report import Rows, comparison_rows, percent, slice_rows
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import Scores
@@ -18,7 +19,7 @@ from tagwright.evaluation.significance import Comparison
 from tagwright.store import replace_file
 
 FEW = 30
-"A slice of fewer documents is no more than a line: its intervals say nothing."
+"A slice of fewer documents is only listed: its intervals are too wide to draw."
 
 CARDS = ("P@1", "P@5", "F1@5", "nDCG@5", "R@100")
 "The measures at the top of the page."
@@ -48,6 +49,7 @@ def scores_page(title: str, scores: Scores, details: Details) -> str:
         _cards({name: scores.measures[name] for name in CARDS if name in scores.measures}),
         _section("What was scored", _terms(details.notes)),
         _section("Measures", _beside(interval_table(scores.measures), _terms(explained(scores.measures)))),
+        _calibration(scores.calibration),
         _slices(scores),
         _section("Examples", _examples(details.examples)) if details.examples else "",
         _section("Labels that are missed most", _missed(details.missed)) if details.missed else "",
@@ -56,7 +58,7 @@ def scores_page(title: str, scores: Scores, details: Details) -> str:
 
 
 def comparison_page(title: str, comparison: Comparison, details: Details) -> str:
-    """Like `scores_page`, for two runs: the differences are drawn, and the line is where there is none."""
+    """Like `scores_page`, for two runs: the differences are drawn, with a line at 0."""
     differences = {name: row.difference for name, row in comparison.measures.items()}
     note = "p: randomisation test. All p are corrected over the measures (Holm); * marks p of 0.05 or less."
     return _page(
@@ -108,6 +110,15 @@ def _terms(notes: Mapping[str, str]) -> str:
     return f"<dl>{''.join(lines)}</dl>" if notes else ""
 
 
+def _calibration(found: Calibration | None) -> str:
+    """What is said of the confidences, and the two curves, where there are any."""
+    if found is None:
+        return ""
+    drawn = f'<div class="panels">{reliability_plot(found.reliability)}{risk_coverage_plot(found.risk_coverage)}</div>'
+    measures = _beside(interval_table(found.measures), _terms(explained(found.measures)))
+    return _section("How far the confidences can be trusted", measures, drawn)
+
+
 def _slices(scores: Scores) -> str:
     """A panel for each measure, slices below each other; slices of few documents are a line each."""
     if not scores.slices:
@@ -134,7 +145,7 @@ def _line(name: str, part: Scores) -> str:
 
 def _examples(examples: Iterable[Example]) -> str:
     note = (
-        "<p>Documents at equal distances in the corpus, which nobody chose. &#10003; right, &#10007; not among the "
+        "<p>Documents at equal distances in the corpus, not selected by hand. &#10003; right, &#10007; not among the "
         "document's labels; in brackets the words that are evidence.</p>"
     )
     return f'{note}<div class="examples">{"".join(map(_example, examples))}</div>'
@@ -213,6 +224,7 @@ svg path { fill: none; vector-effect: non-scaling-stroke; stroke: var(--soft); s
 svg .interval { stroke: var(--mark); stroke-width: 3; opacity: .55 }
 svg .value { stroke: var(--mark); stroke-width: 4 }
 .curves { width: 100%; min-width: 32rem; max-width: 60rem; height: auto; font-size: 13px }
+.shares { width: 100%; max-width: 26rem; height: auto; font-size: 12px }
 figcaption { font-weight: 600; margin-bottom: .3rem }
 ol { margin: 0; padding: 0; list-style: none }
 li { margin: .15rem 0 }

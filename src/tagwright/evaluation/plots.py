@@ -1,26 +1,30 @@
-"""Numbers in, drawings out: SVG that a page holds, in the colours of the page."""
+"""Numbers in, drawings out: SVG for an HTML page, in its colours."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
+from tagwright.evaluation.calibration import ReliabilityBin, RiskCoverage
 from tagwright.evaluation.frequency import Bin
 from tagwright.evaluation.report import between, percent
 from tagwright.evaluation.resampling import Score
 
 SPAN, _TALL = 1000, 14
-"Of the drawing of an interval, in SVG units: it is stretched to the width that there is."
+"Size of the drawing of an interval, in SVG units; it is stretched to the available width."
 
 _LEFT, _WIDTH = 50, 520
-"Of a curve, in SVG units: where the axis begins and how long it is."
+"Start and length of the axis of a curve, in SVG units."
 
 _HEIGHT, _COLOURS = 260, ("#2f6fb5", "#c2571a", "#3a8f4d", "#8a4fb0", "#b03a48", "#6b7480")
-"Of a curve: how high it is, in SVG units, and the colours of the runs, which are told apart on light and dark pages."
+"Height of a curve in SVG units, and the colours of the runs, distinct on light and dark pages."
+
+_SIDE, _POINTS = 260, 200
+"Of a drawing of two shares: the length of both axes, in SVG units, and the most points of a line."
 
 
 def interval_table(rows: Mapping[str, Score], sign: str = "") -> str:
-    """A row for each estimate: its name, a mark with its interval on an axis that holds all and 0, and the numbers."""
+    """A row for each estimate: its name, a mark with its interval on a common axis that includes 0, and the numbers."""
     ends = [end for estimate in rows.values() for end in (estimate.low, estimate.value, estimate.high)]
     low, high = min(0.0, *ends), max(0.0, *ends)
     scale = SPAN / ((high - low) or 1.0)
@@ -73,3 +77,47 @@ def rank_plot(curves: Mapping[str, Sequence[Bin]], caption: str = FREQUENCY) -> 
         f'<text x="0" y="{_HEIGHT}">0.0</text></g>\n'
         f'<path d="M{_LEFT} 0V{_HEIGHT}H{_LEFT + _WIDTH}" class="axis"/>\n' + "\n".join(lines) + "\n</svg></figure>"
     )
+
+
+def reliability_plot(bins: Sequence[ReliabilityBin]) -> str:
+    """A dot for each bin: confidence to the right, the share of right ones upwards; equal on the diagonal."""
+    dots = "".join(
+        f'<circle cx="{_x(each.confidence)}" cy="{_y(each.right)}" r="4" fill="{_COLOURS[0]}"><title>'
+        f"{each.suggestions:,} suggestions: confidence {percent(each.confidence)}, right {percent(each.right)}"
+        "</title></circle>"
+        for each in bins
+    )
+    diagonal = f'<path d="M{_x(0)} {_y(0)}L{_x(1)} {_y(1)}" class="axis" stroke-dasharray="4"/>'
+    return _shares("Confidence (to the right) and what is right (upwards), %", diagonal + dots)
+
+
+def risk_coverage_plot(curve: RiskCoverage) -> str:
+    """Coverage to the right, risk upwards: what of the accepted suggestions is wrong when more are accepted."""
+    steps = range(0, len(curve.risk), max(1, -(-len(curve.risk) // _POINTS)))
+    chosen = sorted({*steps, len(curve.risk) - 1})
+    points = " ".join(f"{_x(float(curve.coverage[i]))},{_y(float(curve.risk[i]))}" for i in chosen)
+    line = f'<polyline points="{points}" fill="none" stroke="{_COLOURS[0]}" stroke-width="2"/>'
+    return _shares(
+        "Suggestions accepted, the surest first (to the right), and wrong ones among them (upwards), %", line
+    )
+
+
+def _shares(caption: str, body: str) -> str:
+    """Two axes from 0 to 100 with a drawing between them."""
+    ends = (
+        f'<g fill="currentColor"><text x="0" y="12">100</text><text x="0" y="{_SIDE}">0</text>'
+        f'<text x="{_LEFT + _SIDE - 10}" y="{_SIDE + 16}">100</text></g>'
+    )
+    return (
+        f"<figure><figcaption>{escape(caption)}</figcaption>\n"
+        f'<svg viewBox="0 0 {_LEFT + _SIDE + 30} {_SIDE + 20}" role="img" aria-label="{escape(caption)}" '
+        f'class="shares">\n{ends}\n<path d="M{_LEFT} 0V{_SIDE}H{_LEFT + _SIDE}" class="axis"/>\n{body}\n</svg></figure>'
+    )
+
+
+def _x(share: float) -> str:
+    return f"{_LEFT + _SIDE * share:.1f}"
+
+
+def _y(share: float) -> str:
+    return f"{_SIDE * (1 - share):.1f}"

@@ -1,4 +1,4 @@
-"""Scores and comparisons in, tables for people out: rows of text, for the terminal, per label as TSV."""
+"""Scores and comparisons in, tables out: rows of text, for the terminal, per label as TSV."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def slice_rows(scores: Scores) -> Rows:
 def comparison_rows(comparison: Comparison) -> Rows:
     """Both runs, their difference in points with its interval, and each test's p after Holm's correction.
 
-    Plain p is that of the randomisation test, which there is for every measure; a star marks 0.05 or less.
+    Plain p is of the randomisation test, made for every measure; a star marks 0.05 or less.
     """
     tests = [test for test in _TESTS if any(test in row.adjusted for row in comparison.measures.values())]
     return [
@@ -95,7 +95,7 @@ def fitting(rows: Rows, width: int) -> list[Rows]:
 
 
 def table(rows: Rows, title: str = "") -> Table:
-    """A table for the terminal; numbers stand to the right."""
+    """A table for the terminal; numbers are right-aligned."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -132,7 +132,7 @@ _TESTS = {
 
 
 def percent(share: float, sign: str = "") -> str:
-    """In percent, with one decimal, and no sign at what rounds to 0 from below."""
+    """In percent, with one decimal; no minus sign where it rounds to 0."""
     return f"{round(100 * share, 1) + 0.0:{sign}.1f}"
 
 
@@ -146,5 +146,5 @@ def _p(value: float | None) -> str:
 
 
 def is_significant(row: Difference) -> bool:
-    """Whether the randomisation test, after Holm's correction, says so."""
+    """Whether the randomisation test is significant after Holm's correction."""
     return row.adjusted["randomisation"] <= 0.05

@@ -1,4 +1,4 @@
-"""Per-document numbers in, the measures under other weights of the documents out: intervals and randomisation.
+"""Per-document numbers in, measures under resampled document weights out: intervals and randomisation tests.
 
 Every measure here is computed from sums over the documents. With a weight for each document the same sums give the
 measure on a bootstrap sample, or on the part of the documents that a randomisation test leaves with their system.
@@ -45,7 +45,7 @@ class Measures(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ratios:
-    """Measures that are one sum over another; a mean over documents has 1 below the line for every document.
+    """Measures that are one sum over another; a mean over documents has the denominator 1 for every document.
 
     parts, wholes: (documents, measures).
     """
@@ -55,11 +55,11 @@ class Ratios:
     wholes: Doubles
 
     def sums(self, weights: Doubles) -> Doubles:
-        """(samples, 2 * measures): what stands above the line, then what stands below."""
+        """(samples, 2 * measures): numerators, then denominators."""
         return weights @ np.hstack([self.parts, self.wholes])
 
     def values(self, sums: Doubles) -> Doubles:
-        """(samples, measures), 0 where there is nothing below the line."""
+        """(samples, measures), 0 where the denominator is 0."""
         part, whole = np.split(sums, 2, axis=1)
         return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
 
@@ -120,7 +120,7 @@ def estimates(measures: Sequence[Measures], documents: int, samples: int, seed: 
 def values(measures: Sequence[Measures], weights: Doubles) -> Doubles:
     """(samples, documents) weights -> (samples, measures).
 
-    Rounded to 12 decimals: what stands behind is noise of the order of summation, and would make 1 miss 1.
+    Rounded to 12 decimals: the digits beyond depend on the order of summation, and 1 would not equal 1.
     """
     found = np.hstack([part.values(part.sums(weights)) for part in measures])
     return np.asarray(found.round(12), np.float64)
@@ -129,8 +129,8 @@ def values(measures: Sequence[Measures], weights: Doubles) -> Doubles:
 def interval(points: Doubles, drawn: Doubles) -> Doubles:
     """(measures,) and (samples, measures) -> (2, measures): the 2.5% and 97.5% percentiles, moved by the draws' bias.
 
-    The bias is the draws' mean minus the value. It matters for macro-F1: drawing documents anew leaves out a third of
-    the labels with a single one, and the labels that remain are easier. For means it is noise, and better without.
+    The bias is the draws' mean minus the value. It matters for macro-F1: resampling leaves out a third of the labels
+    with a single document, and the remaining labels are easier. For means the bias is random and is not corrected.
 
     Of 0, 1, ..., 40 the percentiles are 1 and 39 and the mean is 20; the value is 18.
 
@@ -151,7 +151,7 @@ def bootstrap(documents: int, samples: int, seed: int) -> Iterator[Doubles]:
 
 
 def sign_flips(documents: int, samples: int, seed: int) -> Iterator[Doubles]:
-    """Weights (some of the samples, documents): 1 or 0 with equal chance."""
+    """Weights (some of the samples, documents): 1 or 0 with equal probability."""
     random = np.random.default_rng(seed)
     for some in _batches(documents, samples):
         yield random.integers(2, size=(some, documents), dtype=np.int8).astype(np.float64)

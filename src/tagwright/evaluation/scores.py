@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.errors import ConfigError, InputError
+from tagwright.evaluation.calibration import Calibration
 from tagwright.evaluation.metrics import (
     Contingency,
     Doubles,
@@ -52,31 +53,34 @@ TAIL = range(1, 10)
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What an evaluation found: the measures over all documents, and the same for parts of them.
+    """The result of an evaluation: the measures over all documents, and over slices of them.
 
     measures: name -> value with interval, in [0, 1] but for the raw- measures. slices: name -> Scores without slices.
+    calibration: of the confidences, where the run has any.
     """
 
     documents: int
     measures: Mapping[str, Score]
     slices: Mapping[str, Scores] = field(default_factory=dict)
+    calibration: Calibration | None = None
 
     def __getitem__(self, measure: str) -> Score:
-        """One measure over all documents. Raises ConfigError for one that was not computed, with those that were.
+        """One measure over all documents. Raises ConfigError for one that was not computed.
 
         >>> Scores(2, {"P@1": Score(0.5, 0.0, 1.0)})["P@1"].value
         0.5
         """
         if measure not in self.measures:
-            raise ConfigError(f'no measure "{measure}" was computed; there are {", ".join(self.measures)}')
+            raise ConfigError(f'no measure "{measure}" was computed; the measures are {", ".join(self.measures)}')
         return self.measures[measure]
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON form: documents, measures, and the measures of each slice."""
+        """The JSON form: documents, measures, the measures of each slice, and of the confidences if there are any."""
         return {
             "documents": self.documents,
             "measures": _plain(self.measures),
             "slices": {name: _plain(part.measures) for name, part in self.slices.items()},
+            **({"calibration": _plain(self.calibration.measures)} if self.calibration else {}),
         }
 
 
@@ -94,10 +98,10 @@ def evaluate(
 ) -> Scores:
     """Score a run against the gold labels of the same documents, every measure with a 95% bootstrap interval.
 
-    train: the gold labels of the training documents, a row for each; gives the measures `WITH_TRAIN` and the slices
-    by label. labels: size of the vocabulary; gives coverage@10. lengths: (documents,) words of each document; gives
-    the slices short, medium, long. measures: names such as P@7 instead of the standard ones. propensity: A and B.
-    samples: bootstrap samples. Slices have no macro-F1: it is about labels already, and on the whole ranking.
+    train: the gold labels of the training documents, a row for each; gives the measures `WITH_TRAIN` and the slices by
+    label. labels: size of the vocabulary; gives coverage@10. lengths: (documents,) words of each document; gives the
+    slices short, medium, long. measures: names such as P@7 instead of the standard ones. propensity: A and B. samples:
+    bootstrap samples. Slices have no macro-F1, which averages over labels of the whole ranking.
 
     Raises InputError when there is no document, or one without gold labels; ConfigError for an unknown measure.
     """
@@ -108,7 +112,7 @@ def evaluate(
     found = _estimates(setting, run, gold, samples, seed)
     if labels:
         share = label_coverage(run, labels, 10)
-        found["coverage@10"] = Score(share, share, share)  # describes this run, estimates nothing
+        found["coverage@10"] = Score(share, share, share)  # a count of this run, not an estimate
     by_document = replace(setting, names=setting.ratios)
     parts = {
         name: Scores(len(part_gold), _estimates(by_document, part, part_gold, samples, seed))
@@ -131,7 +135,7 @@ def check(gold: Run, *runs: Run) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """What the measures are, and what they need to know besides the run and the gold labels."""
+    """The measures, and what they need besides the run and the gold labels."""
 
     names: tuple[str, ...]
     counts: Longs | None = None
@@ -143,7 +147,7 @@ class Setting:
     def of(
         cls, runs: Sequence[Run], names: Sequence[str] | None, train: Run | None, propensity: tuple[float, float]
     ) -> Setting:
-        """Check the names and count the training labels. Raises ConfigError for a measure that cannot be had."""
+        """Check the names and count the training labels. Raises ConfigError for a measure that cannot be computed."""
         if names is None:
             names = STANDARD if train is None else (*STANDARD, *WITH_TRAIN)
         for name in names:
@@ -239,7 +243,7 @@ class LabelScore(NamedTuple):
 
 
 def per_label(run: Run, gold: Run, *, train: Run | None = None, k: int = 5) -> list[LabelScore]:
-    """Every label that is gold or among the first k suggestions of a document, in the order of the vocabulary.
+    """Every label that is gold, or among the first k suggestions of a document, in vocabulary order.
 
     >>> per_label(Run.from_rows([[0], [0]]), Run.from_rows([[0], [2]]), k=1)[0]
     LabelScore(label=0, train=None, tp=1, fp=1, fn=0, precision=0.5, recall=1.0, f1=0.6666666666666666)
@@ -304,12 +308,12 @@ def _columns(names: Sequence[str], run: Run, gold: Run, reward: Doubles | None) 
 
 
 def _size(*runs: Run) -> int:
-    """What is known of the size of the vocabulary."""
+    """The size of the vocabulary, as far as it is known."""
     return 1 + max(int(run.labels.max(initial=-1)) for run in runs)
 
 
 def depth(names: Sequence[str]) -> int:
-    """How many suggestions the measures look at.
+    """The number of suggestions that the measures use.
 
     >>> depth(["P@1", "nDCG@10"])
     10
@@ -325,7 +329,10 @@ def _estimates(setting: Setting, run: Run, gold: Run, samples: int, seed: int) -
 def _slices(
     run: Run, gold: Run, counts: Longs | None, lengths: NDArray[np.integer] | None
 ) -> Iterator[tuple[str, Run, Run]]:
-    """Each slice that has documents. One of labels keeps only these, suggested and gold, and the documents with any."""
+    """Each slice that has documents.
+
+    A slice of labels keeps only these, suggested and gold, and the documents that have any.
+    """
     for name, mask in ({} if counts is None else label_groups(counts)).items():
         kept_gold = gold.keep(mask[gold.labels])
         documents = np.flatnonzero(labelled(kept_gold))

@@ -65,10 +65,10 @@ def compare(
     permutations: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
-    """Is a better than b, or is it chance? train, measures, propensity, samples as in `evaluate`.
+    """Compare two runs: differences, intervals and p values. train, measures, propensity, samples as in `evaluate`.
 
-    permutations: how often the randomisation test exchanges the runs; macro-F1, slow to compute, takes a tenth.
-    Holm's correction is over all measures that a test is made for. Raises what `evaluate` raises.
+    permutations: how often the randomisation test exchanges the runs; a tenth as often for macro-F1, which is slow to
+    compute. Holm's correction is over all measures that a test is made for. Raises what `evaluate` raises.
     """
     check(gold, run_a, run_b)
     setting = Setting.of([run_a, run_b, gold], measures, train, propensity)
@@ -93,7 +93,7 @@ def compare(
 def paired_t(a: Doubles, b: Doubles) -> float:
     """Two-sided p of the paired t-test: the mean difference over its standard error, n - 1 degrees of freedom.
 
-    a, b: (documents,). With fewer than two documents, or no difference anywhere, nothing can be said: 1.
+    a, b: (documents,). 1 with fewer than two documents or without any difference.
 
     Differences 1, 1, 0, 0: mean 1/2, standard deviation 1/sqrt(3), t = sqrt(3); with 3 degrees of freedom the
     probability beyond +-t is 1 - (2 / pi)(atan(t / sqrt(3)) + (t / sqrt(3)) / (1 + t^2 / 3)) = 1/2 - 1/pi.
@@ -113,8 +113,8 @@ def paired_t(a: Doubles, b: Doubles) -> float:
 def micro_sign(run_a: Run, run_b: Run, gold: Run, k: int) -> float:
     """Micro sign test of Yang and Liu (1999): of all yes-or-no decisions in which the runs differ, who is right?
 
-    A decision is about one document and one label: yes for the first k suggestions. Two-sided and exact: the split is
-    held against a fair coin. 1 when the runs never differ.
+    A decision is about one document and one label: yes for the first k suggestions. Two-sided and exact: a sign test of
+    the split. 1 when the runs never differ.
 
     The first run is right about label 3 and about leaving out 4, twice: 4 decisions to none, 2 (1/2)^4.
 
@@ -132,7 +132,7 @@ def micro_sign(run_a: Run, run_b: Run, gold: Run, k: int) -> float:
 
 
 def mcnemar(a: Mask, b: Mask) -> float:
-    """Two-sided p of McNemar's exact test: of the documents where one run alone is right, is the split a fair coin's?
+    """Two-sided p of McNemar's exact test: the split of the documents where one run alone is right.
 
     a, b: (documents,) right or wrong. Exact for any number of documents; 1 when the runs never differ.
 
@@ -187,7 +187,7 @@ def z_test(scores: ArrayLike, fixed: float) -> float:
 
 
 def holm(p: Mapping[str, float]) -> dict[str, float]:
-    """Holm's correction (1979): p values such that all at or below 0.05 are together wrong with chance 0.05 at most.
+    """Holm's correction (1979): p values whose family-wise error rate at 0.05 is at most 0.05.
 
     Three tests: the smallest times 3, the next times 2, the last times 1, and never below one before.
 
@@ -209,19 +209,19 @@ def _tests(
     a: Sequence[Measures], b: Sequence[Measures], documents: int, permutations: int, seed: int
 ) -> dict[str, dict[str, float]]:
     """Test -> measure -> p."""
-    chance: dict[str, float] = {}
+    by_randomisation: dict[str, float] = {}
     means: dict[str, tuple[Doubles, Doubles]] = {}
     macro: dict[str, float] = {}
     for part_a, part_b in zip(a, b, strict=True):
         times = max(1, permutations // 10) if isinstance(part_a, MacroF1) else permutations
         p = randomisation(part_a, part_b, documents, times, seed)
-        chance |= dict(zip(part_a.names, p.tolist(), strict=True))
+        by_randomisation |= dict(zip(part_a.names, p.tolist(), strict=True))
         if isinstance(part_a, Ratios) and isinstance(part_b, Ratios):
             means |= _means(part_a, part_b)
         elif isinstance(part_a, MacroF1) and isinstance(part_b, MacroF1):
             macro[part_a.names[0]] = paired_t(part_a.by_label(), part_b.by_label())
     return {
-        "randomisation": chance,
+        "randomisation": by_randomisation,
         "t": {name: paired_t(*columns) for name, columns in means.items()},
         "mcnemar": {
             name: mcnemar(in_a > 0, in_b > 0)

@@ -1,4 +1,4 @@
-"""The meta-path language: an expression and the fields of the data in, a MetaPath out, or an error that points.
+"""The meta-path language: an expression and the fields of the data in, a MetaPath or an error that marks a place out.
 
     P->P          a document cites another            P<-P           is cited by another
     P-A-P         two share an author                 P-customer-P   a field by its name
@@ -6,8 +6,8 @@
     P-(A,A)-P     two different authors shared        P->(P,P)<-P    two different works cited by both
     P-A-P->P      longer paths                        P-"mesh-id"-P  a name with signs in it
 
-P is a document. Any other name is a metadata field, or how only one field begins; A is author and V venue where the
-data have them. Short names of the published experiments (PRP, PAAP, ...) and P(AA)P are understood.
+P is a document. Any other name is a metadata field, or a prefix of only one; A is author and V venue where the data
+have them. Short names of the published experiments (PRP, PAAP, ...) and P(AA)P are understood.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple, NoReturn
 from tagwright.errors import ConfigError
 
 DOCUMENT = "P"
-"The node type of documents, and of works outside the corpus that documents refer to."
+"The node type of documents, and of cited works outside the corpus."
 
 EDGE_FIELDS = ("reference", "citation")
 "The metadata fields that are edges between documents; every other field is a node type."
@@ -36,7 +36,7 @@ CITATION_PATHS = {
 "Short names of the published experiments, R being a reference; those over fields (PAP, PAVP) follow a rule."
 
 USUAL = {"A": "author", "V": "venue"}
-"What the papers' letters mean, whatever other fields begin with them."
+"The letters of the papers, which take precedence over other fields with this prefix."
 
 _FIELD_PATH = re.compile(r"P(\()?([A-OQ-Z]+)(?(1)\))P")
 _TOKEN = re.compile(r'\s*(?:(?P<link>->|<-|-)|(?P<sign>[(),])|"(?P<quoted>[^"]+)"|(?P<name>[^\s"(),<>-]+))')
@@ -46,8 +46,8 @@ _TOKEN = re.compile(r'\s*(?:(?P<link>->|<-|-)|(?P<sign>[(),])|"(?P<quoted>[^"]+)
 class MetaPath:
     """A meta-path or meta-graph (MICoL Def. 2.2 and 2.3) between two documents.
 
-    nodes: the node types along it, DOCUMENT or a field; several at one place are different nodes that all lie between
-    the same two documents. links: one of "->", "<-", "-" between each two places.
+    nodes: the node types along it, DOCUMENT or a field; several in one position are different nodes that all join the
+    same two documents. links: one of "->", "<-", "-" between consecutive positions.
     """
 
     nodes: tuple[tuple[str, ...], ...]
@@ -151,9 +151,9 @@ class _Parser:
     def _check_step(self, before: tuple[str, ...], link: _Token, after: tuple[str, ...]) -> None:
         documents = [set(types) == {DOCUMENT} for types in (before, after)]
         if len(before) > 1 and len(after) > 1:
-            self._fail("a bracket stands between two single P", link.start)
+            self._fail("a bracket must be between two single P", link.start)
         if any(DOCUMENT in types and len(set(types)) > 1 for types in (before, after)):
-            self._fail("P and a field cannot stand in one bracket", link.start)
+            self._fail("P and a field cannot be in one bracket", link.start)
         if link.text == "-" and all(documents):
             self._fail('between documents write -> for "cites" or <- for "is cited by"', link.start)
         if link.text == "-" and not ((DOCUMENT,) in (before, after) and any(documents)):

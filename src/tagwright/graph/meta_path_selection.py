@@ -1,8 +1,8 @@
-"""Which meta-path to learn from, without gold labels: how near its neighbourhoods are to documents of the same labels.
+"""Choose a meta-path to learn from without gold labels: how close its neighbourhoods are to shared labels.
 
 MICoL leaves the choice to the user; its Appendix A.1 says what a good one is. Learning from pairs of documents that
-share labels would be supervised, so a good meta-path joins the same pairs: the Jensen-Shannon divergence of the two
-ways to draw d+ is small. Here labels that a zero-shot tagger is confident of stand in for the gold ones.
+share labels would be supervised, so a good meta-path joins the same pairs: the Jensen-Shannon divergence between the
+two distributions of d+ is small. Confident labels of a zero-shot tagger take the place of the gold labels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SAMPLE = 1000
 "Documents over which the divergence is averaged."
 
 BATCH = 64
-"Documents whose partners are in memory at once."
+"Documents whose partners are in memory at the same time."
 
 _PLUS = re.compile(r'"[^"]*"|(\s\+\s)')
 "A quoted name of a field, which may hold anything, or a plus between meta-paths."
@@ -32,11 +32,11 @@ _PLUS = re.compile(r'"[^"]*"|(\s\+\s)')
 
 @dataclass(frozen=True, slots=True)
 class PathEstimate:
-    """How well a meta-path would stand in for shared labels, averaged over documents that share a label with another.
+    """How well a meta-path approximates shared labels, averaged over documents that share a label with another.
 
     divergence: Eq. 17, from 0 to log 2; a document without neighbours counts log 2. share: of these documents, those
     with neighbours. precision: of a document's neighbours, those that share a label with it (Property 1). recall: of
-    the documents that share a label with it, its neighbours (Property 2). documents: how many were looked at.
+    the documents that share a label with it, its neighbours (Property 2). documents: how many were measured.
     """
 
     expression: str
@@ -52,9 +52,9 @@ def rank_paths(
 ) -> list[PathEstimate]:
     """Estimate the divergence of each meta-path, the smallest first.
 
-    The three numbers that Eq. 17 asks of a document are counted exactly: its neighbours, the documents that share a
-    label with it, and those that are both. The sample is of documents: the same thousand for every meta-path, or, of
-    a meta-path with hubs, as many as take some seconds.
+    The three counts of Eq. 17 are exact for each document: its neighbours, the documents that share a label with it,
+    and those that are both. Documents are sampled: the same thousand for every meta-path or, for a meta-path with hubs,
+    as many as take a few seconds.
 
     labels: a row for each document of the graph, such as the best few labels of a tagger. expressions: by default all
     usual meta-paths that join two documents. Raises InputError when there are none, or no two documents share a label.
@@ -87,7 +87,7 @@ def divergence(x: NDArray[np.floating], y: NDArray[np.floating], both: NDArray[n
     """MICoL Eq. 17: the Jensen-Shannon divergence of drawing from a neighbourhood and from documents of shared labels.
 
     Both are uniform, so the sums over documents are counts: x neighbours, y documents of shared labels (at least 1),
-    `both` of them both; (documents,), natural log. Without neighbours nothing is drawn: log 2, the most there is.
+    `both` the number in both sets; (documents,), natural log. Without neighbours: log 2, the maximum.
 
     Equal sets: 0. Of two sets of 1 with nothing shared: 1/2 log 2 twice. One of one neighbour among two documents of
     shared labels: 1/2 log(2/3) + 1/2 log(4/3) + 1/2 (1/2) log(1 + 2) = 0.2158.
@@ -123,7 +123,7 @@ def _estimate(neighbours: Neighbours, partners: _Partners, sample: Longs) -> Pat
 
 
 class _Partners:
-    """The documents that share a label with a document, itself left out."""
+    """The documents that share a label with a document, without the document itself."""
 
     def __init__(self, labels: Run) -> None:
         from scipy import sparse

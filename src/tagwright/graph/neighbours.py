@@ -1,7 +1,7 @@
 """The neighbours N_M(d) that a meta-path gives each document: listed, counted, drawn at random.
 
-In: the relations along a meta-path as sparse matrices. Out: arrays of document numbers. Work is done on batches of
-documents whose walks along the path fit into memory; nothing grows with the square of the corpus.
+In: the relations along a meta-path as sparse matrices. Out: arrays of document numbers. Documents are processed in
+batches whose walks along the path fit into memory; nothing grows with the square of the corpus.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Rows: TypeAlias = Any
 "A scipy CSR array of ones, column numbers sorted in each row; scipy has no types."
 
 BATCH = 1 << 22
-"Walks that are followed at once: about 100 MB."
+"Walks that are followed together: about 100 MB."
 LISTED = 4096
-"A document with at most this many walks has its neighbours listed; beyond, they are drawn by rejection first."
+"A document with at most this many walks has its neighbours listed; with more, they are drawn by rejection first."
 PART = 1024
-"Documents that are tried at once when few are asked for."
+"Documents that are tried together when few are requested."
 ROUNDS = 64
-"Proposals per document before its neighbours are listed after all: few walks then end in a neighbour, or none."
+"Proposals per document before its neighbours are listed: few walks end in a neighbour, or none."
 
 
 class Relation(NamedTuple):
@@ -47,12 +47,12 @@ class Relation(NamedTuple):
 
     @property
     def reverse(self) -> Relation:
-        """The same edges walked the other way."""
+        """The same edges in the opposite direction."""
         return Relation(self.backward, self.forward)
 
     @property
     def ends(self) -> int:
-        """The number of nodes that a step may end in."""
+        """The number of nodes in which a step may end."""
         return int(self.forward.shape[1])
 
     def into(self, count: int) -> Relation:
@@ -64,12 +64,12 @@ class Relation(NamedTuple):
         return _as_ones(rows @ self.forward)
 
     def walks(self, onward: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Per node the sum of `onward` over the nodes one step away."""
+        """For each node, the sum of `onward` over the nodes one step away."""
         return np.asarray(self.forward @ onward)
 
 
 class Branch(NamedTuple):
-    """A node type of a bracket: at least `times` different nodes lie one step there and one step back."""
+    """A node type of a bracket: at least `times` different nodes must lie between two documents."""
 
     there: Relation
     back: Relation
@@ -77,7 +77,7 @@ class Branch(NamedTuple):
 
     @property
     def walks(self) -> int:
-        """Walks there and back over the whole network."""
+        """The number of walks there and back in the whole network."""
         return int(np.diff(self.there.backward.indptr).astype(np.int64) @ np.diff(self.back.forward.indptr))
 
     def shared(self, starts: Longs, ends: Longs) -> Longs:
@@ -86,18 +86,18 @@ class Branch(NamedTuple):
 
 
 class Bracket(NamedTuple):
-    """The part of a meta-graph between two documents that several nodes join at once, cheapest branch first."""
+    """The part of a meta-graph where several nodes together join two documents, cheapest branch first."""
 
     branches: Sequence[Branch]
 
     @classmethod
     def of(cls, branches: Sequence[Branch]) -> Bracket:
-        """Sort the branches, so that those with hubs only check what the others found."""
+        """Sort the branches, so that those with hubs only check the results of the others."""
         return cls(sorted(branches, key=lambda branch: branch.walks))
 
     @property
     def ends(self) -> int:
-        """The number of documents that it may end in."""
+        """The number of documents in which it may end."""
         return self.branches[0].back.ends
 
     def into(self, count: int) -> Bracket:
@@ -130,7 +130,7 @@ class Bracket(NamedTuple):
         return np.where(able, there.walks(back.walks(onward)), 0.0)
 
     def _able(self, documents: Longs) -> Mask:
-        """Which documents have nodes enough for every branch."""
+        """The documents with enough nodes for every branch."""
         able = np.ones(len(documents), np.bool_)
         for branch in self.branches:
             indptr = branch.there.forward.indptr
@@ -139,10 +139,10 @@ class Bracket(NamedTuple):
 
 
 class Neighbours:
-    """N_M(d) of every document d (MICoL Def. 2.4): the documents a meta-path joins it with, itself never among them.
+    """N_M(d) of every document d (MICoL Def. 2.4): the documents a meta-path joins it with, except d itself.
 
-    A sequence of sorted arrays of document numbers, worked out when asked for. The two ends of a path differ, and so
-    do the nodes of a bracket; apart from that a longer path may pass a node again, as path instances of networks do.
+    A sequence of sorted arrays of document numbers, computed on demand. The two ends of a path differ, and so do the
+    nodes of a bracket; otherwise a longer path may visit a node again.
     """
 
     def __init__(
@@ -158,8 +158,8 @@ class Neighbours:
         self._documents = documents
         self._works = works
         self._legs = legs
-        # A neighbour is drawn by its last step, from the nodes before that step. A bracket after other legs would
-        # have to be checked against several documents at once: there, neighbours are always listed.
+        # A neighbour is drawn by its last step, from the nodes before that step. A bracket after other legs would have
+        # to be checked against several documents: such neighbours are always listed.
         last = legs[-1]
         self._branches = last.branches if isinstance(last, Bracket) else ()
         self._last = last.branches[0].back if isinstance(last, Bracket) else last
@@ -200,7 +200,7 @@ class Neighbours:
 
     @cached_property
     def walks(self) -> NDArray[np.float64]:
-        """(documents,) the steps that listing N_M(d) takes; 0 only where it is empty."""
+        """(documents,) the steps for listing N_M(d); 0 only where it is empty."""
         return self._steps(self._legs)
 
     def joins(self, documents: Longs, others: Longs) -> Mask:
@@ -227,8 +227,8 @@ class Neighbours:
     def draw_by_value(self, documents: Longs, rng: np.random.Generator) -> Longs:
         """One neighbour of each of these documents, not uniform: hubs weigh less; -1 where there is none.
 
-        The node before the last step is drawn first, all that lead to another document alike, and one of its documents
-        second. Raises ConfigError when the meta-path ends with a bracket, which takes several nodes at once.
+        First the node before the last step is drawn, uniformly among those that lead to another document, then one of
+        its documents. Raises ConfigError when the meta-path ends with a bracket, which takes several nodes at once.
         """
         if self._branches:
             raise ConfigError(
@@ -239,7 +239,7 @@ class Neighbours:
     def sample(self, count: int, *, seed: int = 0, epoch: int = 0, by_value: bool = False) -> tuple[Longs, Longs]:
         """Draw documents that have a neighbour, and one neighbour d+ of each (MICoL A.3.1): two arrays (count,).
 
-        No document comes twice before all have come once. The same seed and epoch give the same pairs. by_value draws
+        No document is repeated before all have been drawn. The same seed and epoch give the same pairs. by_value draws
         d+ by `draw_by_value` in place of `draw`. Raises InputError when the meta-path joins no two documents.
         """
         rng = np.random.default_rng((seed, epoch))
@@ -261,7 +261,7 @@ class Neighbours:
         return _joined([documents for documents, _ in pairs])[:count], _joined([drawn for _, drawn in pairs])[:count]
 
     def _draw_by_rejection(self, documents: Longs, rng: np.random.Generator) -> Longs:
-        """Draw a walk, each alike, and take its end with one chance in the number of walks to it: all ends alike."""
+        """Draw a walk uniformly and accept its end with 1 / (number of walks to it): ends are then uniform."""
         before, last = self._reach(documents, self._before), self._last.forward
         starts = last.indptr[before.indices]
         lottery = _Lottery(before.indptr, last.indptr[before.indices + 1] - starts)
@@ -331,7 +331,7 @@ class Neighbours:
 
 
 class _Lottery:
-    """Tickets on the entries of sparse rows: every ticket of a row is drawn with the same chance."""
+    """Tickets on the entries of sparse rows: every ticket of a row is drawn with the same probability."""
 
     def __init__(self, indptr: NDArray[np.integer], tickets: NDArray[np.integer]) -> None:
         self._before = np.concatenate([np.zeros(1, np.int64), np.cumsum(tickets, dtype=np.int64)])
@@ -339,14 +339,14 @@ class _Lottery:
         self.tickets = self._before[indptr[1:]] - self._first
 
     def draw(self, rows: Longs, rng: np.random.Generator) -> tuple[Longs, Longs]:
-        """An entry of each of these rows, and which of the entry's tickets it was."""
+        """An entry of each of these rows, and the number of the drawn ticket within the entry."""
         ticket = self._first[rows] + rng.integers(0, self.tickets[rows])
         entries = np.searchsorted(self._before, ticket, side="right") - 1
         return entries, ticket - self._before[entries]
 
 
 def _batches(walks: NDArray[np.float64]) -> Iterator[Longs]:
-    """Cut positions into runs of about BATCH walks; a position with more is a run of its own or ends one."""
+    """Split positions into runs of about BATCH walks; a position with more is a run of its own or ends one."""
     turns = np.flatnonzero(np.diff(np.cumsum(walks) // BATCH)) + 1
     return (batch for batch in np.split(np.arange(len(walks)), turns) if len(batch))
 
@@ -380,7 +380,7 @@ def _as_ones(rows: Rows) -> Rows:
 
 
 def _common(left: Rows, right: Rows) -> Longs:
-    """The number of columns that row i of both has."""
+    """For each i, the number of columns that row i of both matrices has."""
     return _longs(left.multiply(right).sum(axis=1))
 
 

@@ -6,15 +6,15 @@
     anchors, positives = coauthored.sample(50_000)  # pairs to train on
     graph.coverage("P-A-P")                         # how many documents it joins, and through whom
 
-No document-by-document matrix is ever built: the network is one sparse incidence matrix per metadata field, of which
-a few rows at a time are looked at.
+No document-by-document matrix is ever built: the network is one sparse incidence matrix per metadata field, read a few
+rows at a time.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,16 +23,17 @@ import numpy as np
 from tagwright.errors import InputError
 from tagwright.graph.meta_path import DOCUMENT, EDGE_FIELDS, MetaPath, parse, possible
 from tagwright.graph.neighbours import Bracket, Branch, Neighbours, Relation
+from tagwright.progress import bar
 from tagwright.types import Document, Longs
 
 MEASURED_WALKS = 1e8
-"Walks that `coverage` follows: some seconds of work."
+"Walks that `coverage` follows: a few seconds of work."
 HUBS = 3
 "Hubs that `coverage` names for each node type."
 
 
 class Hub(NamedTuple):
-    """A node that many documents of the corpus reach with the first step of a meta-path: type, name, how many."""
+    """A node that many documents reach with the first step of a meta-path: its type, its name, their number."""
 
     type: str
     name: str
@@ -41,10 +42,10 @@ class Hub(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a meta-path joins, measured on so many of the documents: all, or a random part where all take too long.
+    """What a meta-path joins, measured on all documents or, if that takes too long, on a random sample.
 
     share: of the measured documents, those with a neighbour. median, largest: sizes of the neighbourhoods that are not
-    empty. hubs: the nodes of most documents, for each node type of the first step.
+    empty. hubs: the nodes with the most documents, for each node type of the first step.
     """
 
     expression: str
@@ -60,9 +61,9 @@ class Graph:
     """The heterogeneous information network of a corpus (MICoL Def. 2.1).
 
     Documents are nodes; every metadata field is a node type, or for reference and citation an edge type between
-    documents, each completed from the other. Works outside the corpus that documents refer to are nodes too, which
-    join documents and are never neighbours themselves. A missing or blank value makes no node, a document that refers
-    to itself no edge. A field named P is left out, since P is the document.
+    documents, each completed from the other. Cited works outside the corpus are nodes too, which join documents and are
+    never neighbours themselves. Missing and blank values give no nodes, self-references no edges. A field named P is
+    left out, since P is the document.
 
     >>> ants, bees = Document("1", metadata={"author": ("Ann", "Bo")}), Document("2", metadata={"author": ("Bo",)})
     >>> graph = Graph.of([ants, bees, Document("3", metadata={"reference": ("2", "a book")})])
@@ -93,7 +94,7 @@ class Graph:
     def follow(self, expression: str) -> Neighbours:
         """The neighbours over a meta-path such as "P->P<-P" or "P-(A,A)-P"; see `tagwright.graph.meta_path`.
 
-        Raises ConfigError, pointing at the character, for an expression that is malformed or that the data lack.
+        Raises ConfigError, pointing at the character, for an expression that is malformed or does not fit the data.
 
         Two keywords in common, and any two documents that share one:
 
@@ -127,6 +128,32 @@ class Graph:
             largest=int(some.max(initial=0)),
             hubs=self._hubs(parse(expression, self.fields)),
         )
+
+    def coverages(self, expressions: Sequence[str] = ()) -> list[Coverage]:
+        """Measure several meta-paths; without any, all usual ones over these fields.
+
+        Raises ConfigError as `follow` does, before anything is measured; InputError when no document has metadata.
+        """
+        found = [self.follow(each).expression for each in expressions] or possible(self.fields)
+        if not found:
+            raise InputError(f"none of the {self.documents} documents has metadata, so no meta-path joins them")
+        measured = []
+        with bar("measuring meta-paths", len(found)) as done:
+            for each in found:
+                measured.append(self.coverage(each))
+                done(1)
+        return measured
+
+    def neighbour_ids(self, expression: str) -> Iterator[tuple[str, list[str]]]:
+        """The id of each document, and the ids of its neighbours over a meta-path.
+
+        >>> graph = Graph.of(Document(name, metadata={"author": ("Ann",)}) for name in "ab")
+        >>> dict(graph.neighbour_ids("P-A-P"))
+        {'a': ['b'], 'b': ['a']}
+        """
+        ids = self._names[DOCUMENT]
+        for id_, row in zip(ids[: self.documents], self.follow(expression), strict=True):
+            yield id_, [ids[each] for each in row.tolist()]
 
     @property
     def _works(self) -> int:
@@ -165,7 +192,7 @@ class Graph:
 
 
 class _Builder:
-    """Numbers the nodes as they are met; at the end the documents of the corpus come first among the works."""
+    """Numbers the nodes in the order of their first occurrence; in the end, the corpus comes first among the works."""
 
     def __init__(self) -> None:
         self.works: dict[str, int] = {}
@@ -224,6 +251,6 @@ class _Builder:
 
 
 def _names(values: str | Iterable[str] | None) -> list[str]:
-    """The values of a field, which may be one string, without blanks and repetitions, in an order of their own."""
+    """The values of a field, which may be one string, without blanks and repetitions, sorted."""
     several = [values] if isinstance(values, str) else values or ()
     return sorted({value.strip() for value in several} - {""})

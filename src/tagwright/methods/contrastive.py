@@ -7,74 +7,93 @@ pairs a text with itself, told apart by dropout alone (Gao et al., 2021).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError
+from tagwright.fields import AtLeastOne, Positive
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.tagger import Tagger
-from tagwright.training.encoder_training import Learner, check_least, check_temperature, in_batch, learn
+from tagwright.training.encoder_training import VectorOptions, in_batch, settle, train_encoder
 from tagwright.training.pairs import ict_pairs, simcse_pairs
-from tagwright.training.training_config import Training
+from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document
 
-TRANSFORMER = Training(batch=256, epochs=10, learning_rate=1e-5)
+TRANSFORMER = TrainingPlan(batch=256, epochs=10, learning_rate=1e-5)
 "As MACLR trains (Appendix A), which has both as baselines."
 
-STATIC = Training(batch=1024, epochs=20, learning_rate=1e-2, weight_decay=0.0)
+STATIC = TrainingPlan(batch=1024, epochs=20, learning_rate=1e-2, weight_decay=0.0)
 "For a static encoder, as in MACLR. It has no dropout: SimCSE then only drives texts apart."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Learner):
-    """The choices of the baselines."""
+class Config(VectorOptions):
+    """The choices of SimCSE, and of ICT as well."""
 
-    pairs: Literal["ict", "simcse"] = "ict"
-    "What is paired."
-    delete_title: bool = False
-    "ICT: whether the title is cut out where the text below repeats it."
-    temperature: float = 0.05
+    temperature: Positive = 0.05
     "tau of Eq. 1."
     label_text: LabelText = "both"
     """What of a label is embedded. The papers embed its text ("text"); the vectors of name and text, averaged, keep the
     name from drowning in a description, as for plain encoders: see `DenseOptions`."""
-    candidates: int = 500
+    candidates: AtLeastOne = 500
     "Labels that are found for a document."
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_temperature(self.temperature)
-        check_least(self, candidates=1)
-        DenseOptions(k=self.candidates, label_text=self.label_text)
-        if self.pairs not in ("ict", "simcse"):
-            raise ConfigError(f'pairs is "{self.pairs}", expected ict or simcse')
-        if self.pairs == "simcse" and self.delete_title:
-            raise ConfigError("delete_title is on, but SimCSE has no titles; it belongs to ict")
+    training: TrainingConfig = TrainingConfig()
+    "How to train; what is not set is `TRANSFORMER`'s or `STATIC`'s."
 
 
-UNUSED = {"simcse": frozenset({"delete_title"})}
-"Kind of pair -> the options that have no part in it."
+@dataclass(frozen=True, kw_only=True)
+class IctConfig(Config):
+    """The choices of ICT."""
+
+    delete_title: bool = False
+    "Whether the title is cut out where the text below repeats it."
+
+
+def paper() -> IctConfig:
+    """ICT as in the first row of MACLR's Table 4, whose other rows add to it: the settings of its Appendix A."""
+    return IctConfig(
+        encoder="bert-base-uncased",
+        pooling="cls",
+        projection=512,
+        max_length=288,
+        label_text="text",
+        training=TrainingConfig(
+            batch=256,
+            steps=100_000,
+            learning_rate=1e-5,
+            warmup=0.1,
+            weight_decay=0.0,
+            dropout="all",
+            validation=0.0,
+        ),
+    )
+
+
+def simcse_paper() -> Config:
+    """SimCSE as MACLR and RTS compare with it; neither states how it is trained: the settings of `paper`."""
+    return Config(**{field.name: getattr(paper(), field.name) for field in fields(Config)})
 
 
 def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
-    config: Config = Config(),
+    config: Config = IctConfig(),
     output: Path | None = None,
     *,
     resume: bool = False,
 ) -> Tagger:
-    """Train on the text of the documents. output: an existing folder for log and checkpoint; resume from there.
+    """Train on the text of the documents: ICT by an `IctConfig`, SimCSE by a `Config`.
+
+    output: an existing folder for log and checkpoint; resume from there.
 
     Raises ConfigError when documents and config do not fit, before anything is loaded; ModelError without encoder.
     """
-    if config.pairs == "ict":
-        pairs = ict_pairs(documents, delete_title=config.delete_title, seed=config.seed)
+    seed = config.training.seed
+    if isinstance(config, IctConfig):
+        pairs = ict_pairs(documents, delete_title=config.delete_title, seed=seed)
     else:
-        pairs = simcse_pairs(documents, seed=config.seed)
-    training = config.training(STATIC, TRANSFORMER, pairs)
-    encoder = learn(config, pairs, in_batch(config.temperature), training, output, resume=resume)
+        pairs = simcse_pairs(documents, seed=seed)
+    plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
+    encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, output, resume=resume)
     options = DenseOptions(k=config.candidates, label_text=config.label_text)
     return Tagger(labels, {"dense": Dense(labels, encoder, options)})

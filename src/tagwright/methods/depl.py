@@ -1,27 +1,25 @@
 """DEPL: retrieve labels by texts that a linear classifier has written for them (Zhang et al., 2023).
 
-"Long-tailed Extreme Multi-label Text Classification by the Retrieval of Generated Pseudo Label Descriptions". Five
-methods for documents with labels: the linear SVM (3.2), the dense classifier, DE-ret by names alone, DEPL by names and
-keywords (3.3), and DEPL+cls, which adds a classifier (3.5).
+"Long-tailed Extreme Multi-label Text Classification by the Retrieval of Generated Pseudo Label Descriptions". Four
+methods for documents with labels: the dense classifier, DE-ret by names alone, DEPL by names and keywords (3.3), and
+DEPL+cls, which adds a classifier (3.5). The SVM that finds the keywords (3.2) is in `training.linear_training`.
 """
 
 from __future__ import annotations
 
-import logging
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
-from tagwright.data.bags import BagOfWords
 from tagwright.data.descriptions import Keywords
-from tagwright.data.vocabulary import Unknown, Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.dual_encoder import encoder, pooler_of, tower, width
 from tagwright.errors import ConfigError
+from tagwright.fields import AtLeastOne, AtLeastZero, Range
 from tagwright.stages.description_retriever import (
     ClassifierWeights,
     DescriptionRetriever,
@@ -32,8 +30,8 @@ from tagwright.stages.description_retriever import (
 from tagwright.stages.label_index import Vectors
 from tagwright.stages.linear_classifiers import Linear
 from tagwright.tagger import Tagger, batches
-from tagwright.training.batching import is_validation
-from tagwright.training.encoder_training import Learner, check_least, count_steps, load, stage_folder
+from tagwright.training.encoder_training import EncoderOptions, count_steps, load, settle, stage_folder
+from tagwright.training.gold_labels import known_of_texts, without_validation
 from tagwright.training.label_objectives import (
     DualEncoder,
     Heads,
@@ -42,124 +40,159 @@ from tagwright.training.label_objectives import (
     hard_negatives,
     labelled_documents,
 )
-from tagwright.training.linear_training import fit_svm
-from tagwright.training.training_config import Training
+from tagwright.training.linear_training import train_linear
+from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document, Floats, Run
 
 if TYPE_CHECKING:
     import torch
     from sentence_transformers import SentenceTransformer
 
-Kind = Literal["depl", "depl+cls", "de-ret", "classifier", "svm"]
-
-log = logging.getLogger(__name__)
-
 LEAST_STEPS = 400
-"""Batches of a classifier, where its epochs are fewer: it learns label vectors from nothing. A dual encoder knows the
-labels' texts, and is past its best by then (1,200 documents of tib: after 40)."""
+"""Batches of a classifier, where its epochs are fewer: its label vectors are randomly initialised. A dual encoder knows
+the labels' texts, and is past its best by then (1,200 documents of tib: after 40)."""
 
 
 @dataclass(frozen=True)
 class Recipe:
     """How one kind of encoder is trained, first as a classifier, then as a dual encoder. sampled: labels of a batch."""
 
-    classifier: Training
+    classifier: TrainingPlan
     classifier_rates: Rates
-    dual: Training
+    dual: TrainingPlan
     dual_rates: Rates
     sampled: int
 
 
 TRANSFORMER = Recipe(
-    Training(batch=32, epochs=10, learning_rate=5e-5, dropout="all", clip=1e3),
+    TrainingPlan(batch=32, epochs=10, learning_rate=5e-5, dropout="all", clip=1e3, validation=0.0),
     Rates(poolers=2.0, classifiers=40.0),
-    Training(batch=32, epochs=10, learning_rate=1e-5, dropout="all", clip=1e3),
+    TrainingPlan(batch=32, epochs=10, learning_rate=1e-5, dropout="all", clip=1e3, validation=0.0),
     Rates(poolers=10.0, classifiers=10.0),
     sampled=500,
 )
-"""A.1.3: rates 5e-5, 1e-4 and 2e-3 for the classifier, then 1e-5 and 1e-4. Epochs and batch are not given there.
-Gradients are those of a sum over labels, and so is the length to which they are cut."""
+"""A.1.3: rates 5e-5, 1e-4 and 2e-3 for the classifier, then 1e-5 and 1e-4, here of AdamW with warm-up and decay, the
+usual way to train a BERT. Epochs, batch and optimiser are not given there. Gradients are those of a sum over labels,
+and so is the length to which they are cut. Nothing is for validation: the epochs are few, and a label with one document
+would lose it."""
 
 STATIC = Recipe(
-    Training(batch=256, epochs=4, learning_rate=1e-2, weight_decay=0.1, dropout="off", clip=1e3),
+    TrainingPlan(batch=256, epochs=4, learning_rate=1e-2, weight_decay=0.1, dropout="off", clip=1e3, validation=0.0),
     Rates(poolers=1.0, classifiers=3.0),
-    Training(batch=256, epochs=3, learning_rate=5e-3, weight_decay=0.1, dropout="off", clip=1e3),
+    TrainingPlan(batch=256, epochs=3, learning_rate=5e-3, weight_decay=0.1, dropout="off", clip=1e3, validation=0.0),
     Rates(poolers=1.0, classifiers=3.0),
     sampled=3072,
 )
 """For a static encoder, whose vectors move only with the texts that hold a token: hence the rate. A larger batch with
-more labels is faster. Rates and epochs were chosen by nDCG@5 on held-out train documents of tib. Clipping would only
+more labels is faster. Rates and epochs were chosen by nDCG@5 on validation documents of tib. Clipping would only
 act while the loss, a sum over the labels of a batch, is still far off."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Learner):
-    """The choices of DEPL and its family."""
+class ClassifierConfig(EncoderOptions):
+    """The choices of the dense classifier (A.1.2)."""
 
-    kind: Kind = "depl"
-    "Which of the five methods."
-    tokens: int = 16
-    "Tokens of a pseudo description: 8, 16 or 32 in Fig. 4."
-    keywords: int = 20
-    "Words that the SVM adds to a label's name and description (A.1.3); 0 for none."
-    hard_negatives: int = 10
-    "The SVM's first wrong labels of each document that are in its batch (A.1.3); 0 for none."
-    sampled_labels: int | None = None
+    sampled_labels: Annotated[int, Range(least=2)] | None = None
     "|S_b|, labels of a batch; None: 500 for a transformer, the paper's for many labels, or 3072 for a static one."
-    trained_start: bool = True
-    "Whether the encoder is first trained as a classifier (A.1.5)."
-    apart: bool = True
-    """Whether both heads of DEPL+cls have a loss each, and only their probabilities are averaged. False is the paper's
-    loss of the average (Eq. 4), in which a head that is sure and wrong learns nothing any more."""
-    label_pooling: Literal["cls", "mean"] = "mean"
-    "How a transformer makes one vector of a label's text (Table 7); a static encoder always averages."
-    validation: float = 0.0
-    """Share of the documents that nothing is trained on, the SVM neither, but that choose the best weights. None by
-    default: the epochs are few, and a label with one document would lose it."""
-    candidates: int = 100
+    candidates: AtLeastOne = 100
     "Labels that are found for a document."
-
-    def __post_init__(self) -> None:
-        if self.pooling or self.projection:
-            raise ConfigError("pooling and projection are given by DEPL; label_pooling is what can be chosen")
-        super().__post_init__()
-        if self.kind not in get_args(Kind):
-            raise ConfigError(f'kind is "{self.kind}", expected one of {", ".join(get_args(Kind))}')
-        if self.label_pooling not in ("cls", "mean"):
-            raise ConfigError(f'label_pooling is "{self.label_pooling}", expected cls or mean')
-        check_least(self, keywords=0, hard_negatives=0, sampled_labels=2, candidates=1)
-        _ = self.stage  # checks its options
+    training: TrainingConfig = TrainingConfig()
+    """How to train, in both stages where there are two; what is not set is `TRANSFORMER`'s or `STATIC`'s. validation: a
+    share of the documents, of which nothing is learnt, not by the SVM either."""
 
     @property
-    def stage(self) -> DescriptionRetrieverOptions:
+    def options(self) -> DescriptionRetrieverOptions:
         """What of a label is encoded."""
-        return DescriptionRetrieverOptions(k=self.candidates, tokens=self.tokens, names_only=self.kind == "de-ret")
+        return DescriptionRetrieverOptions(k=self.candidates)
 
     @property
     def recipe(self) -> Recipe:
-        """How to train this kind of encoder."""
+        """How this kind of encoder is trained."""
         return STATIC if self.is_static else TRANSFORMER
 
 
-_GIVEN = frozenset({"pooling", "projection"})
-_OF_SVM = frozenset({"validation", "seed", "candidates"})
-_OF_KEYWORDS = frozenset({"tokens", "keywords"})
-_OF_DUAL = frozenset({"hard_negatives", "trained_start", "label_pooling"})
+@dataclass(frozen=True, kw_only=True)
+class DeRetConfig(ClassifierConfig):
+    """The choices of DE-ret: labels are retrieved by their names (Fig. 4)."""
 
-UNUSED: Mapping[str, frozenset[str]] = {
-    "svm": frozenset(field.name for field in fields(Config)) - _OF_SVM,
-    "classifier": _GIVEN | _OF_KEYWORDS | _OF_DUAL | {"apart"},
-    "de-ret": _GIVEN | _OF_KEYWORDS | {"apart"},
-    "depl": _GIVEN | {"apart"},
-    "depl+cls": _GIVEN,
-}
-"Kind -> the options that have no part in it."
+    hard_negatives: AtLeastZero = 10
+    "The SVM's first wrong labels of each document that are in its batch (A.1.3); 0 for none."
+    trained_start: bool = True
+    "Whether the encoder is first trained as a classifier (A.1.5)."
+    label_pooling: Literal["cls", "mean"] = "mean"
+    "How a transformer makes one vector of a label's text (Table 7); a static encoder always averages."
+
+    @property
+    def options(self) -> DescriptionRetrieverOptions:
+        """What of a label is encoded."""
+        return DescriptionRetrieverOptions(k=self.candidates, names_only=True)
+
+    @property
+    def first(self) -> ClassifierConfig:
+        """The choices of the classifier that it starts from."""
+        return ClassifierConfig(**{field.name: getattr(self, field.name) for field in fields(ClassifierConfig)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(DeRetConfig):
+    """The choices of DEPL: labels are retrieved by their names, descriptions and keywords."""
+
+    tokens: AtLeastOne = 16
+    "Tokens of a pseudo description: 8, 16 or 32 in Fig. 4."
+    keywords: AtLeastZero = 20
+    "Words that the SVM adds to a label's name and description (A.1.3); 0 for none."
+
+    @property
+    def options(self) -> DescriptionRetrieverOptions:
+        """What of a label is encoded."""
+        return DescriptionRetrieverOptions(k=self.candidates, tokens=self.tokens)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClsConfig(Config):
+    """The choices of DEPL+cls: the probabilities of DEPL and of a classifier are averaged."""
+
+    apart: bool = True
+    """Whether both heads have a loss each, and only their probabilities are averaged. False is the paper's loss of the
+    average (Eq. 4), in which a head that is sure and wrong learns nothing any more."""
+
+
+def paper() -> Config:
+    """The settings of DEPL (A.1.3): BERT-base, first trained as a classifier; the rates are `TRANSFORMER`'s.
+
+    300 sampled labels are those of EURLex-4K and AmazonCat-13K; Wiki10-31K has 500, and rates of 1e-5, 1e-4 and 1e-3.
+    """
+    return Config(
+        encoder="bert-base-uncased",
+        tokens=16,
+        keywords=20,
+        hard_negatives=10,
+        sampled_labels=300,
+        trained_start=True,
+        label_pooling="mean",
+        training=TrainingConfig(dropout="all", validation=0.0),
+    )
+
+
+def cls_paper() -> ClsConfig:
+    """The settings of DEPL+cls: those of DEPL, with the loss of the average (Eq. 4)."""
+    return ClsConfig(**{field.name: getattr(paper(), field.name) for field in fields(Config)}, apart=False)
+
+
+def de_ret_paper() -> DeRetConfig:
+    """The settings of DE-ret: those of DEPL, without descriptions and keywords (Fig. 4)."""
+    return DeRetConfig(**{field.name: getattr(paper(), field.name) for field in fields(DeRetConfig)})
+
+
+def classifier_paper() -> ClassifierConfig:
+    """The settings of the dense classifier that DEPL starts from (A.1.3)."""
+    return paper().first
 
 
 def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
-    config: Config = Config(),
+    config: DeRetConfig = Config(),
     output: Path | None = None,
     *,
     resume: bool = False,
@@ -168,110 +201,62 @@ def fit(
     classifier: Tagger | None = None,
     keywords: Keywords | None = None,
 ) -> Tagger:
-    """Train on documents with labels. output: an existing folder for logs and checkpoints; resume from there.
+    """DEPL, DE-ret or DEPL+cls, as the config says, on documents with labels.
 
-    gold: instead of the documents' own labels, such as `confident` suggestions of another tagger. svm, classifier: what
-    `fit` gave for these kinds on the same documents, so that they are not trained again. keywords: instead of the
-    SVM's, such as edited ones. Raises ConfigError when there is nothing to learn from, ModelError without encoder.
+    output: an existing folder for logs and checkpoints; resume from there. gold: instead of the documents' own labels,
+    such as `confident` suggestions of another tagger. svm, classifier: taggers that these methods gave for the same
+    documents, so that they are not trained again. keywords: instead of the SVM's, such as edited ones. Raises
+    ConfigError when there is nothing to learn from, ModelError without encoder.
     """
-    known = _known_of_texts(documents, labels, gold)
-    seen = _without_held_out(known, config)
-    with_keywords = config.kind in ("depl", "depl+cls") and config.keywords > 0 and keywords is None
-    asked = config.kind == "svm" or with_keywords or (config.kind != "classifier" and config.hard_negatives > 0)
-    if asked and svm is None:  # 3.2
-        svm = sparse(documents, labels, seen, output, candidates=config.candidates, resume=resume)
-    if svm and config.kind == "svm":
-        return svm
-    if svm and with_keywords:
-        keywords = keywords_of(svm, config.keywords)
-    hard = _mistakes(svm, documents, known, config.hard_negatives if config.kind != "classifier" else 0)
-    material = _Material(documents, labels, known, seen, hard, keywords or {})
+    known = known_of_texts(documents, labels, gold)
+    seen = without_validation(known, config.training.validation or 0.0, config.training.seed)
+    wanted = config.keywords if isinstance(config, Config) and keywords is None else 0
+    linear = _svm_of(svm) if svm else None
+    if linear is None and (wanted or config.hard_negatives):  # 3.2
+        linear = train_linear(documents, labels, seen, folder=output, resume=resume)
+    if linear and wanted:
+        keywords = _keywords(linear, labels, wanted)
+    hard = _mistakes(linear, documents, known, config.hard_negatives)
+    given = (keywords or {}) if isinstance(config, Config) else {}
+    material = _Material(documents, labels, known, seen, hard, given)
     start = _stage_of(classifier).with_labels(labels) if classifier else None
-    if start is None and (config.trained_start or config.kind == "classifier"):
-        first = replace(config, kind="classifier")
-        start = material.learn(first, None, stage_folder(output, "classifier"), resume=resume)
-    if config.kind == "classifier" and start:
-        return Tagger(labels, {"classifier": start})
+    if start is None and config.trained_start:
+        start = material.learn(config.first, None, stage_folder(output, "classifier"), resume=resume)
     return Tagger(labels, {"dual": material.learn(config, start, stage_folder(output, "dual"), resume=resume)})  # 3.3
 
 
-def _known_of_texts(documents: Sequence[Document], labels: Vocabulary, gold: Run | None) -> Run:
-    """What is known of documents with text, read once: no text teaches nothing, and its labels are unseen."""
-    readable = array("b")
-
-    def noted() -> Iterator[Document]:
-        for document in documents:
-            readable.append(bool(document.text.strip()))
-            yield document
-
-    if gold is None:
-        gold = known_labels(noted(), labels)
-    else:
-        readable.extend(bool(document.text.strip()) for document in documents)
-    return gold.keep(np.array(readable, np.bool_)[gold.rows])
-
-
-def known_labels(documents: Iterable[Document], labels: Vocabulary, unknown: Unknown = "warn") -> Run:
-    """The documents' labels. Says how many documents have none, and how many labels never occur.
-
-    unknown: see `Vocabulary.gold`. Raises ConfigError when no document has any label of the vocabulary.
-    """
-    gold = labels.gold(documents, unknown=unknown)
-    without, never = int((np.diff(gold.indptr) == 0).sum()), len(labels) - len(np.unique(gold.labels))
-    if without == len(gold):
-        raise ConfigError(f"none of {len(gold)} documents has a label of the vocabulary; DEPL learns from labels")
-    if without:
-        log.warning("%d of %d documents have no label and are not learnt from", without, len(gold))
-    if never:
-        log.warning(
-            "%d of %d labels never occur: they are known by name at most, and never suggested by svm",
-            never,
-            len(labels),
-        )
-    return gold
-
-
-def confident(run: Run, *, most: int = 1, share: float = 0.5) -> Run:
-    """Pseudo labels for `fit`: of each document's first `most` labels, the share of all with the largest scores.
-
-    >>> confident(Run.from_rows([{4: 0.9, 1: 0.8}, {2: 0.3}])).indptr.tolist()
-    [0, 1, 1]
-    """
-    first = run.top(most)
-    kept = np.zeros(len(first.labels), np.bool_)
-    kept[np.argsort(-first.scores, kind="stable")[: max(1, round(share * len(first.labels)))]] = True
-    kept_run = first.keep(kept)
-    return replace(kept_run, scores=np.ones_like(kept_run.scores))
+def fit_classifier(
+    documents: Sequence[Document],
+    labels: Vocabulary,
+    config: ClassifierConfig = ClassifierConfig(),
+    output: Path | None = None,
+    *,
+    resume: bool = False,
+    gold: Run | None = None,
+) -> Tagger:
+    """The dense classifier on documents with labels. The other arguments and the errors are those of `fit`."""
+    known = known_of_texts(documents, labels, gold)
+    seen = without_validation(known, config.training.validation or 0.0, config.training.seed)
+    material = _Material(documents, labels, known, seen, known.top(0), {})
+    stage = material.learn(config, None, stage_folder(output, "classifier"), resume=resume)
+    return Tagger(labels, {"classifier": stage})
 
 
 def keywords_of(svm: Tagger, count: int) -> dict[str, tuple[str, ...]]:
-    """The `count` words of largest weight of each label (3.2), from a tagger that `fit` made for "svm"."""
-    stage = _svm_of(svm)
+    """The `count` words of largest weight of each label (3.2), from a tagger of the method svm."""
+    return _keywords(_svm_of(svm), svm.vocabulary, count)
+
+
+def _keywords(stage: Linear, labels: Vocabulary, count: int) -> dict[str, tuple[str, ...]]:
     return {
         label.id: tuple(stage.bag.words[word] for word in stage.model.keywords(position, count))
-        for position, label in enumerate(svm.vocabulary)
+        for position, label in enumerate(labels)
     }
-
-
-def sparse(
-    documents: Sequence[Document],
-    labels: Vocabulary,
-    gold: Run,
-    output: Path | None = None,
-    *,
-    candidates: int = 100,
-    resume: bool = False,
-) -> Tagger:
-    """The linear SVM (3.2) over tf-idf of the documents' text (A.1.3)."""
-    bag = BagOfWords.of(document.text for document in documents)
-    features = bag.transform(document.text for document in documents)
-    model = fit_svm(features, gold, len(labels), folder=output, resume=resume)
-    return Tagger(labels, {"svm": Linear(labels, bag, model, candidates)})
 
 
 @dataclass(frozen=True)
 class _Material:
-    """What the neural methods learn from. seen: gold without the held-out documents. hard: the SVM's mistakes."""
+    """What the neural methods learn from. seen: gold without the validation documents. hard: the SVM's mistakes."""
 
     documents: Sequence[Document]
     labels: Vocabulary
@@ -281,46 +266,52 @@ class _Material:
     keywords: Keywords
 
     def learn(
-        self, config: Config, start: DescriptionRetriever | None, output: Path | None, *, resume: bool
+        self, config: ClassifierConfig, start: DescriptionRetriever | None, output: Path | None, *, resume: bool
     ) -> DescriptionRetriever:
         """Train the encoder and its heads. start: a trained classifier to go on from (A.1.5)."""
         from tagwright.training.loop import train
 
-        recipe, first = config.recipe, config.kind == "classifier"
+        recipe, own, seed = config.recipe, config.training, config.training.seed
+        first = not isinstance(config, DeRetConfig)
         model = encoder(start.documents.model[0] if start else load(config)[0])
-        texts = [] if first else label_texts(self.labels, self.keywords, config.stage, tokenizer_of(model))
+        texts = [] if first else label_texts(self.labels, self.keywords, config.options, tokenizer_of(model))
         hard = self.gold.top(0) if first else self.hard
-        sampler = LabelSampler(self.gold, hard, len(self.labels), config.sampled_labels or recipe.sampled, config.seed)
+        sampler = LabelSampler(self.gold, hard, len(self.labels), config.sampled_labels or recipe.sampled, seed)
         heads = Heads.start(
             width(model),
             len(self.labels),
             sampler.share,
             texts=not first,
-            classifiers=config.kind in ("classifier", "depl+cls"),
-            seed=config.seed,
+            classifiers=first or isinstance(config, ClsConfig),
+            seed=seed,
         )
         if start:
             heads.go_on_from(*_learnt(start))
-        pairs = labelled_documents(self.documents, self.gold, seed=config.seed)
+        pairs = labelled_documents(self.documents, self.gold, seed=seed)
         plan, rates = (recipe.classifier, recipe.classifier_rates) if first else (recipe.dual, recipe.dual_rates)
         seen = np.bincount(self.seen.labels, minlength=len(self.labels)) > 0
-        objective = DualEncoder(heads, sampler, texts, rates, seen, config.apart, config.label_pooling)
-        training = config.training(plan, plan, pairs)
-        if first and config.epochs is None and config.steps is None:
-            training = replace(training, steps=max(LEAST_STEPS, count_steps(pairs, training).steps or 1))
-        train(model, pairs, objective, training, output, resume=resume)
+        apart = config.apart if isinstance(config, ClsConfig) else True
+        objective = DualEncoder(heads, sampler, texts, rates, seen, apart, _pooling(config))
+        plan = settle(own, plan, pairs)
+        if first and own.epochs is None and own.steps is None:
+            plan = replace(plan, steps=max(LEAST_STEPS, count_steps(pairs, plan).steps or 1))
+        train(model, pairs, objective, plan, output, resume=resume)
         return self._stage(config, model, heads)
 
-    def _stage(self, config: Config, model: SentenceTransformer, heads: Heads) -> DescriptionRetriever:
-        """Each tower with its own pooler; a label without a training document has no free vector."""
-        free = None
+    def _stage(self, config: ClassifierConfig, model: SentenceTransformer, heads: Heads) -> DescriptionRetriever:
+        """Each encoder with its own pooler; a label without a training document has no classifier weights."""
+        weights = None
         if heads.classifiers is not None:
             seen = np.unique(self.seen.labels)
             vectors: Floats = heads.classifiers.detach().cpu().numpy()[seen]
-            free = ClassifierWeights(seen, Vectors.of(vectors, config.stage.storage))
+            weights = ClassifierWeights(seen, Vectors.of(vectors, config.options.storage))
         documents = BiEncoder.of(tower(model, heads.document, "cls"))
-        texts = BiEncoder.of(tower(model, heads.label, config.label_pooling)) if heads.label else None
-        return DescriptionRetriever(self.labels, documents, texts, free, self.keywords, config.stage)
+        texts = BiEncoder.of(tower(model, heads.label, _pooling(config))) if heads.label else None
+        return DescriptionRetriever(self.labels, documents, texts, weights, self.keywords, config.options)
+
+
+def _pooling(config: ClassifierConfig) -> Literal["cls", "mean"]:
+    return config.label_pooling if isinstance(config, DeRetConfig) else "mean"
 
 
 def _learnt(classifier: DescriptionRetriever) -> tuple[torch.nn.Linear, Floats]:
@@ -339,16 +330,11 @@ def _stage_of(classifier: Tagger) -> DescriptionRetriever:
     return stage
 
 
-def _without_held_out(gold: Run, config: Config) -> Run:
-    validation = np.array([is_validation(i, config.validation, config.seed) for i in range(len(gold))], np.bool_)
-    return gold.keep(~validation[gold.rows])
-
-
-def _mistakes(svm: Tagger | None, documents: Sequence[Document], gold: Run, count: int) -> Run:
+def _mistakes(stage: Linear | None, documents: Sequence[Document], gold: Run, count: int) -> Run:
     """The SVM's first wrong labels of each document."""
-    if svm is None or not count:
+    if stage is None or not count:
         return gold.top(0)
-    stage, depth = _svm_of(svm), count + int(np.diff(gold.indptr).max(initial=0))
+    depth = count + int(np.diff(gold.indptr).max(initial=0))
     features = (stage.bag.transform(document.text for document in batch) for batch in batches(documents))
     return hard_negatives(Run.concat([stage.model.scores(each, depth) for each in features]), gold, count)
 

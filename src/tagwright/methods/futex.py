@@ -6,16 +6,18 @@ document is read. The paper ranks the documents it learns from; here others can 
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
+from tagwright.combining.followed import Followed, FollowedOptions
+from tagwright.combining.pool import PoolOptions
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.bags import BagOfWords, BagOptions, Matrix
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -23,6 +25,7 @@ from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.packaged import PACKAGED
 from tagwright.errors import ConfigError
+from tagwright.fields import AtLeastOne, Distinct, Positive, Probability, Range
 from tagwright.graph.network import Graph
 from tagwright.progress import bar
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
@@ -31,39 +34,31 @@ from tagwright.stages.full_text import FullText, FullTextOptions
 from tagwright.stages.label_trees import check_omikuji
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.linear_classifiers import Trees
-from tagwright.stages.reranker import Reranker, RerankerOptions
+from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
 from tagwright.store import is_first
-from tagwright.tagger import Fusion, Tagger
+from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check
 from tagwright.training.checkpoints import Checkpoint
-from tagwright.training.cross_encoder_training import learn_cross
-from tagwright.training.encoder_training import (
-    Learner,
-    check_least,
-    check_temperature,
-    in_batch,
-    learn,
-    load,
-    stage_folder,
-)
+from tagwright.training.cross_encoder_training import train_cross_encoder
+from tagwright.training.encoder_training import VectorOptions, in_batch, load, settle, stage_folder, train_encoder
 from tagwright.training.linear_training import TreeOptions, fit_trees
-from tagwright.training.loop import FREE_TO_CHANGE
 from tagwright.training.metadata_pairs import View, metadata_pairs, metadata_triples
 from tagwright.training.paragraph_pairs import one_paragraph
-from tagwright.training.training_config import Training
-from tagwright.types import Document, Run, Stage, TextField
+from tagwright.training.training_config import TrainingConfig, TrainingPlan, lasting_options
+from tagwright.types import Document, Retriever, Run, Stage, TextField
 
-Finder: TypeAlias = Literal["exact_match", "bm25", "dense"]
+RetrieverName: TypeAlias = Literal["exact_match", "bm25", "dense"]
 Network: TypeAlias = Literal["auto", "cross", "bi", "both", "none"]
 Ranking: TypeAlias = Literal["abstract", "fulltext", "mentions", "all_mentions"]
 
-CROSS = Training(batch=8, epochs=1, learning_rate=5e-5, dropout="all")
-"4.1, but for the epochs, of which the paper has 20 and 5, and the warm-up, there 100 steps and here a tenth of all."
+CROSS = TrainingPlan(batch=8, epochs=1, learning_rate=5e-5, dropout="all")
+"""4.1, but for the epochs, of which the paper has 20 and 5: one is what two cores can do; and the warm-up, there 100
+steps and here a tenth of all, as there may be fewer."""
 
-TRANSFORMER = Training(batch=64, epochs=1, learning_rate=2e-5)
+TRANSFORMER = TrainingPlan(batch=64, epochs=1, learning_rate=2e-5)
 "For a bi-encoder, which the paper does not train; the rate is the usual one."
 
-STATIC = Training(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0)
+STATIC = TrainingPlan(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0)
 "As the static encoder of MICoL."
 
 COUNT, COUNT_WITHOUT_GPU = 45_000, 4_000
@@ -74,8 +69,8 @@ BATCH = 256
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(FullTextOptions, Learner):
-    """The choices of FuTex; those of the aggregation are in `FullTextOptions`, of the training in `Learner`."""
+class Config(FullTextOptions, VectorOptions):
+    """The choices of FuTex; those of the aggregation are in `FullTextOptions`, of the encoder in `VectorOptions`."""
 
     encoder: str = PACKAGED
     """Reads paragraphs and labels, each alone (Eq. 5), and is what the cross-encoder starts from: "minilm", a folder or
@@ -88,43 +83,43 @@ class Config(FullTextOptions, Learner):
     benchmarks/results/fulltext.json)."""
     meta_path: str = "P->P<-P"
     "Whose paragraphs are alike; the paper's (4.1)."
-    count: int | None = None
+    count: AtLeastOne | None = None
     "Paragraphs p of an epoch, drawn anew for each; None: 45,000, or 4,000 on a machine without a GPU."
-    abstract_chance: float = 0.5
+    abstract_chance: Probability = 0.5
     "How often p is title and abstract, and not any paragraph: 0 in the paper, 1/2 in its published code."
-    temperature: float = 0.05
+    temperature: Positive = 0.05
     "Of the bi-encoder's training, as in RTS; the cross-encoder's scores find their own scale."
-    rankings: tuple[Ranking, ...] = ("mentions", "all_mentions", "abstract")
+    rankings: Annotated[tuple[Ranking, ...], Distinct()] = ("mentions", "all_mentions", "abstract")
     """What ranks the candidates. abstract, fulltext: the encoders (Eq. 8, 7), together the paper's; the first alone is
     NoHierarchy of Table 3. mentions, all_mentions: how often, how early and how specifically a label is named, in title
     and abstract or everywhere; not in the paper. These three agree best with the keywords of authors, and adding the
     section tree costs agreement (benchmarks/results/fulltext.json)."""
-    finders: tuple[Finder, ...] = ("exact_match",)
-    "What finds the candidates C(d): names, bm25, or dense, the nearest labels to the full text."
+    retrievers: Annotated[tuple[RetrieverName, ...], Distinct()] = ("exact_match",)
+    "What finds the candidates C(d): exact_match, bm25, or dense, the nearest labels to the full text."
     text_field: TextField = "title_and_abstract"
-    "Where names and bm25 look: title and abstract, as in the paper, or everything, as where there is no abstract."
-    found: int = 100
+    "Where exact_match and bm25 look: title and abstract, if there is one, as in the paper, or everything."
+    found: AtLeastOne = 100
     "The most labels that bm25 and dense find for a document."
-    budget: int | None = None
+    budget: AtLeastOne | None = None
     "The most candidates of a document that are ranked; None: all, as in the paper."
     third: str = ""
     "A cross-encoder by name, as trained by others for natural language inference, that ranks the candidates too."
     self_training: bool = True
     "Whether a classifier of the full text learns from the first labels (3.3; Table 3, NoSelfTrain)."
-    pseudo_labels: int = 5
+    pseudo_labels: AtLeastOne = 5
     "N: the first labels of a document that the classifier learns from, and that stay first (Eq. 11)."
     order: Literal["example", "append"] = "append"
     """What the classifier's labels follow: the first N (Example 3.1), or the whole ranking (published code). The latter
     agrees better with the keywords of authors (benchmarks/results/fulltext.json)."""
-    trees: int = 3
+    trees: AtLeastOne = 3
     "Trees of the classifier (4.1)."
-    leaf_labels: int = 100
+    leaf_labels: Annotated[int, Range(least=2)] = 100
     "Labels in a leaf of a tree (4.1)."
-    beam: int = 10
+    beam: AtLeastOne = 10
     "Nodes of a level of a tree that are looked into (4.1)."
-    min_papers: int = 5
+    min_papers: AtLeastOne = 5
     "A word counts that so many documents hold (4.1)."
-    suggestions: int = 100
+    suggestions: AtLeastOne = 100
     "Labels that the classifier suggests for a document."
     label_text: LabelText = "both"
     "What of a label the bi-encoder reads: see `DenseOptions`. The paper has name and description."
@@ -132,29 +127,15 @@ class Config(FullTextOptions, Learner):
     """The language of the names, for endings and stop words: a code or a name ("fi", "finnish"), several as "de+en";
     "auto" recognises it in the names, "none" leaves words whole."""
 
+    training: TrainingConfig = TrainingConfig()
+    "How to train on the network; what is not set is `CROSS`'s, `TRANSFORMER`'s or `STATIC`'s."
+
     def __post_init__(self) -> None:
         FullTextOptions.__post_init__(self)
-        Learner.__post_init__(self)
-        check_temperature(self.temperature)
-        if not 0 <= self.abstract_chance <= 1:
-            raise ConfigError(f"abstract_chance is {self.abstract_chance}, expected a chance from 0 to 1")
+        VectorOptions.__post_init__(self)
         check(self.language)
-        for name, known in (
-            ("network", get_args(Network)),
-            ("text_field", ("title_and_abstract", "text")),
-            ("order", ("example", "append")),
-        ):
-            if getattr(self, name) not in known:
-                raise ConfigError(f'{name} is "{getattr(self, name)}", expected {", ".join(known)}')
-        for name, known in (("finders", get_args(Finder)), ("rankings", get_args(Ranking))):
-            chosen = getattr(self, name)
-            if not chosen or not set(chosen) <= set(known) or len(set(chosen)) < len(chosen):
-                raise ConfigError(f"{name} are {list(chosen)}, expected some of {', '.join(known)}, each once")
         if self.network in ("cross", "both") and "abstract" not in self.rankings:
             raise ConfigError(f'network is "{self.network}", which only the ranking "abstract" reads; add that ranking')
-        check_least(self, count=1, budget=1, found=1, pseudo_labels=1, min_papers=1, suggestions=1)
-        check_least(self, trees=1, leaf_labels=1, beam=1)
-        _ = self.dense  # checks its options
 
     @property
     def dense(self) -> DenseOptions:
@@ -174,7 +155,7 @@ class Config(FullTextOptions, Learner):
     @property
     def learning(self) -> str:
         """What "auto" stands for on this machine, or else the network that is named; none where no encoder is asked."""
-        if not {"abstract", "fulltext", "dense"} & {*self.rankings, *self.finders}:
+        if not {"abstract", "fulltext", "dense"} & {*self.rankings, *self.retrievers}:
             return "none"
         if self.network != "auto":
             return self.network
@@ -182,8 +163,43 @@ class Config(FullTextOptions, Learner):
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """As for any learner, with the network that is trained and the pairs it reads."""
+        """As for any method, with the network that is trained and the pairs it reads."""
         return {**super().resolved, "network": self.learning, "count": self.count or _usual_count()}
+
+
+def paper() -> Config:
+    """The settings of section 4.1 for MAG-CS, and its 20 epochs (4.5): SPECTER, AdamW, 256 tokens of each paragraph.
+
+    For PubMed the paper has 150,000 paragraphs and 5 epochs.
+    """
+    return Config(
+        encoder="allenai/specter",
+        pooling="cls",
+        max_length=512,
+        network="cross",
+        meta_path="P->P<-P",
+        count=45_000,
+        abstract_chance=0.0,
+        rankings=("abstract", "fulltext"),
+        retrievers=("exact_match",),
+        text_field="title_and_abstract",
+        pseudo_labels=5,
+        order="example",
+        trees=3,
+        leaf_labels=100,
+        beam=10,
+        min_papers=5,
+        label_text="text",
+        training=TrainingConfig(
+            batch=8,
+            epochs=20,
+            learning_rate=5e-5,
+            warmup_steps=100,
+            weight_decay=0.01,
+            dropout="all",
+            validation=0.0,
+        ),
+    )
 
 
 def fit(
@@ -224,17 +240,22 @@ def fine_tune(
         return cross, _as_it_comes(config)
     neighbours, view = Graph.of(documents).follow(config.meta_path), config.view
     count = config.count or _usual_count()
-    options: dict[str, Any] = {"validation": config.validation, "seed": config.seed, "view": view}
+    validation = config.training.over(CROSS).validation  # the same for every kind of encoder
+    options: dict[str, Any] = {"validation": validation, "seed": config.training.seed, "view": view}
     if config.learning in ("cross", "both"):
         triples = metadata_triples(documents, neighbours, count, **options)  # Eq. 1
         name = PACKAGED if config.is_static else config.encoder_name
-        start = CrossEncoder.load(name, max_length=config.max_length, seed=config.seed)
-        cross = learn_cross(start, triples, config.over(CROSS), stage_folder(output, "cross"), resume=resume)  # Eq. 3
+        start = CrossEncoder.load(name, max_length=config.max_length, seed=config.training.seed)
+        plan, folder = config.training.over(CROSS), stage_folder(output, "cross")
+        cross = train_cross_encoder(start, triples, plan, folder, resume=resume)  # Eq. 3
     if config.learning == "cross":
         return cross, _as_it_comes(config)
     pairs = metadata_pairs(documents, neighbours, count, **options)
-    training = config.training(STATIC, TRANSFORMER, pairs)
-    bi = learn(config, pairs, in_batch(config.temperature), training, stage_folder(output, "bi"), resume=resume)
+    plan, folder = (
+        settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs),
+        stage_folder(output, "bi"),
+    )
+    bi = train_encoder(config, pairs, in_batch(config.temperature), plan, folder, resume=resume)
     if not config.is_static:
         bi.cached = True  # the paragraphs are read more than once
     return cross, bi
@@ -251,7 +272,7 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
         return FullText(dense(), config.full_text)
 
     makers: dict[Ranking, Callable[[], Stage]] = {
-        "abstract": lambda: Reranker(labels, cross) if cross else FullText(dense(), ABSTRACT),  # Eq. 8
+        "abstract": lambda: CrossEncoderReranker(labels, cross) if cross else FullText(dense(), ABSTRACT),  # Eq. 8
         "fulltext": full,  # Eq. 6, 7
         "mentions": lambda: ExactMatch(
             labels, ExactMatchOptions(text_field="title_and_abstract", stem=config.language)
@@ -260,23 +281,24 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
     }
     own: Ranking = (
         "mentions" if config.text_field == "title_and_abstract" else "all_mentions"
-    )  # what the finder says of its candidates
-    heard = "exact_match" in config.finders and own in config.rankings
+    )  # how the retriever scores its candidates
+    heard = "exact_match" in config.retrievers and own in config.rankings
     rankers = {str(name): makers[name]() for name in config.rankings if not (heard and name == own)}
     if config.third:
-        rankers["third"] = Reranker(labels, CrossEncoder.load(config.third), RerankerOptions(label_text="statement"))
-    found_by = finders(labels, config, full)
+        third = CrossEncoder.load(config.third)
+        rankers["third"] = CrossEncoderReranker(labels, third, RerankerOptions(label_text="statement"))
+    found_by = retrievers(labels, config, full)
     weights = {name: float(heard and name == "exact_match") for name in found_by}
-    fusion = Fusion(by="ranks", weights=weights, rank_constant=0, rankers=tuple(rankers), budget=config.budget)  # Eq. 9
-    return Tagger(labels, {**found_by, **rankers}, fusion)
+    combiner = WeightedSum(by="ranks", weights=weights, rank_constant=0)  # Eq. 9
+    return Tagger(labels, found_by, rankers, PoolOptions(limit=config.budget), combiner)
 
 
 ABSTRACT = FullTextOptions(aggregate="abstract")
 
 
-def finders(labels: Vocabulary, config: Config, full: Callable[[], Stage]) -> dict[str, Stage]:
+def retrievers(labels: Vocabulary, config: Config, full: Callable[[], Retriever]) -> dict[str, Retriever]:
     """What finds the candidates C(d), by name. full: makes what "dense" stands for."""
-    makers: dict[Finder, Callable[[], Stage]] = {
+    makers: dict[RetrieverName, Callable[[], Retriever]] = {
         "exact_match": lambda: ExactMatch(
             labels, ExactMatchOptions(text_field=config.text_field, stem=config.language)
         ),
@@ -285,7 +307,7 @@ def finders(labels: Vocabulary, config: Config, full: Callable[[], Stage]) -> di
         ),
         "dense": full,
     }
-    return {name: makers[name]() for name in config.finders}
+    return {name: makers[name]() for name in config.retrievers}
 
 
 def pseudo_labels(
@@ -294,8 +316,7 @@ def pseudo_labels(
     """The first N labels of every document, fewer where fewer are found (Eq. 11). folder: for the checkpoint."""
     import torch
 
-    settings = json.loads(json.dumps({**asdict(config), "documents": len(documents)}))
-    settings = {name: value for name, value in settings.items() if name not in FREE_TO_CHANGE}
+    settings = {**lasting_options(config), "documents": len(documents)}
     checkpoint = Checkpoint.load(folder, settings) if folder and resume else None
     parts = [_run(checkpoint.tensors) if checkpoint else Run.from_rows([])]
 
@@ -316,7 +337,7 @@ def pseudo_labels(
             batch = documents[start : start + BATCH]
             parts.append(ensemble.tag(batch, config.pseudo_labels))
             ranked(len(batch))
-            if time.monotonic() - saved >= config.checkpoint_seconds:
+            if time.monotonic() - saved >= config.training.checkpoint_seconds:
                 save()
                 saved = time.monotonic()
     save()
@@ -327,8 +348,13 @@ def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, con
     """A classifier of the full text, learnt from pseudo labels; its labels follow those of the ensemble (3.3)."""
     trees = classifier(ensemble.vocabulary, *bag_of_words(documents, config), pseudo, config)
     keep = config.pseudo_labels if config.order == "example" else None  # Example 3.1
-    fusion = replace(ensemble.fusion, tail="classifier", keep=keep)
-    return replace(ensemble, stages={**ensemble.stages, "classifier": trees}, fusion=fusion)
+    assert isinstance(ensemble.combiner, WeightedSum), "what `rank` makes"
+    return replace(
+        ensemble,
+        retrievers={**ensemble.retrievers, "classifier": trees},
+        pool=replace(ensemble.pool, exclude=("classifier",)),
+        combiner=Followed(ensemble.combiner, FollowedOptions(by="classifier", keep=keep)),
+    )
 
 
 def bag_of_words(documents: Sequence[Document], config: Config) -> tuple[BagOfWords, Matrix]:
@@ -339,7 +365,7 @@ def bag_of_words(documents: Sequence[Document], config: Config) -> tuple[BagOfWo
         return bag, bag.transform(_texts(documents, counted))
 
 
-def classifier(labels: Vocabulary, bag: BagOfWords, features: Matrix, pseudo: Run, config: Config) -> Stage:
+def classifier(labels: Vocabulary, bag: BagOfWords, features: Matrix, pseudo: Run, config: Config) -> Retriever:
     """Parabel, learnt from pseudo labels of the documents that the features are of."""
     options = TreeOptions(trees=config.trees, leaf=config.leaf_labels, beam=config.beam)
     return Trees(labels, bag, fit_trees(features, pseudo, len(labels), options), config.suggestions)

@@ -14,41 +14,44 @@ from pathlib import Path
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
+from tagwright.fields import AtLeastOne, Checked, Positive
 from tagwright.joining import LEARNT
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger, batches
 from tagwright.training.clusters import ClusterSchedule
 from tagwright.training.encoder_training import (
-    Learner,
-    Trained,
+    VectorOptions,
     check_batch,
-    check_least,
-    check_temperature,
     count_steps,
     in_batch,
     is_static,
-    learn,
-    learn_on,
+    settle,
     stage_folder,
+    train_encoder,
+    train_model,
 )
 from tagwright.training.maclr_stage1 import ImprovedIct, eq_2
 from tagwright.training.pairs import Source, ict_pairs, labelled_pairs
-from tagwright.training.training_config import Training
-from tagwright.types import Document, Run, Stage
+from tagwright.training.training_config import TrainingConfig, TrainingPlan
+from tagwright.types import Document, Retriever, Run
 
-TRANSFORMER = Training(batch=256, epochs=10, learning_rate=1e-5, dropout="all")
-"""Appendix A. Its 100,000 steps are 87 epochs of its smallest corpus; ten are what two cores can do. Dropout: Eq. 3
-tells an instance from itself by nothing else."""
+TRANSFORMER = TrainingPlan(batch=256, epochs=10, learning_rate=1e-5, dropout="all")
+"""Appendix A, with AdamW for its Adam. Its 100,000 steps are 87 epochs of its smallest corpus; ten are what two cores
+can do. Dropout: Eq. 3 tells an instance from itself by nothing else."""
 
-STATIC = Training(batch=1024, epochs=20, learning_rate=1e-2, weight_decay=0.0)
+STATIC = TrainingPlan(batch=1024, epochs=20, learning_rate=1e-2, weight_decay=0.0)
 """For a static encoder, whose vectors move only with the texts that hold a token: hence the rate. A document gives one
 pair, a tenth of what RTS cuts from it: hence the epochs. It has no dropout; Eq. 3 then only keeps labels away."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Learner):
-    """The choices of MACLR. The four switches are the columns of Table 4."""
+class Config(VectorOptions):
+    """The choices of MACLR. The four switches are the columns of Table 4.
+
+    pooling, projection, max_length: by default those of the encoder as it comes, so that what it knows is kept; the
+    paper has a CLS token, a projection to 512 dimensions and 288 tokens (Appendix A).
+    """
 
     clustering: bool = True
     "Multi-scale adaptive clustering (4.2.1)."
@@ -58,9 +61,9 @@ class Config(Learner):
     "Stage II with the encoder's first labels as pseudo labels."
     tfidf_pairs: bool = True
     "Stage II with TF-IDF's first labels as pseudo labels."
-    pseudo_labels: int = 3
+    pseudo_labels: AtLeastOne = 3
     "k, the first labels of either kind that count (Table 10)."
-    temperature: float = 0.05
+    temperature: Positive = 0.05
     """Cosines over 0.05, as in RTS, for the paper's plain inner products: labels are searched by cosine, and the
     vectors of an encoder like MiniLM have length 1, on which inner products are too flat to learn from."""
     delete_title: bool = False
@@ -70,19 +73,46 @@ class Config(Learner):
     label_text: LabelText = "both"
     """What of a label is embedded. The papers embed its text ("text"); the vectors of name and text, averaged, keep the
     name from drowning in a description, as for plain encoders: see `DenseOptions`."""
-    candidates: int = 500
+    candidates: AtLeastOne = 500
     "Labels that are found for a document."
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_temperature(self.temperature)
-        check_least(self, candidates=1, pseudo_labels=1)
-        _ = self.dense  # checks its options
+    training: TrainingConfig = TrainingConfig()
+    "How to train in both stages; what is not set is `TRANSFORMER`'s or `STATIC`'s."
 
     @property
     def dense(self) -> DenseOptions:
         """Which labels are found (4.1), and of what text."""
         return DenseOptions(k=self.candidates, label_text=self.label_text)
+
+
+def paper() -> Config:
+    """The settings of Appendix A: BERT-base, eight processes with 32 pairs each; no weight decay makes AdamW Adam.
+
+    Two things cannot be said: the paper cuts labels at 64 tokens, here they are cut as instances are; and it compares
+    vectors of any length by inner products, for which cosines over `temperature` stand.
+    """
+    return Config(
+        encoder="bert-base-uncased",
+        pooling="cls",
+        projection=512,
+        max_length=288,
+        label_text="text",
+        training=TrainingConfig(
+            batch=256,
+            steps=100_000,
+            learning_rate=1e-5,
+            warmup=0.1,
+            weight_decay=0.0,
+            dropout="all",
+            validation=0.0,
+        ),
+    )
+
+
+def few_shot_paper() -> FewShot:
+    """The settings of Appendix A for fine-tuning with 1% of the labels; with 5% it has 10,000 steps."""
+    return FewShot(
+        training=TrainingConfig(steps=2_000, learning_rate=5e-6, weight_decay=0.0, dropout="all", validation=0.0)
+    )
 
 
 def fit(
@@ -97,39 +127,37 @@ def fit(
 
     Raises ConfigError when documents and config do not fit, before anything is loaded; ModelError without encoder.
     """
-    pairs = ict_pairs(documents, delete_title=config.delete_title, seed=config.seed)  # Algorithm 1, line 1
-    training = count_steps(pairs, config.training(STATIC, TRANSFORMER, pairs))
-    objective = _eq_4(pairs, len(documents), labels, config, training)
-    encoder = learn(config, pairs, objective, training, stage_folder(output, "stage-1"), resume=resume)  # lines 2 to 16
+    pairs = ict_pairs(documents, delete_title=config.delete_title, seed=config.training.seed)  # Algorithm 1, line 1
+    own = STATIC if config.is_static else TRANSFORMER
+    plan = count_steps(pairs, settle(config.training, own, pairs))
+    objective, folder = _eq_4(pairs, len(documents), labels, config, plan), stage_folder(output, "stage-1")
+    encoder = train_encoder(config, pairs, objective, plan, folder, resume=resume)  # lines 2 to 16
     guesses = list(_guesses(documents, labels, encoder, config))
     if guesses:
         pseudo = sum(guesses[1:], guesses[0])  # line 17; grouped by label, not by document
-        second = replace(config.training(STATIC, TRANSFORMER, pseudo), steps=training.steps)
+        second = replace(settle(config.training, own, pseudo), steps=plan.steps)
         loss, folder = eq_2(config.temperature), stage_folder(output, "stage-2")
-        encoder = learn_on(encoder.model, pseudo, loss, second, folder, resume=resume)  # line 18
+        encoder = train_model(encoder.model, pseudo, loss, second, folder, resume=resume)  # line 18
     return Tagger(labels, {"dense": Dense(labels, encoder, config.dense)})
 
 
 @dataclass(frozen=True, kw_only=True)
-class FewShot(Trained):
-    """How `fine_tune` trains; None: what suits the encoder. Raises ConfigError when a value cannot work."""
+class FewShot(Checked):
+    """How `fine_tune` trains. Raises ConfigError when a value cannot work."""
 
-    validation: float = 0.1
-    "So few pairs are soon known by heart; the best weights are then early ones."
-    temperature: float = 0.05
+    temperature: Positive = 0.05
     "As in `Config`."
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_temperature(self.temperature)
+    training: TrainingConfig = TrainingConfig()
+    "How to train; what is not set is `FEW_TRANSFORMER`'s or `FEW_STATIC`'s."
 
 
-FEW_TRANSFORMER = Training(batch=256, epochs=20, learning_rate=5e-6)
+FEW_TRANSFORMER = TrainingPlan(batch=256, epochs=20, learning_rate=5e-6, validation=0.1)
 """Appendix A. The paper's steps, 2,000 for 1% of the labels and 10,000 for 5%, are far more epochs; twenty are enough
-to see the loss of the held-out pairs rise again."""
+to see the loss of the validation pairs rise again: of so few, a tenth is for validation, as they are soon known by
+heart and the best weights are early ones."""
 
-FEW_STATIC = Training(batch=256, epochs=20, learning_rate=1e-2, weight_decay=0.0)
-"As `STATIC`; the loss of held-out pairs falls further than with a smaller rate, and then rises again."
+FEW_STATIC = TrainingPlan(batch=256, epochs=20, learning_rate=1e-2, weight_decay=0.0, validation=0.1)
+"As `STATIC`; the loss of validation pairs falls further than with a smaller rate, and then rises again."
 
 
 def fine_tune(
@@ -147,29 +175,29 @@ def fine_tune(
     Of a tagger with a stage "learnt", as `train --fuse` saves, that one is trained, otherwise "dense". Raises
     ConfigError when there is too little to learn from, or the tagger has neither.
     """
-    name = LEARNT if LEARNT in tagger.stages else "dense"
-    dense = tagger.stages.get(name)
+    name = LEARNT if LEARNT in tagger.retrievers else "dense"
+    dense = tagger.retrievers.get(name)
     if not isinstance(dense, Dense) or not isinstance(dense.encoder, BiEncoder):
         raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; fine-tuning needs one called dense")
-    pairs = labelled_pairs(documents, tagger.vocabulary, gold, seed=config.seed)
+    pairs = labelled_pairs(documents, tagger.vocabulary, gold, seed=config.training.seed)
     model = copy.deepcopy(dense.encoder.model)
-    training = config.over(FEW_STATIC if is_static(model) else FEW_TRANSFORMER)
-    if config.batch is None:  # half of the pairs where they are fewer
-        training = replace(training, batch=max(2, min(training.batch, len(gold.labels) // 2)))
-    check_batch(pairs, training)
-    encoder = learn_on(model, pairs, in_batch(config.temperature), training, output, resume=resume)
-    return replace(tagger, stages={**tagger.stages, name: Dense(tagger.vocabulary, encoder, dense.options)})
+    plan = config.training.over(FEW_STATIC if is_static(model) else FEW_TRANSFORMER)
+    if config.training.batch is None:  # half of the pairs where they are fewer
+        plan = replace(plan, batch=max(2, min(plan.batch, len(gold.labels) // 2)))
+    check_batch(pairs, plan)
+    encoder = train_model(model, pairs, in_batch(config.temperature), plan, output, resume=resume)
+    return replace(tagger, retrievers={**tagger.retrievers, name: Dense(tagger.vocabulary, encoder, dense.options)})
 
 
-def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, training: Training) -> ImprovedIct:
+def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, plan: TrainingPlan) -> ImprovedIct:
     return ImprovedIct(
         pair_loss=in_batch(config.temperature).pair_loss,
         pairs=pairs,
-        schedule=ClusterSchedule.for_corpus(documents, training.steps or 1) if config.clustering else None,
+        schedule=ClusterSchedule.for_corpus(documents, plan.steps or 1) if config.clustering else None,
         labels=labels if config.label_regularisation else (),
         temperature=config.temperature,
-        dropout=training.dropout == "all",
-        seed=config.seed,
+        dropout=plan.dropout == "all",
+        seed=config.training.seed,
     )
 
 
@@ -182,8 +210,8 @@ def _guesses(documents: Sequence[Document], labels: Vocabulary, encoder: BiEncod
         yield _pseudo_pairs(Lexical(labels, LexicalOptions(weighting="tfidf", k=k)), documents, labels, config)
 
 
-def _pseudo_pairs(view: Stage, documents: Sequence[Document], labels: Vocabulary, config: Config) -> Source:
+def _pseudo_pairs(view: Retriever, documents: Sequence[Document], labels: Vocabulary, config: Config) -> Source:
     run = Run.concat([view(batch) for batch in batches(documents)])
     if config.exclude_self:
         run = run.keep(run.labels != labels.own(documents)[run.rows])
-    return labelled_pairs(documents, labels, run.top(config.pseudo_labels), seed=config.seed)
+    return labelled_pairs(documents, labels, run.top(config.pseudo_labels), seed=config.training.seed)

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
+from tagwright.combining.pool import PoolOptions
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
@@ -20,18 +22,22 @@ from tagwright.encoders.packaged import PACKAGED
 from tagwright.encoders.static import distil
 from tagwright.encoders.translation import Translator
 from tagwright.errors import ConfigError
+from tagwright.fields import AtLeastOne, Positive, Range
 from tagwright.graph.meta_path_selection import PathEstimate, rank_paths, split_paths
 from tagwright.graph.network import Graph
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
+from tagwright.stages.lexical import LabelText as LexicalText
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.reranker import Reranker
-from tagwright.tagger import Fusion, Tagger, batches
+from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
+from tagwright.stages.reranker import LabelText as PairedText
+from tagwright.tagger import Tagger, batches
 from tagwright.text.language import check
 from tagwright.training.augmentation import eda_pairs, near_words, translated_pairs, uda_pairs
-from tagwright.training.cross_encoder_training import CROSS, learn_cross, with_negatives
+from tagwright.training.cross_encoder_training import CROSS as MICOL_CROSS
+from tagwright.training.cross_encoder_training import train_cross_encoder, with_negatives
 from tagwright.training.encoder_training import STATIC as STATIC_ENCODER
-from tagwright.training.encoder_training import Learner, check_least, check_temperature, in_batch, learn
+from tagwright.training.encoder_training import VectorOptions, in_batch, settle, train_encoder
 from tagwright.training.metadata_pairs import (
     metadata_pairs,
     metadata_triples,
@@ -39,9 +45,9 @@ from tagwright.training.metadata_pairs import (
     name_pairs,
     value_pairs,
 )
-from tagwright.training.pairs import rts_pairs
-from tagwright.training.training_config import Training
-from tagwright.types import Document, PairSource, Run, Stage, TextField
+from tagwright.training.pairs import rts_pairs, sample_documents
+from tagwright.training.training_config import TrainingConfig, TrainingPlan
+from tagwright.types import Document, PairSource, Retriever, Run, Stage, TextField
 
 Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts", "eda", "uda", "translated"]
 
@@ -49,10 +55,17 @@ log = logging.getLogger(__name__)
 
 AUTO = "auto"
 
-TRANSFORMER = Training(batch=8, epochs=3, learning_rate=2e-5)
-"A.3.2, but for AdamW in place of Adam; the paper does not state the rate. Without a GPU, one epoch."
+VALIDATION = 1 / 11
+"5,000 of 55,000 pairs are for validation (A.3.2); here that share is, and 1,024 of it are measured."
 
-STATIC = Training(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0)
+TRANSFORMER = TrainingPlan(batch=8, epochs=3, learning_rate=2e-5, validation=VALIDATION)
+"""A.3.2, but for AdamW in place of Adam, warm-up and decay, the usual ways to train a BERT; the paper does not state
+the rate. Without a GPU, one epoch."""
+
+CROSS = replace(MICOL_CROSS, validation=VALIDATION)
+"A.3.2; see there. Without a GPU, one epoch."
+
+STATIC = TrainingPlan(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0, validation=VALIDATION)
 "As the static encoder of RTS, in batches as much smaller as there are fewer pairs."
 
 PAIRS, PAIRS_WITHOUT_GPU = 55_000, 1_100
@@ -68,19 +81,23 @@ CONFIDENT = 3
 "The first labels of a document that count as confident, as in MACLR's pseudo labels."
 
 CALIBRATED_ON = 500
-"Documents on which the threshold of BM25 is calibrated."
+"Documents, drawn by the seed, on which the threshold of BM25 is calibrated."
 
 WEIGHTS = {"exact_match": 0.5, "lexical": 1.0, "encoder": 2.5}
 "Of the opinions when they are fused: those of the zero-shot method, chosen without gold labels."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(Learner):
-    """The choices of MICoL; those of the encoder and its training are in `Learner`."""
+class Config(VectorOptions):
+    """The choices of MICoL; those of the encoder are in `VectorOptions`.
+
+    pooling, max_length: by default those of the encoder as it comes, so that what it knows is kept; the paper has the
+    CLS token of SciBERT and 256 tokens, or 512 of both texts for a cross-encoder (3.3, A.3.2).
+    """
 
     encoder: str = PACKAGED
-    """As in `Learner`, but not static by default: what is learnt from a small corpus does not make up for what the
-    packaged encoder knows (arxiv and tib in benchmarks/results/metadata.json)."""
+    """As in `VectorOptions`, but not static by default: what is learnt from a small corpus does not make up for what
+    the packaged encoder knows (arxiv and tib in benchmarks/results/metadata.json)."""
     architecture: Literal["bi", "cross"] = "bi"
     "A cross-encoder reads document and label together: slower by the number of candidates, and never static."
     meta_path: str = AUTO
@@ -96,16 +113,15 @@ class Config(Learner):
     "The metadata field of short texts whose values are paired; mixed pairs do without where no document has it."
     by_value: bool = False
     "Whether d+ is drawn through a metadata value first, so that hubs weigh less, in place of Eq. 15."
-    count: int | None = None
+    count: AtLeastOne | None = None
     """Pairs of an epoch, drawn anew for each; None: 55,000, or 1,100 for a transformer on a machine without a GPU, and
     no more than ten a document."""
-    validation: float = 1 / 11
-    "5,000 of 55,000 pairs are for validation (A.3.2); here that share is held out, and 1,024 of it are measured."
-    temperature: float = 0.05
+    temperature: Positive = 0.05
     "tau of Eq. 9."
-    candidates: float = 100.0
-    "Labels that BM25 finds for a document on average; the paper's threshold of 400 is on a scale of its own."
-    budget: int | None = None
+    candidates: Annotated[float, Range(least=1)] = 100.0
+    """Labels that BM25 finds for a document on average: its threshold is fitted to a seeded sample of 500 documents.
+    The paper's threshold of 400 is on a scale of its own, and no threshold suits all vocabularies."""
+    budget: AtLeastOne | None = None
     "The most candidates of a document that are ranked, the best of those who found them; None: all, or 50 for cross."
     text_field: TextField = "title_and_abstract"
     "What is read of a document that is tagged: title and abstract, as in the paper, or everything."
@@ -113,24 +129,19 @@ class Config(Learner):
     """Whether the encoder alone ranks the candidates, as in the paper ("encoder"), or together with those who found
     them: that agrees better with the keywords of authors (benchmarks/results/metadata.json, "train alone")."""
     label_text: LabelText = "both"
-    "What of a label the bi-encoder embeds: see `DenseOptions`. The papers embed its text."
+    """What of a label the encoder reads: its preferred "name", all "names", or its "text", all names and the
+    description; "both" averages the vectors of name and text in a bi-encoder, and is text for a cross-encoder. The
+    paper reads the preferred name and the description (3.2, footnote 4)."""
     language: str = "auto"
     """The language of the names, for endings and stop words: a code or a name ("fi", "finnish"), several as "de+en";
     "auto" recognises it in the names, "none" leaves words whole."""
 
+    training: TrainingConfig = TrainingConfig()
+    "How to train; what is not set is `TRANSFORMER`'s, `CROSS`'s or `STATIC`'s."
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_temperature(self.temperature)
-        DenseOptions(label_text=self.label_text)
         check(self.language)
-        for name, known in (
-            ("architecture", ("bi", "cross")),
-            ("pairs", get_args(Pairs)),
-            ("rank", ("encoder", "fused")),
-        ):
-            if getattr(self, name) not in known:
-                raise ConfigError(f'{name} is "{getattr(self, name)}", expected {", ".join(known)}')
-        check_least(self, count=1, candidates=1, budget=1)
         if self.architecture == "cross" and self.encoder == STATIC_ENCODER:
             raise ConfigError("a static encoder cannot read two texts together; with architecture cross take minilm")
         if len(self.translators) != (2 if self.pairs == "translated" else 0):
@@ -143,13 +154,44 @@ class Config(Learner):
 
     @property
     def encoder_name(self) -> str:
-        """As for any learner, but a cross-encoder is never static."""
+        """As for any method, but a cross-encoder is never static."""
         return PACKAGED if self.encoder == "auto" and self.architecture == "cross" else super().encoder_name
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """As for any learner, with the pairs of an epoch."""
+        """As for any method, with the pairs of an epoch."""
         return {**super().resolved, "count": self.count or _usual_count(self)}
+
+    @property
+    def plan(self) -> TrainingPlan:
+        """How this kind of encoder is trained."""
+        if self.architecture == "bi" and self.is_static:
+            return STATIC
+        own = TRANSFORMER if self.architecture == "bi" else CROSS
+        return own if best_device().type == "cuda" else replace(own, epochs=1.0)
+
+
+def paper(architecture: Literal["bi", "cross"] = "cross") -> Config:
+    """The settings of 3.2 and A.3.2: SciBERT, Adam (no weight decay), the preferred name and the description of labels.
+
+    The encoder alone ranks the candidates. The threshold of BM25, 400, is of a scale that the paper does not state:
+    `candidates` stands for it. The paper does not state the learning rate. Of the architectures its Table 2 has both.
+    """
+    bi = architecture == "bi"
+    return Config(
+        encoder="allenai/scibert_scivocab_uncased",
+        architecture=architecture,
+        pooling="cls" if bi else None,
+        max_length=256 if bi else 512,
+        meta_path="P->P<-P",
+        pairs="metadata",
+        count=55_000,
+        temperature=0.05,
+        text_field="title_and_abstract",
+        label_text="described",
+        rank="encoder",
+        training=TrainingConfig(batch=8 if bi else 4, epochs=3, weight_decay=0.0, dropout="all", validation=VALIDATION),
+    )
 
 
 def fit(
@@ -165,41 +207,47 @@ def fit(
     Raises ConfigError or InputError when documents and config do not fit, before anything is loaded; ModelError
     without encoder.
     """
-    found_by = finders(documents, labels, config)  # 3.2
+    found_by = retrievers(documents, labels, config)  # 3.2
     config = _with_path(documents, labels, config, found_by)
     pairs = pair_source(documents, labels, config, found_by)  # 3.3.2
     encoder: BiEncoder | CrossEncoder
     if config.architecture == "bi":
-        training = config.training(STATIC, _usual(TRANSFORMER), pairs)
-        encoder = learn(config, pairs, in_batch(config.temperature), training, output, resume=resume)  # Eq. 9
+        plan = settle(config.training, config.plan, pairs)
+        encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, output, resume=resume)  # Eq. 9
     else:
-        encoder = CrossEncoder.load(config.encoder_name, max_length=config.max_length, seed=config.seed)
-        training = config.training(STATIC, _usual(CROSS), pairs)
-        encoder = learn_cross(encoder, pairs, training, output, resume=resume)  # Eq. 11
+        encoder = CrossEncoder.load(config.encoder_name, max_length=config.max_length, seed=config.training.seed)
+        plan = settle(config.training, config.plan, pairs)
+        encoder = train_cross_encoder(encoder, pairs, plan, output, resume=resume)  # Eq. 11
     tagger = rerank(labels, found_by, encoder, config)  # Algorithm 2
     return replace(tagger, training={"meta_path": config.meta_path})
 
 
-def finders(documents: Sequence[Document], labels: Vocabulary, config: Config) -> dict[str, Stage]:
+def retrievers(documents: Sequence[Document], labels: Vocabulary, config: Config) -> dict[str, Retriever]:
     """What finds the candidates of a document (3.2): exact names, and BM25 above a calibrated threshold (Eq. 2)."""
     names = ExactMatch(labels, ExactMatchOptions(text_field=config.text_field, stem=config.language))
-    lexical = Lexical(labels, LexicalOptions(k=None, text_field=config.text_field, stem=config.language))
-    return {"exact_match": names, "lexical": lexical.calibrated(documents[:CALIBRATED_ON], config.candidates)}
+    label_text: LexicalText = "described" if config.label_text == "described" else "text"
+    options = LexicalOptions(k=None, text_field=config.text_field, stem=config.language, label_text=label_text)
+    sample = sample_documents(documents, CALIBRATED_ON, seed=config.training.seed)
+    return {"exact_match": names, "lexical": Lexical(labels, options).calibrated(sample, config.candidates)}
 
 
 def rerank(
-    labels: Vocabulary, found_by: Mapping[str, Stage], encoder: BiEncoder | CrossEncoder, config: Config
+    labels: Vocabulary, found_by: Mapping[str, Retriever], encoder: BiEncoder | CrossEncoder, config: Config
 ) -> Tagger:
-    """The finders' candidates ranked by the encoder (3.3.1), trained or not, or by all of them together."""
-    stage: Stage = Reranker(labels, encoder) if isinstance(encoder, CrossEncoder) else _dense(labels, encoder, config)
-    budget = CROSS_BUDGET if config.budget is None and isinstance(encoder, CrossEncoder) else config.budget
+    """The retrievers' candidates ranked by the encoder (3.3.1), trained or not, or by all of them together."""
+    limit = config.budget
+    if isinstance(encoder, CrossEncoder):
+        text: PairedText = "text" if config.label_text == "both" else config.label_text
+        stage: Stage = CrossEncoderReranker(labels, encoder, RerankerOptions(label_text=text))
+        limit = limit or CROSS_BUDGET
+    else:
+        stage = _dense(labels, encoder, config)
     weights = WEIGHTS if config.rank == "fused" else {**dict.fromkeys(found_by, 0.0), "encoder": 1.0}
-    fusion = Fusion(weights=weights, rankers=("encoder",), budget=budget)
-    return Tagger(labels, {**found_by, "encoder": stage}, fusion)
+    return Tagger(labels, found_by, {"encoder": stage}, PoolOptions(limit=limit), WeightedSum(weights=weights))
 
 
 def pair_source(
-    documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Stage]
+    documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Retriever]
 ) -> PairSource:
     """`count` pairs an epoch (A.3.1), each with a negative if they are for a cross-encoder.
 
@@ -211,10 +259,11 @@ def pair_source(
         graph = Graph.of(documents)  # Def. 2.1
         paths = split_paths(config.meta_path)
         if paths == [AUTO]:
-            paths = [choose_path(documents, labels, graph, found_by, config.seed)[0].expression]
-        source = partial(metadata_triples if cross else metadata_pairs, documents, count=count, seed=config.seed)
+            paths = [choose_path(documents, labels, graph, found_by, config.training.seed)[0].expression]
+        plan = config.training.over(config.plan)
+        source = partial(metadata_triples if cross else metadata_pairs, documents, count=count, seed=plan.seed)
         for path in paths:
-            drawn = source(graph.follow(path), by_value=config.by_value, validation=config.validation)  # Eq. 15
+            drawn = source(graph.follow(path), by_value=config.by_value, validation=plan.validation)  # Eq. 15
             parts[drawn] = 1 / len(paths)
     others: dict[Pairs, tuple[Pairs, ...]] = {"metadata": (), "mixed": ("values", "names")}
     for kind in others.get(config.pairs, (config.pairs,)):
@@ -225,12 +274,12 @@ def pair_source(
                 raise
             log.warning("pairs mixed, without %s: %s", kind, error)
         else:
-            parts[with_negatives(pairs, seed=config.seed) if cross else pairs] = 1.0
+            parts[with_negatives(pairs, seed=config.training.seed) if cross else pairs] = 1.0
     return mixed(parts, count)
 
 
 def choose_path(
-    documents: Sequence[Document], labels: Vocabulary, graph: Graph, found_by: Mapping[str, Stage], seed: int = 0
+    documents: Sequence[Document], labels: Vocabulary, graph: Graph, found_by: Mapping[str, Retriever], seed: int = 0
 ) -> list[PathEstimate]:
     """What "auto" knows of the usual meta-paths, beginning with the one that it takes."""
     found = rank_paths(graph, Tagger(labels, found_by).tag(documents, CONFIDENT), seed=seed)
@@ -240,12 +289,12 @@ def choose_path(
 
 
 def _with_path(
-    documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Stage]
+    documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Retriever]
 ) -> Config:
     """The same with the meta-path that "auto" stands for, where pairs are drawn along one."""
     if config.pairs not in ("metadata", "mixed") or split_paths(config.meta_path) != [AUTO]:
         return config
-    best = choose_path(documents, labels, Graph.of(documents), found_by, config.seed)[0]
+    best = choose_path(documents, labels, Graph.of(documents), found_by, config.training.seed)[0]
     return replace(config, meta_path=best.expression)
 
 
@@ -254,15 +303,15 @@ def _dense(labels: Vocabulary, encoder: BiEncoder, config: Config) -> Dense:
 
 
 def _text_pairs(
-    kind: Pairs, documents: Sequence[Document], labels: Vocabulary, config: Config, names: Stage
+    kind: Pairs, documents: Sequence[Document], labels: Vocabulary, config: Config, names: Retriever
 ) -> PairSource:
     if kind == "values":
-        return value_pairs(documents, config.field, seed=config.seed)
+        return value_pairs(documents, config.field, seed=config.training.seed)
     if kind == "names":
         named = Run.concat([names(batch).top(CONFIDENT) for batch in batches(documents)])
-        return name_pairs(documents, labels, named, seed=config.seed)
+        return name_pairs(documents, labels, named, seed=config.training.seed)
     if kind == "eda":
-        return eda_pairs(documents, near_words(documents, BiEncoder.of(distil()).encode), seed=config.seed)
+        return eda_pairs(documents, near_words(documents, BiEncoder.of(distil()).encode), seed=config.training.seed)
     if kind == "translated":
         there, back = map(Translator, config.translators)
         said: dict[str, str] = {}  # every epoch asks for the same sentences
@@ -272,12 +321,12 @@ def _text_pairs(
             said.update(zip(new, back(there(new)), strict=True))
             return [said[sentence] for sentence in sentences]
 
-        return translated_pairs(documents, again, seed=config.seed)
-    return uda_pairs(documents, seed=config.seed) if kind == "uda" else rts_pairs(documents, labels, seed=config.seed)
-
-
-def _usual(training: Training) -> Training:
-    return training if best_device().type == "cuda" else replace(training, epochs=1.0)
+        return translated_pairs(documents, again, seed=config.training.seed)
+    return (
+        uda_pairs(documents, seed=config.training.seed)
+        if kind == "uda"
+        else rts_pairs(documents, labels, seed=config.training.seed)
+    )
 
 
 def _usual_count(config: Config) -> int:

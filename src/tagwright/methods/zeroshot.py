@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
+from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError
+from tagwright.fields import AtLeastOne, Checked, Distinct
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.title_match import TitleMatch, share
-from tagwright.tagger import By, Fusion, Tagger
+from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check, joins_words, parse_all, resolve
-from tagwright.types import Document, Stage, TextField
+from tagwright.types import Document, Retriever, Stage, TextField
 
 StageName = Literal["exact_match", "bm25", "tfidf", "dense"]
 
@@ -33,10 +35,10 @@ documents of kirja, with their labels."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(Checked):
     """The choices of the zero-shot method. What could be chosen without gold labels was: see benchmarks/zeroshot.py."""
 
-    stages: tuple[StageName, ...] = ("exact_match", "tfidf", "dense")
+    stages: Annotated[tuple[StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
     "Which stages suggest and score: names, bm25, tfidf, dense."
 
     weights: tuple[float, ...] | None = None
@@ -53,7 +55,7 @@ class Config:
     stages/trust.py."""
 
     fusion: By = "evidence"
-    "How the stages are combined: see combining/fusion.py."
+    "How the stages are combined: see combining/weighted_sum.py."
 
     encoder: str = "minilm"
     "The encoder of the dense stage: the packaged one, a folder, or a Hugging Face id that is on this machine."
@@ -69,18 +71,14 @@ class Config:
     text_field: TextField = "title_and_abstract"
     "What bm25 and tfidf read: title and abstract, or everything."
 
-    candidates: int = 500
+    candidates: AtLeastOne = 500
     "Labels that each stage suggests; the candidates of all are then scored by all."
 
     def __post_init__(self) -> None:
-        known = StageName.__args__  # type: ignore[attr-defined]
-        if not self.stages or not set(self.stages) <= set(known) or len(set(self.stages)) < len(self.stages):
-            raise ConfigError(f"stages are {list(self.stages)}, expected some of {', '.join(known)}, each once")
+        super().__post_init__()
         if self.weights is not None and len(self.weights) != len(self.stages):
             raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(self.stages)}; give one for each")
         check(self.language)
-        if self.candidates < 1:
-            raise ConfigError(f"candidates is {self.candidates}, expected 1 or more")
 
     @property
     def weight_of(self) -> dict[str, float]:
@@ -95,20 +93,17 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     documents: some of those that are to be tagged, if they are known; their language counts where names have none.
     """
     resolved = replace(config, language=resolve(config.language, labels, documents))
-    stages = {str(name): _stage(name, labels, resolved) for name in config.stages}
-    weights = dict(config.weight_of)
-    if config.title_match and {"exact_match", "dense"} <= stages.keys():
-        stages[TITLES], weights[TITLES] = (
-            TitleMatch(labels, ExactMatchOptions(stem=resolved.language)),
-            config.title_match,
-        )
-    judged = [name for name in ("dense", TITLES) if config.trust and name in stages]
-    rankers = tuple(name for name in (TITLES,) if name in stages)
-    fusion = Fusion(by=config.fusion, weights=weights, fluency=dict.fromkeys(judged, "dense"), rankers=rankers)
-    return Tagger(labels, share(stages), fusion)
+    retrievers = {str(name): _retriever(name, labels, resolved) for name in config.stages}
+    rerankers, weights = dict[str, Stage](), dict(config.weight_of)
+    if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
+        rerankers[TITLES] = TitleMatch(labels, ExactMatchOptions(stem=resolved.language))
+        weights[TITLES] = config.title_match
+    judged = [name for name in ("dense", TITLES) if config.trust and name in {**retrievers, **rerankers}]
+    combiner = WeightedSum(by=config.fusion, weights=weights, language_trust=dict.fromkeys(judged, "dense"))
+    return Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
 
 
-def _stage(name: StageName, labels: Vocabulary, config: Config) -> Stage:
+def _retriever(name: StageName, labels: Vocabulary, config: Config) -> Retriever:
     if name == "exact_match":
         return ExactMatch(labels, ExactMatchOptions(stem=config.language, k=config.candidates))
     if name == "dense":

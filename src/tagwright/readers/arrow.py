@@ -1,4 +1,4 @@
-"""Documents in, Arrow record batches out, and back. Both directions go column by column, never value by value."""
+"""Documents in, Arrow record batches out, and back. Both directions convert whole columns, never single values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 MAX_ROWS = 1_000
 MAX_CHARACTERS = 4_000_000
-"Where a batch ends, so that one in memory stays small; a longer document is a batch of its own."
+"The characters of a batch, so that it stays small in memory; a longer document is a batch of its own."
 
 _CHUNK = 1 << 24
 _MAGIC = 8
@@ -60,10 +60,10 @@ def write(documents: Iterable[Document], path: Path) -> None:
 
 
 class MappedFile:
-    """A memory-mapped file that `write` wrote. Raises InputError when it is another file, or damaged.
+    """A memory-mapped file written by `write`. Raises InputError when it is another file or damaged.
 
-    Pages that were read are given back at once: the operating system keeps them as long as it has room, but they do
-    not count as memory of this process.
+    Pages are released as soon as they are read: the operating system keeps them while it has room, but they do not
+    count as memory of this process.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,7 +79,7 @@ class MappedFile:
         return self._starts[-1]
 
     def documents(self, start: int, end: int) -> Iterator[Document]:
-        """The documents from start up to end, a batch in memory at a time."""
+        """The documents from start to end, with one batch in memory at a time."""
         while start < end:
             owner = bisect_right(self._starts, start) - 1
             documents = to_documents(self._batches[owner].slice(start - self._starts[owner], end - start))
@@ -115,15 +115,15 @@ class MappedFile:
         return found.hexdigest()
 
     def validate(self) -> None:
-        """Read everything and raise one of `damage` if texts or lists lie outside the file, or texts are not UTF-8."""
+        """Read everything; raise one of `damage` if texts or lists lie outside the file or texts are not UTF-8."""
         for batch in self._batches:
             batch.validate(full=True)
             self._give_back()
 
     def close(self) -> None:
-        """Let go of the file. The batches go first: a file that is mapped cannot be closed, nor on Windows removed.
+        """Release the file. The batches go first: a mapped file cannot be closed, nor removed on Windows.
 
-        After an error its traceback may still hold a batch; the file is then let go of together with it.
+        After an error its traceback may still hold a batch; the file is then released together with it.
         """
         self._batches.clear()
         with contextlib.suppress(BufferError):
@@ -135,21 +135,21 @@ class MappedFile:
 
 
 def damage() -> tuple[type[Exception], ...]:
-    """What Arrow raises for a file that is not what it should be; its errors share no class with each other."""
+    """The errors that Arrow raises for a damaged or foreign file; they have no class in common."""
     import pyarrow as pa
 
     return pa.ArrowException, OSError, ValueError
 
 
 def first_line(error: Exception) -> str:
-    """What Arrow says of an error, without the page of detail below it."""
+    """Arrow's error message without the page of details below it."""
     return str(error).partition("\n")[0]
 
 
 def to_documents(batch: pa.RecordBatch) -> list[Document]:
-    """The documents of a batch with the columns of `schema`. What another program wrote may still hold nulls.
+    """The documents of a batch with the columns of `schema`. A file of another program may hold nulls.
 
-    Raises ValueError for a null in place of a section or of a field of metadata, and for a field that stands twice.
+    Raises ValueError for a null in place of a section or metadata field, and for a field that occurs twice.
     """
     columns = (
         batch.column("id").to_pylist(),
@@ -165,8 +165,8 @@ def to_documents(batch: pa.RecordBatch) -> list[Document]:
 def _mapped_batches(mapped: mmap.mmap, path: Path) -> list[pa.RecordBatch]:
     """The batches of a mapped file, none of them copied. Raises InputError for another Arrow file, or one of `damage`.
 
-    They are taken in turn, not from the places that the footer names: so each can be looked at before it is made, and
-    what is compressed, as `write` does not, is refused before it is unpacked into any amount of memory.
+    They are read in order, not from the offsets in the footer: so each is inspected before it is built, and a
+    compressed batch, which `write` never makes, is refused before it is unpacked into any amount of memory.
     """
     import pyarrow as pa
 
@@ -190,13 +190,13 @@ def _mapped_batch(message: pa.ipc.Message) -> pa.RecordBatch:
 
 
 def _is_compressed(metadata: bytes) -> bool:
-    """Whether the fourth field of a RecordBatch, the third of a Message, is there: Arrow's Message.fbs, a flatbuffer.
+    """Whether the fourth field of a RecordBatch, the third of a Message, is present: Arrow's Message.fbs, a flatbuffer.
 
     Raises ValueError where the offsets lead outside.
     """
 
     def field(table: int, number: int) -> int:
-        """Where a field of a table lies; 0 if it has none."""
+        """The offset of a field of a table; 0 if it has none."""
         offsets = table - int(struct.unpack_from("<i", metadata, table)[0])
         place = 4 + 2 * number
         size, *_ = struct.unpack_from("<H", metadata, offsets)
@@ -226,7 +226,7 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def _size(document: Document) -> int:
-    """Characters of everything that a document holds."""
+    """All characters of a document."""
     sections = sum(len(section.heading) + sum(map(len, section.paragraphs)) for section in document.sections)
     metadata = sum(len(field) + sum(map(len, values)) for field, values in document.metadata.items())
     return len(document.title) + len(document.abstract) + sections + metadata + sum(map(len, document.labels))

@@ -1,7 +1,7 @@
 """Rows of a table or JSON lines in, the same under the field names of documents out: which column is title, text, id.
 
 A column is known by its exact name, by what the user says (`--columns title=Name,text=Body`), by a usual other name
-(`ALIASES`), or, for want of any text, because it alone holds running text. One line of log says what was not exact.
+(`ALIASES`), or, if nothing else is text, because it alone holds running text. One line of log names every guess.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "labels": ("labels", "label", "label ids"),
     "id": ("id", "identifier", "doc id", "product id", "item id", "sku", "seller sku", "asin", "uniq id", "handle"),
 }
-"""Field -> usual names of its column, the best first; compared without case, with `_`, `-` and brackets as blanks."""
+"""Field -> usual names of its column, the best first; compared without case, with `_`, `-` and brackets as spaces."""
 
 SAMPLE = 100
-"Rows by which a table is judged."
+"Rows from which the columns of a table are guessed."
 RUNNING_TEXT = 10
-"Words that the cells of a column have on average if it is text."
+"The least words per cell, on average, of a column of text."
 
 _TEXTS = frozenset({"text", "abstract", "sections"})
 _EXACT: Mapping[str, frozenset[str]] = {
@@ -49,12 +49,12 @@ _EXACT: Mapping[str, frozenset[str]] = {
 }
 _KNOWN = frozenset({"metadata", *(name for names in _EXACT.values() for name in names)})
 _FOREIGN = frozenset({"paper", "paper_id", "corpusid", "uid", "paragraphs", "suggestions", "names"})
-"Fields by which other shapes are known (`records`), whose other fields have meanings of their own."
+"Fields that mark other shapes (`records`), whose other fields have their own meanings."
 _MARKUP = re.compile(r"</(?:p|div|li|ul|ol|td|table|span|strong|b|em|i|a|h[1-6])\s*>|<br\s*/?>", re.IGNORECASE)
 
 
 def parse_columns(text: str) -> dict[str, str]:
-    """What `--columns` says. Raises ConfigError, also for what looks like a slip of a field's name.
+    """Parse `--columns`. Raises ConfigError, also for a field whose name looks misspelt.
 
     >>> parse_columns("title=Name,text=Body (HTML, long)")
     {'title': 'Name', 'text': 'Body (HTML, long)'}
@@ -76,11 +76,11 @@ def parse_columns(text: str) -> dict[str, str]:
 def to_fields(
     rows: Iterable[tuple[int, Record]], path: Path | str, columns: Columns | None = None, *, table: bool
 ) -> Iterator[tuple[int, Record]]:
-    """Each row with the names of fields for those of columns; HTML in the texts of a table is stripped.
+    """Each row under the names of fields instead of columns; HTML in the texts of a table is stripped.
 
-    table: rows of CSV, TSV or Parquet; of JSON lines, only texts under other names than our own are stripped. Rows
-    that go on with the row above, the same id without title and text, as shops export pictures and variants, are left
-    out. Raises InputError for a column that is not there.
+    table: rows of CSV, TSV or Parquet; in JSON lines, only texts under names other than our own are stripped. Rows that
+    continue the row above (the same id without title and text, as shops export pictures and variants) are left out.
+    Raises InputError for a column that does not exist.
     """
     rows = iter(rows)
     sample = list(islice(rows, SAMPLE))
@@ -94,7 +94,7 @@ def to_fields(
 
 
 def part_labels(text: str) -> list[str]:
-    """The labels in one text: between angle brackets, as Annif writes `<uri> <uri>`, or else parted by `;` or `|`.
+    """The labels in one text: between angle brackets, as Annif writes `<uri> <uri>`, or else separated by `;` or `|`.
 
     A URI may hold `;` and `|` itself.
     """
@@ -107,7 +107,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class _Plan:
-    """fields: column -> field. markup: fields that hold HTML. guessed_id: the column of ids was not named exactly."""
+    """fields: column -> field. markup: fields that hold HTML. guessed_id: the id column was guessed."""
 
     fields: Mapping[str, str]
     markup: frozenset[str]
@@ -134,7 +134,7 @@ class _Plan:
         return f"column {column}" if taken else self.fields.get(column, column)
 
     def _with_own_id(self, record: dict[str, Any], line: int) -> Record:
-        """A column that was only taken for ids may hold one twice, or none: the line tells them apart."""
+        """A guessed id column may hold an id twice or none: the line number then makes it unique."""
         name = str(record.get("id") or "").strip()
         own = name if name and name not in self.seen else f"{name}#{line}" if name else str(line)
         self.seen.add(own)
@@ -146,7 +146,7 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool)
     fields = {_column(column, there, place): name for name, column in columns.items()}
     if len(fields) < len(columns):
         twice = Counter(columns.values()).most_common(1)[0][0]
-        raise place.error(f"the column {shown(twice)} is given for two fields; a column is one of them")
+        raise place.error(f"the column {shown(twice)} is given for two fields; give it for one of them")
     given = dict(fields)
     if not (_FOREIGN & set(there) or any(isinstance(row.get("subjects"), list) for row in sample)):
         fields |= _guesses(there, fields)
@@ -165,16 +165,16 @@ def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool)
 
 
 def _column(wanted: str, there: Sequence[str], place: Place) -> str:
-    """The column of this name, exactly or without regard to case. Raises InputError with those there are."""
+    """The column of this name, exactly or without regard to case. Raises InputError that lists the columns."""
     found = [column for column in there if column == wanted]
     found = found or [column for column in there if column.strip().casefold() == wanted.casefold()]
     if len(found) != 1:
-        raise place.error(f"no column {shown(wanted)}; there are {', '.join(map(shown, there))}")
+        raise place.error(f"no column {shown(wanted)}; the columns are {', '.join(map(shown, there))}")
     return found[0]
 
 
 def _guesses(there: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
-    """Usual names for the fields that no column has by its exact name or was given for."""
+    """Guessed columns, by their usual names, of the fields without a column of their exact name or a given one."""
     exact, found = {*there, *given.values()}, dict[str, str]()
     text_is_known = bool(exact & _TEXTS)
     for name, aliases in ALIASES.items():
@@ -192,7 +192,7 @@ def folded(column: str) -> str:
 
 
 def running_text(sample: Sequence[Record], there: Collection[str], taken: Collection[str] = ()) -> str:
-    """The column with the longest cells, if they are long enough for text, or ""; none that is something else."""
+    """The column with the longest cells, if they are long enough for text, or ""; never one with another meaning."""
     other = {*taken, *(name for names in _EXACT.values() for name in names)}
     sizes = {column: _words(sample, column) for column in there if column not in other}
     longest = max(sizes, key=lambda column: sizes[column], default="")
@@ -205,22 +205,22 @@ def _words(sample: Sequence[Record], column: str) -> float:
 
 
 def _is_markup(sample: Sequence[Record], column: str) -> bool:
-    """Whether most cells hold an end tag or line break of HTML: a text about HTML quotes them now and then."""
+    """Whether most cells hold an end tag or line break of HTML: a text about HTML shows them only now and then."""
     cells = [row[column] for row in sample if isinstance(row.get(column), str) and row[column].strip()]
     return 2 * sum(bool(_MARKUP.search(cell)) for cell in cells) > len(cells)
 
 
 def _said(guesses: Columns, markup: Collection[str], fields: Columns, there: Sequence[str]) -> str:
-    """One line on what was taken for what; nothing when only the case of the name differs."""
+    """One line on which column was guessed for what; nothing when only the case of the name differs."""
     named = [f"{name} from {shown(column)}" for column, name in guesses.items() if column.strip().casefold() != name]
     notes = [", ".join(named)] if named else []
     if markup:
         notes.append(f"HTML is stripped from {', '.join(sorted(markup))}")
     if not {*fields.values(), *there} & (_TEXTS | {"title"} | _FOREIGN):
-        notes.append("no column is known as title or text")
+        notes.append("no column is recognised as title or text")
     if not notes:
         return ""
     rest = len({*there} - {*fields} - _KNOWN)
     if named and rest:
         notes.append(f"{rest} other column{'s are' if rest > 1 else ' is'} metadata")
-    return f"{'; '.join(notes)}; --columns title=...,text=... says otherwise"
+    return f"{'; '.join(notes)}; to change this: --columns title=...,text=..."

@@ -17,7 +17,7 @@ from tagwright.readers.sections import Block, one_line, present, to_document
 from tagwright.types import Document
 
 MARKUP = 4
-"How many times as large the XML may be as a document: Word marks nearly every word."
+"How many times larger than a document its XML may be: Word marks up nearly every word."
 
 _TITLE = -1
 "The depth of a style for the title."
@@ -27,14 +27,14 @@ _PARAGRAPH, _TABLE, _ROW, _TEXT, _VALUE, _GALLERY = (
     _WORD + name for name in ("p", "tbl", "tr", "t", "val", "docPartGallery")
 )
 _GAPS = [_WORD + name for name in ("tab", "br", "cr", "tc", "p")]
-"What parts words; elements come before what they hold."
+"Elements that separate words; an element comes before what it holds."
 
 
 def read_docx(path: Path) -> Iterator[Located]:
     """One document, without id. Headings are paragraphs in a heading style, or of an outline level.
 
     The title is the paragraph in the style Title, or else that of the file's properties, or else the first heading if
-    it is on top. A row of a table is a paragraph. Metadata: author, keyword. Raises InputError.
+    it is on top. Each row of a table is a paragraph. Metadata: author, keyword. Raises InputError.
     """
     try:
         import docx
@@ -93,7 +93,7 @@ def _blocks(file: Any) -> Iterator[Block]:
 
 
 def _parts(body: Any) -> Iterator[Any]:
-    """Paragraphs and tables; a content control holds some, and a table of contents that says nothing new."""
+    """Paragraphs and tables; those inside content controls too, but no table of contents."""
     for part in body:
         if part.tag in {_PARAGRAPH, _TABLE}:
             yield part
@@ -102,7 +102,7 @@ def _parts(body: Any) -> Iterator[Any]:
 
 
 def _depth(style: Any) -> int:
-    """The depth of a heading, also of a style made from one; the names are English in every language."""
+    """The depth of a heading style or of a style based on one; the style names are English in every language."""
     while style is not None and style.name:
         if heading := _HEADING.fullmatch(style.name):
             return int(heading[1])
@@ -113,6 +113,6 @@ def _depth(style: Any) -> int:
 
 
 def _text(element: Any) -> str:
-    """The text of a paragraph, or of the paragraphs in a row, without what was deleted but is kept on record."""
+    """The text of a paragraph, or of the paragraphs in a row, without tracked deletions."""
     nodes = element.iter(_TEXT, *_GAPS)
     return one_line("".join((node.text or "") if node.tag == _TEXT else " " for node in nodes))

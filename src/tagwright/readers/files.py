@@ -1,4 +1,4 @@
-"""Names of files, folders and globs in, documents out: which reader reads what. The readers are beside this module."""
+"""Names of files, folders and globs in, documents out: which reader reads which format."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Format: TypeAlias = Literal[
     "text", "latex", "jats", "tei", "html", "docx", "pdf",
 ]  # fmt: skip
 Reader: TypeAlias = Callable[..., Iterator[Located]]
-"A path in, and for those of TABLES the `columns`; documents with their lines out."
+"A path in, for the formats in TABLES also the `columns`; documents with their lines out."
 
 READERS: Mapping[Format, Reader] = {
     "jsonl": read_jsonl,
@@ -60,7 +60,7 @@ READERS: Mapping[Format, Reader] = {
     "docx": read_docx,
     "pdf": read_pdf,
 }
-"Format -> reader. The kinds of JSON lines are told apart by `jsonl` itself; naming one skips the guess."
+"Format -> reader. `jsonl` recognises the kinds of JSON lines itself; naming one skips the guess."
 
 TABLES: frozenset[Format] = frozenset(
     {"jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet"}
@@ -68,10 +68,10 @@ TABLES: frozenset[Format] = frozenset(
 "Formats whose columns or keys may be named."
 
 PAPERS: frozenset[Format] = frozenset({"text", "latex", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
-"Formats where a file is one document, or few: among many files one that is damaged is reported, and the rest read."
+"Formats with one document or a few in a file: among many files a damaged one is reported and the rest are read."
 
-SPARED: frozenset[Format] = PAPERS | {"arrow"}
-"So is a saved corpus; folders are not searched for these."
+SKIPPABLE: frozenset[Format] = PAPERS | {"arrow"}
+"Formats whose damaged files are reported and skipped; folders are not searched for saved corpora."
 
 _SUFFIXES: Mapping[str, Format] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
@@ -95,17 +95,18 @@ def open_sources(
     format: Format | None = None,  # noqa: A002
     columns: Columns | None = None,
 ) -> Iterator[tuple[str, Iterator[Located]]]:
-    """Each file behind the sources, with its documents and their lines.
+    """Each file of the sources, with its documents and their lines.
 
     A source is a file, a folder of `PAPERS`, a glob, or `-` for standard input: JSON lines, a paper, or else a text
-    that is one document. A document without id has the path of its file as id, within a folder the path from there,
-    unless files in several folders have that one too; "stdin" on standard input. columns: which columns or keys of the
-    files of `TABLES` hold the parts of a document. Of several files, those `SPARED` that cannot be read are logged, and
-    the others read. Raises InputError for a source that is not there or holds no documents, for any other file that
-    cannot be read, and when none could; ConfigError for a format there is not, and for columns where none can be.
+    that is one document. The id of a document without one is the path of its file, relative to the folder that was
+    given unless files in several folders share that path; "stdin" on standard input. columns: which columns or keys of
+    the files of `TABLES` hold the parts of a document. Of several files, unreadable ones of a `SKIPPABLE` format are
+    logged and skipped. Raises InputError for a source that does not exist or holds no documents, for any other file
+    that cannot be read, and when none can be read; ConfigError for an unknown format and for columns of files that have
+    none.
     """
     if format is not None and format not in READERS:
-        raise ConfigError(f"there is no format {format!r} of documents; there are {', '.join(READERS)}")
+        raise ConfigError(f"unknown format {format!r} of documents; the formats are {', '.join(READERS)}")
     if not sources:
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
     files = _told_apart([file for source in sources for file in _files(str(source), format)])
@@ -117,7 +118,7 @@ def open_sources(
         elif file.path.is_file():
             documents = _read(file, columns)
             yield str(file.path), _sparing(documents, damaged) if len(files) > 1 and _is_paper(file) else documents
-        else:  # a pipe can be read only once, a guess would use it up
+        else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
                 yield from _spooled(pipe, str(file.path), file, columns)
     if damaged and len(damaged) == len(files):
@@ -127,14 +128,14 @@ def open_sources(
 
 
 def guess_format(path: Path) -> Format:
-    """The format of a file after its name, or else its first bytes. Raises InputError when neither tells."""
+    """The format of a file from its name, or else from its first bytes. Raises InputError when neither tells."""
     if by_name := _SUFFIXES.get(_suffix(path)):
         return by_name
     start = _start(path)
     if not start:
         raise InputError(_EMPTY, path)
     if _suffix(path) in WORKBOOKS or (start.startswith(b"PK\x03\x04") and b"xl/" in start):
-        raise InputError("is a workbook of a spreadsheet program, which is not read; save its sheet as CSV", path)
+        raise InputError("is a spreadsheet workbook, which cannot be read; save the sheet as CSV", path)
     for sign, by_content in _SIGNS.items():
         if start.startswith(sign):
             return by_content
@@ -146,7 +147,7 @@ def guess_format(path: Path) -> Format:
     problem = (
         "is XML of an unknown kind, expected JATS (article), TEI or html"
         if plain.startswith(b"<?xml")
-        else (f"is in no format that can be recognised; say which: --input-format, one of {', '.join(READERS)}")
+        else (f"has no recognisable format; name it: --input-format, one of {', '.join(READERS)}")
     )
     raise InputError(problem, path)
 
@@ -160,7 +161,7 @@ def read_filter(path: Path | str) -> list[tuple[int, int]]:
 
 
 class _File(NamedTuple):
-    """A file to be read. name: the id of a document that has none. format: None where it is to be guessed."""
+    """A file to read. name: the id of a document without one. format: None where it has to be guessed."""
 
     path: Path
     name: str
@@ -175,13 +176,13 @@ def _files(source: str, format: Format | None) -> list[_File]:  # noqa: A002
 
 
 def _told_apart(files: list[_File]) -> list[_File]:
-    """Files of one name in several folders are named by their whole paths."""
+    """Files with the same name in several folders are named by their whole paths."""
     counts = Counter(file.name for file in files)
     return [file._replace(name=_id(file.path)) if counts[file.name] > 1 else file for file in files]
 
 
 def _check_columns(files: list[_File], columns: Columns | None) -> None:
-    """Refuse columns where no file can have any; what is not known yet may."""
+    """Refuse columns when no file can have any; files of a yet unknown format can."""
     formats = [file.format or _SUFFIXES.get(_suffix(file.path), "jsonl") for file in files]
     if columns and TABLES.isdisjoint(formats):
         raise ConfigError(f"columns are given, but {files[0].path} has none; tables and JSON lines have")
@@ -198,9 +199,9 @@ def _paths(source: str) -> list[Path]:
 
 
 def _in_folder(folder: Path, format: Format | None) -> list[_File]:  # noqa: A002
-    """The papers in a folder and the folders below, hidden ones left out.
+    """The papers in a folder and its subfolders, without hidden ones.
 
-    With a format, the files that their names do not say to be of another one.
+    With a format, the files whose names do not say otherwise.
     """
     wanted = [suffix for suffix, each in _SUFFIXES.items() if each == format]
     fits = (lambda suffix: suffix in wanted or suffix not in _SUFFIXES) if format else _IN_FOLDERS.__contains__
@@ -214,7 +215,7 @@ def _in_folder(folder: Path, format: Format | None) -> list[_File]:  # noqa: A00
 
 
 def _suffix(path: Path) -> str:
-    """What the name ends in, gzip aside."""
+    """The suffix, without that of gzip."""
     return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
@@ -224,9 +225,9 @@ def _id(path: Path) -> str:
 
 
 def _is_paper(file: _File) -> bool:
-    """Whether a file is to be spared among others; so is one of which nothing is known."""
+    """Whether a file may be skipped among others; so may one of an unknown format."""
     try:
-        return (file.format or guess_format(file.path)) in SPARED
+        return (file.format or guess_format(file.path)) in SKIPPABLE
     except InputError:
         return True
 
@@ -262,7 +263,7 @@ def _not_empty(documents: Iterator[Located], path: Path) -> Iterator[Located]:
 def _spooled(
     stream: IO[bytes], name: str, source: _File, columns: Columns | None
 ) -> Iterator[tuple[str, Iterator[Located]]]:
-    """What can be read only once, put into a file; errors name the stream."""
+    """A stream, which can be read only once, copied to a file; errors name the stream."""
     folder = tempfile.mkdtemp(prefix="tagwright-")
     path = Path(folder, Path(name).name)
     try:
@@ -278,7 +279,7 @@ def _piped(source: _File, columns: Columns | None) -> Iterator[Located]:
 
 
 def _piped_format(path: Path) -> Format:
-    """What the name says; JSON, or a paper or table that its first bytes tell for certain; or else text."""
+    """The format that the name says; JSON, or a paper or table whose first bytes are unmistakable; or else text."""
     if by_name := _SUFFIXES.get(_suffix(path)):
         return by_name
     start = _start(path)

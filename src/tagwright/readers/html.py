@@ -20,19 +20,19 @@ _INLINE = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark math mi mn mo ms msub msup "  # noqa: SIM905
     "mrow mtext q rp rt ruby s samp small span strike strong sub sup time td th tt u var wbr".split()
 )
-"Elements inside a line; any other begins and ends a paragraph."
+"Inline elements; any other begins and ends a paragraph."
 _HEADINGS = {f"h{depth}": depth for depth in range(1, 7)}
 _UNREAD = frozenset("button datalist dialog noscript object select svg template textarea title".split())  # noqa: SIM905
 _BOILERPLATE = frozenset("aside footer nav".split())  # noqa: SIM905
 _REGIONS = {**dict.fromkeys(_UNREAD, 0), **dict.fromkeys(_BOILERPLATE, 1), "article": 3, "main": 4}
-"How much what lies inside belongs to the text; elsewhere it is 2."
+"How likely the content of an element is main text, from 0 to 4; 2 elsewhere."
 _CHARSET = re.compile(
     rb"""<(?:meta|\?xml)[^>]{0,200}?(?:charset|encoding)\s*=\s*["']?\s*([\w-]{1,40})""", re.IGNORECASE
 )
 _CODE = re.compile(r"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1[^>]*>|\Z)", re.DOTALL | re.IGNORECASE)
-"Comments and programs, which are taken out beforehand: the parser takes long over many that do not end."
+"Comments and scripts, removed beforehand: the parser is slow on many that never end."
 _DEEPEST = 50
-"Regions inside each other that are told apart."
+"The deepest nesting of regions that is distinguished."
 _AUTHORS, _VENUES = ("citation_author", "dc.creator", "author"), ("citation_journal_title", "og:site_name")
 _TITLES, _KEYWORDS = ("citation_title", "dc.title", "og:title"), ("citation_keywords", "keywords")
 
@@ -41,7 +41,7 @@ def read_html(path: Path) -> Iterator[Located]:
     """One page. Its id is the DOI in its metadata, or blank.
 
     Only `main` or else `article` is read where the page has one, and no navigation, footers or forms. Metadata: author,
-    venue, keyword, from `meta` elements as publishers and search engines know them. Raises InputError.
+    venue, keyword, from the `meta` elements that publishers and search engines use. Raises InputError.
     """
     with open_bytes(path) as file:
         content = read_whole(file, path)
@@ -58,7 +58,7 @@ def plain_text(html: str) -> str:
 
 
 class _Page(HTMLParser):
-    """Collects paragraphs and headings, each with what region it lies in; nothing relies on elements being closed."""
+    """Collects paragraphs and headings, each with its region; elements need not be closed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class _Page(HTMLParser):
             self._flush()
             self._heading = _HEADINGS.get(tag, self._heading)
         if tag == "body":
-            self._inside.clear()  # a title that does not end would swallow the page
+            self._inside.clear()  # a title that is never closed would swallow the page
         if tag in _REGIONS and len(self._inside) < _DEEPEST:
             self._inside.append(tag)
         elif tag == "meta":
@@ -99,7 +99,7 @@ class _Page(HTMLParser):
         (self._title if self._inside == ["title"] else self._text).append(data)
 
     def parse_marked_section(self, i: int, report: int = 1) -> int:  # noqa: ARG002
-        """Pass over `<![...]>`, at which the parser would give up when it does not know what it is."""
+        """Skip `<![...]>`, where the parser would fail when it does not know the keyword."""
         return self.parse_bogus_comment(i)
 
     def document(self) -> Document:
@@ -119,12 +119,12 @@ class _Page(HTMLParser):
         return replace(document, id=work_id({"doi": "".join(self._named("citation_doi")[:1])}))
 
     def texts(self) -> list[str]:
-        """Headings and paragraphs, navigation too, buttons and forms not."""
+        """Headings and paragraphs, with navigation but without buttons and forms."""
         self._flush()
         return [text for region, (_, text) in self._blocks if region]
 
     def _flush(self) -> None:
-        """End the paragraph or heading; two line breaks end one too."""
+        """End the paragraph or heading, as two line breaks do as well."""
         texts = re.split(r"\r\s*\r", "".join(self._text))
         self._text.clear()
         region = min((_REGIONS[tag] for tag in self._inside), default=2)
@@ -135,7 +135,7 @@ class _Page(HTMLParser):
             self._heading = 0
 
     def _best(self) -> Iterator[Block]:
-        """The blocks of the regions that matter most, if they hold a paragraph; or else everything."""
+        """The blocks of the most likely regions, if they hold a paragraph; or else all."""
         best = max((region for region, (depth, _) in self._blocks if not depth), default=0)
         return (block for region, block in self._blocks if region >= best or best == 0)
 
@@ -150,12 +150,12 @@ def _page(html: str) -> _Page:
     end = text.rfind(">") + 1
     page.feed(text[:end])
     page.close()
-    page.handle_data(text[end:])  # no tag is whole there, and the parser would take long to find out
+    page.handle_data(text[end:])  # no tag is complete there, and the parser would be slow to notice
     return page
 
 
 def _decoded(content: bytes, path: Path) -> str:
-    """The text, in the encoding that it says, or else UTF-8; what pages call Latin-1 is Windows' extension of it."""
+    """The decoded text, in the declared encoding or else UTF-8; "Latin-1" means Windows-1252, as in browsers."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
     else:

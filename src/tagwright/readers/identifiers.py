@@ -1,4 +1,4 @@
-"""What a work is called in, the one name that documents and references share out."""
+"""The ids of a work in, out the one id that documents and references share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def work_id(ids: Mapping[str, str]) -> str:
-    """The one of several ids of a work (pmid, doi, pmc, arxiv) that names it here, or nothing.
+    """The id that is used for a work with several (pmid, doi, pmc, arxiv), or nothing.
 
     Documents and the works they refer to are named alike, so that references within a corpus meet their documents.
 
@@ -20,7 +20,7 @@ def work_id(ids: Mapping[str, str]) -> str:
 
 
 def doi(text: str) -> str:
-    """A DOI as it is compared: in small letters, without the address of the resolver.
+    """A normalised DOI: lower case, without the address of the resolver.
 
     >>> doi("https://doi.org/10.1000/ABC"), doi("doi:10.1000/abc")
     ('10.1000/abc', '10.1000/abc')

@@ -22,7 +22,7 @@ def read_jats(path: Path) -> Iterator[Located]:
     """Every `article` in the file. Its id is its PubMed id, DOI or PMC id, or blank when it has none.
 
     Sections are those of body and appendices; captions are paragraphs, tables and formulas in TeX are left out, and so
-    are answers, acknowledgements and notes. Metadata: author, venue (the journal), year, keyword, reference (PubMed
+    are responses, acknowledgements and notes. Metadata: author, venue (the journal), year, keyword, reference (PubMed
     ids, or else DOIs). Raises InputError with path and line.
     """
     for number, article in read_elements(path, "article"):
@@ -80,7 +80,7 @@ def _inside(section: Element, depth: int) -> Iterator[Block]:
 
 
 def _parted(element: Element) -> tuple[list[Element], list[Element]]:
-    """The children that are no sections, and those that are."""
+    """The children that are not sections, and those that are."""
     sections = element.findall("sec")
     return [child for child in element if child.tag != "sec"], sections
 
@@ -90,7 +90,7 @@ def _texts(element: Element | None) -> list[str]:
 
 
 def _is_skipped(element: Element) -> bool:
-    """What is no text, and numbers of references set high, which would grow onto the word before."""
+    """Elements that are not text, and superscript reference numbers, which would stick to the word before."""
     if element.tag == "xref":
         return element.get("ref-type") in {"fn", "table-fn", "aff", "corresp"} or element.find("sup") is not None
     return element.tag in _SKIPPED or (element.tag == "sup" and element.find("xref") is not None)
@@ -114,7 +114,7 @@ def _keywords(group: Element) -> list[Element]:
 
 
 def _works(reference: Element) -> list[Element]:
-    """The works that one entry names; some have an a, b and c, some say the same work twice."""
+    """The works of one entry; some list several (a, b, c), some name the same work twice."""
     return [work for work in reference if work.tag in _CITATIONS] or [reference]
 
 

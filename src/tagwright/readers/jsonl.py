@@ -15,9 +15,9 @@ from tagwright.types import Document
 def read_jsonl(path: Path, columns: Columns | None = None, flavour: Flavour | None = None) -> Iterator[Located]:
     """One document a line, plain or gzip; the flavour follows from the keys of the first one unless it is given.
 
-    columns: which keys hold the parts of a document, where they have names of their own (`tagwright.readers.columns`).
-    Raises InputError with path and line for what is not JSON, not UTF-8, or a field of a wrong type; a line above the
-    limit for a document is logged and left out.
+    columns: which keys hold the parts of a document if they have other names (`tagwright.readers.columns`). Raises
+    InputError with path and line for text that is not JSON or not UTF-8 and for a field of a wrong type; a line above
+    the limit for a document is logged and left out.
     """
     yield from _documents(json_lines(path, "leave out"), path, columns, flavour)
 
@@ -28,7 +28,7 @@ def read_json(path: Path, columns: Columns | None = None, flavour: Flavour | Non
 
 
 def write_jsonl(documents: Iterable[Document], path: Path | str) -> None:
-    """Write one document a line, gzip if the name ends in `.gz`; `path` changes only when all is written.
+    """Write one document a line, gzip if the name ends in `.gz`; `path` changes only when everything is written.
 
     Raises TagwrightError when it cannot be written.
     """

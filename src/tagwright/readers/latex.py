@@ -1,6 +1,6 @@
 r"""A LaTeX file in, a document out: title, abstract, sections. Needs pylatexenc (extra `latex`).
 
-Nothing is executed: a macro of the file's own stands for its text if it takes no arguments, and no other file is read.
+Nothing is executed: a macro defined in the file is expanded if it takes no arguments, and no other file is read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tagwright.readers.sections import Block, one_line, present, to_document, to
 from tagwright.types import Document
 
 LONGEST_MACRO = 200
-"Characters of a macro's text that is written out; longer ones could make a text grow without end."
+"The most characters of a macro that is expanded; longer ones could make a text grow without bound."
 
 _HEADINGS = {
     name: depth
@@ -29,7 +29,7 @@ _HEADINGS = {
 _OUTSIDE = frozenset(
     {"title", "author", "keywords", "input", "include", "newcommand", "renewcommand", "providecommand"}
 )
-"Macros that are no running text where they stand."
+"Macros whose arguments are not running text."
 _UNREAD = (
     "maketitle", "tableofcontents", "thanks", "label", "cite", "citep", "citet", "citeauthor", "parencite", "textcite",
     "autocite", "ref", "eqref", "cref", "Cref", "autoref", "pageref", "includegraphics", "bibliography",
@@ -41,9 +41,10 @@ _log = logging.getLogger(__name__)
 
 
 def read_latex(path: Path) -> Iterator[Located]:
-    r"""One document, without id. Metadata: author, keyword. Files named by `\input` are counted in a line of log.
+    r"""One document, without id.
 
-    Raises InputError, also without pylatexenc.
+    Metadata: author, keyword. Files in `\input` are not read, only counted in the log. Raises InputError, also
+    without pylatexenc.
     """
     text = open_text(path)
     try:
@@ -58,7 +59,7 @@ def read_latex(path: Path) -> Iterator[Located]:
     except Exception as error:  # for broken files the parser raises RecursionError, IndexError and others
         raise InputError(f"is no LaTeX file, or a damaged one ({one_line_of(error)})", path) from None
     if paper.inputs:
-        _log.warning("%s: what it takes in from other files (\\input, %d times) is not read", path, paper.inputs)
+        _log.warning("%s: other files that it includes (\\input, %d times) are not read", path, paper.inputs)
     yield 0, document
 
 
@@ -83,7 +84,7 @@ class _Paper:
         self._to_text = _converter()
 
     def take(self, nodes: Sequence[Any]) -> None:
-        """The nodes of the file, or of what its `document` holds: what stands before that is no text."""
+        """Read the nodes of the file, or of its `document` environment: what precedes it is not text."""
         bodies = [node for node in nodes if getattr(node, "environmentname", "") == "document"]
         if bodies:
             for node in nodes:
@@ -117,7 +118,7 @@ class _Paper:
             self._run.append(node)
 
     def _note(self, node: Any) -> None:
-        """What is said about the paper, wherever it stands."""
+        """Record metadata of the paper, wherever it occurs."""
         macro, environment = getattr(node, "macroname", ""), getattr(node, "environmentname", "")
         if macro in {"input", "include"}:
             self.inputs += 1
@@ -130,7 +131,7 @@ class _Paper:
         self._run.clear()
 
     def _argument(self, node: Any) -> str:
-        """The last argument in braces: what stands in brackets before it is a short form."""
+        """The last argument in braces; a bracketed one before it is a short form."""
         arguments = [each for each in (node.nodeargd.argnlist if node.nodeargd else ()) if each is not None]
         return self._text(arguments[-1:])
 
@@ -139,7 +140,7 @@ class _Paper:
 
 
 def _known_macros() -> Any:
-    """With how many arguments macros come that pylatexenc does not know."""
+    """The arguments of macros that pylatexenc does not know."""
     from pylatexenc.latexwalker import get_default_latex_context_db
     from pylatexenc.macrospec import std_macro
 
@@ -162,6 +163,6 @@ def _converter() -> Any:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """The paragraphs of a text; where a citation was left out, no blank stays before the full stop."""
+    """The paragraphs of a text; where a citation was removed, no space stays before the full stop."""
     lines = (re.sub(r" (?=[.,;)])", "", one_line(part)) for part in re.split(r"\n[ \t]*\n", text))
     return list(filter(None, lines))

@@ -1,6 +1,6 @@
-"""How large one document may be where it is read. So the memory that a file takes is bounded, however it is packed.
+"""The largest document that is read, so that the memory for a file is bounded, however it is compressed.
 
-The size of a document is that of what holds it, unpacked, in bytes: of its line, row, XML element, or file.
+The size of a document is the uncompressed size in bytes of the line, row, XML element or file that holds it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import IO
 from tagwright.errors import ConfigError, InputError
 
 DEFAULT = 20_000_000
-"Some forty novels; what is larger is hardly one document."
+"About forty novels; anything larger is hardly one document."
 
 PICTURES = 10
-"How many times as large a file may be that holds pictures and fonts beside the text."
+"How many times larger a file may be that holds pictures and fonts besides the text."
 
 VARIABLE = "TAGWRIGHT_MAX_DOCUMENT_SIZE"
-"The environment variable that holds another limit."
+"The environment variable that sets another limit."
 
 _log = logging.getLogger(__name__)
 _chosen: ContextVar[int | None] = ContextVar("chosen", default=None)
@@ -30,7 +30,7 @@ _chosen: ContextVar[int | None] = ContextVar("chosen", default=None)
 
 @contextmanager
 def document_limit(size: int | None) -> Iterator[None]:
-    """Read documents of so many bytes at most inside this block; None changes nothing. Raises ConfigError below 1."""
+    """Read documents of at most this many bytes in this block; None changes nothing. Raises ConfigError below 1."""
     if size is not None and size < 1:
         raise ConfigError(f"a document may have {size} bytes, expected at least 1")
     token = _chosen.set(size or _chosen.get())
@@ -41,7 +41,7 @@ def document_limit(size: int | None) -> Iterator[None]:
 
 
 def largest_document() -> int:
-    """Bytes that one document may have: of `document_limit`, or the environment, or `DEFAULT`. Raises ConfigError."""
+    """The most bytes of a document: from `document_limit`, the environment, or `DEFAULT`. Raises ConfigError."""
     said = _chosen.get() or os.environ.get(VARIABLE) or DEFAULT
     try:
         size = int(said)
@@ -64,7 +64,7 @@ def leave_out(path: Path | str, line: int) -> None:
 
 
 def read_whole(file: IO[bytes], path: Path | str, times: int = 1) -> bytes:
-    """What is left of a file that is one document. times: more for formats that hold more than text.
+    """The rest of a file that is one document. times: a larger limit for formats that hold more than text.
 
     Reads no further than the limit. Raises InputError for a larger file.
     """

@@ -22,7 +22,7 @@ from tagwright.readers.limits import largest_document, leave_out, too_large
 from tagwright.text.words import clean
 
 WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
-"Suffixes of spreadsheet programs' own files, which nothing here reads."
+"Suffixes of spreadsheet workbooks, which cannot be read."
 
 _GZIP = b"\x1f\x8b"
 _LONGEST_CELL = 1 << 30
@@ -32,11 +32,11 @@ _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 Large: TypeAlias = Literal["refuse", "leave out", "take"]
-"What becomes of a line above the limit for a document: an error, a warning, or nothing where lines are no documents."
+"What happens to a line above the limit for a document: an error, a warning, or nothing if lines are not documents."
 
 
 class Place(NamedTuple):
-    """Where in the input something stands, so that an error can say so."""
+    """A place in the input, for error messages."""
 
     path: Path | str
     line: int | None = None
@@ -48,7 +48,7 @@ class Place(NamedTuple):
 
 @contextlib.contextmanager
 def open_bytes(path: Path | str) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes; gzip is unpacked, whether the name says so or the content.
+    """Open a file for reading bytes; gzip is unpacked, recognised by name or content.
 
     Raises InputError, also while the file is being read: missing, a directory, not permitted, broken gzip.
     """
@@ -61,7 +61,7 @@ def open_bytes(path: Path | str) -> Iterator[IO[bytes]]:
     except IsADirectoryError:
         raise InputError("is a folder, expected a file", path) from None
     except (gzip.BadGzipFile, zlib.error, EOFError) as error:
-        raise InputError(f"is a broken gzip file ({error}); pack or fetch it again", path) from None
+        raise InputError(f"is a broken gzip file ({error}); compress or download it again", path) from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", path) from None
 
@@ -70,7 +70,7 @@ def open_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int,
     """The lines of a UTF-8 file, plain or gzip, with numbers from 1, without line ends and byte order mark.
 
     Raises InputError as `open_bytes` does, and with the line number for bytes that are not UTF-8 and for a line above
-    the limit for a document, unless such are to be left out or taken.
+    the limit for a document, unless those are left out or taken.
     """
     with open_bytes(path) as file:
         for number, line in _raw_lines(file, path, large):
@@ -95,7 +95,7 @@ def open_text(path: Path | str) -> str:
 
 
 def json_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects of a JSON lines file with their line numbers; blank lines are passed over.
+    """The JSON objects of a JSON lines file with their line numbers; blank lines are skipped.
 
     Half a surrogate pair, which cannot be written as UTF-8 again, becomes U+FFFD. Raises InputError as `open_lines`
     does, and with the line number for what is not a JSON object, is nested too deep, or gives a key twice.
@@ -138,11 +138,11 @@ def tsv_rows(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int, l
 
 
 def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each row, parted by commas, semicolons or tabs, with the line the row begins on.
+    """The cells of each row, separated by commas, semicolons or tabs, with the line on which the row begins.
 
-    A quoted cell may hold line ends; blank rows are left out. Which of the three parts the cells is read off the first
-    line, a header. Raises InputError as `open_lines` does, for quotes out of place, and for a row above the limit for
-    a document, which most often is a quoted cell that does not end.
+    A quoted cell may hold line ends; blank rows are left out. The separator is inferred from the first line, a header.
+    Raises InputError as `open_lines` does, for quotes out of place, and for a row above the limit for a document, most
+    often a quoted cell that is never closed.
     """
     csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))  # the default refuses cells over 128 kB
     size, line = 0, 1
@@ -192,13 +192,13 @@ def texts_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str,
 
 
 def ids_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, ...]:
-    """Like `texts_field`, for ids: numbers become texts, and the error shows a string of several ids taken apart."""
+    """Like `texts_field`, for ids: numbers become texts, and the error shows how to split a string of several ids."""
     kind = f"{key[:-1] if key.endswith('s') else key} ids"
     return _list_field(record, key, place, kind, lambda value: [part for part in re.split(r"[\s,;|]+", value) if part])
 
 
 def _raw_lines(file: IO[bytes], path: Path | str, large: Large) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines, never more of one in memory than the limit for a document."""
+    """Numbered lines; never more of one than the limit for a document is in memory."""
     limit = largest_document() if large != "take" else sys.maxsize - 1
     for number in itertools.count(1):
         line = file.readline(limit + 1)

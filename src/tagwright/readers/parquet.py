@@ -1,4 +1,4 @@
-"""A Parquet file in, its rows out as records, no more of them in memory than a document may be large."""
+"""A Parquet file in, its rows out as records; memory is bounded by the limit for one document."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 DENSEST = 100
-"How many times smaller than its content a large column may be: text comes to a tenth."
+"How many times smaller than its content a large column may be; text compresses to about a tenth."
 
 
 def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Numbered rows, from 1. One above the limit for a document is logged and left out.
 
-    Texts that repeat stay a dictionary until a row is made of them. Raises InputError for a column that is packed as
-    text never is, since a page of it is unpacked at once; `arrow.damage` for what is no Parquet file.
+    Repeated texts stay dictionary-encoded until their row is built. Raises InputError for a column that is compressed
+    more than text can be, since a page is unpacked at once; one of `arrow.damage` for a file that is not Parquet.
     """
     import pyarrow.parquet as pq
 
@@ -57,7 +57,7 @@ def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The batch in pieces of little text, or of one row."""
+    """The batch in slices of little text, or of one row."""
     if batch.num_rows <= 1 or _size(batch) <= arrow.MAX_CHARACTERS:
         yield batch
     else:
@@ -71,7 +71,7 @@ def _size(batch: pa.RecordBatch) -> int:
 
 
 def _bytes(array: pa.Array) -> int:
-    """Bytes of all values, each as often as it stands."""
+    """Bytes of all values, repeated ones counted each time."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -24,9 +24,9 @@ _FILE_NAME = re.compile(r"untitled|microsoft \w+ - .*|.*\.(?:\w{2,4}|indd)", re.
 
 
 def read_pdf(path: Path) -> Iterator[Located]:
-    """One document, without id; see `tagwright.readers.pdf_layout` for how headings and paragraphs are told.
+    """One document, without id; `tagwright.readers.pdf_layout` recognises headings and paragraphs.
 
-    A page that cannot be read is said and passed over. Metadata: author, keyword. Raises InputError, also for a file
+    A page that cannot be read is logged and skipped. Metadata: author, keyword. Raises InputError, also for a file
     without text.
     """
     try:
@@ -36,7 +36,7 @@ def read_pdf(path: Path) -> Iterator[Located]:
     with open_bytes(path) as file:
         content = BytesIO(read_whole(file, path, PICTURES))
     try:
-        with unlogged("pypdf"):  # it warns about files that it reads all the same
+        with unlogged("pypdf"):  # it warns about files that it reads nevertheless
             reader = pypdf.PdfReader(content)
             rows = list(_limited(row for number, page in enumerate(reader.pages) for row in _rows(page, number, path)))
             lines = [line for row in without_line_numbers(rows) for line in _line(row)]
@@ -49,7 +49,7 @@ def read_pdf(path: Path) -> Iterator[Located]:
     except Exception as error:  # for damaged files pypdf raises KeyError, RecursionError and many more
         raise InputError(f"is no PDF file, or a damaged one ({one_line_of(error)})", path) from None
     if not lines:
-        raise InputError("holds no text, pictures of it perhaps; let a program for OCR write it in", path)
+        raise InputError("holds no text, perhaps only scanned pages; add a text layer with an OCR program", path)
     title, blocks = to_blocks(lines, outline, information.get("/Title", ""))
     metadata = present(
         author=re.split(r"\s*(?:;|, | and )\s*", information.get("/Author", "")),
@@ -59,7 +59,7 @@ def read_pdf(path: Path) -> Iterator[Located]:
 
 
 class _TooLargeError(Exception):
-    """The pages hold more text than a document may have."""
+    """The pages hold more text than one document may."""
 
 
 def _limited(rows: Iterable[list[Line]]) -> Iterator[list[Line]]:
@@ -72,7 +72,7 @@ def _limited(rows: Iterable[list[Line]]) -> Iterator[list[Line]]:
 
 
 def _rows(page: Any, number: int, path: Path) -> Iterator[list[Line]]:
-    """The pieces of text of each line of a page, in the order they were written."""
+    """The text pieces of each line of a page, in the order they were written."""
     pieces: list[Line] = []
 
     def note(text: str, outer: list[float], inner: list[float], font: Any, size: float) -> None:
@@ -95,7 +95,7 @@ def _rows(page: Any, number: int, path: Path) -> Iterator[list[Line]]:
 
 
 def _line(pieces: list[Line]) -> Iterator[Line]:
-    """One line of its pieces, in the type of the longest of them; none if it is blank."""
+    """The pieces joined to a line, in the type of the longest; None if it is blank."""
     text = one_line("".join(piece.text for piece in pieces))
     if text:
         main = max(pieces, key=lambda piece: len(piece.text.strip()))
@@ -103,14 +103,14 @@ def _line(pieces: list[Line]) -> Iterator[Line]:
 
 
 def _place(outer: list[float], inner: list[float]) -> tuple[float, float, float]:
-    """Where text of these matrices begins on the page, and how many times its size it is high."""
+    """Where text with these matrices begins on the page, and by which factor its size is scaled."""
     x = inner[4] * outer[0] + inner[5] * outer[2] + outer[4]
     y = inner[4] * outer[1] + inner[5] * outer[3] + outer[5]
     return x, y, math.hypot(inner[2], inner[3]) * math.hypot(outer[2], outer[3])
 
 
 def _outline(reader: Any) -> list[Entry]:
-    """The outline; none if it is damaged, as the type tells much of it too."""
+    """The outline; none if it is damaged, since the type shows most of it as well."""
     try:
         return list(_entries(reader, reader.outline, 1))
     except Exception:
@@ -127,7 +127,7 @@ def _entries(reader: Any, outline: Any, depth: int) -> Iterator[Entry]:
 
 
 def _information(reader: Any) -> dict[str, str]:
-    """What the file says about itself; a title that is the name of a file is none."""
+    """The file's own metadata; a file name in place of a title is ignored."""
     try:
         said = {str(key): one_line(str(value)) for key, value in (reader.metadata or {}).items()}
     except Exception:

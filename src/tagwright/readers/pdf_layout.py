@@ -1,7 +1,7 @@
-"""The lines of printed pages in, headings and paragraphs out: what a PDF does not say is read off its type.
+"""The lines of printed pages in, headings and paragraphs out: what a PDF does not say is inferred from its type.
 
-Headings follow from the outline of the file if it has one whose titles stand in the text, or else from the size and
-weight of the type. Lines that return on many pages, page and line numbers and tables of contents are left out.
+Headings are taken from the outline of the file if its titles occur in the text, or else from the size and weight of the
+type. Lines that recur on many pages, page and line numbers and tables of contents are left out.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from typing import NamedTuple, TypeAlias
 from tagwright.readers.sections import Block, numbered_depth
 
 LONGEST_HEADING = 200
-"Characters; longer text in large type is text."
+"The most characters of a heading; longer text in large type is running text."
 LARGER = 1.05
-"How much larger than most of the text the type of a heading is, unless it is bold."
+"How much larger than that of the text the type of a heading is, unless it is bold."
 WIDER = 1.4
-"A gap between two lines that is so many times the usual one parts paragraphs."
+"A gap this many times the usual one separates paragraphs."
 RETURNS = 0.3
-"A line that stands on top or at the end of this share of the pages, and of three at least, is no text."
+"A line at the top or bottom of this share of the pages, and of at least three, is not text."
 EDGE = 4
-"Rows on top and at the end of a page that a banner fills; a line in the same place on three pages is no text either."
+"Rows at the top and bottom of a page where banners are; a line in the same place on three pages is not text."
 SHORT = 5
 "Pages of a paper so short that a line in the same place on two of them is a running head."
 COUNTED = 0.7
-"Numbers in the margin count the lines if so many of them go on from the one above by the same step."
+"Numbers in the margin are line numbers if this share of them continues from the one above by the same step."
 
 _NUMBER = re.compile(r"((?:\d+|[A-Z])(?:\.\d+)*)\.?\s+(?=\S)")
 _CAPTION = re.compile(r"(?:fig(?:ure|\.)|tab(?:le|\.))\s*\w", re.IGNORECASE)
@@ -57,7 +57,7 @@ class Line(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """An entry of the outline: depth, 1 being the top; title; its page, -1 where it is not known."""
+    """An entry of the outline: depth, 1 being the top; title; its page, -1 if unknown."""
 
     depth: int
     title: str
@@ -68,7 +68,7 @@ _Style: TypeAlias = tuple[float, bool]
 
 
 def to_blocks(lines: Sequence[Line], outline: Sequence[Entry], title: str) -> tuple[str, list[Block]]:
-    """The title, the one that is given if it stands on the first page, and the blocks without it."""
+    """The title (the given one if it is on the first page) and the blocks without it."""
     lines = _without_returning(lines)
     title, lines = _take_title(lines, title)
     headings = _from_outline(lines, outline) or _from_type(lines)
@@ -84,7 +84,7 @@ def to_blocks(lines: Sequence[Line], outline: Sequence[Entry], title: str) -> tu
 def without_line_numbers(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:
     """Rows of pieces of text without the numbers that count the lines of a manuscript in its margin.
 
-    They stand left of nearly all text, or right of it, and each goes on from the one above by the same step.
+    These are left or right of nearly all text, and each continues from the one above by the same step.
     """
     pieces = [piece for row in rows for piece in row]
     numbers = [piece for piece in pieces if re.fullmatch(r"\s*\d{1,5}\s*", piece.text)]
@@ -99,12 +99,12 @@ def without_line_numbers(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:
 
 
 def _end(piece: Line) -> float:
-    """About where a piece ends: figures are half as wide as high, other letters a little less."""
+    """The estimated right edge of a piece: digits are half as wide as high, letters a little less."""
     return piece.x + 0.45 * piece.size * len(piece.text.strip())
 
 
 def _counts(numbers: Sequence[Line]) -> bool:
-    """Whether numbers go on from one to the next down the pages, five at least, by the same step."""
+    """Whether at least five numbers continue down the pages by the same step."""
     down = sorted(numbers, key=lambda number: (number.page, -number.y))
     steps = Counter(int(b.text) - int(a.text) for a, b in pairwise(down) if a.page == b.page)
     step, count = max(steps.items(), key=itemgetter(1), default=(0, 0))
@@ -112,7 +112,7 @@ def _counts(numbers: Sequence[Line]) -> bool:
 
 
 class _Heading(NamedTuple):
-    """A heading in the lines from start to end (none: it stands nowhere, and belongs before start)."""
+    """A heading in the lines from start to end (an empty range: it is not in the text, and belongs before start)."""
 
     start: int
     end: int
@@ -129,7 +129,7 @@ def _spans(lines: Sequence[Line], headings: Sequence[_Heading]) -> Iterator[tupl
 
 
 def _without_returning(lines: Sequence[Line]) -> list[Line]:
-    """Without running heads and page numbers, on top and at the end of the pages, and without tables of contents."""
+    """The lines without running heads, page numbers and tables of contents."""
     pages: dict[int, list[int]] = {}
     for place, line in enumerate(lines):
         pages.setdefault(line.page, []).append(place)
@@ -146,7 +146,7 @@ def _without_returning(lines: Sequence[Line]) -> list[Line]:
 
 
 def _rows(lines: Sequence[Line], places: Sequence[int]) -> list[list[int]]:
-    """The lines of a page from the top down, those of one height together, in whatever order they were written."""
+    """The lines of a page from the top down, those at one height together, in whatever order they were written."""
     rows: list[list[int]] = []
     for place in sorted(places, key=lambda place: -lines[place].y):
         if rows and lines[rows[-1][0]].y - lines[place].y < 2:
@@ -157,7 +157,7 @@ def _rows(lines: Sequence[Line], places: Sequence[int]) -> list[list[int]]:
 
 
 def _in_place(lines: Sequence[Line], pages: Sequence[Sequence[Sequence[int]]], size: float) -> set[int]:
-    """Lines at the edges of pages that say the same at the same height on several of them, large type aside.
+    """Lines at the edges of pages that repeat at the same height on several of them, except in large type.
 
     Slides repeat their titles.
     """
@@ -169,13 +169,13 @@ def _in_place(lines: Sequence[Line], pages: Sequence[Sequence[Sequence[int]]], s
 
 
 def _shape(line: Line, size: float) -> tuple[str, bool]:
-    """What is the same on other pages: all but numbers, unless these tell headings in large type apart."""
+    """The text compared between pages: all but numbers, unless they distinguish headings in large type."""
     large = line.size > size * LARGER
     return line.text if large else re.sub(r"\d+", "#", line.text), large
 
 
 def _take_title(lines: list[Line], given: str) -> tuple[str, list[Line]]:
-    """The title that is given where the first page has it, or else what alone is in the largest type there."""
+    """The given title if the first page has it, or else the only text in the largest type there."""
     end = bisect_right(lines, 0, key=attrgetter("page"))
     if given and (found := _find(lines, given, 0, end)):
         return given, lines[: found[0]] + lines[found[1] :]
@@ -197,7 +197,7 @@ def _body(lines: Sequence[Line]) -> _Style:
 
 
 def _from_outline(lines: Sequence[Line], outline: Sequence[Entry]) -> list[_Heading]:
-    """The entries of the outline where they stand in the text, if half of them do; others where their page begins."""
+    """The entries of the outline at their place in the text, if half of them occur; others where their page begins."""
     if len(outline) > 1 and outline[0].depth == 1 and all(entry.depth > 1 for entry in outline[1:]):
         outline = outline[1:]  # the one at the top is the title
     headings, found, start = list[_Heading](), 0, 0
@@ -233,7 +233,7 @@ def _letters(text: str) -> str:
 
 
 def _from_type(lines: Sequence[Line]) -> list[_Heading]:
-    """Runs of lines in a type that is larger than that of the text, or as large and bold where the text is not."""
+    """Runs of lines in larger type than the text, or in type as large but bold where the text is not."""
     size, bold = _body(lines)
     counts = Counter[_Style]()
     for line in lines:
@@ -253,13 +253,13 @@ def _from_type(lines: Sequence[Line]) -> list[_Heading]:
 
 
 def _depth(text: str, usual: int) -> int:
-    """A number with dots says the depth; sections and their parts may be set in one type."""
+    """A number with dots gives the depth; sections and subsections may be set in the same type."""
     number = _NUMBER.match(text)
     return numbered_depth(number[1]) if number and "." in number[1] else usual
 
 
 def _runs(lines: Sequence[Line], styles: set[_Style]) -> Iterator[tuple[int, int, str]]:
-    """Lines of one of the styles that follow each other closely, a number beginning a new run."""
+    """Consecutive lines of one style without a gap; a number begins a new run."""
     start = 0
     while start < len(lines):
         end = start + 1
@@ -280,7 +280,7 @@ def _is_heading(text: str) -> bool:
 
 
 def _usual_gap(lines: Sequence[Line]) -> float:
-    """From line to line in the text, to half a point: the most frequent one, and of several the smallest."""
+    """The distance between lines of text, to half a point: the most frequent one, of several the smallest."""
     body = _body(lines)
     pairs = ((a, b) for a, b in pairwise(lines) if a.page == b.page and a.y > b.y and a.style == b.style == body)
     gaps = Counter(round(2 * (a.y - b.y)) / 2 for a, b in pairs)
@@ -309,7 +309,7 @@ def _begins(before: Line, line: Line, usual: float) -> bool:
 
 
 def _joined(texts: Sequence[str]) -> str:
-    """One line of several; a word that was parted at the end of one is whole again.
+    """Several lines joined to one; a word hyphenated at a line end becomes whole again.
 
     >>> _joined(["Honey is no hon-", "ey of the Bee-", "Gees."])
     'Honey is no honey of the Bee- Gees.'
@@ -318,7 +318,7 @@ def _joined(texts: Sequence[str]) -> str:
 
 
 def _abstract_named(blocks: Sequence[Block]) -> Iterator[Block]:
-    """An abstract that names itself in its first word gets that as heading."""
+    """An abstract that begins with the word "Abstract" gets it as its heading."""
     for depth, text in blocks:
         named = None if depth else _ABSTRACT.match(text)
         if named:

@@ -18,7 +18,7 @@ from tagwright.types import Document
 _MARKDOWN = frozenset({".md", ".markdown"})
 SUFFIXES = _MARKDOWN | {".txt"}
 LONGEST_TITLE = 250
-"Characters; a longer first line of a plain text is text."
+"The most characters of a title; a longer first line of a plain text is text."
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
@@ -31,7 +31,7 @@ def read_text(path: Path) -> Iterator[Located]:
     """A file is one document, without id. Markdown has sections, see `parse_markdown`.
 
     A plain text may have labels in a file of the same name: URIs in a `.tsv`, or else names in a `.key`, one a line,
-    which `Vocabulary.resolve` understands. Raises InputError with path and line.
+    which `Vocabulary.resolve` accepts. Raises InputError with path and line.
     """
     text = clean(open_text(path).replace("\r", "\n"))
     if path.suffix.lower() in _MARKDOWN:
@@ -53,11 +53,11 @@ def parse_text(text: str) -> Document:
 
 
 def parse_markdown(text: str) -> Document:
-    r"""Headings, `#` or underlined, begin sections; what stands before the first is the abstract (`to_document`).
+    r"""Headings, `#` or underlined, begin sections; the text before the first is the abstract (`to_document`).
 
-    Title: `title:` in YAML front matter; or the first heading if it is on top or of the first level; or the first
-    line. The level of a section counts the headings above it, so from `#` to `###` is one level. Lines inside fenced
-    code are no headings.
+    Title: `title:` in YAML front matter; or the first heading if it is on top or of the first level; or the first line.
+    The level of a section counts the headings above it, so from `#` to `###` is one level. Lines inside fenced code are
+    not headings.
 
     >>> bees = parse_markdown("# Bees\nThey fly.\n## Wings\nFour.\n\nThin.\n#### Veins")
     >>> bees.title, bees.abstract
@@ -115,7 +115,7 @@ def _blocks(lines: Iterable[str]) -> Iterator[Block]:
 
 
 def _paragraph(lines: list[str]) -> Iterator[Block]:
-    """The paragraph that these lines make, if there are any; leaves the list empty."""
+    """The paragraph of these lines, if there are any; empties the list."""
     if lines:
         yield 0, "\n".join(lines).strip()
         lines.clear()

@@ -31,13 +31,13 @@ class Shape:
     sections: str = "sections"
     labels: str = "labels"
     numbered: bool = False
-    "A record without id has the number of its line as id."
+    "A record without an id takes the number of its line as its id."
     adapt: Callable[[Record], Record] = lambda record: record
-    "Turns what is not only named differently into the usual form; what is wrong stays for the checks, or raises."
+    "Converts records whose structure differs, not only their names. Errors are left to the checks, or raised."
 
     @property
     def parts(self) -> frozenset[str]:
-        """The fields that make the document; every other field is metadata."""
+        """The fields of the document itself; every other field is metadata."""
         return frozenset({self.id, "title", self.abstract, "text", self.sections, "metadata", self.labels})
 
 
@@ -78,7 +78,7 @@ def to_document(record: Record, shape: Shape, place: Place) -> Document:
 
 
 def checked(document: Document, place: Place) -> Document:
-    """A document from memory or from a saved corpus, as if it stood in a file. Raises InputError with the place."""
+    """A document from memory or from a saved corpus, checked like one from a file. Raises InputError with the place."""
     return to_document(to_record(document), SHAPES["jsonl"], place)
 
 
@@ -123,7 +123,7 @@ def _section(entry: object, name: str, place: Place) -> Section:
 
 
 def _joined(sections: Iterable[Section]) -> tuple[Section, ...]:
-    """FuTex names the section with every paragraph: those of one name in a row are one section."""
+    """FuTex names the section of every paragraph: consecutive paragraphs with the same name form one section."""
     runs = groupby(sections, key=lambda section: section.heading)
     return tuple(Section(heading, 1, tuple(text for part in run for text in part.paragraphs)) for heading, run in runs)
 
@@ -144,7 +144,7 @@ def _named_values(field: str, values: object, place: Place) -> tuple[str, ...]:
 
 
 def _other_values(value: object) -> tuple[str, ...]:
-    """What a field that nobody asked for holds, if it is one value or a list of them; objects are passed over."""
+    """The values of an unknown field, one or a list of them; objects are skipped."""
     values = value if isinstance(value, list | tuple) else [value]
     if any(isinstance(part, Mapping | list | tuple | bytes) for part in values):
         return ()
@@ -152,7 +152,7 @@ def _other_values(value: object) -> tuple[str, ...]:
 
 
 def _adapt_annif(record: Record) -> Record:
-    """Subjects are objects with uri or label; title and abstract stand in the metadata."""
+    """Subjects are objects with uri or label; title and abstract are in the metadata."""
     adapted = dict(record)
     subjects = record.get("subjects")
     if isinstance(subjects, list) and all(isinstance(subject, dict) for subject in subjects):
@@ -165,12 +165,12 @@ def _adapt_annif(record: Record) -> Record:
 
 
 def _adapt_xc(record: Record) -> Record:
-    """The relevances of the labels are all 1 and no metadata."""
+    """The relevances of the labels are all 1; they are not metadata."""
     return {field: value for field, value in record.items() if field != "target_rel"}
 
 
 def _adapt_micol(record: Record) -> Record:
-    """The words of a phrase are joined by underscores, which the authors' own preparation turns to blanks."""
+    """The words of a phrase are joined by underscores, which the authors' own preprocessing replaces with spaces."""
     text = record.get("text")
     return {**record, "text": text.replace("_", " ")} if isinstance(text, str) else record
 
@@ -200,4 +200,4 @@ _SIGNATURES: tuple[tuple[frozenset[str], Shape], ...] = (
     (frozenset({"text"}), replace(SHAPES["annif"], id="id", labels="labels")),
     *((frozenset({part}), Shape(numbered=True)) for part in ("title", "abstract", "sections")),
 )
-"From the most telling on: the first whose fields a record has."
+"The most specific first: the first whose fields a record has."

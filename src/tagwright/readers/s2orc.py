@@ -1,7 +1,7 @@
 """A record of S2ORC or CORD-19 in any of its layouts, a record in the usual form out.
 
 listed     {"paper_id", "title", "body_text": [{"section", "sec_num", "text"}], "bib_entries"}, where all but title
-           and authors may lie in "pdf_parse", "latex_parse" or "jats_parse", and those two in "metadata"
+           and authors may be in "pdf_parse", "latex_parse" or "jats_parse", and those two in "metadata"
 annotated  {"corpusid", "content": {"text", "annotations": {"paragraph": [{"start", "end", "attributes"}], ...}}},
            or with "body" for "content" and the rest outside it
 """
@@ -23,7 +23,7 @@ _PARSES = ("pdf_parse", "latex_parse", "jats_parse")
 
 
 def adapt_s2orc(record: _Object) -> dict[str, Any]:
-    """Title, abstract, sections and metadata as JSON lines have them. Raises ValueError for what is of a wrong type.
+    """Title, abstract, sections and metadata as JSON lines have them. Raises ValueError for a value of a wrong type.
 
     >>> part = {"text": "They fly.", "section": "Wings", "sec_num": "2"}
     >>> bees = adapt_s2orc({"paper_id": "7", "body_text": [part], "bib_entries": {"b0": {"link": "8"}}})
@@ -67,9 +67,9 @@ def _listed(record: _Object) -> dict[str, Any]:
 
 
 def _from_parts(parts: list[_Object]) -> Iterator[Block]:
-    """Each paragraph says its section, by name and number or as a path ("Methods ::: Data").
+    """Each paragraph names its section, by name and number or as a path ("Methods ::: Data").
 
-    A section that has only subsections is said nowhere, so one without heading stands in for it.
+    A section that has only subsections is named nowhere; a section without heading takes its place.
     """
     before = list[str](), list[str]()
     for part in parts:
@@ -85,7 +85,7 @@ def _from_parts(parts: list[_Object]) -> Iterator[Block]:
 
 
 def _shared(path: list[str], other: list[str]) -> int:
-    """How many steps two paths have in common."""
+    """The length of the common prefix of two paths."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, other, strict=False)))
 
 
@@ -122,7 +122,7 @@ class _Notes:
         self.text, self._annotations = text, annotations
 
     def spans(self, kind: str) -> list[_Span]:
-        """Where the parts of this kind lie, in order."""
+        """The spans of the parts of this kind, in order."""
         found = self._annotations.get(kind) or []
         if isinstance(found, str):
             try:
@@ -140,7 +140,7 @@ class _Notes:
         return self.text[span.start : span.end].strip()
 
     def names(self) -> list[str]:
-        """First and last names that lie in one author."""
+        """First and last names inside each author, joined."""
         parts = sorted((*self.spans("authorfirstname"), *self.spans("authorlastname")), key=lambda span: span[:2])
         inside = ([part for part in parts if _within(part, author)] for author in self.spans("author"))
         return [" ".join(map(self.of, part)) for part in inside if part]
@@ -180,7 +180,7 @@ def _author(value: _Object) -> str:
 
 
 def _listed_work(entry: _Object) -> str:
-    """The record that the entry was found to be, or else its DOI or PubMed id."""
+    """The id of the record that the entry was matched to, or else its DOI or PubMed id."""
     other = entry.get("other_ids")
     ids = other if isinstance(other, Mapping) else {}
     return _first(entry.get("link")) or work_id({kind: _first(names) for kind, names in ids.items()})
@@ -212,7 +212,7 @@ def _object(record: _Object, key: str) -> _Object:
 
 
 def _objects(value: object, key: str, text: str = "") -> list[_Object]:
-    """A list of objects, each with a text if it is to have one."""
+    """A list of objects, each with the required text, if any."""
     value = value or []
     if not isinstance(value, list):
         raise ValueError(f"{key} is {shown(value)}, expected a list of objects")

@@ -11,16 +11,16 @@ from tagwright.text.words import clean
 from tagwright.types import Document, Section
 
 Block: TypeAlias = tuple[int, str]
-"A heading with its depth (1 is the top; depths may be left out), or a paragraph with depth 0."
+"A heading with its depth (1 is the top; depths may be skipped), or a paragraph with depth 0."
 
 _ABSTRACT = re.compile(r"abstract|summary|zusammenfassung|résumé|resumen", re.IGNORECASE)
 _NUMBER = re.compile(r"(?:\d+|[A-Z])(?:\.\d+)*\.?$")
 
 
 def to_document(title: str, blocks: Sequence[Block], metadata: Mapping[str, tuple[str, ...]] | None = None) -> Document:
-    """A document without id. What stands before the first heading is the abstract.
+    """A document without id. The text before the first heading is the abstract.
 
-    If that heading says "Abstract", what it heads is the abstract, and what stands before it a section without heading.
+    If that heading is "Abstract", its section is the abstract, and the text before it a section without heading.
 
     >>> bees = to_document("Bees", [(0, "By Ann."), (1, "Abstract"), (0, "They fly."), (1, "Wings"), (0, "Four.")])
     >>> bees.abstract, [(section.heading, section.paragraphs) for section in bees.sections]
@@ -40,7 +40,7 @@ def to_document(title: str, blocks: Sequence[Block], metadata: Mapping[str, tupl
 def to_sections(blocks: Iterable[Block]) -> Iterator[Section]:
     """The sections that the headings begin; paragraphs before the first heading are a section without one.
 
-    The level of a section counts the headings above it, so that depths left out leave no gap.
+    The level of a section counts the headings above it, so that skipped depths leave no gap.
 
     >>> [(section.heading, section.level) for section in to_sections([(2, "a"), (4, "b"), (3, "c"), (1, "d")])]
     [('a', 1), ('b', 2), ('c', 2), ('d', 1)]
@@ -65,7 +65,7 @@ def present(**metadata: list[str]) -> dict[str, tuple[str, ...]]:
 
 
 def one_line(text: str) -> str:
-    r"""Clean text with single blanks.
+    r"""Clean text with single spaces.
 
     >>> one_line(" Bees\n fly ")
     'Bees fly'
@@ -74,7 +74,7 @@ def one_line(text: str) -> str:
 
 
 def numbered_depth(number: str) -> int:
-    """How deep a section with this number lies; 1 if it is none.
+    """The depth of a section with this number; 1 without a number.
 
     >>> numbered_depth("2"), numbered_depth("2.1."), numbered_depth("A.1.3"), numbered_depth("")
     (1, 2, 3, 1)

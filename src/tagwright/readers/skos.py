@@ -28,12 +28,12 @@ Format: TypeAlias = Literal["turtle", "rdfxml", "ntriples"]
 _PARSERS = {"turtle": "turtle", "rdfxml": "xml", "ntriples": "nt"}
 _CORE, _XL = "http://www.w3.org/2004/02/skos/core#", "http://www.w3.org/2008/05/skos-xl#"
 _BASE = "file:///"
-"What relative ids are relative to, so that they are the same wherever the file lies."
+"The base of relative ids, so that they do not depend on where the file is."
 GROWTH = 5
-"How many times longer abbreviations may make a file; namespaces make it twice as long."
+"How many times longer entities may make a file; namespaces make it twice as long."
 
 _REFERENCE = re.compile(r"<!\[CDATA\[.*?(?:\]\]>|\Z)|<!--.*?(?:-->|\Z)|&([^\s&;<#]+);", re.DOTALL)
-"What refers to an entity; within comments and CDATA nothing does."
+"A reference to an entity; there are none within comments and CDATA."
 _log = logging.getLogger(__name__)
 
 
@@ -41,12 +41,12 @@ def read_labels(path: Path | str, language: str | None, file_format: Format, lik
     """The concepts of a thesaurus, sorted by URI, which is their id.
 
     names: skos:prefLabel, then altLabel, then hiddenLabel, also of SKOS-XL; description: definition, else scopeNote;
-    broader: broader, and narrower turned round. The preferred name is in the language, else without language tag,
-    else in English, else in the first language by tag. The other texts are those in the language, in that of the
-    preferred name, and without tag. Concepts that are owl:deprecated are left out, and so are those without any
+    broader: broader, and narrower turned round. The preferred name is in the language, else without a language tag,
+    else in English, else in the first language by tag. The other texts are those in the language, in the language of
+    the preferred name, and without a tag. Concepts that are owl:deprecated are left out, and so are those without any
     label, which a logged warning counts.
 
-    Raises InputError for a file that is not SKOS in this format, ConfigError for a language that is not in it,
+    Raises InputError for a file that is not SKOS in this format, ConfigError for a language that it lacks,
     TagwrightError without rdflib.
     """
     graph = _parse("\n".join(text for _, text in open_lines(path, "take")), path, file_format)
@@ -84,7 +84,7 @@ def choose_language(available: Sequence[str], wanted: str | None, path: Path | s
 
 
 def _tags(languages: str) -> list[str]:
-    """Each as a tag: one that is spelled as one is kept, with its country."""
+    """Each language as a tag; a tag is kept as it is spelled, with its country."""
     parts = [part.strip().lower() for part in languages.split("+") if part.strip()]
     return [part if "-" in part or len(part) == 2 else parse(part).code for part in parts]
 
@@ -103,18 +103,18 @@ def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
     if file_format == "rdfxml":
         text = _written_out(text, path)
     try:
-        with unlogged("rdflib"):  # it warns, with tracebacks, about dates and URIs that nobody here reads
+        with unlogged("rdflib"):  # it warns, with tracebacks, about dates and URIs that are not read here
             return rdflib.Graph().parse(data=text, format=_PARSERS[file_format], publicID=_BASE)
     except Exception as error:  # for broken input the parsers raise IndexError, RecursionError and many more
         raise InputError(f"is not {file_format} ({_reason(error)})", path, _line(error)) from None
 
 
 def _written_out(text: str, path: Path | str) -> str:
-    """The same XML with its abbreviations written out. Whatever else a document type can do is refused.
+    """The same XML with its entities expanded. Anything else that a document type can do is refused.
 
-    Many RDF/XML files abbreviate namespaces, as in `<!ENTITY skos "http://...">`. Short values without references in
-    them are harmless; external entities and document types lie elsewhere, and nested ones grow without end. rdflib
-    would take ever longer over each, so none is left to it.
+    Many RDF/XML files abbreviate namespaces, as in `<!ENTITY skos "http://...">`. Short values without references are
+    harmless; external entities are in other files, and nested ones grow without bound. rdflib handles entities slowly,
+    so none is left to it.
     """
     values = _abbreviations(text, path)
     left = GROWTH * len(text)
@@ -131,7 +131,7 @@ def _written_out(text: str, path: Path | str) -> str:
 
 
 def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
-    """The entities that the document type declares, ready to stand anywhere in the text."""
+    """The entities that the document type declares, escaped for any place in the text."""
     found: dict[str, str] = {}
 
     def document_type(_name: str, system: str | None, public: str | None, _internal: bool) -> None:
@@ -141,7 +141,7 @@ def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
 
     def entity(name: str, parameter: bool, value: str | None, *_: str | None) -> None:
         if parameter or value is None or len(value) > 200 or set(value) & set("&%<"):
-            problem = f"declares the XML entity {shown(name)}; only short texts without references may be; write it out"
+            problem = f"declares the XML entity {shown(name)}; only short ones without references may be; write it out"
             raise InputError(problem, path, parser.CurrentLineNumber)
         found.setdefault(name, re.sub(r"[\"'>\s]", lambda match: f"&#{ord(match[0])};", value))
 
@@ -159,11 +159,11 @@ def _abbreviations(text: str, path: Path | str) -> dict[str, str]:
 
 
 class _RootReachedError(Exception):
-    """The document type lies behind; only elements follow."""
+    """Raised after the document type: only elements follow."""
 
 
 def _reason(error: Exception) -> str:
-    """What a parser complains about, in one short line; rdflib's Turtle errors quote the file around it."""
+    """A parser's message in one short line; rdflib's Turtle errors show the surrounding file."""
     text = error.getMessage() if hasattr(error, "getMessage") else str(error) or type(error).__name__
     complaint = re.search(r"Bad syntax \((.*?)\) at \^", text, re.DOTALL)
     text = " ".join((complaint[1] if complaint else text).split())
@@ -185,7 +185,7 @@ def _concepts(graph: Graph) -> list[URIRef]:
 
 
 def _label(graph: Graph, concept: URIRef, language: str) -> Label | None:
-    """The concept in words, None when it has no label at all."""
+    """The concept as a label; None when it has no name at all."""
     from rdflib import URIRef
 
     def texts(kind: str) -> list[_Text]:
@@ -211,7 +211,7 @@ class _Text(NamedTuple):
 
 
 def _texts(graph: Graph, concept: URIRef, kind: str) -> Iterator[_Text]:
-    """The literals of one SKOS property, or of the nodes that stand for them: SKOS-XL labels, structured notes."""
+    """The literals of one SKOS property, also through nodes: SKOS-XL labels, structured notes."""
     from rdflib import RDF, Literal, URIRef
 
     nodes = [*graph.objects(concept, URIRef(_CORE + kind)), *graph.objects(concept, URIRef(_XL + kind))]
@@ -228,7 +228,7 @@ def _clean(text: str) -> str:
 
 
 def _distance(tag: str, language: str) -> int:
-    """How far a language is from the chosen one: the same, related, not told, English, any other."""
+    """How far a language is from the chosen one: the same, related, untagged, English, any other."""
     steps = (tag == language, _stem(tag) == _stem(language), not tag, _stem(tag) == "en")
     return steps.index(True) if True in steps else len(steps)
 

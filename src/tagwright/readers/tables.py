@@ -17,7 +17,7 @@ from tagwright.readers.parquet import parquet_rows
 from tagwright.readers.records import Located, Record, checked, recognise, to_documents
 
 LONGEST_NAME = 6
-"Words in the name of a column."
+"The most words in the name of a column."
 
 _Row: TypeAlias = tuple[int, Sequence[str]]
 _USUAL = frozenset(name for names in ALIASES.values() for name in names)
@@ -26,10 +26,10 @@ _USUAL = frozenset(name for names in ALIASES.values() for name in names)
 def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """Tab-separated text, nothing quoted, plain or gzip.
 
-    With a header, the columns of `read_csv`; a first line is one if it holds the name of a text column, or two of the
-    usual other names, or when `columns` are given. Without, Annif's short texts: the text, a tab, and the label ids,
-    as `<uri>`s or parted by blanks, tabs, `;` or `|`; a line without tab has no labels; the id is the number of the
-    line. Raises InputError with path and line.
+    With a header, the columns of `read_csv`; the first line is a header if it holds the name of a text column or two of
+    the usual other names, or when `columns` are given. Without a header, Annif's short texts: the text, a tab, and the
+    label ids, as `<uri>`s or separated by spaces, tabs, `;` or `|`; a line without a tab has no labels; the id is the
+    line number. Raises InputError with path and line.
     """
     rows = tsv_rows(path, "leave out")
     first = next(rows, None)
@@ -44,9 +44,9 @@ def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
 def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """Comma- or semicolon-separated text with a header, plain or gzip.
 
-    Columns: id (without one, the number of the line), title, abstract or text, labels (ids parted by `;` or `|`),
-    or Annif's document_id, text, subject_uris; those that `columns` name; or usual other names (`columns.ALIASES`).
-    Any other column is metadata. Raises InputError with path and line.
+    Columns: id (without one, the number of the line), title, abstract or text, labels (ids separated by `;` or `|`), or
+    Annif's document_id, text, subject_uris; those that `columns` name; or usual other names (`columns.ALIASES`). Any
+    other column is metadata. Raises InputError with path and line.
     """
     rows = csv_rows(path)
     first = next(rows, None)
@@ -75,9 +75,9 @@ def read_parquet(path: Path, columns: Columns | None = None) -> Iterator[Located
 
 
 def read_arrow(path: Path) -> Iterator[Located]:
-    """A corpus that `Corpus.save` wrote, or another program with the same columns. Places are rows, from 1.
+    """A corpus written by `Corpus.save`, or by another program with the same columns. Places are rows, from 1.
 
-    Raises InputError with path, and with the row for a field that no other reader would take either.
+    Raises InputError with path, and with the row for a field that no other reader would accept either.
     """
     file = arrow.MappedFile(path)
     try:
@@ -93,9 +93,10 @@ def read_arrow(path: Path) -> Iterator[Located]:
 def from_rows(
     rows: Iterable[tuple[int, Record]], path: Path | str, columns: Columns | None = None
 ) -> Iterator[Located]:
-    """Documents of the rows of a table, which all have the same columns. Labels may be one text, parted by `;` or `|`.
+    """Documents of the rows of a table, which all have the same columns.
 
-    Without a column for it the id is the number of the row. Raises InputError with path and row.
+    Labels may be one text, separated by `;` or `|`. Without an id column, the id is the row number. Raises InputError
+    with path and row.
     """
     rows = to_fields(rows, path, columns, table=True)
     first = next(rows, None)
@@ -113,7 +114,7 @@ def _is_header(cells: Sequence[str]) -> bool:
 
 
 def _holds_text_below(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether short names, each its own, stand above running text, or one of the usual names of a title or text."""
+    """Whether the cells are short, all different and above running text, or one is a usual name of a title or text."""
     if not rows or len({*header}) < len(header) or any(len(cell.split()) > LONGEST_NAME for cell in header):
         return False
     records = [dict(zip(header, cells, strict=False)) for cells in rows]

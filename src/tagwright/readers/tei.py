@@ -1,4 +1,4 @@
-"""A TEI file as GROBID makes it of a PDF in, documents out."""
+"""A TEI file as GROBID makes it from a PDF in, documents out."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _SKIPPED = frozenset("formula graphic label listBibl table".split())  # noqa: SI
 def read_tei(path: Path) -> Iterator[Located]:
     """Every `TEI` element in the file. Its id is its PubMed id or DOI, or blank when it has none.
 
-    GROBID writes sections one after the other: their level follows from their numbers ("2.1"), and from how they are
-    nested where they are. Figures give their captions; formulas, tables and acknowledgements are left out. Metadata:
+    GROBID writes sections one after the other: their level follows from their numbers ("2.1"), and from their nesting
+    where they are nested. Captions of figures are kept; formulas, tables and acknowledgements are left out. Metadata:
     author, venue, year, keyword, reference (PubMed ids, or else DOIs). Raises InputError with path and line.
     """
     for number, tei in read_elements(path, "TEI"):
@@ -63,7 +63,7 @@ def _body(tei: Element) -> Iterator[Block]:
 
 
 def _blocks(division: Element, above: int) -> Iterator[Block]:
-    """A division; one without a heading goes on with the section before."""
+    """A division; one without a heading continues the section before it."""
     head = division.find("head")
     depth = above + (0 if head is None else numbered_depth(head.get("n", "")))
     if head is not None:

@@ -14,13 +14,13 @@ from tagwright.text.words import clean
 from tagwright.types import Label
 
 ARROW = " > "
-"What parts the names of a path."
+"The separator of the names in a path."
 
 _NUMBERED = re.compile(r"(\d+) - (?=\S)")
 
 
 def as_labels(items: Iterable[Label | str]) -> tuple[Label, ...]:
-    """Labels as they are; a name becomes a label whose id it is. Raises InputError for anything else.
+    """Labels are kept; a name becomes a label with the name as its id. Raises InputError for anything else.
 
     >>> as_labels(["Bees"])
     (Label(id='Bees', names=('Bees',), description='', broader=()),)
@@ -40,11 +40,11 @@ def _as_label(item: object, position: int) -> Label:
 
 
 def read_names(path: Path) -> Iterator[tuple[int, Label]]:
-    """Each line as a label, with the line. Comments (`# ...`) on top, blank lines and repeated lines are passed over.
+    """Each line as a label, with the line. Comments (`# ...`) on top, blank lines and repeated lines are skipped.
 
     The id is the line itself, or the number before it where all lines have one (`1 - Animals`). A line that is a path
-    (`Animals > Birds`), and one that is indented below another, has the last name and is below the one before; its id
-    is the whole path. The description of a label is the path above it. Raises InputError as `open_lines` does.
+    (`Animals > Birds`), and one that is indented below another, gets the last name and lies below its parent; its id is
+    the whole path. The description of a label is the path above it. Raises InputError as `open_lines` does.
     """
     terms = _terms(path)
     ids = {term.path: term.number or ARROW.join(term.path) for term in terms}
@@ -71,7 +71,7 @@ def _terms(path: Path) -> list[_Term]:
         number = _NUMBERED.match(text) if numbered else None
         names = _names(text[number.end() if number else 0 :])
         if not names:
-            raise InputError(f'is "{text[:60]}", expected a name, or a path of names parted by ">"', path, line)
+            raise InputError(f'is "{text[:60]}", expected a name, or a path of names separated by ">"', path, line)
         while above and above[-1][0] >= indent:
             above.pop()
         outline = [name for _, name in above]

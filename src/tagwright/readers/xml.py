@@ -1,6 +1,6 @@
 """An XML file in, the elements that are documents out, one at a time. Nothing outside the file is ever read.
 
-Document types are passed over, and no entity is expanded: a file that declares one of its own is refused.
+Document types are ignored and no entity is expanded: a file that declares entities is refused.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tagwright.readers.lines import open_bytes
 from tagwright.text.words import clean
 
 DEEPEST = 200
-"Elements inside each other; texts have some dozens."
+"The deepest nesting; texts have a few dozen levels."
 CHUNK = 1 << 16
 _TAG = 16
-"What an element counts beside its name and attributes: tags, and the memory it takes."
+"Bytes counted for an element besides its name and attributes: its tags and its memory."
 
 Test: TypeAlias = Callable[[Element], bool]
 
@@ -33,7 +33,7 @@ def read_elements(path: Path, name: str) -> Iterator[tuple[int, Element]]:
     """The outermost elements of a name with the lines they begin on, names without namespaces, plain or gzip.
 
     An element above the limit for a document is logged and left out. Raises InputError with path and line for what is
-    not XML, is nested too deep, or declares entities; what came before has then been given.
+    not XML, is nested too deep, or declares entities; elements before that have been yielded by then.
     """
     harvest = _Harvest(name, path)
     with open_bytes(path) as file:
@@ -42,7 +42,7 @@ def read_elements(path: Path, name: str) -> Iterator[tuple[int, Element]]:
 
 
 def paragraphs(element: Element | None, blocks: Collection[str], skip: Test = lambda _: False) -> list[str]:
-    """The text in an element, clean, in pieces that end where an element of `blocks` begins or ends.
+    """The clean text in an element, split where an element of `blocks` begins or ends.
 
     >>> from xml.etree.ElementTree import fromstring
     >>> paragraphs(fromstring("<sec>One <b>bee</b>.<p>Two.</p></sec>"), {"p"})
@@ -81,8 +81,8 @@ class _Harvest:
         self._fed = self._left = 0
         self._parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
-        parser.UseForeignDTD(True)  # which is never read: so entities without a declaration are no errors
-        parser.specified_attributes = True  # values that a document type gives to all would fill the memory
+        parser.UseForeignDTD(True)  # it is never read; so undeclared entities are no errors
+        parser.specified_attributes = True  # default values from a document type could fill the memory
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
         parser.CharacterDataHandler = self._text
         parser.EntityDeclHandler, parser.SkippedEntityHandler = self._entity, self._skipped
@@ -93,7 +93,7 @@ class _Harvest:
         self._fed += len(chunk)
         try:
             self._parser.Parse(chunk, not chunk)
-            if self._fed - self._parser.CurrentByteIndex > largest_document() + CHUNK:  # a tag is kept until it ends
+            if self._fed - self._parser.CurrentByteIndex > largest_document() + CHUNK:  # a tag is buffered
                 problem = f"holds a tag or comment that {too_large()}"
         except expat.ExpatError as error:
             problem = f"is not XML ({expat.ErrorString(error.code)})"
@@ -131,7 +131,7 @@ class _Harvest:
             builder.data(text)
 
     def _room(self, size: int) -> TreeBuilder | None:
-        """What builds the element, if there is one that may grow by this; one above the limit is given up."""
+        """The builder of the current element, if it may grow by this size; an element above the limit is dropped."""
         self._left -= size
         if self._builder and self._left < 0:
             leave_out(self._path, self._line)
@@ -139,12 +139,12 @@ class _Harvest:
         return self._builder
 
     def _entity(self, name: str, _parameter: bool, _value: str | None, *other: str | None) -> None:
-        """Refuse all but unparsed ones, which are pictures: even a short text, a million times, fills the memory."""
+        """Refuse all entities but unparsed ones (pictures): a short text expanded a million times fills the memory."""
         if other[-1] is None:
             raise self._error(f"declares the XML entity {shown(name)}, which is never resolved; write it out")
 
     def _skipped(self, name: str, parameter: bool) -> None:
-        """An entity of a document type that was not read; most are letters, named as in HTML."""
+        """An entity of the unread document type; most are letters, named as in HTML."""
         if not parameter:
             self._text(html5.get(f"{name};", "\ufffd"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,16 @@ from numpy.typing import NDArray
 from tagwright.encoders.bi_encoder import BiEncoder, unit
 from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.packaged import PACKAGED
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ModelError
+from tagwright.fields import AtLeastOne, Checked
 from tagwright.stages.label_index import Index, Kind, Storage, Vectors, index_name
 from tagwright.stages.pending_labels import BUDGET, PendingLabels
-from tagwright.stages.trust import trust
+from tagwright.stages.trust import report, trust
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.text.words import sentence_spans
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Mask, Run, Stage, TextField
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Mask, Retriever, Run, TextField
 
-LabelText: TypeAlias = Literal["name", "names", "text", "both"]
+LabelText: TypeAlias = Literal["name", "names", "text", "described", "both"]
 
 WORTH = 500
 """Queries from which on an index pays: of a million labels it takes a minute to build, and comparing one query with all
@@ -57,15 +58,16 @@ class TextEncoder(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DenseOptions:
+class DenseOptions(Checked):
     """What of a label is encoded, and how it is kept and searched. Raises ConfigError for a value that cannot work."""
 
-    k: int = 100
+    k: AtLeastOne = 100
     "Candidates of a document."
 
     label_text: LabelText = "both"
-    """Encode the preferred name, all names, names and description ("text"), or the mean of the name's vector and the
-    text's ("both"): a name alone says too little, and in a long text the name drowns."""
+    """Encode the preferred name, all names, names and description ("text"), preferred name and description
+    ("described"), or the mean of the name's vector and the text's ("both"): a name alone says too little, and in a long
+    text the name drowns."""
 
     text_field: TextField = "text"
     "Read the title and abstract of a document, or all of it; where there is no abstract, all of it."
@@ -75,18 +77,6 @@ class DenseOptions:
 
     index: Kind = "auto"
     "exact compares every label; hnsw and ivf are faster and miss some; auto is exact up to 100,000 labels, then ivf."
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ConfigError(f"k is {self.k}, expected at least 1")
-        if self.label_text not in (known := get_args(LabelText)):
-            raise ConfigError(f"label_text is {self.label_text!r}, expected one of {', '.join(known)}")
-        if self.text_field not in ("title_and_abstract", "text"):
-            raise ConfigError(f'text_field is {self.text_field!r}, expected "title_and_abstract" or "text"')
-        if self.storage not in ("float32", "float16", "int8"):
-            raise ConfigError(f'storage is {self.storage!r}, expected "float32", "float16" or "int8"')
-        if self.index not in ("auto", "exact", "hnsw", "ivf"):
-            raise ConfigError(f'index is {self.index!r}, expected "auto", "exact", "hnsw" or "ivf"')
 
 
 class Texts(NamedTuple):
@@ -102,8 +92,8 @@ class Texts(NamedTuple):
     beginnings: Sequence[str] = ()
 
 
-class Dense(Stage):
-    """Candidates by meaning: the labels of largest cosine to the whole document. A types.Stage.
+class Dense(Retriever):
+    """Candidates by meaning: the labels of largest cosine to the whole document. A types.Retriever.
 
     vectors: of the labels already, where they are known; otherwise the labels are encoded now.
     """
@@ -200,14 +190,16 @@ class Dense(Stage):
         used, rows = np.unique(candidates.labels, return_inverse=True)
         return self._some(used).cosines(reading.vectors, candidates.rows, rows)
 
-    def trust(self, reading: Texts) -> Floats:
+    def trust(self, reading: Texts, weight: float) -> Floats | None:
         """(documents,) from nearly 0 to 1: how well the encoder knows each document's language, 1 where nothing tells.
 
-        Only of an encoder with a tokenizer of its own can that be said.
+        None where the encoder has no tokenizer of its own. weight: as in `types.Stage`.
         """
         if not isinstance(self.encoder, BiEncoder):
-            return np.ones(len(reading.written), np.float32)
-        return trust(self.encoder.fluency(reading.beginnings))
+            return None
+        trusted = trust(self.encoder.fluency(reading.beginnings))
+        report(self.encoder.name, reading.beginnings, trusted, weight)
+        return trusted
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """The up to 3 sentences nearest to the label, of the first 100, weighted by their cosine to it."""
@@ -299,6 +291,7 @@ class Dense(Stage):
             "name": lambda label: (label.name,),
             "names": lambda label: ("; ".join(label.names),),
             "text": lambda label: (label.text,),
+            "described": lambda label: (label.described,),
             "both": lambda label: (label.name, label.text),
         }
         return list(map(view[self.options.label_text], labels))

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tagwright.combining.fusion import union
 from tagwright.data.descriptions import Keywords, cut, pseudo_description, read_keywords, write_keywords
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.errors import InputError, ModelError
+from tagwright.fields import AtLeastOne, Checked
 from tagwright.stages.dense import Texts
 from tagwright.stages.label_index import Index, Kind, Storage, Vectors, index_name
 from tagwright.store import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.text.words import sentence_spans
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Longs, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Longs, Retriever, Run
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -28,12 +28,12 @@ SENTENCES, SPANS = 100, 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class DescriptionRetrieverOptions:
+class DescriptionRetrieverOptions(Checked):
     """What of a label is encoded, and how it is kept. Raises ConfigError for a value that cannot work."""
 
-    k: int = 100
+    k: AtLeastOne = 100
     "Candidates of a document."
-    tokens: int = 16
+    tokens: AtLeastOne = 16
     "Tokens of a label's text that are read (A.1.3)."
     names_only: bool = False
     "DE-ret: descriptions and keywords are not read."
@@ -41,11 +41,6 @@ class DescriptionRetrieverOptions:
     "How label vectors are kept: see stages/dense.py."
     index: Kind = "auto"
     "How the labels nearest by their texts are searched: see stages/dense.py."
-
-    def __post_init__(self) -> None:
-        for name in ("k", "tokens"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}, expected at least 1")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +63,8 @@ class ClassifierWeights:
         return ClassifierWeights(labels.astype(np.int32), self.vectors.take(rows, self.vectors))
 
 
-class DescriptionRetriever(Stage):
-    """Candidates by DEPL: the labels of greatest probability. A types.Stage.
+class DescriptionRetriever(Retriever):
+    """Candidates by DEPL: the labels of greatest probability. A types.Retriever.
 
     documents: phi_doc. texts: phi_label of Eq. 1, or None for the dense classifier. free: the classifier, or None for
     DEPL. With both, the score is Eq. 4; a label without a free vector has the probability that its text gives. keywords
@@ -114,7 +109,7 @@ class DescriptionRetriever(Stage):
         queries, k = reading.vectors, self.options.k
         depth = 2 * k if self.vectors is not None and self.free else k
         found = [self._nearest(queries, depth)] if self.vectors is not None else []
-        pool = union([*found, *([self.free.nearest(queries, depth)] if self.free else [])])
+        pool = Run.union([*found, *([self.free.nearest(queries, depth)] if self.free else [])])
         pool = pool.keep(reading.written[pool.rows])
         return pool.rescored(self._probabilities(queries, pool.rows, pool.labels)).top(k)
 

@@ -22,19 +22,19 @@ from ahocorasick_rs import AhoCorasick, Implementation
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import Self
 
-from tagwright.combining.fusion import look_up
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import InputError
+from tagwright.fields import AtLeastOne, Checked
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.text.words import fold, raw_words, word_spans
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Run, Stage, TextField
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Retriever, Run, TextField
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExactMatchOptions:
+class ExactMatchOptions(Checked):
     """What counts as an occurrence of a name. The defaults find much: a later stage can drop but not bring back."""
 
     text_field: TextField = "text"
@@ -44,24 +44,19 @@ class ExactMatchOptions:
     are no names; several are joined by "+"; "auto": as recognised; "none": words are left whole."""
     longest: bool = False
     'Whether to ignore a match inside a longer match, such as "Breast" in "breast cancer".'
-    min_characters: int = 2
+    min_characters: AtLeastOne = 2
     "Ignore names with fewer letters and digits. 1 suits Chinese and Japanese, where one character is a word."
     common: bool = False
     'Whether everyday words count: names of function words alone ("May", "Its"), and "aids" for the name "AIDS".'
-    k: int | None = None
+    k: AtLeastOne | None = None
     "Keep the best k labels of each document; None keeps all."
 
     def __post_init__(self) -> None:
-        if self.text_field not in ("text", "title_and_abstract"):
-            raise ConfigError(f'text_field is {self.text_field!r}, expected "text" or "title_and_abstract"')
+        super().__post_init__()
         check(self.stem)
-        if self.min_characters < 1:
-            raise ConfigError(f"min_characters is {self.min_characters}, expected 1 or more")
-        if self.k is not None and self.k < 1:
-            raise ConfigError(f"k is {self.k}, expected 1 or more; leave it out to keep all")
 
 
-class ExactMatch(Stage):
+class ExactMatch(Retriever):
     """The labels whose names occur in a document, scored by how often, how early and how specific: see `score`.
 
     A form that is the name of several labels makes all of them candidates, up to SHARED of them. A short name in
@@ -120,7 +115,7 @@ class ExactMatch(Stage):
 
     def score(self, reading: Run, candidates: Run) -> Floats:
         """(suggestions,) the score of each candidate, 0 where no name of it is found."""
-        return look_up(reading, candidates)
+        return reading.scores_of(candidates)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """Every occurrence of a name of the label, weightiest first. Their weights add up to the label's score."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,10 +13,11 @@ from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, par
 from tagwright.encoders.bi_encoder import unit
 from tagwright.encoders.cache import keeps_documents
 from tagwright.errors import ConfigError
+from tagwright.fields import AtLeastOne, AtLeastZero, Checked, Positive
 from tagwright.stages.dense import Dense, TextEncoder
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.text.words import sentence_spans, word_spans
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run
 
 Aggregate: TypeAlias = Literal["tree", "sections", "paragraphs", "best", "abstract", "first"]
 
@@ -28,7 +29,7 @@ FIRST = 512
 
 
 @dataclass(frozen=True, kw_only=True)
-class FullTextOptions:
+class FullTextOptions(Checked):
     """How paragraphs make up a document. Raises ConfigError for a value that cannot work."""
 
     aggregate: Aggregate = "tree"
@@ -39,25 +40,18 @@ class FullTextOptions:
     abstract: Literal["section", "half"] = "section"
     "Title and abstract count as one section among the others (FuTex 3.2), or as much as all of them (published code)."
 
-    best: int = 3
+    best: AtLeastOne = 3
     "Paragraphs that count for a label, where aggregate is best."
 
-    shortest: int = SHORTEST
+    shortest: AtLeastZero = SHORTEST
     "Paragraphs of fewer words are left out (FuTex 4.1)."
 
-    weights: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, Positive] = field(default_factory=dict)
     """A word in a top heading -> what such a section counts among the others, in place of 1; "abstract" is title and
     abstract. For tree and sections."""
 
     def __post_init__(self) -> None:
-        if self.aggregate not in (known := get_args(Aggregate)):
-            raise ConfigError(f'aggregate is "{self.aggregate}", expected one of {", ".join(known)}')
-        if self.abstract not in ("section", "half"):
-            raise ConfigError(f'abstract is "{self.abstract}", expected section or half')
-        if self.best < 1 or self.shortest < 0:
-            raise ConfigError(f"best is {self.best} and shortest {self.shortest}, expected at least 1 and at least 0")
-        if not all(weight > 0 for weight in self.weights.values()):
-            raise ConfigError(f"weights are {dict(self.weights)}, expected positive numbers")
+        super().__post_init__()
         if self.weights and self.aggregate not in ("tree", "sections"):
             raise ConfigError(f"weights are for tree and sections; aggregate is {self.aggregate}")
 
@@ -72,8 +66,8 @@ class Paragraphs(NamedTuple):
     indptr: Longs
 
 
-class FullText(Stage):
-    """Candidates and scores by the cosine of a label and the paragraphs of a document. A types.Stage.
+class FullText(Retriever):
+    """Candidates and scores by the cosine of a label and the paragraphs of a document. A types.Retriever.
 
     dense: the labels, their vectors and the encoder, which reads the paragraphs too; its k limits the candidates.
     """
@@ -96,11 +90,11 @@ class FullText(Stage):
         Where aggregate is best, a label must be among the k nearest of one paragraph.
         """
         near = self.dense.nearest(reading.vectors)
+        near = Run(near.indptr[reading.indptr], near.labels, near.scores)
         if self.options.aggregate != "best":
-            return Run(near.indptr[reading.indptr], near.labels, near.scores)
-        owners = np.repeat(np.arange(len(reading.indptr) - 1), np.diff(reading.indptr))[near.rows]
-        cells = np.unique(owners * len(self.dense.labels) + near.labels)
-        rows, labels = np.divmod(cells, len(self.dense.labels))
+            return near
+        width = len(self.dense.labels)
+        rows, labels = np.divmod(np.unique(near.keys(width)), width)
         pool = Run.of(np.searchsorted(rows, np.arange(len(reading.indptr))), labels, np.zeros(len(labels)))
         return pool.rescored(self.score(reading, pool)).top(self.dense.options.k)
 

@@ -234,8 +234,7 @@ def recall(found: Run, exact: Run) -> float:
     >>> recall(Run.from_rows([[1, 2], [3]]), Run.from_rows([[1, 4], [3]])).__round__(4)
     0.6667
     """
-    width = 1 + max(int(found.labels.max(initial=0)), int(exact.labels.max(initial=0)))
-    return float(np.isin(exact.rows * width + exact.labels, found.rows * width + found.labels).mean())
+    return float(exact.held_by(found).mean())
 
 
 def _parameter(name: str) -> str:

@@ -8,17 +8,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.data.bags import Matrix, count_words, smooth_idf
 from tagwright.errors import ConfigError, InputError
+from tagwright.fields import AtLeastOne, Checked, NotNegative, Probability
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.text.words import word_spans, words
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Run, Stage, TextField
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run, TextField
 
 CELLS = 1 << 24
 "The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."
@@ -32,24 +33,31 @@ NGRAM = 5
 _NGRAM_MARK = "\0"
 
 
+LabelText: TypeAlias = Literal["text", "described"]
+
+
 @dataclass(frozen=True, kw_only=True)
-class LexicalOptions:
+class LexicalOptions(Checked):
     """How words are weighed and where candidates are cut. Raises ConfigError for a value that cannot work."""
 
     weighting: Literal["bm25", "tfidf"] = "bm25"
     "BM25 (MICoL Eq. 1), or the cosine of TF-IDF vectors."
 
-    k1: float = 1.5
+    k1: NotNegative = 1.5
     "BM25: how long a word that a label text repeats goes on counting; the paper's value."
 
-    b: float = 0.75
+    b: Probability = 0.75
     "BM25: how much a long label text is held against it, 0 to 1; the paper's value."
 
-    k: int | None = 100
+    k: AtLeastOne | None = 100
     "The most candidates that a document gets; None sets no limit."
 
     threshold: float | None = None
     "A candidate scores more than this: the paper's eta (Eq. 2), on the scale of the weighting itself."
+
+    label_text: LabelText = "text"
+    """What is read of a label: all its names and the description, or, "described", the preferred name and the
+    description, as MICoL does where labels have many names (3.2)."""
 
     text_field: TextField = "text"
     "Read the title and abstract of a document, or all of it; where there is no abstract, all of it."
@@ -62,26 +70,19 @@ class LexicalOptions:
     """Whether words like "the" count. They name no topic, and where labels are short names they are so rare among the
     labels that they would weigh most of all: 5 of 26,983 subject headings hold "the", nearly every document does."""
 
-    ngrams: float = 0.0
+    ngrams: NotNegative = 0.0
     """TF-IDF: how much the character n-grams of a word weigh beside the word itself; 0 leaves them out. They find the
     parts of compounds, and endings that no stemmer knows (McNamee and Mayfield 2004)."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check(self.stem)
-        if self.weighting not in ("bm25", "tfidf"):
-            raise ConfigError(f'weighting is {self.weighting!r}, expected "bm25" or "tfidf"')
-        if self.text_field not in ("title_and_abstract", "text"):
-            raise ConfigError(f'text_field is {self.text_field!r}, expected "title_and_abstract" or "text"')
-        if self.ngrams < 0 or (self.ngrams and self.weighting == "bm25"):
-            raise ConfigError(f'ngrams is {self.ngrams}, expected 0 or more, and 0 where weighting is "bm25"')
-        if not (self.k1 >= 0 and 0 <= self.b <= 1):
-            raise ConfigError(f"k1 is {self.k1} and b is {self.b}, expected k1 of at least 0 and b between 0 and 1")
-        if self.k is not None and self.k < 1:
-            raise ConfigError(f"k is {self.k}, expected at least 1")
+        if self.ngrams and self.weighting == "bm25":
+            raise ConfigError(f'ngrams is {self.ngrams}, expected 0 where weighting is "bm25"')
 
 
-class Lexical(Stage):
-    """Candidates by the words that a document shares with a label's names and description. A types.Stage.
+class Lexical(Retriever):
+    """Candidates by the words that a document shares with a label's names and description. A types.Retriever.
 
     BM25 sums over the set of shared words, as Eq. 1 does: a word that the document repeats counts once. The cosine
     counts it 1 + ln(times) times. The vectors of both have the words of the labels as dimensions, so words that no
@@ -97,7 +98,8 @@ class Lexical(Stage):
         def number(word: str) -> tuple[int, ...]:
             return tuple(terms.setdefault(term, len(terms)) for term in spelling(word))
 
-        counts = count_words((label.text for label in labels), lru_cache(WORDS)(number))
+        texts = (label.text if options.label_text == "text" else label.described for label in labels)
+        counts = count_words(texts, lru_cache(WORDS)(number))
         self._terms = lru_cache(WORDS)(lambda word: tuple(terms[term] for term in spelling(word) if term in terms))
         frequencies = np.bincount(counts.indices, minlength=len(terms))
         if options.weighting == "bm25":

@@ -7,21 +7,20 @@ from pathlib import Path
 
 import numpy as np
 
-from tagwright.combining.fusion import look_up
 from tagwright.data.bags import BagOfWords, Matrix
 from tagwright.errors import ModelError
 from tagwright.stages.label_trees import LabelTrees
 from tagwright.stages.linear_weights import LinearModel
 from tagwright.store import read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.text.words import word_spans, words
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Run, Stage
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Retriever, Run
 
 SPANS = 5
 "The most words that are quoted for a label."
 
 
-class Linear(Stage):
-    """Candidates by a linear SVM. A types.Stage.
+class Linear(Retriever):
+    """Candidates by a linear SVM. A types.Retriever.
 
     model: over these labels, in their order. A score is the SVM's own plus 1, and 0 at least: 0 as far away as a
     document that has nothing to do with the label, 1 at the border, 2 and more where the SVM is sure.
@@ -80,8 +79,8 @@ class Linear(Stage):
         return cls(labels, bag, model, k)
 
 
-class Trees(Stage):
-    """Candidates by trees of labels (Parabel, Bonsai). A types.Stage; scores are probabilities.
+class Trees(Retriever):
+    """Candidates by trees of labels (Parabel, Bonsai). A types.Retriever; scores are probabilities.
 
     places: (labels that the trees know,) the place of each among these labels, -1 for one that is not there.
     """
@@ -106,7 +105,7 @@ class Trees(Stage):
 
     def score(self, reading: Run, candidates: Run) -> Floats:
         """(suggestions,) the probability of each candidate; 0 for one that no beam came to, or that is not known."""
-        return look_up(reading, candidates)
+        return reading.scores_of(candidates)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
         """None: the way to a label leads through many branches."""

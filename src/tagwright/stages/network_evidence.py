@@ -1,9 +1,9 @@
-"""Why a label, as the network has it: the documents that a meta-path joins with a document and that share the label."""
+"""Neighbours in, evidence for a label out: the documents that a meta-path joins with a document and that share it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,28 +14,31 @@ MOST = 3
 "Documents that are named for a meta-path."
 
 
-class Sharing(NamedTuple):
-    """Of the `neighbours` that a document has over a meta-path, so many share a label; the first few of them."""
+@dataclass(frozen=True, slots=True)
+class NetworkEvidence:
+    """How many of a document's neighbours over a meta-path share a label, and the ids of the first few of them."""
 
     path: str
     neighbours: int
     sharing: int
-    documents: tuple[int, ...]
+    documents: tuple[str, ...]
 
 
-def sharing(paths: Sequence[Neighbours], run: Run, document: int, label: int, most: int = MOST) -> list[Sharing]:
-    """For each meta-path the neighbours of a document that share the label, those that have it highest first.
+def network_evidence(
+    paths: Sequence[Neighbours], ids: Sequence[str], run: Run, document: int, label: int, most: int = MOST
+) -> tuple[NetworkEvidence, ...]:
+    """For each meta-path the neighbours of a document that share the label, those that rank it highest first.
 
-    run: labels suggested for, or known of, every document of the network, a row each. Meta-paths over which no
-    neighbour shares the label are left out.
+    ids: of every document of the network. run: labels suggested for, or known of, each of them. Meta-paths over which
+    no neighbour shares the label are left out.
     """
-    found = list[Sharing]()
+    found = list[NetworkEvidence]()
     for path in paths:
         near = path[document]
         rows = run.take(near)
         chosen = np.flatnonzero(rows.labels == label)
         order = np.argsort(rows.ranks[chosen], kind="stable")[:most]
         if len(chosen):
-            documents = near[rows.rows[chosen[order]]].tolist()
-            found.append(Sharing(path.expression, len(near), len(chosen), tuple(documents)))
-    return found
+            named = tuple(ids[row] for row in near[rows.rows[chosen[order]]].tolist())
+            found.append(NetworkEvidence(path.expression, len(near), len(chosen), named))
+    return tuple(found)

@@ -1,21 +1,21 @@
-"""Labels and a cross-encoder in, scores of documents read together with their candidates out: a ranker."""
+"""Labels and a cross-encoder in, scores of documents read together with their candidates out: a re-ranker."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias, get_args
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.errors import ConfigError
+from tagwright.fields import AtLeastOne, Checked
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Stage
 
-LabelText: TypeAlias = Literal["name", "names", "text", "statement"]
+LabelText: TypeAlias = Literal["name", "names", "text", "described", "statement"]
 
 
 class PairScorer(Protocol):
@@ -43,25 +43,19 @@ class PairScorer(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RerankerOptions:
+class RerankerOptions(Checked):
     """What of a label and a document is read. Raises ConfigError for a value that cannot work."""
 
     label_text: LabelText = "text"
-    """"name", the preferred one; "names", all; "text", all and the description, of which MICoL 3.2 has the preferred
-    name only; or a "statement" with the name, for models of natural language inference (FuTex 4.1)."""
+    """"name", the preferred one; "names", all; "text", all and the description; "described", the preferred one and the
+    description (MICoL 3.2); or a "statement" with the name, for models of natural language inference (FuTex 4.1)."""
 
-    document_tokens: int | None = 256
+    document_tokens: AtLeastOne | None = 256
     "The most that are read of a document (MICoL A.3.2); None: as many as the encoder takes beside the label."
 
-    def __post_init__(self) -> None:
-        if self.label_text not in (known := get_args(LabelText)):
-            raise ConfigError(f"label_text is {self.label_text!r}, expected one of {', '.join(known)}")
-        if self.document_tokens is not None and self.document_tokens < 1:
-            raise ConfigError(f"document_tokens is {self.document_tokens}, expected at least 1, or none for all")
 
-
-class Reranker(Stage):
-    """Ranks candidates by reading each document and label together (MICoL Eq. 6). A types.Stage that finds nothing.
+class CrossEncoderReranker(Stage):
+    """Ranks candidates by reading each document and label together (MICoL Eq. 6). A re-ranker: all labels are too many.
 
     Of a document it reads title and abstract, or all text from the start where there is no abstract.
     """
@@ -77,10 +71,6 @@ class Reranker(Stage):
         """The text of each document."""
         return [document.read_as("title_and_abstract") for document in documents]
 
-    def find(self, reading: list[str]) -> Run:
-        """No candidates: to compare every label would take too long."""
-        return Run.from_rows([[] for _ in reading])
-
     def score(self, reading: list[str], candidates: Run) -> Floats:
         """(suggestions,) the cross-encoder's score of each document and its candidates, of any size."""
         used, columns = np.unique(candidates.labels, return_inverse=True)
@@ -88,6 +78,7 @@ class Reranker(Stage):
             "name": lambda label: label.name,
             "names": lambda label: "; ".join(label.names),
             "text": lambda label: label.text,
+            "described": lambda label: label.described,
             "statement": lambda label: f"this document is about {label.name}.",
         }
         labels = [view[self.options.label_text](self.labels[label]) for label in used.tolist()]
@@ -98,9 +89,9 @@ class Reranker(Stage):
         """None: what speaks for a label is spread over the whole network."""
         return ()
 
-    def with_labels(self, labels: Sequence[Label]) -> Reranker:
+    def with_labels(self, labels: Sequence[Label]) -> CrossEncoderReranker:
         """The same encoder over other labels; nothing is computed."""
-        return Reranker(labels, self.encoder, self.options)
+        return CrossEncoderReranker(labels, self.encoder, self.options)
 
     def save(self, folder: Path) -> None:
         """Write the encoder and the options."""
@@ -110,7 +101,7 @@ class Reranker(Stage):
     @classmethod
     def load(
         cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], PairScorer] = CrossEncoder.load
-    ) -> Reranker:
+    ) -> CrossEncoderReranker:
         """Read what `save` wrote. load_encoder gets a folder. Raises ModelError when a part is missing or damaged."""
         options = read_options(folder, RerankerOptions, read_manifest(folder, "cross").get("options"))
         return cls(labels, load_encoder(str(folder / "encoder")), options)

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 from typing_extensions import Self
 
-from tagwright.combining.fusion import look_up
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Stage
@@ -24,7 +23,7 @@ _DEFAULTS = ExactMatchOptions()
 
 
 class TitleMatch(Stage):
-    """The labels that a title names, scored by the information content of the name beyond `EVERYDAY`. A types.Stage.
+    """The labels that a title names, scored by the information content of the name beyond `EVERYDAY`. A re-ranker.
 
     A name inside a longer one does not count: "breast" in "breast cancer". names: the stage that looks for names
     everywhere, over the same labels and with the same endings; what it has built is used again.
@@ -47,13 +46,9 @@ class TitleMatch(Stage):
         kept = found.keep(found.scores > EVERYDAY)
         return Run(kept.indptr, kept.labels, kept.scores - np.float32(EVERYDAY))
 
-    def find(self, reading: Run) -> Run:
-        """The same labels."""
-        return reading
-
     def score(self, reading: Run, candidates: Run) -> Floats:
         """(suggestions,) the bits of each candidate, 0 where the title does not name it."""
-        return look_up(reading, candidates)
+        return reading.scores_of(candidates)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """Every occurrence of a name of the label in the title. Their weights add up to the label's score."""
@@ -77,9 +72,9 @@ class TitleMatch(Stage):
         return cls(labels, read_options(folder, ExactMatchOptions, read_manifest(folder, "title_match").get("options")))
 
 
-def share(stages: Mapping[str, Stage]) -> dict[str, Stage]:
-    """The same stages over the same labels, what looks for names in titles using what another stage has built."""
-    names = [stage for stage in stages.values() if isinstance(stage, ExactMatch)]
+def share(rerankers: Mapping[str, Stage], retrievers: Mapping[str, Stage]) -> dict[str, Stage]:
+    """The re-rankers, what looks for names in titles using what a retriever of the same labels has built."""
+    names = [stage for stage in retrievers.values() if isinstance(stage, ExactMatch)]
 
     def shared(stage: Stage) -> Stage:
         if not isinstance(stage, TitleMatch):
@@ -87,7 +82,7 @@ def share(stages: Mapping[str, Stage]) -> dict[str, Stage]:
         found = next((each for each in names if each.fits(stage.options)), None)
         return TitleMatch(stage.labels, stage.options, found)
 
-    return {name: shared(stage) for name, stage in stages.items()}
+    return {name: shared(stage) for name, stage in rerankers.items()}
 
 
 def _title(document: Document) -> Document:

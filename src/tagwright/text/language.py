@@ -22,23 +22,22 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 AUTO = "auto"
-"In the place of a language: the one that texts and vocabulary are recognised to be in."
+"Instead of a language: recognise it in texts and vocabulary."
 
 NONE = "none"
-"In the place of a language: words are left whole."
+"Instead of a language: words are not stemmed."
 
 TEXTS = 2000
-"Texts that are looked at to recognise a language, spread evenly over all."
+"The most texts in which a language is recognised, spread evenly over all."
 
 CHARACTERS = 1000
-"What is read of each of them."
+"Characters that are read of each of them."
 
 SHARE = 0.2
-"""A language is one of a collection's when at least so much of it is in that language: fewer are quotations, proper
-names, and errors. (Of the Finnish names of YSO, 12% look English; of GND's names with English ones beside, 45%.)"""
+"""A collection has a language if at least this share is in it; less is quotations, proper names and errors."""
 
 FEW = 50
-"With fewer texts than these, names of a vocabulary say too little."
+"With fewer texts, the names of a vocabulary are too little evidence."
 
 _LANGUAGES = """
 af afr afrikaans|ar ara arabic|be bel belarusian|bg bul bulgarian|bn ben bengali|ca cat catalan|cs ces/cze czech|
@@ -54,7 +53,7 @@ tl tgl tagalog|tr tur turkish|uk ukr ukrainian|ur urd urdu|vi vie vietnamese|yi 
 
 _WORDS_APART = frozenset("ar ca en es fr ga gl he it ja la mt ms pt ro th vi zh".split())  # noqa: SIM905
 """Languages that write compounds as several words and have few endings, or that are written without spaces. The others
-gain more from character n-grams (McNamee and Mayfield 2004, measured for Finnish and German here)."""
+gain more from character n-grams (McNamee and Mayfield 2004)."""
 
 _MORE_STOP_WORDS = {
     "en": """also although among cannot could either etc however may might much must onto since thus toward towards upon
@@ -67,7 +66,7 @@ _OTHER_NAMES = {"nb": "no", "nob": "no", "nn": "no", "nno": "no", "porter": "en"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Language:
-    """One language. code: ISO 639-1, as "fi"; name: in English, small, as the Snowball stemmers are called."""
+    """One language. code: ISO 639-1, such as "fi"; name: in English, lower case, as the Snowball stemmers are named."""
 
     code: str
     name: str
@@ -77,7 +76,7 @@ class Language:
 
 
 def parse(text: str) -> Language:
-    """A language by code of two or three letters, with a country or not, or by name.
+    """A language by its code of two or three letters, with or without a country, or by its name.
 
     >>> parse("fi") == parse("fin") == parse("Finnish") == parse("fi-FI")
     True
@@ -117,10 +116,10 @@ def check(text: str) -> None:
 
 
 def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document] = ()) -> str:
-    """The languages that "auto" stands for, as `spelled`; any other language in one spelling.
+    """The languages recognised for "auto", as `spelled` writes them; any other language in its one spelling.
 
-    Names are found in the languages that they are in, so the vocabulary decides. Where it has little text, the
-    documents' is added; of little text in all, only the language that most of it is in counts; without any, English.
+    Names are found in their own languages, so the vocabulary decides. If it has little text, that of the documents is
+    added; of little text in all, only the most frequent language counts; without any text, English.
     """
     if language != AUTO:
         return spelled(parse_all(language))
@@ -140,12 +139,12 @@ def likely(documents: Iterable[Document]) -> str:
 
 
 def vocabulary_texts(labels: Sequence[Label]) -> list[str]:
-    """What to recognise the language of a vocabulary in: names and descriptions, one by one, of an even sample."""
+    """The texts that show the language of a vocabulary: names and descriptions of an even sample."""
     return [text for label in _spread(labels) for text in (*label.names, label.description) if text]
 
 
 def document_texts(documents: Iterable[Document]) -> list[str]:
-    """What to recognise the language of documents in: the title and the abstract of each of the first, one by one."""
+    """The texts that show the language of documents: titles and abstracts of the first ones."""
     first = islice(documents, TEXTS // 2)
     return [text for document in first for text in (document.title_and_abstract or document.text).split("\n")]
 
@@ -153,8 +152,9 @@ def document_texts(documents: Iterable[Document]) -> list[str]:
 def recognise(texts: Sequence[str]) -> Mapping[str, float]:
     """The share of each language among the texts, largest first, by code; shares add up to 1. Empty for no words.
 
-    Short names alone are often taken for another language: what the others are in decides with. The shares are the
-    prior probabilities under which the recogniser's probabilities agree with them (Saerens et al. 2002, by EM).
+    Short names alone are often taken for another language: the languages of the others are taken into account. The
+    shares are the prior probabilities under which the recogniser's probabilities agree with them (Saerens et al. 2002,
+    by EM).
     """
     import numpy as np
 
@@ -162,12 +162,12 @@ def recognise(texts: Sequence[str]) -> Mapping[str, float]:
     if not codes:
         return {}
     shares = _priors(likelihoods)
-    order = np.argsort(-shares, kind="stable")  # codes are sorted, so ties are always broken alike
+    order = np.argsort(-shares, kind="stable")  # codes are sorted, so ties are always broken the same way
     return {codes[i]: float(shares[i]) for i in order.tolist() if shares[i] >= 0.001}
 
 
 def main(shares: Mapping[str, float]) -> tuple[Language, ...]:
-    """The languages that a collection is in, largest first: those with a share of at least `SHARE`, if known here.
+    """The languages of a collection, largest first: those with a share of at least `SHARE` that are known here.
 
     >>> [language.code for language in main({"de": 0.55, "en": 0.4, "fr": 0.05})]
     ['de', 'en']
@@ -182,9 +182,9 @@ def language_of(text: str) -> Language | None:
 
 
 def stemmer(languages: Collection[Language]) -> Callable[[str], str]:
-    """What cuts off the endings of a folded word: Snowball's stemmers of these languages, one after the other.
+    """A stemmer of folded words: Snowball's stemmers of these languages, one after the other.
 
-    Two words are then taken for one when they are so in either language. A language without a stemmer changes nothing.
+    Two words become one when either language's stemmer makes them one. A language without a stemmer changes nothing.
 
     >>> cut = stemmer(parse_all("de+en"))
     >>> cut("networks") == cut("network"), cut("analysen") == cut("analyse")
@@ -215,8 +215,8 @@ def joins_words(languages: Iterable[Language]) -> bool:
 def stop_words(languages: Collection[Language], names: Iterable[str] = ()) -> frozenset[str]:
     """The stop words of these languages, Snowball's and a few more, folded: words that name no topic.
 
-    names: those of the vocabulary. Of several languages, one's stop word may be the other's name ("war" is German for
-    "was"): what stands alone as a name, and is no stop word in all of the languages, counts.
+    names: those of the vocabulary. With several languages, a stop word of one may be a name in another ("war" is German
+    for "was"): a word that is a whole name, and not a stop word in all of the languages, is kept.
     """
     lists = [_stop_words(language.code) for language in languages]
     if len(lists) < 2:
@@ -247,7 +247,7 @@ def _spread(items: Sequence[Any]) -> list[Any]:
 
 
 def _likelihoods(texts: Sequence[str]) -> tuple[list[str], NDArray[np.float64]]:
-    """The codes of all languages that come into question, and (texts, languages) how likely each is for each text."""
+    """The codes of all candidate languages, and (texts, languages) the probability of each for each text."""
     import numpy as np
 
     rows = [row for text in _spread(texts) if (row := detect(text))]

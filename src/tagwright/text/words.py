@@ -1,4 +1,4 @@
-"""Text in, words and sentences out: the one place that says what a word is. Names and BM25 use it."""
+"""Text in, words and sentences out: the only definition of a word, used by name matching and BM25."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 import unicodedata
 from functools import lru_cache
 
-# A word is a run of letters and digits of any script. Three exceptions, each for names that would otherwise be lost:
-# "C++" and "C#" keep their signs; the s of "Alzheimer's" is no word; scripts written without spaces (Chinese
-# characters, kana) give one word per character, so that a name of several is found inside a running text.
+# A word is a run of letters and digits of any script. Three exceptions, for names that would otherwise be lost: "C++"
+# and "C#" keep their signs; the s of "Alzheimer's" is not a word; scripts written without spaces (Chinese characters,
+# kana) give one word per character, so that a longer name is found inside a running text.
 _CHARACTER = "぀-ヿ㐀-䶿一-鿿"
 _WORD = re.compile(rf"[{_CHARACTER}]|(?!(?<=\w['’])[sS]\b)[^\W_{_CHARACTER}]+(?:[+#]+(?!\w))?")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\W_a-zß-öø-ÿ])|(?<=[。！？])|\n+")
 
 
 def clean(text: str) -> str:
-    r"""Text as the rest of Tagwright wants it: composed characters (NFC), control characters turned into blanks.
+    r"""Normalised text: composed characters (NFC), control characters replaced with spaces.
 
     >>> clean("cafe\u0301\x00noir")
     'café noir'
@@ -51,7 +51,7 @@ def words(text: str) -> list[str]:
 
 
 def raw_words(text: str) -> list[str]:
-    """The words of a text as they are written there.
+    """The words of a text as they are written.
 
     >>> raw_words("Alzheimer's disease")
     ['Alzheimer', 'disease']
@@ -70,7 +70,7 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    r"""The character spans of the sentences of a text, blanks outside. A line end ends a sentence too.
+    r"""The character spans of the sentences of a text, without surrounding spaces. A line end ends a sentence too.
 
     >>> text = "It works. See Fig. 2 for e.g. more!\nNext line"
     >>> [text[start:end] for start, end in sentence_spans(text)]

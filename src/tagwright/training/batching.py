@@ -1,4 +1,4 @@
-"""A pair source in, batches out: without the held-out pairs, sorted by length where asked, ahead of who needs them."""
+"""A pair source in, batches out: without validation pairs, sorted by length where asked, ahead of who needs them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tagwright.types import Pair, PairSource
 
 T = TypeVar("T")
 
-HELD_OUT = 1024
+MOST_VALIDATION_PAIRS = 1024
 "At most so many pairs are held out for measuring: a loss over them is exact enough, and they are read often."
 
 
@@ -65,9 +65,9 @@ class Batches:
         """How many batches the first epoch has."""
         return sum(not self.is_validation(pair) for pair in self.pairs(0)) // self.size
 
-    def held_out_pairs(self) -> list[Pair]:
-        """Held-out pairs of the first epoch, at most HELD_OUT."""
-        return list(islice(filter(self.is_validation, self.pairs(0)), HELD_OUT)) if self.validation else []
+    def validation_pairs(self) -> list[Pair]:
+        """Held-out pairs of the first epoch, at most MOST_VALIDATION_PAIRS."""
+        return list(islice(filter(self.is_validation, self.pairs(0)), MOST_VALIDATION_PAIRS)) if self.validation else []
 
     def is_validation(self, pair: Pair) -> bool:
         """Whether the pair's group is one of the share that is held out."""

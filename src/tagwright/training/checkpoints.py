@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagwright.errors import ConfigError, ModelError
+from tagwright.fields import shown
 from tagwright.store import remove_leftovers, replace_file
 
 if TYPE_CHECKING:
@@ -55,12 +56,7 @@ class Checkpoint:
             saved = cls(json.loads(metadata["progress"]), json.loads(metadata["config"]), tensors)
         except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
             raise ModelError(f"{path}: damaged ({error}); train without resuming") from None
-        for name in sorted({*saved.config, *config}):
-            if saved.config.get(name) != config.get(name):
-                raise ConfigError(
-                    f"{path}: the run was started with {name} {saved.config.get(name)}, not {config.get(name)}; "
-                    "resume it with the same options, or train without resuming"
-                )
+        check_resumed(path, saved.config, config)
         return saved
 
     def part(self, prefix: str) -> dict[str, torch.Tensor]:
@@ -68,6 +64,28 @@ class Checkpoint:
         return {
             name[len(prefix) + 1 :]: tensor for name, tensor in self.tensors.items() if name.startswith(prefix + "/")
         }
+
+
+def check_resumed(place: Path, before: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> None:
+    """Raise ConfigError unless a run that goes on at a place has the options and data it was started with.
+
+    Both are plain JSON; tables are compared entry by entry. Digests of data are not shown.
+    """
+    for name in dict.fromkeys([*now, *before]):
+        old, new = before.get(name), now.get(name)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            check_resumed(place, old, new, f"{within}{name}.")
+        elif old != new:
+            raise ConfigError(
+                f"{place}: was started with {_difference(f'{within}{name}', old, new)}; "
+                "resume it as it was started, or remove it"
+            )
+
+
+def _difference(name: str, old: object, new: object) -> str:
+    if name.startswith("data."):
+        return f"other {name.removeprefix('data.')}"
+    return f"{name.removeprefix('options.')} {shown(old)}, not {shown(new)}"
 
 
 def discard(folder: Path) -> None:

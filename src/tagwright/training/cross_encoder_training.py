@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.training.encoder_training import check_batch, check_temperature
+from tagwright.errors import ConfigError
+from tagwright.training.encoder_training import check_batch
 from tagwright.training.loop import train
 from tagwright.training.objectives import Contrastive, Text
-from tagwright.training.training_config import Training
+from tagwright.training.training_config import TrainingPlan
 from tagwright.types import Pair, PairSource, Triple
 
 if TYPE_CHECKING:
     import torch
 
-CROSS = Training(batch=4, epochs=3, learning_rate=5e-5, dropout="all")
+CROSS = TrainingPlan(batch=4, epochs=3, learning_rate=5e-5, dropout="all")
 """As MICoL trains (A.3.2), but for AdamW in place of Adam. The paper does not state the learning rate; this is the
 usual one of BERT's fine-tuning. Both texts of a pair are cut together, where the paper cuts each at 256 tokens."""
 
@@ -47,28 +48,29 @@ class TripleContrast(Contrastive):
         triples = cast("Sequence[Triple]", batch)
         return [(t.anchor, t.positive) for t in triples], [(t.anchor, t.negative) for t in triples]
 
-    def held_out_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[Text], Sequence[Text]]:
+    def validation_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[Text], Sequence[Text]]:
         """The same."""
         with_positive, with_negative = self.views(pairs, 0)
         return with_positive, with_negative
 
 
-def learn_cross(
+def train_cross_encoder(
     encoder: CrossEncoder,
     triples: PairSource,
-    training: Training = CROSS,
+    plan: TrainingPlan = CROSS,
     output: Path | None = None,
     *,
     temperature: float = 1.0,
     resume: bool = False,
 ) -> CrossEncoder:
-    """The cross-encoder trained on `Triple`s; its model is trained in place. output, resume: see `trainer.train`.
+    """The cross-encoder trained on `Triple`s; its model is trained in place. output, resume: see `loop.train`.
 
     Raises ConfigError when temperature is not positive, or the triples do not fill a batch.
     """
-    check_temperature(temperature)
-    check_batch(triples, training)
-    train(encoder.model, triples, TripleContrast(temperature), training, output, resume=resume)
+    if temperature <= 0:
+        raise ConfigError(f"temperature is {temperature}, expected more than 0; 1 leaves the scores as they are")
+    check_batch(triples, plan)
+    train(encoder.model, triples, TripleContrast(temperature), plan, output, resume=resume)
     return CrossEncoder.of(encoder.model, encoder.name)
 
 

@@ -9,22 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.training.tokens import Tokens
-from tagwright.training.trainable_encoder import Trainable
+from tagwright.training.trainable_encoder import TrainableEncoder
 from tagwright.types import Longs
 
 if TYPE_CHECKING:
     import torch
     from accelerate import Accelerator
-
-Dropout: TypeAlias = Literal["off", "same", "all"]
-"Which texts are encoded with the transformer's dropout; same: those of pairs that have one text twice."
-
 
 ACTIVATION_TOKENS = {"cpu": 8192, "cuda": 262_144}
 "Tokens of a step whose activations are kept, padding included: 0.1 MB each in MiniLM."
@@ -48,7 +44,7 @@ class GradientCache:
     by default.
     """
 
-    encoder: Trainable
+    encoder: TrainableEncoder
     accelerator: Accelerator
     activation_token_budget: int | None = None
     seed: int = 0

@@ -91,9 +91,7 @@ def hard_negatives(found: Run, gold: Run, count: int) -> Run:
     >>> hard_negatives(Run.from_rows([{4: 0.9, 1: 0.8, 2: 0.7, 3: 0.1}]), Run.from_rows([[1]]), 2).labels.tolist()
     [4, 2]
     """
-    width = 1 + max(int(found.labels.max(initial=0)), int(gold.labels.max(initial=0)))
-    wrong = ~np.isin(found.rows * width + found.labels, gold.rows * width + gold.labels)
-    return found.keep(wrong).top(count)
+    return found.keep(~found.held_by(gold)).top(count)
 
 
 @dataclass(eq=False)
@@ -207,11 +205,11 @@ class DualEncoder:
             return torch.stack(losses).mean() * len(labels)
         return dual_encoder_classifier_bce(queries, targets[0], targets[1], relevant) * len(labels)
 
-    def held_out_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[str], Sequence[str]]:
+    def validation_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[str], Sequence[str]]:
         """The documents, and the texts of thousands of labels, the right ones and hard negatives among them."""
         return [pair.anchor for pair in pairs], self._texts(self.sampler(_documents(pairs), MEASURED))
 
-    def held_out_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
+    def validation_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
         """How far nDCG@5 among these labels is from 1.
 
         The cross-entropy of documents that are not trained on rises long before their ranking stops to improve.

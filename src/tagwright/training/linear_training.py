@@ -8,19 +8,22 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 from zipfile import BadZipFile
 
 import numpy as np
 
-from tagwright.data.bags import Matrix
+from tagwright.data.bags import BagOfWords, Matrix
 from tagwright.errors import ConfigError, ModelError, TagwrightError
+from tagwright.fields import AtLeastOne, AtLeastZero, Checked, NotNegative, Positive, Range
 from tagwright.progress import bar
 from tagwright.stages.label_trees import WIDEST, LabelTrees, OmikujiError, OmikujiProcess
+from tagwright.stages.linear_classifiers import Linear
 from tagwright.stages.linear_weights import LinearModel
 from tagwright.store import is_first, read_manifest, replace_file, replace_folder, write_manifest
+from tagwright.training.checkpoints import check_resumed
 from tagwright.training.hinge import TOGETHER, Loss, solve
-from tagwright.types import Floats, Ints, Run
+from tagwright.types import Document, Floats, Ints, Label, Run
 
 Kind: TypeAlias = Literal["parabel", "bonsai"]
 
@@ -33,70 +36,67 @@ that every process has some."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SvmOptions:
+class SvmOptions(Checked):
     """The linear SVM. Raises ConfigError for a value that cannot work."""
 
     loss: Loss = "squared_hinge"
     """squared_hinge is what scikit-learn's LinearSVC and DiSMEC minimise, hinge what DEPL prints (3.2): 1.2 points of
     P@1 below on train documents of tib that were held out."""
 
-    cost: float = 0.3
+    cost: Positive = 0.3
     """C: how much the losses count against the norm of the weights; 1 in scikit-learn. P@1 / P@5 on those documents,
     for a thousand labels: 54.5 / 16.9 with 0.3, 54.2 / 17.2 with 0.2, 53.5 / 16.5 with 1, 51.3 / 15.6 with 4."""
 
-    tolerance: float = 0.02
+    tolerance: Positive = 0.02
     """How far below 1 the margin of a document may be that is left out. With 0.02, P@k on tib is scikit-learn's within
     0.4 points (benchmarks/results/linear.json); 0.05 takes three quarters of the time, and costs up to 0.4 points more
     of P@1 and more of R@100."""
 
-    prune: float = 0.01
+    prune: NotNegative = 0.01
     """Weights nearer to 0 are dropped at the end, as in DiSMEC; 0 keeps all. On tib an eighth of the weights stays, and
     P@k changes by 0.2 points at most."""
 
-    workers: int = 0
+    workers: AtLeastZero = 0
     "Processes; 0 is one for each core."
 
-    seed: int = 0
+    seed: AtLeastZero = 0
     "Which documents every label is first compared with."
-
-    def __post_init__(self) -> None:
-        if self.loss not in get_args(Loss):
-            raise ConfigError(f'loss is {self.loss!r}, expected "hinge" or "squared_hinge"')
-        for name in ("cost", "tolerance"):
-            if not getattr(self, name) > 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}, expected more than 0")
-        for name in ("prune", "workers"):
-            if not getattr(self, name) >= 0:
-                raise ConfigError(f"{name} is {getattr(self, name)}, expected at least 0")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeOptions:
+class TreeOptions(Checked):
     """Trees of labels by omikuji; the defaults are FuTex's Parabel. Raises ConfigError for what cannot work."""
 
     kind: Kind = "parabel"
     "parabel: balanced trees that part in two; bonsai: shallow trees that part in up to 100, as they fall."
 
-    trees: int = 3
+    trees: AtLeastOne = 3
     "Trees, each grown from another start; their probabilities are averaged."
 
-    leaf: int = 100
+    leaf: Annotated[int, Range(least=2)] = 100
     "A branch with fewer labels is not parted again."
 
-    beam: int = 10
+    beam: Annotated[int, Range(least=1, most=WIDEST)] = 10
     "Branches that are followed in each tree when a document is tagged."
 
-    workers: int = 0
+    workers: AtLeastZero = 0
     "Threads; 0 is one for each core."
 
-    def __post_init__(self) -> None:
-        if self.kind not in get_args(Kind):
-            raise ConfigError(f'kind is {self.kind!r}, expected "parabel" or "bonsai"')
-        for name, least in (("trees", 1), ("leaf", 2), ("beam", 1), ("workers", 0)):
-            if getattr(self, name) < least:
-                raise ConfigError(f"{name} is {getattr(self, name)}, expected at least {least}")
-        if self.beam > WIDEST:
-            raise ConfigError(f"beam is {self.beam}, expected at most {WIDEST}")
+
+def train_linear(
+    documents: Sequence[Document],
+    labels: Sequence[Label],
+    gold: Run,
+    options: SvmOptions = SvmOptions(),
+    candidates: int = 100,
+    folder: Path | None = None,
+    *,
+    resume: bool = False,
+) -> Linear:
+    """The linear SVM over tf-idf of the documents' text (DEPL A.1.3), as a stage; other arguments: see `fit_svm`."""
+    bag = BagOfWords.of(document.text for document in documents)
+    features = bag.transform(document.text for document in documents)
+    return Linear(labels, bag, fit_svm(features, gold, len(labels), options, folder, resume=resume), candidates)
 
 
 def fit_svm(
@@ -168,12 +168,11 @@ def _positives(gold: Run) -> dict[int, Ints]:
 
 def _stored(folder: Path, features: Matrix, gold: Run, options: SvmOptions, *, resume: bool) -> Path:
     """The folder of finished blocks, empty unless a run with the same data and options is resumed."""
-    run = {"data": _digest(features, gold), "options": {**asdict(options), "workers": None}}
+    data = {"documents or labels": _digest(features, gold)}
+    run = {"data": data, "options": {**asdict(options), "workers": None}}
     if resume and (folder / "manifest.json").is_file():
         before = read_manifest(folder, "SVM in training")
-        for name, what in (("data", "documents or labels"), ("options", "options")):
-            if before.get(name) != run[name]:
-                raise ConfigError(f"{folder}: the run was started with other {what}; train without resuming")
+        check_resumed(folder, {name: before.get(name, {}) for name in run}, run)
         return folder
     with replace_folder(folder) as fresh:
         write_manifest(fresh, "SVM in training", run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +21,8 @@ from tagwright.training.batching import Batches, SamplerState, ahead
 from tagwright.training.checkpoints import Checkpoint
 from tagwright.training.gradient_caching import GradientCache, Texts
 from tagwright.training.objectives import Objective, OwnWeight, Text
-from tagwright.training.trainable_encoder import Trainable, trainable
-from tagwright.training.training_config import Training
+from tagwright.training.trainable_encoder import TrainableEncoder, trainable_encoder
+from tagwright.training.training_config import TrainingPlan, lasting_options
 from tagwright.training.training_log import Row, TrainingLog
 from tagwright.types import Floats, Longs, Pair, PairSource
 
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     import torch
     from accelerate import Accelerator
     from sentence_transformers import CrossEncoder, SentenceTransformer
-
-
-FREE_TO_CHANGE = {"log_every", "checkpoint_seconds", "tensorboard"}
-"What a resumed run may do differently: it has no part in the weights."
 
 
 @dataclass(frozen=True)
@@ -49,12 +45,12 @@ def train(
     model: SentenceTransformer | CrossEncoder,
     pairs: PairSource,
     objective: Objective,
-    training: Training | None = None,
+    training: TrainingPlan | None = None,
     output: Path | None = None,
     *,
     resume: bool = False,
 ) -> History:
-    """Train `model` in place; at the end it has the weights with the lowest held-out loss, or else the last ones.
+    """Train `model` in place; at the end it has the weights with the lowest validation loss, or else the last ones.
 
     output: a folder for the log (log.jsonl) and the checkpoint, which stays when all is done: see
     `checkpoints.discard`. resume: go on from the checkpoint, if there is one; the weights are bit for bit those of a
@@ -67,14 +63,14 @@ def train(
     import torch
     from accelerate import Accelerator
 
-    training = training or Training()
+    training = training or TrainingPlan()
     accelerator = Accelerator(cpu=kernels.best_device().type == "cpu")
     model.to(accelerator.device)
     batches = Batches(pairs, training.batch, training.window, training.validation, training.seed)
     steps = training.steps or max(1, round(training.epochs * batches.count()))
     folder = output if accelerator.is_main_process else None
     training_log = TrainingLog(folder, tensorboard=training.tensorboard)
-    run = _Run(trainable(model), batches, objective, training, steps, accelerator, training_log)
+    run = _Run(trainable_encoder(model), batches, objective, training, steps, accelerator, training_log)
     checkpoint = Checkpoint.load(output, run.config) if output and resume else None
     with torch.random.fork_rng(), run.encoder.ready(), silence(not accelerator.is_main_process):
         run.resume(checkpoint) if checkpoint else run.begin()
@@ -90,26 +86,28 @@ def train(
     return History(training_log.rows, run.best_step, run.best_loss)
 
 
-def rate_at(step: int, steps: int, warmup: float) -> float:
-    """The share of the highest learning rate in a step, from 0: up along a line, then down to nothing.
+def rate_at(step: int, steps: int, rising: int, decay: float = 1.0) -> float:
+    """The share of the highest learning rate in a step, from 0: up along a line in `rising` steps, then down.
 
-    Two steps up, six down.
+    decay: the share that is lost by the end. Two steps up, six down, to nothing or to a half:
 
-    >>> [round(rate_at(step, steps=8, warmup=0.25), 2) for step in range(8)]
+    >>> [round(rate_at(step, steps=8, rising=2), 2) for step in range(8)]
     [0.5, 1.0, 1.0, 0.83, 0.67, 0.5, 0.33, 0.17]
+    >>> [round(rate_at(step, steps=8, rising=2, decay=0.5), 2) for step in range(8)]
+    [0.5, 1.0, 1.0, 0.92, 0.83, 0.75, 0.67, 0.58]
     """
-    rising = round(warmup * steps)
-    return min((step + 1) / max(1, rising), (steps - step) / max(1, steps - rising))
+    left = (steps - step) / max(1, steps - rising)
+    return min((step + 1) / max(1, rising), (1 - decay) + decay * left)
 
 
 @dataclass(eq=False)
 class _Run:
     """A training run: everything that changes while it goes on."""
 
-    encoder: Trainable
+    encoder: TrainableEncoder
     batches: Batches
     objective: Objective
-    training: Training
+    training: TrainingPlan
     steps: int
     accelerator: Accelerator
     training_log: TrainingLog
@@ -131,13 +129,15 @@ class _Run:
         self.weights = {name: weight.parameter for name, weight in weights.items()}
         self.optimiser = _optimiser(weights.values(), self.training)
         self.config = {
-            **{name: value for name, value in asdict(self.training).items() if name not in FREE_TO_CHANGE},
+            **lasting_options(self.training),
             "steps": self.steps,
             "processes": self.accelerator.num_processes,
         }
-        pairs = self.batches.held_out_pairs()
-        self.validation = self._prepare(self.state, pairs, self.objective.held_out_views(pairs))
+        pairs = self.batches.validation_pairs()
+        self.validation = self._prepare(self.state, pairs, self.objective.validation_views(pairs))
         self.evaluate_every = max(1, self.steps // self.training.evaluations)
+        share = round(self.training.warmup * self.steps)
+        self.rising = share if self.training.warmup_steps is None else self.training.warmup_steps
         self.started = time.monotonic()
 
     def begin(self) -> None:
@@ -191,7 +191,7 @@ class _Run:
         self.started -= self.training_log.rows[-1]["seconds"] if self.training_log.rows else 0.0
 
     def take_best(self) -> None:
-        """Give the model the weights with the lowest held-out loss, if that was measured."""
+        """Give the model the weights with the lowest validation loss, if that was measured."""
         _copy(self.best, self.weights)
         self.encoder.model.eval()
 
@@ -232,7 +232,7 @@ class _Run:
     def _take(self, step: _Step) -> None:
         import torch
 
-        rate = self.training.learning_rate * rate_at(self.step, self.steps, self.training.warmup)
+        rate = self.training.learning_rate * rate_at(self.step, self.steps, self.rising, self.training.decay)
         for group in self.optimiser.param_groups:
             group["lr"] = rate * group["rate"]
         groups = _tensor(step.groups).to(self.accelerator.device)
@@ -251,7 +251,7 @@ class _Run:
             self._evaluate()
 
     def _evaluate(self) -> None:
-        """Measure the held-out pairs, and remember the weights if they are the best so far."""
+        """Measure the validation pairs, and remember the weights if they are the best so far."""
         import torch
 
         if len(self.validation.groups) < 2:
@@ -259,8 +259,8 @@ class _Run:
         groups = _tensor(self.validation.groups).to(self.accelerator.device)
         with torch.no_grad():
             anchors, positives = torch.split(self.cache.encode(self.validation.texts), self.validation.views)
-            loss = self.objective.held_out_loss(anchors, positives, groups).item()
-        self._log(held_out_loss=loss)
+            loss = self.objective.validation_loss(anchors, positives, groups).item()
+        self._log(validation_loss=loss)
         if self.best_loss is None or loss < self.best_loss:
             self.best_step, self.best_loss = self.step, loss
             self.best = {name: weight.detach().to("cpu", copy=True) for name, weight in self.weights.items()}
@@ -283,7 +283,7 @@ class _Step:
     texts: Texts
 
 
-def _optimiser(weights: Iterable[OwnWeight], training: Training) -> torch.optim.AdamW:
+def _optimiser(weights: Iterable[OwnWeight], training: TrainingPlan) -> torch.optim.AdamW:
     """AdamW (Loshchilov and Hutter, 2019) without decay of biases and of the weights of norms, which are vectors."""
     import torch
 
@@ -293,10 +293,10 @@ def _optimiser(weights: Iterable[OwnWeight], training: Training) -> torch.optim.
     groups = [
         {
             "params": [weight.parameter for weight in group],
-            "weight_decay": 0.0 if spared else training.weight_decay,
+            "weight_decay": 0.0 if undecayed else training.weight_decay,
             "rate": rate,
         }
-        for (spared, rate), group in groupby(sorted(weights, key=kind), kind)
+        for (undecayed, rate), group in groupby(sorted(weights, key=kind), kind)
     ]
     return torch.optim.AdamW(groups, lr=training.learning_rate, fused=True)
 

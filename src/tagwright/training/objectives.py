@@ -46,11 +46,11 @@ class Objective(Protocol):
         """A scalar of the vectors (texts, dim) of each group of texts, and of the groups (batch,) of the pairs."""
         ...
 
-    def held_out_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[Text], Sequence[Text]]:
+    def validation_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[Text], Sequence[Text]]:
         """The texts that the loss of pairs that are not trained on is about: anchors, and what they are held to."""
         ...
 
-    def held_out_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
+    def validation_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
         """The loss of pairs that are not trained on: for the curve, and for the choice of the best weights."""
         ...
 
@@ -89,11 +89,11 @@ class Contrastive:
         anchors, positives = views
         return self.pair_loss(anchors, positives, groups)
 
-    def held_out_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[Text], Sequence[Text]]:
+    def validation_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[Text], Sequence[Text]]:
         """Anchors and positives."""
         return [pair.anchor for pair in pairs], [pair.positive for pair in pairs]
 
-    def held_out_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
+    def validation_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
         """The same loss."""
         return self.pair_loss(anchors, positives, groups)
 

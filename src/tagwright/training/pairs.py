@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import chain, groupby
-from typing import TypeAlias, get_args
+from typing import TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 
 from tagwright.errors import ConfigError
+from tagwright.fields import Checked
 from tagwright.training.segments import Segmentation, segments
 from tagwright.types import Document, Label, Mask, Pair, Run
 
@@ -77,7 +78,7 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RtsOptions:
+class RtsOptions(Checked):
     """What RTS pairs with what. Raises ConfigError when no pair can come of it."""
 
     segmentation: Segmentation = "random"
@@ -94,8 +95,7 @@ class RtsOptions:
     "A label's name and description paired like title and text, or its text with itself."
 
     def __post_init__(self) -> None:
-        if self.segmentation not in get_args(Segmentation):
-            raise ConfigError(f'segmentation is "{self.segmentation}", expected random, fixed or natural')
+        super().__post_init__()
         if not 1 <= self.min_words <= self.max_words:
             raise ConfigError(
                 f"min_words is {self.min_words} and max_words {self.max_words}; "
@@ -201,6 +201,14 @@ def labelled_pairs(documents: Sequence[Document], labels: Sequence[Label], run: 
     return Source(len(rows), draw, seed).checked(
         f"none of {len(documents)} documents has both text and a label to learn from"
     )
+
+
+def sample_documents(documents: Sequence[Document], count: int, *, seed: int = 0) -> Sequence[Document]:
+    """`count` documents drawn at random, in their order, or all where there are no more: the first are often alike."""
+    if len(documents) <= count:
+        return documents
+    chosen = np.sort(np.random.default_rng(seed).permutation(len(documents))[:count])
+    return [documents[position] for position in chosen.tolist()]
 
 
 def sample_labels(gold: Run, labels: int, share: float, *, seed: int = 0) -> Run:

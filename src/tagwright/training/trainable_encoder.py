@@ -30,7 +30,7 @@ SMALL_CHUNK = 512
 "... unless it has fewer tokens than this: chunks of very few tokens cost more than their padding."
 
 
-class Trainable(Protocol):
+class TrainableEncoder(Protocol):
     """An encoder in training."""
 
     has_dropout: bool
@@ -57,7 +57,7 @@ class Trainable(Protocol):
         ...
 
 
-def trainable(model: SentenceTransformer | CrossEncoder) -> Trainable:
+def trainable_encoder(model: SentenceTransformer | CrossEncoder) -> TrainableEncoder:
     """The model as the trainer needs it: static, transformer, or a transformer that reads two texts."""
     import sentence_transformers
 

@@ -1,76 +1,94 @@
-"""How to train: the one configuration that all trained methods share."""
+"""How to train: the options that all trained methods share, and the plan that the training loop follows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import get_args
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Annotated, Any, Literal, TypeAlias
 
-from tagwright.errors import ConfigError
-from tagwright.training.gradient_caching import Dropout
+from tagwright.fields import AtLeastOne, AtLeastZero, Checked, NotNegative, PartialShare, Positive, Probability, Range
+
+Dropout: TypeAlias = Literal["off", "same", "all"]
+"Which texts are encoded with the transformer's dropout; same: those of pairs that have one text twice."
+
+BatchSize: TypeAlias = Annotated[int, Range(least=2)]
+"A pair's negatives are the other pairs of its batch, so it has at least two."
+
+FREE_TO_CHANGE = frozenset({"log_every", "checkpoint_seconds", "tensorboard"})
+"What a resumed run may do differently: it has no part in the weights."
 
 
 @dataclass(frozen=True, kw_only=True)
-class Training:
-    """How to train. Raises ConfigError when a value cannot work."""
+class TrainingConfig(Checked):
+    """How to train. None: as the method trains this kind of encoder, see its STATIC and TRANSFORMER."""
 
-    batch: int = 384
-    "Pairs in a batch, on all processes together; each pair's negatives are the others (RTS 4.1.3)."
-    epochs: float = 1.0
+    batch: BatchSize | None = None
+    """Pairs in a batch, on all processes together; each pair's negatives are the others (RTS 4.1.3). Where it is not
+    set and there are few pairs, the method's own is halved."""
+    epochs: Positive | None = None
     "How often all pairs are seen."
-    steps: int | None = None
+    steps: AtLeastOne | None = None
     "How many batches are seen, instead of epochs."
-    learning_rate: float = 2e-5
-    "The highest, reached after warm-up; from there it falls to nothing along a line."
-    warmup: float = 0.1
-    "Share of the steps in which the learning rate rises."
-    weight_decay: float = 0.01
-    "AdamW's; biases and the weights of norms are spared."
-    clip: float = 1.0
+    learning_rate: Positive | None = None
+    "AdamW's, the highest: it is reached after warm-up."
+    warmup: PartialShare | None = None
+    "Share of the steps in which the learning rate rises along a line; None: 0.1."
+    warmup_steps: AtLeastZero | None = None
+    "Steps in which it rises, instead of a share."
+    decay: Probability | None = None
+    "Share of the learning rate that is lost along a line after warm-up: 1 is all, 0 is a constant rate. None: 1."
+    weight_decay: NotNegative | None = None
+    "AdamW's; biases and the weights of norms have none. 0 is Adam."
+    clip: Positive | None = None
     "Longest gradient (norm over all weights); longer ones are shortened to it."
-    dropout: Dropout = "same"
-    "Which texts the transformer's dropout is for. It tells equal texts apart; elsewhere it costs a third of the time."
-    window: int = 1
-    "Batches drawn together and sorted by length. Within a batch, texts are always encoded by length."
-    activation_token_budget: int | None = None
+    dropout: Dropout | None = None
+    """Which texts the transformer's dropout is for: "all", as in the papers, those of pairs of equal texts ("same"),
+    which nothing else tells apart, or none ("off"). None: "same" for most, as more costs a third of the time."""
+    window: AtLeastOne | None = None
+    "Batches drawn together and sorted by length. Within a batch, texts are always encoded by length. None: 1."
+    activation_token_budget: AtLeastZero | None = None
     "Tokens of a batch up to which activations are kept, 0.1 MB each in MiniLM; larger batches are encoded twice."
-    validation: float = 0.02
-    "Share of the groups of pairs that is not trained on but measures the loss and chooses the best weights."
-    evaluations: int = 10
-    "How often the held-out loss is measured, not counting the start."
-    log_every: int = 10
+    validation: PartialShare | None = None
+    "Share of what the pairs are about that is not trained on but measures the loss and chooses the best weights."
+    evaluations: AtLeastOne = 10
+    "How often the validation loss is measured, not counting the start."
+    log_every: AtLeastOne = 10
     "Steps from one line of the log to the next."
-    checkpoint_seconds: float = 300.0
+    checkpoint_seconds: NotNegative = 300.0
     "At most so much work is lost when a run is killed; 0 saves after every step."
     tensorboard: bool = False
     "Whether the log is also written for TensorBoard."
-    seed: int = 0
+    seed: AtLeastZero = 0
     "Same seed, machine and number of threads: same weights."
 
-    def __post_init__(self) -> None:
-        expected = {
-            "a positive number": ("batch", "epochs", "learning_rate", "clip", "window", "evaluations", "log_every"),
-            "at least 0": (
-                "weight_decay",
-                "activation_token_budget",
-                "checkpoint_seconds",
-                "warmup",
-                "validation",
-                "seed",
-            ),
-        }
-        for what, names in expected.items():
-            for name in names:
-                value = getattr(self, name)
-                if value is None:
-                    continue
-                if value < 0 or (value == 0 and what != "at least 0"):
-                    raise ConfigError(f"{name} is {value}, expected {what}")
-        for name in ("warmup", "validation"):
-            if getattr(self, name) >= 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}, expected a share below 1")
-        if self.batch < 2:
-            raise ConfigError("batch is 1, expected at least 2: a pair's negatives are the other pairs of its batch")
-        if self.steps is not None and self.steps < 1:
-            raise ConfigError(f"steps is {self.steps}, expected a positive number, or none to count epochs")
-        if self.dropout not in get_args(Dropout):
-            raise ConfigError(f'dropout is "{self.dropout}", expected off, same or all')
+    def over(self, plan: TrainingPlan) -> TrainingPlan:
+        """The plan of a method, but for what is set here."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(plan, **{name: value for name, value in values.items() if value is not None})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPlan(TrainingConfig):
+    """A training config that leaves nothing open: what a method states for a kind of encoder, and the loop follows."""
+
+    batch: BatchSize = 384
+    epochs: Positive = 1.0
+    learning_rate: Positive = 2e-5
+    warmup: PartialShare = 0.1
+    decay: Probability = 1.0
+    weight_decay: NotNegative = 0.01
+    clip: Positive = 1.0
+    dropout: Dropout = "same"
+    window: AtLeastOne = 1
+    validation: PartialShare = 0.02
+
+
+def lasting_options(config: Any) -> dict[str, Any]:
+    """The options of a dataclass that a resumed run has to keep, plain JSON: all but those of `FREE_TO_CHANGE`."""
+    return _lasting(json.loads(json.dumps(asdict(config))))
+
+
+def _lasting(options: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in options.items() if name not in FREE_TO_CHANGE}
+    return {**kept, "training": _lasting(kept["training"])} if isinstance(kept.get("training"), dict) else kept

@@ -12,7 +12,7 @@ from tagwright.errors import ConfigError
 from tagwright.store import replace_file, writing
 
 Row: TypeAlias = Mapping[str, float]
-"step (how many are done), epoch, seconds, and either loss, learning_rate and gradient_norm, or held_out_loss."
+"step (how many are done), epoch, seconds, and either loss, learning_rate and gradient_norm, or validation_loss."
 
 
 class TrainingLog:

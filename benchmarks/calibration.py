@@ -1,0 +1,225 @@
+"""How far confidences can be trusted: `python -m benchmarks calibration [fit | maps] [--output FILE]`.
+
+fit: the confidence of a tagger that has seen no label (combining/label_free.py). The two models are fitted on three
+corpora and measured on the dev documents of the fourth; then those of the package are fitted on all four and written
+to src/tagwright/combining/label_free.json. Labels of train documents are read for the fit (of epmc, which has too few,
+those of dev); those of a corpus never for the measurement on it, but for how many labels its documents have on
+average, where that is taken to be known. kirja, in a language that the encoder does not know, is measured only.
+maps: the maps that are learnt from labels (combining/confidence.py), from 50, 100, 300 and 1,000 train documents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks import corpora, machine
+from benchmarks.zeroshot import own_labels
+
+import tagwright.combining
+from tagwright.combining.confidence import document_weights, fit_isotonic, fit_platt, logistic
+from tagwright.combining.label_free import FEATURES, Coefficients, features, word_counts
+from tagwright.evaluation.calibration import Judged, assess, calibration_error
+from tagwright.evaluation.metrics import Doubles, is_gold, labelled
+from tagwright.methods import zeroshot
+from tagwright.store import replace_file
+from tagwright.tagger import Tagger, batches
+from tagwright.types import Document, Longs, Mask, Run
+
+DOCUMENTS = 1000
+"Of each part of a corpus, drawn with seed 0 among those that have a label."
+
+RANKS = 20
+"The model is fitted on the first so many candidates of each document."
+
+UNSEEN = ("kirja",)
+"Corpora that are measured and never part of a fit."
+
+SIZES, DRAWS = (50, 100, 300, 1000), 5
+"maps: labelled documents, and how often they are drawn anew."
+
+MODEL = Path(tagwright.combining.__file__).with_name("label_free.json")
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Candidates of some documents of a corpus: their features, and whether they are right."""
+
+    documents: int
+    run: Run
+    right: Mask
+    table: Doubles
+    labels_per_document: float
+
+    def features(self, labels_per_document: float | None) -> Doubles:
+        """The features, rank over the labels of a document where that number is known."""
+        shift = np.log(labels_per_document or 1.0) * (np.arange(len(FEATURES)) == 0)
+        return np.asarray(self.table - shift, np.float64)
+
+    def first(self, k: int) -> Mask:
+        """The first k candidates of each document."""
+        return np.asarray(self.run.ranks <= k, np.bool_)
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks calibration", description=__doc__)
+    parser.add_argument("job", choices=("fit", "maps"), nargs="?", default="fit")
+    parser.add_argument("--output", type=Path, help="write the result as JSON")
+    options = parser.parse_args(arguments)
+    corpora.require((*corpora.NAMES, *UNSEEN))
+    found = fit() if options.job == "fit" else maps()
+    if options.output:
+        before = json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {}
+        _write(options.output, {**before, "machine": machine.describe(), **found})
+
+
+def fit() -> dict[str, Any]:
+    """Measure the label-free models with each corpus left out, and write those of the package."""
+    learnt = {name: sample(name, "dev" if name == "epmc" else "train", fitting=True) for name in corpora.NAMES}
+    asked = {name: sample(name, "dev", fitting=False) for name in (*corpora.NAMES, *UNSEEN)}
+    found: dict[str, Any] = {}
+    for known in (False, True):
+        rows: dict[str, Any] = {}
+        for name, dev in asked.items():
+            model = fitted([each for other, each in learnt.items() if other != name], known)
+            usual = learnt[name].labels_per_document if name in learnt else dev.labels_per_document
+            rows[name] = measured(dev, model(dev.features(usual if known else None)))
+            _show(f"{name:6} labels per document {'known' if known else 'unknown'}", rows[name])
+        found["known" if known else "unknown"] = rows
+    _write(MODEL, _shipped(learnt, found))
+    return {"label-free": found}
+
+
+def maps() -> dict[str, Any]:
+    """Isotonic regression and the logistic curve on the zero-shot scores, from n labelled documents; mean of draws."""
+    found: dict[str, Any] = {}
+    for name in corpora.NAMES:
+        if name == "epmc":  # the first half of its dev documents to learn from, the other half to measure
+            whole = sample(name, "dev", fitting=False)
+            train, dev = part(whole, np.arange(whole.documents) < 209), part(whole, np.arange(whole.documents) >= 209)
+        else:
+            train, dev = sample(name, "train", fitting=False), sample(name, "dev", fitting=False)
+        for size in SIZES:
+            if size > train.documents:
+                continue
+            errors = np.mean([_errors(train, dev, size, seed) for seed in range(DRAWS)], axis=0).round(4).tolist()
+            found[f"{name} {size}"] = dict(zip(("isotonic", "platt"), errors, strict=True))
+            print(f"{name:6} {size:5} documents: ECE@5 isotonic {errors[0]:.3f}, platt {errors[1]:.3f}")
+    return {"maps": found}
+
+
+def sample(name: str, part: str, *, fitting: bool) -> Sample:
+    """The zero-shot ranking of some documents.
+
+    A document's own label (mdn) is left out. When it is measured, it is left out of what was computed with it, as
+    `evaluate --exclude-self` does; a fit should see documents as they are elsewhere, without such a label.
+    """
+    vocabulary, documents = corpora.labels(name), corpora.documents(name, part)
+    own = own_labels(documents, vocabulary, name == "mdn")
+    gold = vocabulary.gold(documents, unknown="ignore")
+    gold = gold.keep(gold.labels != own[gold.rows])
+    drawn = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:DOCUMENTS])
+    chosen, gold, own = [documents[i] for i in drawn], gold.take(drawn), own[drawn]
+    tagger = zeroshot.fit(vocabulary, zeroshot.Config(), chosen)
+    runs, tables, start = [], [], 0
+    for batch in batches(chosen, 250):
+        run, table = _candidates(tagger, batch, own[start : start + len(batch)], fitting=fitting)
+        runs.append(run)
+        tables.append(table)
+        start += len(batch)
+    run = Run.concat(runs)
+    return Sample(len(chosen), run, is_gold(run, gold), np.concatenate(tables), len(gold.labels) / len(gold))
+
+
+def fitted(samples: Sequence[Sample], known: bool) -> Coefficients:
+    """The logistic model of the first candidates of some corpora, each of which counts the same."""
+    tables = [each.features(each.labels_per_document if known else None)[each.first(RANKS)] for each in samples]
+    right = np.concatenate([each.right[each.first(RANKS)] for each in samples])
+    weights = np.concatenate([np.full(len(table), 1.0 / len(table)) for table in tables])
+    *slopes, intercept = logistic(np.concatenate(tables), right.astype(np.float64), weights).tolist()
+    return Coefficients(tuple(slopes), intercept)
+
+
+def measured(dev: Sample, confidence: Any) -> dict[str, Any]:
+    """The measures of `evaluate --json`."""
+    judged = Judged(dev.documents, dev.run.rows, dev.run.ranks, confidence.astype(np.float64), dev.right)
+    found = assess(judged)
+    assert found is not None
+    scores = {name: asdict(score) for name, score in found.measures.items()}
+    return {"documents": dev.documents, "P@5": round(float(dev.right[dev.first(5)].mean()), 4), **scores}
+
+
+def part(whole: Sample, documents: Mask) -> Sample:
+    """Some documents of a sample."""
+    kept = documents[whole.run.rows]
+    run = whole.run.take(np.flatnonzero(documents))
+    return Sample(int(documents.sum()), run, whole.right[kept], whole.table[kept], whole.labels_per_document)
+
+
+def _candidates(tagger: Tagger, batch: list[Document], own: Longs, *, fitting: bool) -> tuple[Run, Doubles]:
+    pool = tagger.candidates(batch)
+    run, found = tagger.rank(pool), pool.found
+    words = word_counts([document.text for document in batch])
+    if fitting:
+        run, found = _without(run, own), {name: _without(each, own) for name, each in found.items()}
+    table = features(run, list(found.values()), words)
+    kept = (run.labels != own[run.rows]) & (run.ranks <= RANKS + 1)
+    return run.keep(kept).top(RANKS), table[kept][run.keep(kept).ranks <= RANKS]
+
+
+def _without(run: Run, own: Longs) -> Run:
+    return run.keep(run.labels != own[run.rows])
+
+
+def _errors(train: Sample, dev: Sample, size: int, seed: int) -> tuple[float, float]:
+    """ECE@5 on dev of the two maps, from the standard scores of the first ten candidates of `size` documents."""
+    drawn = np.zeros(train.documents, np.bool_)
+    drawn[np.random.default_rng(seed).permutation(train.documents)[:size]] = True
+    chosen = drawn[train.run.rows] & train.first(10)
+    scores, right, weights = train.table[chosen, 1], train.right[chosen], document_weights(train.run.rows[chosen])
+    asked = dev.first(5)
+    found = (fit_isotonic(scores, right, weights, size), fit_platt(scores, right, weights))
+    isotonic, platt = (calibration_error(each(dev.table[asked, 1]), dev.right[asked]) for each in found)
+    return isotonic, platt
+
+
+def _shipped(learnt: Mapping[str, Sample], measured_: Mapping[str, Any]) -> dict[str, Any]:
+    """The file of the package: two models, what they were fitted on, and their error on corpora left out."""
+    models = {name: fitted(list(learnt.values()), name == "known") for name in ("unknown", "known")}
+    return {
+        "about": "Confidence of the zero-shot method without labels: logistic models, for when the usual number of "
+        "labels of a document is known and when it is not. Made by benchmarks/calibration.py.",
+        "date": date.today().isoformat(),
+        "candidates": RANKS,
+        "fitted on": {
+            name: {"documents": each.documents, "labels_per_document": round(each.labels_per_document, 2)}
+            for name, each in learnt.items()
+        },
+        "ECE@5 with the corpus left out": {
+            name: {corpus: round(row["ECE@5"]["value"], 3) for corpus, row in rows.items()}
+            for name, rows in measured_.items()
+        },
+        "models": {
+            name: {
+                "weights": {key: round(weight, 4) for key, weight in zip(FEATURES, model.weights, strict=True)},
+                "intercept": round(model.intercept, 4),
+            }
+            for name, model in models.items()
+        },
+    }
+
+
+def _show(title: str, row: Mapping[str, Any]) -> None:
+    shown = (f"{name} {row[name]['value']:.3f}" for name in ("ECE@5", "ECE@10", "Brier@5", "AURC", "AUGRC"))
+    print(title, f"P@5 {row['P@5']:.3f}", *shown, flush=True)
+
+
+def _write(path: Path, content: Mapping[str, Any]) -> None:
+    with replace_file(path) as file:
+        file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

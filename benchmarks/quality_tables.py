@@ -1,0 +1,260 @@
+"""The tables of quality: a function each, from the files in results/ to lines of Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from benchmarks.markdown import change, conditions, interval, percent, probability, result, slashed, table
+
+CORPORA = ("mdn", "tib", "epmc", "arxiv", "kirja")
+
+SAID: Mapping[str, str] = {
+    "before": "English only, no title match, the encoder always trusted",
+    "languages": "and the language recognised",
+    "trust": "and the encoder trusted by language",
+    "titles": "**and title match: the default**",
+    "names, tfidf": "exact match and TF-IDF alone",
+    "exact_match, tfidf": "exact match and TF-IDF alone",
+    "names": "exact match",
+    "bm25 head": "BM25, title and abstract",
+    "bm25 text": "BM25, whole text",
+    "tfidf": "TF-IDF",
+    "tfidf, described": "TF-IDF, with keywords",
+    "tfidf head": "TF-IDF, title and abstract",
+    "tfidf text": "TF-IDF, whole text",
+    "dense": "encoder",
+    "dense, described": "encoder, with keywords",
+    "dense name": "encoder, names of labels",
+    "dense text": "encoder, texts of labels",
+    "dense both": "encoder, mean of both",
+    "zeroshot": "zero-shot, before title match and languages",
+    "zeroshot, described": "zero-shot, with keywords",
+    "zero-shot": "zero-shot, before title match and languages",
+    "RTS, fused": "RTS, fused with that",
+    "all labels: names": "all labels: exact match",
+    "RTS, no groups": "RTS, no false-negative masking",
+    "mentions in the abstract and mentions": "both mentions",
+}
+"What rows are called in the result files -> what they are called now."
+
+_PARTS: Mapping[str, str] = {
+    "mentions in the abstract and mentions and ": "both mentions and ",
+    "with mentions, append, N = 5": "**with mentions, append, N = 5**",
+}
+
+
+def said(row: str) -> str:
+    """A row's name for readers.
+
+    >>> said("tfidf head"), said("RTS")
+    ('TF-IDF, title and abstract', 'RTS')
+    """
+    if row in SAID:
+        return SAID[row]
+    for old, new in _PARTS.items():
+        row = row.replace(old, new)
+    return row
+
+
+def overview() -> Iterator[str]:
+    """The methods on all corpora, P@1 / nDCG@5: what the README shows."""
+    weights, unsupervised, metadata = result("weights"), result("unsupervised"), result("metadata")
+    full, supervised = result("fulltext"), result("supervised")
+    zero_shot = {corpus: {m: each["a"] for m, each in weights[corpus]["titles"].items()} for corpus in CORPORA}
+    words = {corpus: {m: each["a"] for m, each in weights[corpus]["names, tfidf"].items()} for corpus in CORPORA}
+    rts = {corpus: unsupervised[f"{corpus}, static"]["RTS, fused"] for corpus in ("mdn", "tib")}
+    micol = {corpus: metadata[corpus]["minilm: mixed, fused"] for corpus in ("mdn", "tib", "epmc", "arxiv")}
+    futex = {"epmc": full["epmc, minilm"]["with mentions, append, N = 5"]}
+    svm = {corpus: supervised[f"{corpus}, static"]["SVM"] for corpus in ("mdn", "tib")}
+    both = {corpus: supervised[f"{corpus}, static"]["SVM and DEPL+cls, fused"] for corpus in ("mdn", "tib")}
+    rows: Mapping[str, Mapping[str, Any]] = {
+        "exact match and TF-IDF": words,
+        "**zero-shot, the default**": zero_shot,
+        "`rts --fuse`": rts,
+        "`micol`": micol,
+        "`futex`": futex,
+        "`svm`, all labels": svm,
+        "`svm` and `depl+cls` fused, all labels": both,
+    }
+    body = [[name, *(slashed(row.get(corpus), ("P@1", "nDCG@5")) for corpus in CORPORA)] for name, row in rows.items()]
+    yield from table(["P@1 / nDCG@5, %", *CORPORA], body)
+
+
+def zero_shot() -> Iterator[str]:
+    """The default, and what each of its newer parts adds: nDCG@5 (P@1 / P@5; p of nDCG@5 against the first row)."""
+    found = result("weights")
+    yield from table(
+        ["nDCG@5 (P@1 / P@5; p)", *CORPORA],
+        [
+            ["documents", *(f"{found[corpus]['documents']:,}" for corpus in CORPORA)],
+            ["labels", *(f"{found[corpus]['labels']:,}" for corpus in CORPORA)],
+            *([said(row), *(_compared(found[corpus][row], row) for corpus in CORPORA)] for row in _rows(found["mdn"])),
+        ],
+    )
+    yield from ("", conditions(found, "weights"))
+
+
+def stages() -> Iterator[str]:
+    """Stage by stage, before title match and languages, and the differences of the fusion from each."""
+    found = result("zeroshot")
+    corpora, measures = CORPORA[:4], ("P@1", "P@5", "nDCG@5", "R@100")
+    yield from table(
+        [" / ".join(measures), *corpora],
+        [
+            ["documents", *(f"{found[corpus]['documents']:,}" for corpus in corpora)],
+            ["labels", *(f"{found[corpus]['labels']:,}" for corpus in corpora)],
+            *(
+                [said(row), *(slashed(found[corpus][row], measures) for corpus in corpora)]
+                for row in _rows(found["mdn"])
+            ),
+        ],
+    )
+    yield from ("", conditions(found, "zeroshot"), "", "Zero-shot less each stage:", "")
+    for corpus in corpora:
+        for row, tests in found[corpus]["zeroshot against"].items():
+            yield f"- {corpus}, {said(row)}: " + _differences(tests)
+
+
+def choice(name: str) -> Iterator[str]:
+    """How configurations did on the test without gold labels, best first."""
+    found = result(name)
+    corpora = [corpus for corpus in CORPORA if corpus in found]
+    columns = [*corpora, "all"]
+    rows = sorted(found["all"], key=lambda row: -found["all"][row])
+    body = [[_weights(row), *(percent(_ndcg(found[column].get(row))) for column in columns)] for row in rows]
+    yield from table(["nDCG@5", *columns], body)
+    yield from ("", conditions(found, name))
+
+
+def unsupervised() -> Iterator[str]:
+    """Without labels: the rows of both corpora, and RTS on MiniLM."""
+    found, measures = result("unsupervised"), ("P@1", "nDCG@5", "R@100")
+    corpora = ("mdn", "tib")
+    static, minilm = ([found[f"{corpus}, {encoder}"] for corpus in corpora] for encoder in ("static", "minilm"))
+    rows = [[said(row), *(slashed(each.get(row), measures) for each in static)] for row in _rows(static[0])]
+    rows.append(["RTS on MiniLM, 20,000 pairs", *(slashed(each["RTS"], measures) for each in minilm)])
+    yield from table([" / ".join(measures), *corpora], rows)
+
+
+def metadata() -> Iterator[str]:
+    """MICoL's pairs on four corpora, the encoder alone but for `fused`."""
+    found, measures = result("metadata"), ("P@1", "P@3", "P@5")
+    corpora = ("epmc", "mdn", "arxiv", "tib")
+    rows = dict.fromkeys(row for corpus in corpora for row in _rows(found[corpus]))
+    order = sorted(rows, key=lambda row: ("static", "minilm", "blank", "cross").index(row.partition(":")[0]))
+    body = ([row, *(slashed(found[corpus].get(row), measures) for corpus in corpora)] for row in order)
+    yield from table([" / ".join(measures), *corpora], body)
+
+
+def full_papers(heading: str) -> Iterator[str]:
+    """FuTex and its parts; keywords: agreement with the authors' keywords, nDCG@10."""
+    found, measures = result("fulltext")[heading], ("P@1", "P@3", "P@5", "nDCG@10", "R@20", "R@100")
+    rows = _rows(found)
+    keywords = ["keywords"] if "agreement with keywords" in found[rows[0]] else []
+    body = (
+        [
+            said(row),
+            *(percent(found[row][measure]) for measure in measures),
+            *(percent(found[row]["agreement with keywords"]["nDCG@10"]) for _ in keywords),
+        ]
+        for row in rows
+    )
+    yield from table(["", *measures, *keywords], body)
+    yield from ("", conditions(found, "fulltext"))
+
+
+def supervised(heading: str) -> Iterator[str]:
+    """With labels: the SVM, trees, classifiers and DEPL."""
+    found = result("supervised")[heading]
+    head = ["P@1 / P@3 / P@5", "nDCG@5", "R@100", "PSP@5", "macro-F1@5", "tail macro-F1@5", "unseen P@1", "seconds"]
+    yield from table(["", *head], ([row, *_supervised(found[row])] for row in _rows(found)))
+    yield from ("", conditions(found, "supervised"))
+
+
+def descriptions() -> Iterator[str]:
+    """Labels without descriptions, and with keywords that an SVM learnt from guesses."""
+    found, measures = result("descriptions"), ("P@1", "P@5", "nDCG@5", "R@100")
+    columns = [(corpus, more) for corpus in ("tib", "epmc") for more in ("", ", described")]
+    head = [corpus + more.replace("described", "with keywords") for corpus, more in columns]
+    rows = ("tfidf", "dense", "zeroshot")
+    body = ([said(row), *(slashed(found[corpus][row + more], measures) for corpus, more in columns)] for row in rows)
+    yield from table([" / ".join(measures), *head], body)
+    yield from ("", *(f"- {corpus}: {conditions(found[corpus], 'descriptions')}" for corpus in ("tib", "epmc")))
+
+
+def intervals(name: str, heading: str) -> Iterator[str]:
+    """A table of results with 95% bootstrap intervals, and below it the tests between its rows."""
+    found = result(name)[heading]
+    rows = _rows(found)
+    measures = [measure for measure, value in found[rows[0]].items() if isinstance(value, dict) and "low" in value]
+    yield from (conditions(found, name), "")
+    body = ([said(row), *(interval(found[row].get(m)) for m in measures), _seconds(found[row])] for row in rows)
+    yield from table(["", *measures, "seconds"], body)
+    yield ""
+    for row in rows:
+        for other, tests in found[row].get("against", {}).items():
+            yield f"- {said(row)} less {said(other)}: {_differences(tests)}"
+
+
+def _rows(found: Mapping[str, Any]) -> list[str]:
+    return [name for name, row in found.items() if isinstance(row, dict) and "P@1" in row]
+
+
+def _compared(tests: Mapping[str, Any], row: str) -> str:
+    p = "" if row == "before" else f"; {probability(tests['nDCG@5'])}"
+    return f"{percent(tests['nDCG@5']['a'])} ({percent(tests['P@1']['a'])} / {percent(tests['P@5']['a'])}{p})"
+
+
+def _differences(tests: Mapping[str, Any]) -> str:
+    return ", ".join(f"{measure} {change(test)}" for measure, test in tests.items())
+
+
+def _seconds(row: Mapping[str, Any]) -> str:
+    return f"{row['seconds']:.0f}" if "seconds" in row else ""
+
+
+def _supervised(row: Mapping[str, Any]) -> Sequence[str]:
+    measures = ("nDCG@5", "R@100", "PSP@5", "macro-F1@5", "macro-F1-tail@5")
+    unseen = row["slices"]["unseen"]["P@1"]
+    return [slashed(row, ("P@1", "P@3", "P@5")), *map(percent, map(row.get, measures)), percent(unseen), _seconds(row)]
+
+
+def _ndcg(found: Any) -> Any:
+    return found["nDCG@5"] if isinstance(found, dict) else found
+
+
+def _weights(row: str) -> str:
+    """A configuration, such as "evidence: 0.5 names, 1.0 tfidf head", in the words of today."""
+    kind, colon, parts = row.rpartition(": ")
+    return f"{kind}{colon}{', '.join(map(_weighted, parts.split(', ')))}"
+
+
+def _weighted(part: str) -> str:
+    weight, _, stage = part.partition(" ")
+    return f"{weight} {said(stage)}" if weight.replace(".", "").isdigit() else said(part)
+
+
+_INTERVALS = {
+    name: tuple(heading for heading, found in result(name).items() if isinstance(found, dict) and _rows(found))
+    for name in ("unsupervised", "metadata", "fulltext", "supervised", "descriptions")
+}
+
+TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
+    "overview": overview,
+    "zero-shot": zero_shot,
+    "stages": stages,
+    "zero-shot choice": partial(choice, "zeroshot-choice"),
+    "fused choice": partial(choice, "fuse-choice"),
+    "unsupervised": unsupervised,
+    "metadata": metadata,
+    **{f"full papers, {heading}": partial(full_papers, heading) for heading in _INTERVALS["fulltext"]},
+    **{f"supervised, {heading}": partial(supervised, heading) for heading in _INTERVALS["supervised"]},
+    "descriptions": descriptions,
+    **{
+        f"intervals of {name}, {heading}": partial(intervals, name, heading)
+        for name, headings in _INTERVALS.items()
+        for heading in headings
+    },
+}

@@ -1,0 +1,242 @@
+"""The tables of speed: a line for each thing that was timed, from the files in results/ to Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from benchmarks.markdown import conditions, percent, probability, result, table
+
+CORPORA = ("mdn", "tib", "epmc", "arxiv")
+
+VNNI = "AVX-512 with VNNI"
+
+
+class Line(NamedTuple):
+    """What was timed, how long it took, and the command that times it."""
+
+    what: str
+    measured: str
+    command: str
+
+
+def brief() -> Iterator[str]:
+    """What the README shows."""
+    parts = (first_tag, encoding, nearest_labels, classifiers, name_matching, training)
+    lines = [next(part()) for part in parts]
+    yield from table(["what", "measured"], ([line.what, line.measured] for line in lines))
+
+
+def speed() -> Iterator[str]:
+    """All that was timed."""
+    parts = (first_tag, commands, encoding, name_matching, nearest_labels, classifiers, papers, reranking, training)
+    yield from table(["what", "measured", "command"], (line for part in parts for line in part()))
+
+
+def first_tag() -> Iterator[Line]:
+    """One document and a large vocabulary, nothing cached."""
+    found, weights = result("first")["seconds"], result("weights")
+    times = "; ".join(
+        f"{corpus}, {weights[corpus]['labels']:,} labels: {each['as it is']['median']} s"
+        f" (held to AVX2 {each['AVX2']['median']}, to {VNNI} {each[VNNI]['median']})"
+        for corpus, each in found.items()
+    )
+    yield Line("the first tag: one document, nothing cached, start-up included, median of 3", times, _of("first"))
+
+
+def commands() -> Iterator[Line]:
+    """Whole commands, as recorded: no result file was kept."""
+    found = result("recorded")
+    mdn = found["evaluate on mdn, seconds"]
+    yield Line(
+        "`evaluate` on mdn, 1,611 pages, 14,593 labels with descriptions, nothing cached, busy machine, one run each",
+        f"{mdn['as it is']} s, the version before {mdn['as it is, the version before']}; held to {VNNI} {mdn[VNNI]} s, "
+        f"the version before {mdn[f'{VNNI}, float32, the version before']} (float32)",
+        "`tagwright evaluate`",
+    )
+    yield Line(
+        "`suggest` for 1,000 tib documents, 26,983 labels in the cache, busy machine, before title match and languages",
+        f"{found['suggest for 1,000 tib documents, seconds']} s",
+        "`tagwright suggest`",
+    )
+    yield Line(
+        "`train futex` on 3,297 full papers, no option, nothing cached, busy machine, stopped and resumed three times",
+        f"{found['train futex on 3,297 papers, minutes']} min",
+        "`tagwright train futex`",
+    )
+    yield Line(
+        "`tagwright --help`", f"{found['tagwright --help, processor seconds']} s of processor time", _of("startup")
+    )
+
+
+def encoding() -> Iterator[Line]:
+    """The packaged encoder against sentence-transformers with its defaults."""
+    found = result("encode")["speed"]
+
+    def times(level: str, precision: str) -> str:
+        documents, labels = (
+            found[level][kind][precision]["times_as_fast"]["median"] for kind in ("documents", "labels")
+        )
+        return f"{documents:.1f} and {labels:.1f} times ({precision})"
+
+    yield Line(
+        "encoding documents and labels, against `SentenceTransformer.encode` with its defaults (float32)",
+        f"{times('as it is', 'bfloat16')}; held to {VNNI} {times(VNNI, 'int8')}, {times(VNNI, 'float32')}; "
+        f"held to AVX2 {times('AVX2', 'int8')}, {times('AVX2', 'float32')}",
+        _of("encode"),
+    )
+
+
+def name_matching() -> Iterator[Line]:
+    """Names of labels found in texts."""
+    found = result("names")
+    yield Line(
+        f"finding {found['names']:,} names in full papers, one core",
+        f"{found['Names']['MB/s']:.0f} MB/s; a dictionary of n-grams {found['dictionary of n-grams']['MB/s']} MB/s; "
+        f"a million names {found['Names, a million']['MB/s']} MB/s",
+        _of("names"),
+    )
+
+
+def nearest_labels() -> Iterator[Line]:
+    """The index over labels."""
+    found = result("dense")
+    index = found["IVF2048,SQ8"]
+    chosen = index["by effort"][str(index["chosen"])]
+    alone, batch = (chosen[f"ms, batches of {size}"] for size in (1, 32))
+    yield Line(
+        f"the 10 nearest labels of a document, label vectors {found['labels']} (IVF, int8), one core",
+        f"{alone:.1f} ms a document, {batch:.1f} in batches of 32, recall@10 {chosen['recall@10']}; "
+        f"exact {found['exact, float16']['ms, batches of 1']:.0f} ms",
+        _of("dense"),
+    )
+
+
+def classifiers() -> Iterator[Line]:
+    """One linear SVM a label."""
+    found = result("linear")
+    svm, trees = found["all"]["SVM"], found["all"]["Parabel"]
+    yield Line(
+        f"`train svm` on tib, {svm['documents']:,} documents, {svm['labels']:,} labels that occur",
+        f"{_training(svm)}; omikuji's Parabel {_training(trees)}",
+        _of("linear"),
+    )
+    for part in ("some labels", "some documents"):
+        ours, theirs = found[part]["SVM"], found[part]["scikit-learn"]
+        yield Line(
+            f"the same, {ours['labels']:,} labels and {ours['documents']:,} documents, against scikit-learn's "
+            "`OneVsRestClassifier(LinearSVC)`, C = 1, one process",
+            f"{found[part]['times faster']['seconds']} times as fast, P@1 {ours['P@1']:.1f} and {theirs['P@1']:.1f}",
+            _of("linear"),
+        )
+
+
+def papers() -> Iterator[Line]:
+    """Full papers by their section tree."""
+    found = result("fulltext")
+    for encoder, name in (("minilm", "MiniLM"), ("static", "static encoder")):
+        cold, warm = ([each[state] for each in _papers(found[f"speed, {encoder}"])] for state in ("cold", "warm"))
+        paces = [each["seconds per paper"] for each in cold]
+        more = ", ".join(str(each["MB at most"] - each["MB before"]) for each in cold)
+        yield Line(
+            f"full papers by their section tree, {name}; {', '.join(_sizes(found[f'speed, {encoder}']))}",
+            f"{min(paces):.2g} to {max(paces):.2g} s a paper, {cold[-1]['paragraphs per second']:,} paragraphs/s, "
+            f"{1000 * warm[-1]['seconds per paper']:.0f} ms from the cache; {more} MB more than before",
+            f"{_of('fulltext')[:-1]} speed`",
+        )
+
+
+def reranking() -> Iterator[Line]:
+    """Encoders that re-rank, against a loop as it is published."""
+    found = result("rerank")
+    times = (
+        f"{kind} {each['times_as_fast']['median']:.1f} times "
+        f"({each['tagwright']['pairs_per_second']:,.0f} pairs/s; {each['wanted']} times was wanted)"
+        for kind, each in ((kind, found[kind]) for kind in ("bi", "cross"))
+    )
+    yield Line(
+        "re-ranking on epmc, against a loop that pads, in float32, every document anew", ", ".join(times), _of("rerank")
+    )
+
+
+def training() -> Iterator[Line]:
+    """Contrastive training."""
+    found = result("train")
+    for kind, what in (
+        ("static", "training the static encoder, batch 1,024"),
+        ("transformer", "training MiniLM on mdn, pairs of up to 128 tokens, batch 192"),
+    ):
+        ours, plain = found[kind]["ours"], found[kind]["plain"]
+        rounds = found[kind]["rounds"]
+        yield Line(
+            f"{what}, against a plain bfloat16 loop",
+            f"{ours['pairs_per_second']:,.0f} pairs/s, {found[kind]['ours / plain']:.1f} times as fast; "
+            f"{ours['peak_mb'] / 1000:.1f} GB against {plain['peak_mb'] / 1000:.1f} "
+            f"({'one round' if rounds == 1 else f'median of {rounds}'})",
+            _of("train"),
+        )
+
+
+def machines() -> Iterator[str]:
+    """What each file of figures was measured on."""
+    names = ("first", "encode", "names", "dense", "linear", "fulltext", "rerank", "train", "recorded")
+    parts = {"encode": "speed", "fulltext": "speed, minilm"}
+    found = {name: result(name)[parts[name]] if name in parts else result(name) for name in names}
+    yield from table(
+        ["file", "conditions"], ([f"`{name}.json`", conditions(each, name)] for name, each in found.items())
+    )
+
+
+def precision() -> Iterator[str]:
+    """What int8 and bfloat16 cost in nDCG@5."""
+    found = result("encode")["quality"]
+    ways = ("int8, activations of 8 bits", "int8, activations of 7 bits", "bfloat16")
+    body = (
+        [corpus, f"{found[corpus]['documents']:,}", percent(found[corpus]["float32"]["nDCG@5"])]
+        + [_against(found[corpus][way]["against float32"]["nDCG@5"]) for way in ways]
+        for corpus in CORPORA
+    )
+    yield from table(["nDCG@5", "documents", "float32", *ways], body)
+
+
+def first_tag_quality() -> Iterator[str]:
+    """What the short way of the first tag costs: only proposed labels encoded, against all."""
+    found, measures = result("first")["quality"], ("P@1", "P@5", "nDCG@5")
+    body = (
+        [corpus, f"{found[corpus]['documents']:,}"]
+        + [
+            f"{percent(found[corpus]['quick'][m])} ({_against(found[corpus]['quick against full'][m])})"
+            for m in measures
+        ]
+        for corpus in CORPORA
+    )
+    yield from table(["proposed labels encoded (less all)", "documents", *measures], body)
+
+
+def _against(test: Mapping[str, Any]) -> str:
+    return f"{100 * test['difference']['value']:+.2f}, {probability(test)}"
+
+
+def _of(name: str) -> str:
+    return f"`python -m benchmarks {name}`"
+
+
+def _training(found: Mapping[str, Any]) -> str:
+    return f"{found['seconds']:.0f} s, {found['peak MB'] / 1000:.1f} GB, P@1 {found['P@1']:.1f}"
+
+
+def _sizes(found: Mapping[str, Any]) -> list[str]:
+    return [name for name in found if name.endswith("papers")]
+
+
+def _papers(found: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [found[name] for name in _sizes(found)]
+
+
+TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
+    "speed, in brief": brief,
+    "speed": speed,
+    "machines": machines,
+    "precision": precision,
+    "first tag": first_tag_quality,
+}

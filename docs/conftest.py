@@ -1,0 +1,125 @@
+"""The examples of the pages are tests: Python, commands, and the files they read. Each page has a folder of its own.
+
+A block with a caption is the file of that name. In a console block, lines after "$ " are run; where output is shown, it
+must be what is printed, "..." standing for anything, and numbers with a decimal point being near enough: processors
+round differently. Errors (exit code 2) are shown as they stand on standard error.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from sybil import Document, Example, Region, Sybil
+from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
+from sybil.parsers.myst.lexers import DirectiveLexer
+
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+NUMBER = re.compile(r"\d+\.\d+")
+
+
+def files(document: Document) -> Iterable[Region]:
+    """The blocks that have a caption, which is the name of a file."""
+    for lexed in DirectiveLexer("code-block", ".+")(document):
+        if name := lexed.lexemes["options"].get("caption"):
+            yield Region(lexed.start, lexed.end, (name.strip("`"), str(lexed.lexemes["source"])), _write)
+
+
+def _write(example: Example) -> None:
+    name, content = example.parsed
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text(content, encoding="utf-8")
+
+
+def run_commands(example: Example) -> str | None:
+    """Run the lines of a console block; what is wrong with them, or None."""
+    for command, expected in _commands(str(example.parsed)):
+        code, printed = _run(command)
+        if code not in (0, 2) or (code and not expected):
+            return f"$ {command}\nended with exit code {code}:\n{printed}"
+        if expected and not _same(expected, printed):
+            return f"$ {command}\nExpected:\n{expected}\nGot:\n{printed}"
+    return None
+
+
+def _same(expected: str, printed: str) -> bool:
+    if not doctest.OutputChecker().check_output(NUMBER.sub("#", expected), NUMBER.sub("#", printed), FLAGS):
+        return False
+    shown, found = NUMBER.findall(expected), NUMBER.findall(printed)
+    if len(shown) < len(found):  # some of them are in what "..." stands for
+        return True
+    return all(abs(float(one) - float(other)) <= 0.2 for one, other in zip(shown, found, strict=True))
+
+
+def _commands(block: str) -> Iterable[tuple[str, str]]:
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        lines = part.splitlines(keepends=True)
+        length = next(number for number, line in enumerate(lines) if not line.rstrip("\n").endswith("\\")) + 1
+        yield "".join(lines[:length]).replace("\\\n", "").strip(), "".join(lines[length:])
+
+
+def _run(command: str) -> tuple[int, str]:
+    """The exit code of a command and what it printed; tagwright itself runs in this process, which saves its start."""
+    words = shlex.split(command)
+    if words[0] != "tagwright" or "|" in words or "<" in words:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, env={**os.environ, "PATH": path})
+        return done.returncode, done.stdout if not done.returncode else done.stdout + done.stderr
+    target = words.index(">") if ">" in words else len(words)
+    code, out, err = _tagwright(words[:target])
+    if target < len(words):
+        Path(words[target + 1]).write_text(out, encoding="utf-8")
+        out = ""
+    return code, out + err if code else out
+
+
+def _tagwright(words: list[str]) -> tuple[int, str, str]:
+    from tagwright.app import cli
+
+    out, err, code = StringIO(), StringIO(), 0
+    with mock.patch.object(sys, "argv", words), redirect_stdout(out), redirect_stderr(err):
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return code, out.getvalue(), err.getvalue()
+
+
+def enter(names: dict[str, Any]) -> None:
+    """A page begins in a folder that holds the samples, with a cache of its own."""
+    names["_home"], names["_folder"] = Path.cwd(), tempfile.TemporaryDirectory()
+    settings = {"TAGWRIGHT_CACHE": f"{names['_folder'].name}/.cache", "COLUMNS": "100", "HF_HUB_OFFLINE": "1"}
+    names["_settings"] = mock.patch.dict(os.environ, settings)
+    names["_settings"].start()
+    (folder := Path(names["_folder"].name) / "page").mkdir()
+    shutil.copytree(Path(__file__).parent / "samples", folder, dirs_exist_ok=True)
+    os.chdir(folder)
+
+
+def leave(names: dict[str, Any]) -> None:
+    """And leaves nothing behind."""
+    os.chdir(names["_home"])
+    names["_settings"].stop()
+    names["_folder"].cleanup()
+
+
+pytest_collect_file = Sybil(
+    parsers=[files, CodeBlockParser("console", run_commands), PythonCodeBlockParser(doctest_optionflags=FLAGS)],
+    pattern="*.md",
+    excludes=["results/*", "reference/*"],
+    setup=enter,
+    teardown=leave,
+).pytest()

@@ -1,0 +1,145 @@
+"""Suggestions with their confidence in, those to act on out: thresholds, cuts, and thresholds with a guarantee.
+
+A guarantee needs labelled documents that had no part in how the confidences came to be, and that are exchangeable with
+those to be tagged: drawn from the same source, in no order. It is conformal risk control (Angelopoulos et al. 2022):
+a threshold is chosen on n documents so that the expected loss of the next one is at most alpha. The expectation is over
+the n documents and the next: it holds on average over choices of the n documents, not for each of them, and not for
+each kind of document. A loss that can only fall as more is accepted, or only rise, is all that it asks for; nothing is
+assumed of the confidences, and poor ones cost suggestions, not the guarantee.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.errors import ConfigError
+from tagwright.types import Longs, Mask, Run
+
+Doubles: TypeAlias = NDArray[np.float64]
+Confidences: TypeAlias = NDArray[np.floating]
+
+
+def accepted(run: Run, confidence: Confidences, least: float = 0.0, most: int | None = None) -> Mask:
+    """(suggestions,) true for those that are at least so sure, and for each document the first `most` of these.
+
+    confidence: (suggestions,) from 0 to 1. A document of which nothing is true abstains: it is better seen by a person.
+
+    >>> run = Run.from_rows([{7: 3.0, 8: 2.0, 9: 1.0}])
+    >>> accepted(run, np.array([0.9, 0.4, 0.6]), least=0.5).tolist()
+    [True, False, True]
+    >>> accepted(run, np.array([0.9, 0.4, 0.6]), least=0.5, most=1).tolist()
+    [True, False, False]
+    """
+    sure = np.asarray(confidence >= least, np.bool_)
+    if most is None:
+        return sure
+    before = np.concatenate([[0], np.cumsum(sure)])
+    place = before[1:] - np.repeat(before[run.indptr[:-1]], np.diff(run.indptr))
+    return np.asarray(sure & (place <= most), np.bool_)
+
+
+def best_cut(run: Run, confidence: Confidences, unseen: float = 0.0) -> Mask:
+    """(suggestions,) true for the surest of each document, as many as have the greatest expected F1.
+
+    Of the surest m, 2 * S_m / (m + S + unseen), with S_m the sum of their confidences and S that of all suggestions:
+    expected right labels over suggested and expected gold ones (the ratio of expectations; Ye et al. 2012). unseen:
+    gold labels of a document that are expected not to be among its suggestions. Confidences that are worth something
+    are needed: where all are too low, too little is cut off.
+
+    Confidences 0.9, 0.3, 0.1 sum to 1.3: 1.8 / 2.3 = 0.78 for one label, 2.4 / 3.3 = 0.73 for two.
+
+    >>> best_cut(Run.from_rows([{7: 3.0, 8: 2.0, 9: 1.0}]), np.array([0.9, 0.3, 0.1])).tolist()
+    [True, False, False]
+    """
+    rows = run.rows
+    order = np.lexsort((run.ranks, -confidence, rows))
+    sums = np.cumsum(confidence[order], dtype=np.float64)
+    starts = np.repeat(np.concatenate([[0.0], sums])[run.indptr[:-1]], np.diff(run.indptr))
+    total = np.bincount(rows, confidence, len(run))[rows]
+    value = 2 * (sums - starts) / np.maximum(run.ranks + total + unseen, 1e-300)
+    best = np.full(len(run), -1.0)
+    np.maximum.at(best, rows, value)
+    cut = np.zeros(len(run), np.int64)
+    reached = value >= best[rows]
+    np.maximum.at(cut, rows[reached], run.ranks[reached])
+    kept = np.zeros(len(rows), np.bool_)
+    kept[order] = run.ranks <= cut[rows]
+    return kept
+
+
+def threshold_for_missed(confidence: Confidences, right: Mask, rows: Longs, gold: Longs, alpha: float) -> float | None:
+    """The greatest threshold at which a document's expected share of missed labels is at most alpha.
+
+    confidence, right, rows: (suggestions,) of labelled documents, whether each is right, and its document. gold:
+    (documents,) how many gold labels each has, at least 1. Of a document the loss L(t) is the share of its gold labels
+    that are not among the suggestions of confidence t or more: labels that are no suggestions at all are missed too.
+    The threshold is the greatest t with (sum of L(t) + 1) / (n + 1) <= alpha (Angelopoulos et al. 2022, Eq. 4, B = 1).
+
+    None: no threshold can promise it, as n is below 1 / alpha - 1, or too many labels are no suggestions. Then nothing
+    is to be left to the tagger. Guaranteed: over the draw of the labelled documents and of the next one, the expected
+    share of its labels that are missed is at most alpha, a document counting 0 where the answer was None.
+    Raises ConfigError for an alpha that is not between 0 and 1, and without documents.
+
+    Four documents with one gold label each, all suggested, of confidence 0.9, 0.8, 0.7, 0.6. At 0.7 one is missed:
+    (1 + 1) / 5 = 0.4; at 0.8 two: 0.6.
+
+    >>> sure, right, rows = np.array([0.9, 0.8, 0.7, 0.6]), np.ones(4, np.bool_), np.arange(4)
+    >>> [threshold_for_missed(sure, right, rows, np.ones(4, np.int64), alpha) for alpha in (0.4, 0.2, 0.1)]
+    [0.7, 0.6, None]
+    """
+    documents = _check(gold, alpha, "the share of missed labels")
+    order, ends, thresholds = _falling(confidence)
+    found = np.cumsum(np.where(right, 1.0 / gold[rows], 0.0)[order])[ends]
+    holds = (documents - found + 1) / (documents + 1) <= alpha + 1e-12
+    return float(thresholds[int(np.argmax(holds))]) if holds.any() else None
+
+
+def threshold_for_wrong(
+    confidence: Confidences, right: Mask, rows: Longs, documents: int, wrong: float, most: int
+) -> float:
+    """The least threshold at which a document's expected number of wrong labels is at most `wrong`.
+
+    confidence, right, rows: (suggestions,) of `documents` labelled documents, at most `most` of each, as they would be
+    accepted. The loss L(t) of a document is the number of wrong ones among its suggestions of confidence t or more,
+    over `most`, so that it is at most 1; alpha is wrong / most. The threshold is the least t such that at all
+    thresholds from t on (sum of L + 1) / (n + 1) <= alpha; infinity, accept nothing, where there is none.
+
+    Guaranteed: over the draw of the labelled documents and of the next one, the expected number of wrong labels that
+    are accepted for it is at most `wrong`. This is a bound for the number of wrong labels per document, not for their
+    share among the accepted: that share does not rise steadily as more is accepted. Raises ConfigError for a bound
+    that is not between 0 and `most`, and where a document has more than `most` suggestions.
+
+    Four documents, one label accepted at most; those of confidence 0.9 and 0.7 are right, 0.8 and 0.6 wrong. From 0.7
+    on one is wrong: (1 + 1) / 5 = 0.4; from 0.6 on two: 0.6.
+
+    >>> sure, right = np.array([0.9, 0.8, 0.7, 0.6]), np.array([True, False, True, False])
+    >>> [threshold_for_wrong(sure, right, np.arange(4), 4, wrong, most=1) for wrong in (0.6, 0.4, 0.2, 0.1)]
+    [0.6, 0.7, 0.9, inf]
+    """
+    if most < 1 or np.bincount(rows, minlength=1).max() > most:
+        raise ConfigError(f"a document has more than {most} suggestions; cut them to those that would be accepted")
+    _check(np.ones(documents, np.int64), wrong / most, f"wrong labels over the {most} that are accepted at most")
+    order, ends, thresholds = _falling(confidence)
+    losses = np.cumsum(np.where(right, 0.0, 1.0 / most)[order])[ends]
+    holds = (losses + 1) / (documents + 1) <= wrong / most + 1e-12
+    return float(thresholds[int(holds.sum()) - 1]) if holds.any() else math.inf
+
+
+def _check(gold: Longs, alpha: float, name: str) -> int:
+    if not 0 < alpha < 1:
+        raise ConfigError(f"{name} is {alpha:g}, expected a number between 0 and 1")
+    if not len(gold) or (gold < 1).any():
+        raise ConfigError("a guarantee needs labelled documents, each with a gold label")
+    return len(gold)
+
+
+def _falling(confidence: Confidences) -> tuple[Longs, Longs, Confidences]:
+    """The order by falling confidence, where each group of equally sure suggestions ends, and their confidences."""
+    order = np.argsort(-confidence, kind="stable")
+    falling = confidence[order]
+    ends = np.flatnonzero(np.append(np.diff(falling) != 0, np.ones(min(1, len(order)), np.bool_)))
+    return order, ends, falling[ends]

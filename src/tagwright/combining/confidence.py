@@ -1,0 +1,225 @@
+"""Scores and what was right in, a map from scores to probabilities out: how sure a tagger is, learnt from labels.
+
+The map rises with the score or stays, so it never changes a ranking. It is fitted on scores that were computed without
+the labels of the documents they belong to (out of fold): a score that has seen its own label looks surer than it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.errors import ConfigError, ModelError
+from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
+from tagwright.types import Longs, Mask
+
+Doubles: TypeAlias = NDArray[np.float64]
+
+ISOTONIC_FROM = 1000
+"""Labelled documents from which on isotonic regression is taken. On the zero-shot scores of four corpora the logistic
+curve was as good or better up to 300 (benchmarks/calibration.py); other scores may need another shape of curve."""
+
+LIKELY, POSSIBLE = 0.5, 0.2
+"Likely: right more often than not. Possible: right at least one time in five. Unlikely: less often."
+
+Word: TypeAlias = Literal["likely", "possible", "unlikely"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Isotonic:
+    """A rising line through knots, level beyond the first and the last. scores: (knots,) rising; values: (knots,)."""
+
+    scores: Doubles
+    values: Doubles
+
+    def __call__(self, scores: NDArray[np.floating]) -> Doubles:
+        """(n,) scores -> (n,) probabilities.
+
+        Half way between the knots 1 and 3.
+
+        >>> Isotonic(np.array([1.0, 3.0]), np.array([0.25, 0.75]))(np.array([0.0, 2.0, 9.0])).tolist()
+        [0.25, 0.5, 0.75]
+        """
+        return np.asarray(np.interp(scores, self.scores, self.values), np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Platt:
+    """A logistic curve, 1 / (1 + exp(-(slope * score + intercept))). slope: 0 or more."""
+
+    slope: float
+    intercept: float
+
+    def __call__(self, scores: NDArray[np.floating]) -> Doubles:
+        """(n,) scores -> (n,) probabilities.
+
+        e^1.0986 is 3, so the odds are 3 to 1 at a score 1.0986 above the middle.
+
+        >>> Platt(1.0, 0.0)(np.array([0.0, 1.0986])).round(4).tolist()
+        [0.5, 0.75]
+        """
+        return sigmoid(self.slope * np.asarray(scores, np.float64) + self.intercept)
+
+
+ScoreMap: TypeAlias = Isotonic | Platt
+"Scores in, probabilities out, in the same order."
+
+
+def fit_score_map(
+    scores: NDArray[np.floating], right: Mask, rows: Longs, weights: NDArray[np.floating] | None = None
+) -> ScoreMap:
+    """Isotonic regression, or a logistic curve where fewer than `ISOTONIC_FROM` documents are labelled.
+
+    scores: (suggestions,) out of fold. right: (suggestions,) whether each is right. rows: (suggestions,) its document.
+    weights: (suggestions,) what each counts; by default every document counts the same, however many suggestions it
+    has. Raises ConfigError without suggestions.
+    """
+    if not len(scores):
+        raise ConfigError("no suggestions to learn confidence from; give labelled documents that get suggestions")
+    if weights is None:
+        weights = document_weights(rows)
+    documents = len(np.unique(rows))
+    if documents >= ISOTONIC_FROM:
+        return fit_isotonic(scores, right, weights, documents)
+    return fit_platt(scores, right, weights)
+
+
+def document_weights(rows: Longs) -> Doubles:
+    """(suggestions,) one over the number of suggestions of the document.
+
+    >>> document_weights(np.array([0, 0, 2])).tolist()
+    [0.5, 0.5, 1.0]
+    """
+    return np.asarray(1.0 / np.bincount(rows)[rows], np.float64)
+
+
+def fit_isotonic(scores: NDArray[np.floating], right: Mask, weights: NDArray[np.floating], documents: int) -> Isotonic:
+    """Isotonic regression by pool adjacent violators (Barlow et al. 1972; Zadrozny & Elkan 2002).
+
+    documents: how many are behind the scores; nothing is called surer than that many allow, 1 / (documents + 2) from 0
+    and 1 (Laplace's rule).
+
+    Right, wrong, right with rising scores: the first two violate the order and become one step of 1/2; the third is
+    1, which three documents allow to be 4/5.
+
+    >>> found = fit_isotonic(np.array([1.0, 2.0, 3.0]), np.array([True, False, True]), np.ones(3), documents=3)
+    >>> found.scores.tolist(), found.values.tolist()
+    ([1.0, 2.0, 3.0], [0.5, 0.5, 0.8])
+    """
+    from sklearn.isotonic import IsotonicRegression
+
+    least = 1.0 / (documents + 2)
+    model = IsotonicRegression(y_min=least, y_max=1.0 - least)
+    model.fit(np.asarray(scores, np.float64), right.astype(np.float64), sample_weight=np.asarray(weights, np.float64))
+    return Isotonic(np.asarray(model.X_thresholds_, np.float64), np.clip(model.y_thresholds_, least, 1.0 - least))
+
+
+def fit_platt(scores: NDArray[np.floating], right: Mask, weights: NDArray[np.floating]) -> Platt:
+    """A logistic curve fitted to smoothed targets (Platt 1999).
+
+    With N+ right and N- wrong suggestions the targets are (N+ + 1) / (N+ + 2) and 1 / (N- + 2): few examples, however
+    well they part, do not make it certain. Each is counted by its weight. A curve that would fall is level instead.
+
+    Of one right and one wrong suggestion the targets are 2/3 and 1/3, and two points are met exactly: the logits are
+    log 2 and -log 2, at scores 1 and -1.
+
+    >>> found = fit_platt(np.array([1.0, -1.0]), np.array([True, False]), np.ones(2))
+    >>> round(found.slope, 3), round(found.intercept, 3) + 0.0
+    (0.693, 0.0)
+    """
+    counts: Doubles = np.asarray(weights, np.float64)
+    positive, negative = float(counts[right].sum()), float(counts[~right].sum())
+    targets = np.where(right, (positive + 1) / (positive + 2), 1 / (negative + 2))
+    values: Doubles = np.asarray(scores, np.float64)
+    mean, deviation = float(np.average(values, weights=counts)), float(values.std()) or 1.0
+    slope, intercept = logistic(((values - mean) / deviation)[:, None], targets, counts)
+    if slope <= 0:
+        share = float(np.average(targets, weights=counts))
+        return Platt(0.0, float(np.log(share / (1 - share))))
+    return Platt(float(slope / deviation), float(intercept - slope * mean / deviation))
+
+
+def logistic(features: Doubles, targets: Doubles, weights: Doubles, ridge: float = 1e-9, steps: int = 100) -> Doubles:
+    """Logistic regression by Newton's method: (features + 1,) coefficients, the intercept last.
+
+    features: (n, features). targets: (n,) from 0 to 1. weights: (n,). ridge: of the coefficients but the intercept;
+    what is minimised is the weighted mean cross-entropy + ridge / 2 * their squared sum.
+
+    Targets 3/4 and 1/4 at 1 and 0: the logits are log 3 and -log 3, so the slope is 2 log 3 = 2.1972.
+
+    >>> logistic(np.array([[1.0], [0.0]]), np.array([0.75, 0.25]), np.ones(2)).round(4).tolist()
+    [2.1972, -1.0986]
+    """
+    design = np.column_stack([features, np.ones(len(features))])
+    penalty = ridge * np.append(np.ones(features.shape[1]), 1e-9)
+    shares = weights / weights.sum()
+    found = np.zeros(design.shape[1])
+
+    def loss(at: Doubles) -> float:
+        logits = design @ at
+        return float(shares @ (np.logaddexp(0.0, logits) - targets * logits) + penalty @ at**2 / 2)
+
+    for _ in range(steps):
+        predicted = sigmoid(design @ found)
+        gradient = design.T @ (shares * (predicted - targets)) + penalty * found
+        curvature = (design.T * (shares * predicted * (1 - predicted))) @ design + np.diag(penalty + 1e-12)
+        step, before = np.linalg.solve(curvature, gradient), loss(found)
+        while loss(found - step) > before and np.abs(step).max() > 1e-12:
+            step = step / 2
+        found = found - step
+        if np.abs(step).max() < 1e-10:
+            break
+    return np.asarray(found, np.float64)
+
+
+def sigmoid(logits: Doubles) -> Doubles:
+    """1 / (1 + exp(-logit)).
+
+    >>> sigmoid(np.array([0.0, -1000.0, 1000.0])).tolist()
+    [0.5, 0.0, 1.0]
+    """
+    from scipy.special import expit
+
+    return np.asarray(expit(logits), np.float64)
+
+
+def in_words(confidence: float) -> Word:
+    """How sure in one word, as a probability without labels behind it is no figure to be read to two decimals.
+
+    >>> in_words(0.5), in_words(0.2), in_words(0.19)
+    ('likely', 'possible', 'unlikely')
+    """
+    return "likely" if confidence >= LIKELY else "possible" if confidence >= POSSIBLE else "unlikely"
+
+
+def save_score_map(found: ScoreMap, folder: Path) -> None:
+    """Write a map into an existing empty folder."""
+    if isinstance(found, Isotonic):
+        write_manifest(folder, "score map", {"by": "isotonic"})
+        write_arrays(folder, {"scores": found.scores, "values": found.values})
+    else:
+        write_manifest(folder, "score map", {"by": "platt"})
+        write_arrays(folder, {"coefficients": np.array([found.slope, found.intercept])})
+
+
+def load_score_map(folder: Path) -> ScoreMap:
+    """A saved map. Raises ModelError when there is none, or it is damaged: it must rise, from 0 to 1."""
+    by = read_manifest(folder, "score map").get("by")
+    if by == "isotonic":
+        scores, values = (_numbers(folder, name) for name in ("scores", "values"))
+        rises = len(scores) and (np.diff(scores) > 0).all() and (np.diff(values) >= 0).all()
+        if len(scores) == len(values) and rises and values[0] >= 0 and values[-1] <= 1:
+            return Isotonic(scores, values)
+    elif by == "platt":
+        slope, intercept = _numbers(folder, "coefficients", 2).tolist()
+        if slope >= 0:
+            return Platt(slope, intercept)
+    raise ModelError(f"{folder}: is damaged (no rising map from scores to probabilities); save the tagger again")
+
+
+def _numbers(folder: Path, name: str, size: int | None = None) -> NDArray[Any]:
+    return np.array(read_array(folder, name, np.float64, (size,)))

@@ -1,0 +1,158 @@
+"""Candidates and all that is known of them in, one row of numbers for each out: what the learned combiner reads.
+
+The columns are the same for every vocabulary, and nothing in them tells which label a candidate is: what is learned of
+some labels holds for all. Every stage is a group of columns by being there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.combining.fusion import standardised
+from tagwright.types import Floats, Run
+
+FIXED_SUM = "fixed sum"
+"The group of columns of the ranking that needs no labels."
+
+FIRST = 5
+"Ranks up to which a stage counts as agreeing."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StageScores:
+    """What a stage says of the candidates.
+
+    scores: (suggestions,) aligned with them. found: what it found on its own; None: it only scores. sparse: whether 0
+    means that it knows nothing of a candidate.
+    """
+
+    scores: Floats
+    found: Run | None = None
+    sparse: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Features:
+    """names: (features,) of the columns, "dense: score". values: (suggestions, features)."""
+
+    names: tuple[str, ...]
+    values: Floats
+
+    @classmethod
+    def of(cls, columns: Mapping[str, NDArray[np.floating]], suggestions: int) -> Features:
+        """The columns side by side."""
+        values = np.zeros((suggestions, len(columns)), np.float32)
+        for place, column in enumerate(columns.values()):
+            values[:, place] = column
+        return cls(tuple(columns), values)
+
+
+def features(
+    candidates: Run,
+    stages: Mapping[str, StageScores],
+    labels: Mapping[str, Floats],
+    documents: Mapping[str, Floats],
+    support: Mapping[str, Floats],
+) -> Features:
+    """The features of candidates that are ranked by the fixed sum.
+
+    labels: numbers (labels,) that describe each label. documents: numbers (documents,) that describe each document.
+    support: numbers (suggestions,), such as what the nearest documents say of each candidate.
+    """
+    columns: dict[str, NDArray[np.floating]] = {}
+    for name, said in {FIXED_SUM: StageScores(candidates.scores), **stages}.items():
+        columns |= {f"{name}: {what}": column for what, column in _of_stage(candidates, said).items()}
+    columns["agreement: stages"] = _agreement(candidates, stages)
+    columns["agreement: retrievers"] = _retrievers(candidates, stages)
+    columns |= {f"neighbours: {name}": column for name, column in support.items()}
+    columns |= {f"label: {name}": column[candidates.labels] for name, column in labels.items()}
+    columns |= {f"document: {name}": column[candidates.rows] for name, column in documents.items()}
+    return Features.of(columns, len(candidates.labels))
+
+
+def document_features(
+    lengths: Mapping[str, NDArray[np.integer]], stages: Mapping[str, StageScores]
+) -> dict[str, Floats]:
+    """Numbers (documents,): logarithms of lengths, how much each retriever found, and the best score that it gave.
+
+    lengths: characters (documents,) of the title, or of the text.
+    """
+    found = {name: said.found for name, said in stages.items() if said.found is not None}
+    return {
+        **{f"{name} length": _logarithm(each) for name, each in lengths.items()},
+        **{f"found by {name}": _logarithm(np.diff(run.indptr)) for name, run in found.items()},
+        **{f"best of {name}": _best(run) for name, run in found.items()},
+    }
+
+
+def reciprocal_ranks_within(candidates: Run, scores: NDArray[np.floating], *, sparse: bool = False) -> Floats:
+    """(suggestions,) 1 / rank of each candidate of a document by the scores; equal scores share the best rank.
+
+    sparse: a candidate of score 0 or less has no rank, and gets 0.
+
+    >>> candidates = Run.from_rows([[4, 7, 8]])
+    >>> reciprocal_ranks_within(candidates, np.array([0.0, 2.0, 2.0])).round(3).tolist()
+    [0.3330000042915344, 1.0, 1.0]
+    >>> reciprocal_ranks_within(candidates, np.array([0.0, 2.0, 1.0]), sparse=True).tolist()
+    [0.0, 1.0, 0.5]
+    """
+    rows = candidates.rows
+    order = np.lexsort((-scores, rows))
+    ordered = scores[order]
+    begins = np.ones(len(order), np.bool_)
+    begins[1:] = (ordered[1:] != ordered[:-1]) | (np.diff(rows) > 0)
+    first = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
+    ranks = np.empty(len(order))
+    ranks[order] = first - candidates.indptr[rows] + 1
+    reciprocal: Floats = np.where(sparse & (scores <= 0), 0.0, 1.0 / ranks).astype(np.float32)
+    return reciprocal
+
+
+def _of_stage(candidates: Run, said: StageScores) -> dict[str, NDArray[np.floating]]:
+    columns: dict[str, NDArray[np.floating]] = {
+        "score": said.scores,
+        "standard score": standardised(candidates, said.scores),
+        "reciprocal rank": reciprocal_ranks_within(candidates, said.scores, sparse=said.sparse),
+    }
+    if said.found is not None:
+        columns["reciprocal rank of its own"] = _own_ranks(candidates, said.found)
+    return columns
+
+
+def _own_ranks(candidates: Run, found: Run) -> Floats:
+    """(suggestions,) 1 / rank in the list of the retriever, 0 where it did not find the candidate."""
+    return Run(found.indptr, found.labels, reciprocal_ranks_within(found, found.scores)).scores_of(candidates)
+
+
+def _agreement(candidates: Run, stages: Mapping[str, StageScores]) -> Floats:
+    """(suggestions,) how many stages have it among their first five candidates."""
+    count = np.zeros(len(candidates.labels), np.float32)
+    for said in stages.values():
+        count += reciprocal_ranks_within(candidates, said.scores, sparse=said.sparse) >= 1 / FIRST
+    return count
+
+
+def _retrievers(candidates: Run, stages: Mapping[str, StageScores]) -> Floats:
+    """(suggestions,) how many retrievers found it."""
+    count = np.zeros(len(candidates.labels), np.float32)
+    for said in stages.values():
+        if said.found is not None:
+            count += _own_ranks(candidates, said.found) > 0
+    return count
+
+
+def _best(run: Run) -> Floats:
+    """(documents,) the best score of each document, 0 where nothing was found."""
+    best = np.zeros(len(run), np.float32)
+    some = np.diff(run.indptr) > 0
+    best[some] = run.scores[run.indptr[:-1][some]]
+    return best
+
+
+def _logarithm(numbers: NDArray[np.integer]) -> Floats:
+    logarithms: Floats = np.log1p(numbers, dtype=np.float32)
+    return logarithms

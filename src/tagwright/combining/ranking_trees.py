@@ -1,0 +1,272 @@
+"""Features of candidates and which of them are right in, boosted regression trees out that rank the right ones first.
+
+LambdaMART (Burges 2010): every tree follows the gradient of nDCG on top of the scores so far, which may be those of a
+linear model. scikit-learn's boosting knows neither ranking nor a score to begin with, and LightGBM brings an OpenMP
+library of its own beside torch's; the training here is a few array operations, and what is trained is arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.errors import ConfigError, ModelError
+from tagwright.store import read_array, write_arrays
+from tagwright.types import Floats, Ints, Longs, Mask
+
+Doubles: TypeAlias = NDArray[np.float64]
+
+Gradients: TypeAlias = Callable[[Doubles], tuple[Doubles, Doubles]]
+"Scores (suggestions,) in; out, of each, the direction in which it should go and the curvature of the loss there."
+
+BLOCK = 1 << 13
+"Rows that are predicted together."
+
+EPSILON = 1e-12
+"A gain of no more is what sums of equal numbers differ by."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeOptions:
+    """How many trees are grown, and how. Raises ConfigError for a value that cannot work."""
+
+    trees: int = 60
+    "How many."
+
+    depth: int = 3
+    "Questions on the way to a leaf."
+
+    rate: float = 0.1
+    "How much of what a tree says is added."
+
+    smoothing: float = 1.0
+    "Added to the curvature of a leaf: a leaf with little evidence says little."
+
+    smallest: int = 20
+    "Candidates that a leaf has at least."
+
+    features: float = 0.5
+    "The share of the features that a tree may ask about, drawn for each tree."
+
+    bins: int = 64
+    "Values that are told apart of a feature, at most 256."
+
+    def __post_init__(self) -> None:
+        if min(self.trees, self.depth, self.smallest) < 1 or not 2 <= self.bins <= 256:
+            raise ConfigError(f"{self}: expected trees, depth and smallest of at least 1, bins from 2 to 256")
+        if not (0 < self.rate <= 1 and 0 < self.features <= 1 and self.smoothing >= 0):
+            raise ConfigError(f"{self}: expected a rate and a share of features up to 1, and smoothing of at least 0")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trees:
+    """Perfect binary trees of one depth in flat arrays; what they say adds up. Node i has the children 2i+1 and 2i+2.
+
+    feature, threshold: (trees, 2^depth - 1) int32 and float32: where the feature is at most the threshold, the way goes
+    left. A node that asks nothing has the greatest threshold. value: (trees, 2^(depth + 1) - 1) float64, what the tree
+    says at each node: at an inner one, what it would say as a leaf.
+    """
+
+    feature: Ints
+    threshold: Floats
+    value: Doubles
+
+    def predict(self, features: Floats) -> Doubles:
+        """(rows,) the sum over the trees, for features (rows, features)."""
+        sums = np.zeros(len(features))
+        for rows, paths in self._paths(features):
+            *_, leaves = paths
+            sums[rows] = self.value[np.arange(len(self.value)), leaves].sum(axis=1)
+        return sums
+
+    def contributions(self, features: Floats) -> tuple[Doubles, float]:
+        """(rows, features) what each feature added, and what the trees say before anything is asked.
+
+        A question adds the difference between the values behind and before it to the feature that it asks about
+        (Saabas 2014): all contributions of a row and the first value make the prediction.
+        """
+        added, trees = np.zeros(features.shape), np.arange(len(self.value))
+        for rows, paths in self._paths(features):
+            places = np.arange(rows.start, rows.stop)[:, None]
+            for before, after in pairwise(paths):
+                steps = self.value[trees, after] - self.value[trees, before]
+                np.add.at(added, (places, self.feature[trees, before]), steps)
+        return added, float(self.value[:, 0].sum())
+
+    def _paths(self, features: Floats) -> Iterator[tuple[slice, list[Longs]]]:
+        """Block by block the rows, and (rows, trees) the node at which each is, level by level from the roots."""
+        trees, depth = np.arange(len(self.value)), self.feature.shape[1].bit_length()
+        for start in range(0, len(features), BLOCK):
+            block = features[start : start + BLOCK]
+            rows, paths = np.arange(len(block))[:, None], [np.zeros((len(block), len(trees)), np.int64)]
+            for _ in range(depth):
+                node = paths[-1]
+                goes_right = block[rows, self.feature[trees, node]] > self.threshold[trees, node]
+                paths.append(2 * node + 1 + goes_right)
+            yield slice(start, start + len(block)), paths
+
+    def save(self, folder: Path) -> None:
+        """Write the arrays into an existing folder."""
+        write_arrays(folder, {"feature": self.feature, "threshold": self.threshold, "value": self.value})
+
+    @classmethod
+    def load(cls, folder: Path, features: int) -> Trees:
+        """Read what `save` wrote, for so many features. Raises ModelError when it is missing or damaged."""
+        feature = read_array(folder, "feature", np.int32, (None, None))
+        trees, inner = feature.shape
+        if (inner & (inner + 1)) or ((feature < 0) | (feature >= features)).any():
+            raise ModelError(f"{folder / 'feature.npy'}: is damaged (no perfect trees over {features} features)")
+        threshold = read_array(folder, "threshold", np.float32, (trees, inner))
+        return cls(feature, threshold, read_array(folder, "value", np.float64, (trees, 2 * inner + 1)))
+
+
+def grow(features: Floats, scores: Doubles, gradients: Gradients, options: TreeOptions, seed: int = 0) -> Trees:
+    """Trees that move the scores (rows,) where the gradients point, by what the features (rows, features) tell.
+
+    Every tree is grown level by level; a node says rate * sum of gradients / (sum of curvatures + smoothing), a part of
+    the Newton step. The same seed gives the same trees.
+    """
+    rng, scores = np.random.default_rng(seed), scores.astype(np.float64)
+    cuts = [_cuts(column, options.bins) for column in features.T]
+    binned = [np.searchsorted(cut, column) for cut, column in zip(cuts, features.T, strict=True)]
+    telling = np.flatnonzero([len(cut) > 0 for cut in cuts])
+    grown: list[tuple[Ints, Floats, Doubles]] = []
+    for _ in range(options.trees):
+        asked = np.sort(rng.permutation(telling)[: int(np.ceil(options.features * len(telling)))])
+        tree, leaves = _tree(binned, asked, cuts, *gradients(scores), options)
+        scores = scores + tree[2][leaves]
+        grown.append(tree)
+    return Trees(*(np.stack(arrays) for arrays in zip(*grown, strict=True)))
+
+
+def lambda_gradients(right: Mask, indptr: Longs, depth: int = 10) -> Gradients:
+    """LambdaRank's gradients of nDCG (Burges 2010) for candidates of documents: row i is indptr[i]:indptr[i + 1].
+
+    right: (suggestions,) which candidates are right. Every pair of a right and a wrong candidate of which one is among
+    the first `depth` pulls the two apart by sigmoid(wrong - right), times what nDCG changes by if they swap ranks. A
+    document's gradients are scaled by log2(1 + sum) / sum of their absolute values, as in LightGBM.
+
+    Of two candidates with equal scores the second is right: swapping them changes nDCG by 1 - 1/log2(3) = 0.3691; the
+    sigmoid is 1/2, so the pull is 0.1845; each of the two counts in the sum of 0.3691, and log2(1.3691) / 0.3691 is
+    1.2279: 0.2266.
+
+    >>> pull, _ = lambda_gradients(np.array([False, True]), np.array([0, 2]))(np.zeros(2))
+    >>> pull.round(4).tolist()
+    [-0.2266, 0.2266]
+    """
+    sizes = np.diff(indptr)
+    rows, width = np.repeat(np.arange(len(sizes)), sizes), int(sizes.max(initial=0))
+    columns = np.arange(len(rows)) - np.repeat(indptr[:-1], sizes)
+    hits = np.zeros((len(sizes), width), np.bool_)
+    hits[rows, columns] = right
+    document, place = np.nonzero(hits)
+    discounts = 1 / np.log2(np.arange(2, width + 2))
+    best = np.concatenate([[1.0], np.cumsum(discounts)])[np.minimum(hits.sum(axis=1), depth)]
+    wrong = ~hits
+    wrong[np.arange(width) >= sizes[:, None]] = False
+    opposed = wrong[document]
+
+    def gradients(scores: Doubles) -> tuple[Doubles, Doubles]:
+        table = np.full((len(sizes), width), -np.inf)
+        table[rows, columns] = scores
+        ranks = np.argsort(np.argsort(-table, axis=1, kind="stable"), axis=1)
+        own, others = ranks[document, place][:, None], ranks[document]
+        swap = np.abs(discounts[own] - discounts[others]) / best[document][:, None]
+        swap[~(opposed & ((own < depth) | (others < depth)))] = 0.0
+        with np.errstate(over="ignore"):  # candidates beyond a document's last are infinitely far; they count 0
+            miss = 1 / (1 + np.exp(table[document, place][:, None] - table[document]))
+        pull, curve = swap * miss, swap * miss * (1 - miss)
+        total = 2 * np.bincount(document, pull.sum(axis=1), len(sizes))
+        scale = np.divide(np.log2(1 + total), total, out=np.ones(len(sizes)), where=total > 0)[:, None]
+        first, second = (_gathered(each, hits, document, sign) * scale for each, sign in ((pull, -1), (curve, 1)))
+        return first[rows, columns], second[rows, columns]
+
+    return gradients
+
+
+def _gathered(pairs: Doubles, hits: Mask, document: Longs, sign: int) -> Doubles:
+    """(documents, width) the pairs (right candidates, width) summed for the right ones, and with a sign for others."""
+    sums = np.zeros(hits.shape)
+    np.add.at(sums, document, sign * pairs)
+    sums[hits] += pairs.sum(axis=1)
+    return sums
+
+
+def _tree(
+    binned: Sequence[Longs],
+    asked: Longs,
+    cuts: Sequence[Floats],
+    gradient: Doubles,
+    curvature: Doubles,
+    options: TreeOptions,
+) -> tuple[tuple[Ints, Floats, Doubles], Longs]:
+    """One tree (feature, threshold, value), and the node at which each row ends."""
+    inner = (1 << options.depth) - 1
+    feature, threshold = np.zeros(inner, np.int32), np.full(inner, np.finfo(np.float32).max)
+    nodes = np.zeros(len(gradient), np.int64)
+    for level in range(options.depth):
+        first, count = (1 << level) - 1, 1 << level
+        column, cut = _best_splits([binned[each] for each in asked], nodes - first, count, gradient, curvature, options)
+        right = np.zeros(len(nodes), np.bool_)
+        for node in np.flatnonzero(cut >= 0).tolist():
+            chosen = int(asked[column[node]])
+            feature[first + node], threshold[first + node] = chosen, cuts[chosen][cut[node]]
+            here = nodes == first + node
+            right[here] = binned[chosen][here] > cut[node]
+        nodes = 2 * nodes + 1 + right
+    value = _values(nodes, gradient, curvature, options)
+    return (feature, threshold, value), nodes
+
+
+def _values(leaves: Longs, gradient: Doubles, curvature: Doubles, options: TreeOptions) -> Doubles:
+    """(nodes,) what a tree says at each node, from the rows below it; 0 where no row is."""
+    nodes = (1 << (options.depth + 1)) - 1
+    sums, curves = np.bincount(leaves, gradient, nodes), np.bincount(leaves, curvature, nodes)
+    for node in range(nodes // 2 - 1, -1, -1):
+        sums[node], curves[node] = sums[2 * node + 1 : 2 * node + 3].sum(), curves[2 * node + 1 : 2 * node + 3].sum()
+    steps: Doubles = np.divide(
+        sums, curves + options.smoothing, out=np.zeros(nodes), where=curves + options.smoothing > 0
+    )
+    return options.rate * steps
+
+
+def _best_splits(
+    binned: Sequence[Longs], nodes: Longs, count: int, gradient: Doubles, curvature: Doubles, options: TreeOptions
+) -> tuple[Longs, Longs]:
+    """(count,) for each node which of the columns to ask about, and the last bin that goes left; -1 for none.
+
+    The gain of a split is the sum over both sides of gradients^2 / (curvatures + smoothing), less that of the node.
+    """
+    bins, rows = options.bins, len(nodes)
+    cells = [nodes * bins + column for column in binned]
+    shape = (len(binned), count, bins)
+
+    def sums(weights: Doubles | None) -> Doubles:
+        each = [np.bincount(cell, weights, count * bins) for cell in cells]
+        return np.cumsum(np.stack(each).reshape(shape), axis=2, dtype=np.float64)
+
+    def strength(gradients: Doubles, curvatures: Doubles) -> Doubles:
+        floor = curvatures + options.smoothing
+        return np.divide(gradients**2, floor, out=np.zeros(floor.shape), where=floor > 0)
+
+    left, curves, sizes = sums(gradient), sums(curvature), sums(None)
+    total, all_curves, members = left[..., -1:], curves[..., -1:], sizes[..., -1:]
+    gain = strength(left, curves) + strength(total - left, all_curves - curves) - strength(total, all_curves)
+    gain[np.minimum(sizes, members - sizes) < min(options.smallest, rows)] = 0.0
+    table = gain.transpose(1, 0, 2).reshape(count, -1)
+    column, cut = np.divmod(table.argmax(axis=1), bins)
+    return column, np.where(table.max(axis=1) > EPSILON, cut, -1)
+
+
+def _cuts(column: Floats, bins: int) -> Floats:
+    """Up to bins - 1 thresholds between the values of a feature: between all of them, or else between quantiles."""
+    values = np.unique(column)
+    if len(values) > bins:
+        values = np.unique(np.quantile(column, np.linspace(0, 1, bins), method="lower"))
+    return ((values[1:].astype(np.float64) + values[:-1]) / 2).astype(np.float32)

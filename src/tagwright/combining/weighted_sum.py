@@ -1,0 +1,103 @@
+"""The scores of several stages in, their weighted sum out: the combiner that needs no labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from typing_extensions import Self
+
+from tagwright.combining.fusion import Weight, reciprocal_ranks, standard_scores, summed_evidence
+from tagwright.combining.pool import CandidatePool
+from tagwright.errors import ConfigError
+from tagwright.store import read_manifest, read_options, write_manifest
+from tagwright.types import Label, Run
+
+By: TypeAlias = Literal["evidence", "scores", "ranks"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedSum:
+    """Ranks candidates by a weighted sum over the stages. A combiner; a single stage keeps its own scores."""
+
+    by: By = "evidence"
+    """evidence, scores: every stage scores the candidates of all, and the logarithms of the evidence, or the standard
+    scores, are added. ranks: reciprocal ranks are added."""
+
+    weights: Mapping[str, float] = field(default_factory=dict)
+    "Stage -> weight; 1 for a stage that is not named. A stage of weight 0 is not made to score."
+
+    language_trust: Mapping[str, str] = field(default_factory=dict)
+    """Stage -> the stage by whose trust its weight is multiplied, document by document: how well that one's encoder
+    knows the language of the text."""
+
+    rank_constant: float = 60.0
+    "60 is the constant of Cormack et al. 2009; 0 gives FuTex Eq. 9."
+
+    def __post_init__(self) -> None:
+        if self.by not in get_args(By):
+            raise ConfigError(f'a weighted sum of "{self.by}": expected "evidence", "scores" or "ranks"')
+        numbers = {**self.weights, "rank_constant": self.rank_constant}
+        if not all(0 <= number < math.inf for number in numbers.values()):
+            raise ConfigError(f"a weighted sum with {numbers}: expected finite numbers of 0 or more")
+
+    def weight(self, stage: str) -> float:
+        """How much a stage counts."""
+        return self.weights.get(stage, 1.0)
+
+    def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
+        """Raise ConfigError where every stage has weight 0, or one is to judge the language that is not there."""
+        stages = (*retrievers, *rerankers)
+        if unknown := set(self.language_trust.values()) - set(stages):
+            raise ConfigError(
+                f"the weighted sum asks {', '.join(sorted(unknown))} about languages, there are {', '.join(stages)}"
+            )
+        if not any(map(self.weight, stages)):
+            raise ConfigError("every stage has weight 0: nothing ranks the candidates")
+
+    def combine(self, pool: CandidatePool) -> Run:
+        """The candidates under the weighted sum of all stages whose weight is not 0."""
+        voters = [name for name in pool.stages if self.weight(name)]
+        if len(voters) == 1 and pool.run is pool.found.get(voters[0]):
+            return pool.run
+        weights = self._weights(voters, pool)
+        if self.by == "ranks":
+            return reciprocal_ranks(list(map(pool.ranking, voters)), weights, self.rank_constant, pool.run)
+        scores = list(map(pool.scores, voters))
+        if len(voters) == 1:
+            return pool.run.rescored(scores[0])
+        if self.by == "scores":
+            return standard_scores(pool.run, scores, weights)
+        return summed_evidence(pool.run, scores, [pool.stages[name].distribution for name in voters], weights)
+
+    def describe(self, stages: Collection[str]) -> str:
+        """The stages with their weights: "exact_match 0.5, tfidf 1; combined by evidence"."""
+        weights = ", ".join(f"{name} {self.weight(name):g}" for name in stages)
+        return f"{weights}; combined by {self.by}" if len(stages) > 1 else weights
+
+    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
+        """The same: it knows nothing of single labels."""
+        return self
+
+    def save(self, folder: Path) -> None:
+        """Write the options."""
+        write_manifest(folder, "weighted sum", {"options": asdict(self)})
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:  # noqa: ARG003
+        """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
+        return read_options(folder, cls, read_manifest(folder, "weighted sum").get("options"))
+
+    def _weights(self, voters: Sequence[str], pool: CandidatePool) -> list[Weight]:
+        """What each stage counts, candidate by candidate where trust differs."""
+        judges = [name for name in pool.stages if name in self.language_trust.values()]
+        trusted = {name: pool.trust(name, self.weight(name)) for name in judges}
+
+        def weight(name: str) -> Weight:
+            trust = trusted.get(self.language_trust.get(name, ""))
+            return self.weight(name) if trust is None else self.weight(name) * trust[pool.run.rows]
+
+        return list(map(weight, voters))

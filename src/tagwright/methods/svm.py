@@ -1,0 +1,50 @@
+"""The linear SVM over words, the sparse classifier of DEPL (3.2, A.1.3): strong wherever labels have documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.fields import AtLeastOne
+from tagwright.tagger import Tagger
+from tagwright.training.gold_labels import known_of_texts
+from tagwright.training.linear_training import SvmOptions, train_linear
+from tagwright.types import Document, Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(SvmOptions):
+    """The choices of the SVM. Its words stand as they are, where the paper has lemmas: those need a language model."""
+
+    candidates: AtLeastOne = 100
+    "Labels that are suggested for a document."
+
+    @property
+    def svm(self) -> SvmOptions:
+        """How the SVM is trained."""
+        return SvmOptions(**{field.name: getattr(self, field.name) for field in fields(SvmOptions)})
+
+
+def paper() -> Config:
+    """The settings of DEPL 3.2 and A.1.3: the hinge loss, and every weight is kept. It does not state C."""
+    return Config(loss="hinge", prune=0.0)
+
+
+def fit(
+    documents: Sequence[Document],
+    labels: Vocabulary,
+    config: Config = Config(),
+    output: Path | None = None,
+    *,
+    resume: bool = False,
+    gold: Run | None = None,
+) -> Tagger:
+    """Train on documents with labels. output: an existing folder for finished blocks of labels; resume from there.
+
+    gold: instead of the documents' own labels. Raises ConfigError when there is nothing to learn from.
+    """
+    known = known_of_texts(documents, labels, gold)
+    stage = train_linear(documents, labels, known, config.svm, config.candidates, output, resume=resume)
+    return Tagger(labels, {"svm": stage})

@@ -1,0 +1,53 @@
+"""Documents in, each with its suggestions out, batch by batch: as many documents as there are, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tagwright.data.corpus import Corpus
+from tagwright.errors import ConfigError
+from tagwright.graph.network import Graph
+from tagwright.stages.network_evidence import network_evidence
+from tagwright.tagger import Suggestion, Tagger, batches
+from tagwright.types import Document, Run
+
+
+def suggestions(
+    tagger: Tagger,
+    corpus: Corpus,
+    k: int = 10,
+    *,
+    exclude_self: bool = False,
+    explain: bool = False,
+    paths: Sequence[str] = (),
+) -> Iterator[tuple[Document, list[Suggestion]]]:
+    """Each document with its k best labels, best first; a batch is tagged when its first document is asked for.
+
+    exclude_self: a document whose id is that of a label is not tagged with this label. explain: add the evidence.
+    paths: meta-paths whose neighbours are part of the evidence; all documents are then tagged before the first is
+    passed on. Raises ConfigError for paths without explain and for a meta-path that the data lack.
+    """
+    if paths and not explain:
+        raise ConfigError("--path adds neighbours to the explanation of a label; add --explain")
+    graph = Graph.of(corpus) if paths else None
+    joined = [graph.follow(path) for path in paths] if graph else []
+    ids, whole = (corpus.ids, _tagged(tagger, corpus, k, exclude_self)) if joined else ([], None)
+    start = 0
+    for batch in batches(corpus):
+        run = whole.take(range(start, start + len(batch))) if whole else _tagged(tagger, batch, k, exclude_self)
+        for row, (document, found) in enumerate(zip(batch, tagger.named(run), strict=True)):
+            labels = run[row][0].tolist()
+            if explain:
+                evidence = tagger.evidence(document, labels)
+                found = [replace(one, evidence=why) for one, why in zip(found, evidence, strict=True)]
+            if whole:
+                near = (network_evidence(joined, ids, whole, start + row, label) for label in labels)
+                found = [replace(one, neighbours=shared) for one, shared in zip(found, near, strict=True)]
+            yield document, found
+        start += len(batch)
+
+
+def _tagged(tagger: Tagger, documents: Sequence[Document], k: int, exclude_self: bool) -> Run:
+    run = tagger.tag(documents, k + exclude_self)
+    return run.without(tagger.vocabulary.own(documents)).top(k) if exclude_self else run

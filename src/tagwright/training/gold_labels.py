@@ -1,0 +1,77 @@
+"""Documents with labels in, what is learnt from out: their labels, or another tagger's surest suggestions."""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tagwright.data.vocabulary import Unknown, Vocabulary
+from tagwright.errors import ConfigError
+from tagwright.training.batching import is_validation
+from tagwright.types import Document, Run
+
+log = logging.getLogger(__name__)
+
+
+def known_labels(documents: Iterable[Document], labels: Vocabulary, unknown: Unknown = "warn") -> Run:
+    """The documents' labels. Says how many documents have none, and how many labels never occur.
+
+    unknown: see `Vocabulary.gold`. Raises ConfigError when no document has any label of the vocabulary.
+    """
+    gold = labels.gold(documents, unknown=unknown)
+    without, never = int((np.diff(gold.indptr) == 0).sum()), len(labels) - len(np.unique(gold.labels))
+    if without == len(gold):
+        raise ConfigError(
+            f"none of {len(gold)} documents has a label of the vocabulary; supervised methods learn from labels"
+        )
+    if without:
+        log.warning("%d of %d documents have no label and are not learnt from", without, len(gold))
+    if never:
+        log.warning(
+            "%d of %d labels never occur: they are known by name at most, and never suggested by svm",
+            never,
+            len(labels),
+        )
+    return gold
+
+
+def known_of_texts(documents: Sequence[Document], labels: Vocabulary, gold: Run | None) -> Run:
+    """The labels of documents with text, read once: no text teaches nothing, and its labels are unseen.
+
+    gold: instead of the documents' own labels.
+    """
+    readable = array("b")
+
+    def noted() -> Iterator[Document]:
+        for document in documents:
+            readable.append(bool(document.text.strip()))
+            yield document
+
+    if gold is None:
+        gold = known_labels(noted(), labels)
+    else:
+        readable.extend(bool(document.text.strip()) for document in documents)
+    return gold.keep(np.array(readable, np.bool_)[gold.rows])
+
+
+def confident(run: Run, *, most: int = 1, share: float = 0.5) -> Run:
+    """Pseudo labels: of each document's first `most` labels, the share of all with the largest scores.
+
+    >>> confident(Run.from_rows([{4: 0.9, 1: 0.8}, {2: 0.3}])).indptr.tolist()
+    [0, 1, 1]
+    """
+    first = run.top(most)
+    kept = np.zeros(len(first.labels), np.bool_)
+    kept[np.argsort(-first.scores, kind="stable")[: max(1, round(share * len(first.labels)))]] = True
+    kept_run = first.keep(kept)
+    return replace(kept_run, scores=np.ones_like(kept_run.scores))
+
+
+def without_validation(gold: Run, share: float, seed: int) -> Run:
+    """The labels of all documents but of those that are for validation: see `batching.is_validation`."""
+    validation = np.array([is_validation(i, share, seed) for i in range(len(gold))], np.bool_)
+    return gold.keep(~validation[gold.rows])

@@ -1,0 +1,201 @@
+"""Confidences against what is right: by hand, against plain loops, and against identities of the literature."""
+
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import brier_score_loss, roc_auc_score
+
+from tagwright.evaluation.calibration import (
+    Judged,
+    assess,
+    augrc,
+    aurc,
+    bin_of,
+    brier_score,
+    calibration_error,
+    reliability,
+    risk_coverage,
+)
+from tagwright.evaluation.metrics import Doubles
+from tagwright.types import Longs, Mask, Run
+
+PAIRS = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 0.9, 1.0]), st.booleans()), min_size=1)
+
+
+def arrays(pairs: list[tuple[float, bool]]) -> tuple[Doubles, Mask]:
+    return np.array([sure for sure, _ in pairs]), np.array([right for _, right in pairs], np.bool_)
+
+
+def repeated(judged: Judged, times: Longs) -> Judged:
+    """The documents so many times each, as new documents."""
+    copies = np.repeat(np.arange(judged.documents), times)
+    parts = [np.flatnonzero(judged.rows == document) for document in copies]
+    rows = np.repeat(np.arange(len(copies)), [len(part) for part in parts])
+    chosen = np.concatenate(parts)
+    return Judged(len(copies), rows, judged.ranks[chosen], judged.confidence[chosen], judged.right[chosen])
+
+
+@given(PAIRS, st.integers(1, 12))
+def test_calibration_error_is_that_of_a_plain_loop(pairs: list[tuple[float, bool]], bins: int) -> None:
+    inside = defaultdict(list)
+    for sure, right in pairs:
+        below = sum(other < sure for other, _ in pairs)
+        inside[below * bins // len(pairs)].append((sure, right))
+    expected = sum(
+        len(part) / len(pairs) * abs(sum(s for s, _ in part) / len(part) - sum(r for _, r in part) / len(part))
+        for part in inside.values()
+    )
+    confidence, right_ = arrays(pairs)
+    assert calibration_error(confidence, right_, bins) == pytest.approx(expected)
+    points = list(reliability(confidence, right_, bins))
+    assert sum(point.suggestions for point in points) == len(pairs)
+    assert [point.suggestions for point in points] == [len(inside[each]) for each in sorted(inside)]
+    assert sum(p.suggestions * abs(p.confidence - p.right) for p in points) == pytest.approx(expected * len(pairs))
+
+
+@given(PAIRS, st.randoms(use_true_random=False))
+def test_the_order_of_the_suggestions_does_not_matter(pairs: list[tuple[float, bool]], random: object) -> None:
+    shuffled = list(pairs)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    for measure in (calibration_error, brier_score, aurc, augrc):
+        assert measure(*arrays(pairs)) == pytest.approx(measure(*arrays(shuffled)))
+
+
+def test_bins_of_different_confidences_hold_as_many_suggestions_each() -> None:
+    confidence = np.random.default_rng(0).permutation(1000) / 1000
+    assert np.bincount(bin_of(confidence, 8)).tolist() == [125] * 8
+
+
+def test_equal_confidences_stay_in_one_bin() -> None:
+    assert bin_of(np.full(50, 0.3)).tolist() == [0] * 50
+    # 50 of 100 right, called 0.3: the error is 0.2, whatever the order
+    assert calibration_error(np.full(100, 0.3), np.arange(100) < 50) == pytest.approx(0.2)
+
+
+@given(PAIRS)
+def test_brier_score_is_that_of_scikit_learn(pairs: list[tuple[float, bool]]) -> None:
+    confidence, right = arrays(pairs)
+    assert brier_score(confidence, right) == pytest.approx(brier_score_loss(right, confidence, pos_label=True))
+
+
+@given(PAIRS)
+def test_aurc_is_the_mean_risk_over_all_orders_of_equally_sure_suggestions(pairs: list[tuple[float, bool]]) -> None:
+    """Within a group of b, after i of them, i / b of its wrong ones are expected to have been accepted."""
+    confidence, right = arrays(pairs)
+    risks, accepted, wrong = [], 0, 0.0
+    for sure in sorted(set(confidence.tolist()), reverse=True):
+        group = [r for s, r in pairs if s == sure]
+        rate = group.count(False) / len(group)
+        risks += [(wrong + i * rate) / (accepted + i) for i in range(1, len(group) + 1)]
+        accepted, wrong = accepted + len(group), wrong + group.count(False)
+    assert aurc(confidence, right) == pytest.approx(sum(risks) / len(risks))
+
+
+@given(PAIRS)
+def test_augrc_is_what_auroc_and_accuracy_make_it(pairs: list[tuple[float, bool]]) -> None:
+    """Traub et al. 2024, Eq. 7: (1 - AUROC) a (1 - a) + (1 - a)^2 / 2."""
+    confidence, right = arrays(pairs)
+    share = right.mean()
+    ranked = roc_auc_score(right, confidence) if 0 < share < 1 else 0.5
+    assert augrc(confidence, right) == pytest.approx((1 - ranked) * share * (1 - share) + (1 - share) ** 2 / 2)
+
+
+@given(PAIRS)
+def test_risk_and_coverage_are_those_of_each_threshold(pairs: list[tuple[float, bool]]) -> None:
+    curve = risk_coverage(*arrays(pairs))
+    assert curve.threshold.tolist() == sorted({sure for sure, _ in pairs}, reverse=True)
+    for threshold, coverage, risk in zip(curve.threshold, curve.coverage, curve.risk, strict=True):
+        accepted = [right for sure, right in pairs if sure >= threshold]
+        assert coverage == pytest.approx(len(accepted) / len(pairs))
+        assert risk == pytest.approx(accepted.count(False) / len(accepted))
+
+
+def test_suggestions_are_judged_by_the_gold_labels_of_their_document() -> None:
+    run = Run.from_rows([{1: 0.9, 0: 0.8}, {1: 0.7}])
+    judged = Judged.of(run, np.array([0.5, 0.25, 0.75]), Run.from_rows([[0], [1]]))
+    assert judged.right.tolist() == [False, True, True]
+    assert judged.first(1).confidence.tolist() == [0.5, 0.75]
+    assert judged.first(1).documents == 2
+
+
+@pytest.mark.parametrize("confidence", [[0.5], [0.5, 1.5], [0.5, float("nan")]])
+def test_confidences_that_are_none_are_refused(confidence: list[float]) -> None:
+    run = Run.from_rows([{1: 0.9, 0: 0.8}])
+    with pytest.raises(ValueError, match="confidence"):
+        Judged.of(run, np.array(confidence), run)
+
+
+def made_up(documents: int, seed: int, shift: float) -> Judged:
+    """Suggestions that are right with the probability that is called `shift` too high."""
+    rng = np.random.default_rng(seed)
+    chance = rng.uniform(0.1, 0.8, documents * 12)
+    ranks = np.tile(np.arange(1, 13), documents)
+    return Judged(
+        documents, np.repeat(np.arange(documents), 12), ranks, chance + shift, rng.random(documents * 12) < chance
+    )
+
+
+def test_measures_of_a_run_are_those_of_its_first_suggestions_and_lie_in_their_intervals() -> None:
+    judged = made_up(300, 1, 0.15)
+    found = assess(judged, samples=300)
+    assert found is not None
+    five, ten = judged.first(5), judged.first(10)
+    expected = {
+        "ECE@5": calibration_error(five.confidence, five.right),
+        "ECE@10": calibration_error(ten.confidence, ten.right),
+        "Brier@5": brier_score(five.confidence, five.right),
+        "AURC": aurc(ten.confidence, ten.right),
+        "AUGRC": augrc(ten.confidence, ten.right),
+    }
+    assert {name: score.value for name, score in found.measures.items()} == pytest.approx(expected)
+    assert all(score.low < score.value < score.high for score in found.measures.values())
+    assert found.measures["ECE@5"].low > 0.1  # 0.15 too sure, with 1,500 suggestions: 0.013 is the standard error
+
+
+def test_documents_that_are_drawn_twice_count_twice() -> None:
+    """What weights make of the measures is what copies of the documents make of them."""
+    from tagwright.evaluation.calibration import _Areas, _CalibrationErrors
+
+    judged = made_up(20, 2, 0.1)
+    times = np.array([0, 3, 1, 2, *[1] * 16])
+    weights, copies = times[None, :].astype(np.float64), repeated(judged, times)
+    areas = _Areas.of(judged)
+    assert areas.values(areas.sums(weights))[0].tolist() == pytest.approx(
+        [aurc(copies.confidence, copies.right), augrc(copies.confidence, copies.right)]
+    )
+    errors = _CalibrationErrors.of("ECE", judged)
+    bins = bin_of(judged.confidence)[
+        np.concatenate([np.flatnonzero(judged.rows == d) for d in np.repeat(range(20), times)])
+    ]
+    gaps = np.bincount(bins, copies.confidence - copies.right)
+    assert errors.values(errors.sums(weights))[0, 0] == pytest.approx(np.abs(gaps).sum() / len(copies.rows))
+
+
+def test_interval_of_the_brier_score_is_that_of_a_mean_over_documents() -> None:
+    judged = made_up(400, 3, 0.0)
+    found = assess(judged, samples=2000)
+    assert found is not None
+    five = judged.first(5)
+    means = ((five.confidence - five.right) ** 2).reshape(400, 5).mean(axis=1)
+    half = 1.96 * means.std() / math.sqrt(400)
+    score = found.measures["Brier@5"]
+    assert (score.low, score.high) == pytest.approx((score.value - half, score.value + half), abs=0.15 * half)
+
+
+def test_nothing_is_said_of_no_suggestions() -> None:
+    empty = Run.from_rows([[], []])
+    assert assess(Judged.of(empty, np.zeros(0), Run.from_rows([[0], [1]]))) is None
+    nothing, none = np.zeros(0), np.zeros(0, np.bool_)
+    assert [measure(nothing, none) for measure in (calibration_error, brier_score, aurc, augrc)] == [0, 0, 0, 0]
+    assert not len(risk_coverage(nothing, none).risk)
+
+
+def test_documents_without_suggestions_are_drawn_too() -> None:
+    run = Run.from_rows([{0: 1.0}, {}, {0: 1.0}])
+    found = assess(Judged.of(run, np.array([0.5, 0.5]), Run.from_rows([[0], [0], [1]])), samples=50)
+    assert found is not None
+    assert found.measures["ECE@5"].value == 0

@@ -1,0 +1,49 @@
+"""What README and docs/results show of the measured figures: the tables are those that the result files give."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from benchmarks import tables
+from benchmarks.quality_tables import said
+
+PAGES = tables.pages()
+
+TABLE = re.compile(r"<!-- table .*?<!-- end -->", re.DOTALL)
+DIFFERENCE = re.compile(r"(?<![\w.,-])[+-](\d+\.\d)(?![\d%])")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_tables_are_what_the_results_give(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert tables.filled(text) == text, "python -m benchmarks tables writes them anew"
+
+
+def test_every_table_is_shown() -> None:
+    shown = [name for page in PAGES for name in tables.named(page.read_text(encoding="utf-8"))]
+    assert sorted(shown) == sorted(tables.TABLES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_differences_that_the_text_states_are_in_a_table_of_the_page(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    measured = set(DIFFERENCE.findall(" ".join(TABLE.findall(text))))
+    stated = {figure for figure in DIFFERENCE.findall(TABLE.sub("", text)) if figure not in measured}
+    assert stated == set()
+
+
+def test_a_damaged_table_is_found() -> None:
+    page = "Text\n<!-- table supervised, mdn, static -->\n| RTS | 99.9 |\n<!-- end -->\nmore\n"
+    filled = tables.filled(page)
+    assert "99.9" not in filled
+    assert "| SVM | 62.0 / 42.5 / 33.3 | 59.0 |" in filled
+    assert filled.startswith("Text\n<!--")
+    assert filled.endswith("<!-- end -->\nmore\n")
+    assert tables.filled(filled) == filled
+
+
+@pytest.mark.parametrize("old", ["names", "bm25 head", "tfidf text", "dense both", "zeroshot", "RTS, no groups"])
+def test_rows_have_the_words_of_today(old: str) -> None:
+    assert said(old) != old

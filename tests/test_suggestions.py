@@ -1,0 +1,57 @@
+"""Suggestions for many documents: batch by batch, with their evidence and with neighbours that share a label."""
+
+from __future__ import annotations
+
+import pytest
+
+from tagwright import suggestions as module
+from tagwright import zero_shot
+from tagwright.data.corpus import Corpus
+from tagwright.errors import ConfigError
+from tagwright.stages.network_evidence import NetworkEvidence
+from tagwright.suggestions import suggestions
+from tagwright.tagger import batches
+from tagwright.types import Document
+
+TAGGER = zero_shot(["Bees", "Rain"], stages=["exact_match"], language="en")
+CORPUS = Corpus.of(
+    [
+        Document("a", "Bees in the rain", metadata={"author": ("Ann",)}),
+        Document("b", "Rain", metadata={"author": ("Ann",)}),
+        Document("Bees", "All about bees"),
+    ]
+)
+
+
+def named(*, exclude_self: bool = False) -> list[tuple[str, set[str]]]:
+    found = suggestions(TAGGER, CORPUS, exclude_self=exclude_self)
+    return [(document.id, {each.name for each in labels}) for document, labels in found]
+
+
+def test_each_document_comes_with_its_labels() -> None:
+    assert named() == [("a", {"Bees", "Rain"}), ("b", {"Rain"}), ("Bees", {"Bees"})]
+
+
+def test_a_document_that_is_a_label_is_not_tagged_with_itself() -> None:
+    assert named(exclude_self=True) == [("a", {"Bees", "Rain"}), ("b", {"Rain"}), ("Bees", set())]
+
+
+def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = named()
+    monkeypatch.setattr(module, "batches", lambda documents: batches(documents, 2))
+    assert named() == whole
+
+
+def test_evidence_and_neighbours_are_added_when_asked_for() -> None:
+    (_, found), (_, shared), (_, alone) = suggestions(TAGGER, CORPUS, explain=True, paths=["P-A-P"])
+    near = {each.name: each.neighbours for each in found}
+    assert near == {"Rain": (NetworkEvidence("P-A-P", 1, 1, ("b",)),), "Bees": ()}
+    assert shared[0].neighbours == (NetworkEvidence("P-A-P", 1, 1, ("a",)),)
+    assert alone[0].neighbours == ()
+    assert [each.stage for each in shared[0].evidence] == ["exact_match"]
+    assert all(not each.evidence and not each.neighbours for _, plain in suggestions(TAGGER, CORPUS) for each in plain)
+
+
+def test_neighbours_are_part_of_an_explanation() -> None:
+    with pytest.raises(ConfigError, match="add --explain"):
+        next(suggestions(TAGGER, CORPUS, paths=["P-A-P"]))
