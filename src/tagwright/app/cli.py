@@ -30,6 +30,7 @@ from tagwright.app.arguments import (
     Unknown,
     UnknownLabels,
 )
+from tagwright.app.serve_command import serve
 from tagwright.app.train_commands import options, train
 from tagwright.errors import TagwrightError
 from tagwright.terminal import escape_warnings, escaped
@@ -211,6 +212,7 @@ def candidates(
 
 app.command()(train)
 app.command()(options)
+app.command()(serve)
 
 
 @app.command("describe")

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from tagwright import __version__
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.served_model import ServedModel
-from tagwright.suggestions import Suggestion
+from tagwright.tagger import Suggestion
 from tagwright.text.language import detect
 
 LARGEST_BATCH = 32

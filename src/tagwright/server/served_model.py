@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from tagwright.data.in_memory import to_documents
 from tagwright.server.request_queue import RequestQueue
-from tagwright.suggestions import Suggestion
-from tagwright.tagger import Tagger
+from tagwright.tagger import Suggestion, Tagger
 from tagwright.types import Document
 
 
