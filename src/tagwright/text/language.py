@@ -178,7 +178,7 @@ def main(shares: Mapping[str, float]) -> tuple[Language, ...]:
 
 def language_of(text: str) -> Language | None:
     """The most likely language of one text; None for a text without words or in a language that is not known here."""
-    ranked = _detect(text)
+    ranked = detect(text)
     return _known().get(max(ranked, key=lambda code: (ranked[code], code))) if ranked else None
 
 
@@ -251,7 +251,7 @@ def _likelihoods(texts: Sequence[str]) -> tuple[list[str], NDArray[np.float64]]:
     """The codes of all candidate languages, and (texts, languages) the probability of each for each text."""
     import numpy as np
 
-    rows = [row for text in _spread(texts) if (row := _detect(text))]
+    rows = [row for text in _spread(texts) if (row := detect(text))]
     codes = sorted({code for row in rows for code in row})
     place = {code: column for column, code in enumerate(codes)}
     likelihoods = np.zeros((len(rows), len(codes)))
@@ -272,7 +272,7 @@ def _priors(likelihoods: NDArray[np.float64], rounds: int = 20) -> NDArray[np.fl
     return shares
 
 
-def _detect(text: str) -> dict[str, float]:
+def detect(text: str) -> dict[str, float]:
     """Language code -> probability, of the likeliest eight; empty for a text without letters."""
     text = " ".join(text[:CHARACTERS].split())
     if not any(map(str.isalpha, text)):
