@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -29,7 +30,7 @@ MAX_BODY = 20 * 1024 * 1024
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with none at all, browsers do not say that a form comes from here
 }
 "Sent with every answer: no page runs a script from a text, nor one of another address."
 
@@ -60,6 +61,7 @@ def application(
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         for model in models:
             await model.queue.start()
+            threading.Thread(target=model.search, daemon=True).start()  # so that the first search finds an index
         yield
         if pages and pages.refitter:
             await pages.refitter.finish()
