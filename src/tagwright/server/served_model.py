@@ -69,11 +69,13 @@ class ServedModel:
     async def suggest_for(self, wanted: Wanted) -> list[Suggestion]:
         """The same for a document with conditions. Ids that the vocabulary lacks are no error: they never occur."""
         known = self.tagger.vocabulary.index.keys()
-        within = None if wanted.within is None else wanted.within & known
+        within = None if wanted.within is None else frozenset(wanted.within & known)
         limit = min(wanted.limit, len(known) if within is None else len(within))
         if limit < 1 or not wanted.document.text.strip():
             return []
-        return await self.queue(wanted._replace(limit=limit, within=within, excluded=wanted.excluded & known))
+        return await self.queue(
+            wanted._replace(limit=limit, within=within, excluded=frozenset(wanted.excluded & known))
+        )
 
     def search(self) -> LabelSearch:
         """The search in its labels; the first call makes the index, which takes time where there are many."""
