@@ -108,7 +108,7 @@ def test_what_is_under_way_is_finished_when_it_is_told_to_end(tmp_path: Path) ->
         host, port = urlsplit(address).netloc.split(":")
         with socket.create_connection((host, int(port)), timeout=60) as connection:
             connection.sendall(
-                b"POST /v1/projects/zero-shot/suggest HTTP/1.1\r\nHost: x\r\nContent-Length: 15\r\n"
+                b"POST /v1/projects/zero-shot/suggest HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 15\r\n"
                 b"Content-Type: application/x-www-form-urlencoded\r\n\r\ntext="
             )
             urllib.request.urlopen(f"{address}/health", timeout=60).close()  # the first request has arrived by now

@@ -31,6 +31,7 @@ from tagwright.app.arguments import (
     Unknown,
     UnknownLabels,
 )
+from tagwright.app.reviews_command import reviews
 from tagwright.app.serve_command import serve
 from tagwright.app.train_commands import options, train
 from tagwright.errors import TagwrightError, on_command_line
@@ -219,6 +220,7 @@ def candidates(
 app.command()(train)
 app.command()(options)
 app.command()(serve)
+app.command()(reviews)
 
 
 @app.command("describe")

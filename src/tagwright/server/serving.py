@@ -108,7 +108,8 @@ def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | 
                 refitter.start()
 
     pages = ReviewPages(review, options.token, refitter) if review else None
-    app = application(models, token=options.token, max_body=options.max_body, learn=learn, pages=pages)
+    app = application(models, token=options.token, max_body=options.max_body, learn=learn, pages=pages,
+                      hosts=_own_names(options))  # fmt: skip
     try:
         _run(app, options, models)
     finally:
@@ -161,6 +162,13 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise ConfigError(f"cannot listen on {host}, port {port}: {error.strerror}; give another --port") from None
+
+
+def _own_names(options: ServerOptions) -> frozenset[str] | None:
+    """The names of this machine where nobody else is to be answered; None where a token decides, or nothing does."""
+    if options.token is not None or options.insecure:
+        return None
+    return frozenset({"localhost", "127.0.0.1", "[::1]", options.host.lower()})
 
 
 def _is_own(host: str) -> bool:
