@@ -36,7 +36,7 @@ def towers(tmp_path_factory: pytest.TempPathFactory) -> tuple[BiEncoder, BiEncod
     return BiEncoder.of(tower(shared, poolers[0], "cls")), BiEncoder.of(tower(shared, poolers[1], "mean"))
 
 
-def free(rows: list[int], storage: Storage = "float32") -> ClassifierWeights:
+def weights_of(rows: list[int], storage: Storage = "float32") -> ClassifierWeights:
     vectors: Floats = np.random.default_rng(1).standard_normal((len(rows), DIM), np.float32)
     return ClassifierWeights(np.array(rows, np.int32), Vectors.of(vectors, storage))
 
@@ -62,7 +62,7 @@ def expected(towers: tuple[BiEncoder, BiEncoder], vectors: ClassifierWeights | N
 
 @pytest.mark.parametrize("kind", ["depl", "depl+cls", "classifier"])
 def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, towers: tuple[BiEncoder, BiEncoder]) -> None:
-    texts, vectors = kind != "classifier", None if kind == "depl" else free([0, 2, 3])
+    texts, vectors = kind != "classifier", None if kind == "depl" else weights_of([0, 2, 3])
     stage: Retriever = DescriptionRetriever(LABELS, towers[0], towers[1] if texts else None, vectors, KEYWORDS, OPTIONS)
     chances = expected(towers, vectors, texts=texts)
     run = stage(DOCUMENTS)
@@ -78,14 +78,14 @@ def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, towers: 
 
 
 def test_at_most_k_labels_and_with_two_probabilities_the_best_by_both(towers: tuple[BiEncoder, BiEncoder]) -> None:
-    vectors = free([0, 1, 2, 3])
+    vectors = weights_of([0, 1, 2, 3])
     stage = DescriptionRetriever(LABELS, *towers, vectors, KEYWORDS, replace(OPTIONS, k=2))
     chances = expected(towers, vectors, texts=True)
     assert stage(DOCUMENTS[:2]).labels.reshape(2, 2).tolist() == np.argsort(-chances, axis=1)[:, :2].tolist()
 
 
 def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(towers: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = DescriptionRetriever(LABELS, *towers, free([0, 2]), KEYWORDS, OPTIONS)
+    stage = DescriptionRetriever(LABELS, *towers, weights_of([0, 2]), KEYWORDS, OPTIONS)
     new = [LABELS[2], Label("9", ("rain",)), LABELS[0]]
     changed = stage.with_labels(new)
     before, after = stage(DOCUMENTS[:2]), changed(DOCUMENTS[:2])
@@ -96,13 +96,13 @@ def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(tower
         by_name = towers[0].model.encode(DOCUMENTS[document].text) @ towers[1].model.encode("rain")
         assert now[1] == pytest.approx(1 / (1 + np.exp(-by_name)), abs=1e-5)
     back = changed.with_labels(LABELS)
-    assert back.free is not None
-    assert back.free.labels.tolist() == [0, 2]
+    assert back.weights is not None
+    assert back.weights.labels.tolist() == [0, 2]
     np.testing.assert_allclose(back(DOCUMENTS[:2]).scores, before.scores, atol=1e-6)
 
 
 def test_a_classifier_knows_nothing_of_a_new_label(towers: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = DescriptionRetriever(LABELS, towers[0], None, free([1]), options=OPTIONS).with_labels(
+    stage = DescriptionRetriever(LABELS, towers[0], None, weights_of([1]), options=OPTIONS).with_labels(
         [Label("9", ("rain",))]
     )
     assert not len(stage(DOCUMENTS[:2]).labels)
@@ -122,7 +122,7 @@ def test_texts_are_cut_edited_and_for_de_ret_only_names(towers: tuple[BiEncoder,
 
 
 def test_the_sentence_that_speaks_for_a_label_is_quoted_first(towers: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = DescriptionRetriever(LABELS, *towers, free([0]), KEYWORDS, OPTIONS)
+    stage = DescriptionRetriever(LABELS, *towers, weights_of([0]), KEYWORDS, OPTIONS)
     document, text = DOCUMENTS[0], DOCUMENTS[0].text
     spans = stage.spans(document, 1)
     assert {text[quote.start : quote.end] for quote in spans} == {"Honey bee.", "Market stock."}
@@ -144,7 +144,7 @@ def test_what_is_saved_is_the_same_when_loaded_and_its_towers_load_elsewhere(
         LABELS,
         towers[0],
         texts,
-        None if kind == "depl" else free([1, 3], "float16"),
+        None if kind == "depl" else weights_of([1, 3], "float16"),
         KEYWORDS,
         DescriptionRetrieverOptions(k=3),
     )
@@ -165,7 +165,7 @@ def test_what_is_saved_is_the_same_when_loaded_and_its_towers_load_elsewhere(
 
 
 def test_what_is_damaged_is_refused(towers: tuple[BiEncoder, BiEncoder], tmp_path: Path) -> None:
-    DescriptionRetriever(LABELS, *towers, free([1, 2]), KEYWORDS, OPTIONS).save(tmp_path)
+    DescriptionRetriever(LABELS, *towers, weights_of([1, 2]), KEYWORDS, OPTIONS).save(tmp_path)
     with pytest.raises(ModelError, match="label vectors are"):
         DescriptionRetriever.load(tmp_path, LABELS[:3])
     manifest = {

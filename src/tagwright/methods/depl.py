@@ -316,16 +316,16 @@ def _pooling(config: ClassifierConfig) -> Literal["cls", "mean"]:
 
 def _learnt(classifier: DescriptionRetriever) -> tuple[torch.nn.Linear, Floats]:
     """The document pooler of a trained classifier, and (labels, dim) its vectors, their mean for labels without."""
-    assert classifier.free is not None
-    known = classifier.free.vectors[np.arange(len(classifier.free.labels))]
+    assert classifier.weights is not None
+    known = classifier.weights.vectors[np.arange(len(classifier.weights.labels))]
     vectors: Floats = np.repeat(known.mean(0, keepdims=True), len(classifier.labels), axis=0)
-    vectors[classifier.free.labels] = known
+    vectors[classifier.weights.labels] = known
     return pooler_of(classifier.documents.model), vectors
 
 
 def _stage_of(classifier: Tagger) -> DescriptionRetriever:
     stage = classifier.stages.get("classifier")
-    if not isinstance(stage, DescriptionRetriever) or stage.free is None:
+    if not isinstance(stage, DescriptionRetriever) or stage.weights is None:
         raise ConfigError(f"the tagger has the stages {', '.join(classifier.stages)}; expected one called classifier")
     return stage
 

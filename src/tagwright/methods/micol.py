@@ -69,7 +69,7 @@ STATIC = TrainingPlan(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0,
 "As the static encoder of RTS, in batches as much smaller as there are fewer pairs."
 
 PAIRS, PAIRS_WITHOUT_GPU = 55_000, 1_100
-"Pairs of an epoch, one in eleven of them held out (A.3.2); the second number is a few minutes of two cores."
+"Pairs of an epoch, one in eleven of them for validation (A.3.2); the second number is a few minutes of two cores."
 
 PER_DOCUMENT = 10
 "No more pairs of an epoch than this times the documents: the paper's corpora are far larger than its sample."
@@ -106,7 +106,7 @@ class Config(VectorOptions):
     pairs: Pairs = "mixed"
     """What is paired: documents that the meta-path joins ("metadata"); a document and each value of a field ("values")
     or each of the first label names in it ("names"); these three in equal parts ("mixed"); the pairs of RTS; a document
-    and a noised copy ("eda", "uda") or its translation there and back ("translated", UDA's other noise)."""
+    and an augmented copy ("eda", "uda") or its translation there and back ("translated", UDA's other noise)."""
     translators: tuple[str, ...] = ()
     "For translated pairs: two models, there and back; folders or Hugging Face ids that are on this machine."
     field: str = "keyword"

@@ -1,4 +1,4 @@
-"""Documents in, pairs of a document and a noised copy of it out: EDA and UDA, the text-only baselines of MICoL.
+"""Documents in, pairs of a document and an augmented copy of it out: EDA and UDA, the text-only baselines of MICoL.
 
 A copy is made of the folded words of title and abstract. Words that stand in more than a tenth of the documents take
 the place of a list of stop words, so that it works in any language.
@@ -55,7 +55,7 @@ def eda_pairs(documents: Sequence[Document], synonyms: Synonyms, *, share: float
             return insert_words(text, count, synonyms, rng)
         return swap_words(text, count, rng) if operation == 2 else delete_words(text, share, rng)
 
-    return _noised_pairs(documents, augmented, seed)
+    return _augmented_pairs(documents, augmented, seed)
 
 
 def uda_pairs(documents: Sequence[Document], *, share: float = 0.3, seed: int = 0) -> Source:
@@ -75,7 +75,7 @@ def uda_pairs(documents: Sequence[Document], *, share: float = 0.3, seed: int = 
         others = dict(zip(replaced.tolist(), drawn.tolist(), strict=True))
         return [counts.words[others[state]] if state in others else word for state, word in enumerate(text)]
 
-    return _noised_pairs(documents, augmented, seed)
+    return _augmented_pairs(documents, augmented, seed)
 
 
 def translated_pairs(documents: Sequence[Document], translate: Translate, *, seed: int = 0) -> Source:
@@ -213,7 +213,7 @@ class WordCounts:
         return weights
 
 
-def _noised_pairs(
+def _augmented_pairs(
     documents: Sequence[Document], augmented: Callable[[list[str], Generator], list[str]], seed: int
 ) -> Source:
     def copy(text: str, rng: Generator) -> str:

@@ -18,7 +18,7 @@ from tagwright.types import Pair, PairSource
 T = TypeVar("T")
 
 MOST_VALIDATION_PAIRS = 1024
-"At most so many pairs are held out for measuring: a loss over them is exact enough, and they are read often."
+"At most so many pairs are for validation: a loss over them is exact enough, and they are read often."
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Batches:
         return list(islice(filter(self.is_validation, self.pairs(0)), MOST_VALIDATION_PAIRS)) if self.validation else []
 
     def is_validation(self, pair: Pair) -> bool:
-        """Whether the pair's group is one of the share that is held out."""
+        """Whether the pair's group is one of the share that is for validation."""
         return is_validation(pair.group, self.validation, self.seed)
 
     def _epoch(self, epoch: int) -> Iterator[list[Pair]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagwright.errors import ConfigError, ModelError
 from tagwright.fields import shown
-from tagwright.store import remove_leftovers, replace_file
+from tagwright.store import replace_file
 
 if TYPE_CHECKING:
     import torch
@@ -86,12 +86,6 @@ def _difference(name: str, old: object, new: object) -> str:
     if name.startswith("data."):
         return f"other {name.removeprefix('data.')}"
     return f"{name.removeprefix('options.')} {shown(old)}, not {shown(new)}"
-
-
-def discard(folder: Path) -> None:
-    """Remove the checkpoint of a run whose model is stored elsewhere."""
-    remove_leftovers(folder / NAME)
-    (folder / NAME).unlink(missing_ok=True)
 
 
 def configs(folder: Path) -> dict[str, Any]:

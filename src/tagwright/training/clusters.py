@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator
 from typing_extensions import Self
 
 from tagwright.errors import ConfigError
@@ -129,25 +128,3 @@ def assign(embeddings: Floats, clusters: int, *, iterations: int = 20, seed: int
     )
     kmeans.train(vectors)
     return np.asarray(kmeans.assign(vectors)[1], np.int64)
-
-
-def pack(clusters: Longs, size: int, rng: Generator) -> Longs:
-    """A random order of instances that keeps `size` of one cluster together, as far as a cluster has so many left.
-
-    In batches drawn uniformly, as in the paper, an instance meets about (batch - 1) / clusters others of its cluster.
-    At the start of the timetable above and in a batch of 256, these are 3.2 of 11,446 documents, but only 0.12 of
-    294,805. Packs make them meet.
-
-    Two clusters of three, packs of three: either cluster may come first, but they do not mix.
-
-    >>> clusters = np.array([0, 1, 0, 1, 0, 1])
-    >>> order = pack(clusters, 3, np.random.default_rng(0))
-    >>> np.ptp(clusters[order].reshape(2, 3), axis=1).tolist()
-    [0, 0]
-    """
-    shuffled = rng.permutation(len(clusters))
-    order = shuffled[np.argsort(clusters[shuffled], kind="stable")]
-    _, starts, clusters_in_order = np.unique(clusters[order], return_index=True, return_inverse=True)
-    place_in_cluster = np.arange(len(order)) - starts[clusters_in_order]
-    packs = np.cumsum(place_in_cluster % size == 0) - 1
-    return order[np.argsort(rng.permutation(len(order))[packs], kind="stable")]

@@ -88,8 +88,8 @@ def with_negatives(pairs: PairSource, *, seed: int = 0) -> Callable[[int], Itera
         rng = np.random.default_rng((seed, epoch))
         for pair in drawn:
             others = (drawn[i] for i in rng.integers(len(drawn), size=TRIES).tolist())
-            strange = (o.positive for o in others if o.group != pair.group and o.positive not in own[pair.anchor])
-            negative = next(strange, None)
+            foreign = (o.positive for o in others if o.group != pair.group and o.positive not in own[pair.anchor])
+            negative = next(foreign, None)
             if negative is not None:
                 yield Triple(pair.anchor, pair.positive, pair.group, negative)
 

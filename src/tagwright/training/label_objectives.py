@@ -1,4 +1,4 @@
-"""What DEPL and its family train for: documents near the texts of their labels, or near a free vector of each label."""
+"""What DEPL and its family train for: documents near the texts or the classifier weights of their labels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCALE = 4.0
 "A pooler starts as this multiple of the identity, so that the inner product starts as 16 cosines of the encoder."
 
 MEASURED = 4096
-"Labels that the held-out documents are ranked against."
+"Labels that the validation documents are ranked against."
 
 
 def labelled_documents(documents: Sequence[Document], gold: Run, *, seed: int = 0) -> Source:
@@ -97,7 +97,7 @@ def hard_negatives(found: Run, gold: Run, count: int) -> Run:
 
 @dataclass(eq=False)
 class Heads:
-    """What stands on the shared encoder: linear poolers, and a free vector of each label. None: there is no such part.
+    """What stands on the shared encoder: linear poolers, and classifier weights of each label. None: no such part.
 
     document: phi_doc of 3.3. label: Eq. 1. classifiers: (labels, dim), Eq. 3.
     """
@@ -125,8 +125,8 @@ class Heads:
 
         with torch.no_grad():
             drawn = torch.randn(labels if classifiers else 0, dim, generator=torch.Generator().manual_seed(seed))
-            free = torch.nn.Parameter(drawn.mul_(0.1 / dim**0.5).sub_(offset)) if classifiers else None
-            return cls(pooler(offset), pooler(-offset) if texts else None, free)
+            weights = torch.nn.Parameter(drawn.mul_(0.1 / dim**0.5).sub_(offset)) if classifiers else None
+            return cls(pooler(offset), pooler(-offset) if texts else None, weights)
 
     def go_on_from(self, document: torch.nn.Linear, classifiers: Floats) -> None:
         """Take the document pooler of a trained classifier (A.1.5), and its label vectors where there are any here.
@@ -156,7 +156,7 @@ class Heads:
 
 @dataclass(frozen=True)
 class Rates:
-    """Learning rates of poolers and of free label vectors, in those of the encoder (A.1.3)."""
+    """Learning rates of poolers and of classifier weights, in those of the encoder (A.1.3)."""
 
     poolers: float
     classifiers: float
@@ -167,7 +167,7 @@ class DualEncoder:
     """Binary cross-entropy of documents and the labels S_b of their batch. An objectives.Objective.
 
     texts: of every label, what it is retrieved by; without heads.label they are not read. Pairs are those of
-    `labelled_documents`. seen: (labels,) which labels have a training document. The others have no free vector, in
+    `labelled_documents`. seen: (labels,) which labels have a training document. The others have no weights, in
     training as in tagging: with both heads, their probability is what their text gives. apart: with both heads, each
     has a loss of its own. label_pooling: which half of a transformer's vector, [CLS, mean], is the label's; the
     document's is CLS. A static encoder has one vector, which is both.
@@ -248,7 +248,7 @@ class DualEncoder:
         return [] if self.heads.label is None else [self.texts[label] for label in labels.tolist()]
 
     def _vectors(self, documents: torch.Tensor, texts: torch.Tensor, labels: Ints) -> list[torch.Tensor]:
-        """The vectors of the documents, then of the labels: what their texts say, their free vectors, or both."""
+        """The vectors of the documents, then of the labels: what their texts say, their classifier weights, or both."""
         import torch
         from torch.nn.functional import normalize
 
@@ -258,11 +258,11 @@ class DualEncoder:
             half = texts[:, :dim] if self.label_pooling == "cls" else texts[:, -dim:]
             found.append(self.heads.label(normalize(half, dim=1)))
         if self.heads.classifiers is not None:
-            free = self.heads.classifiers[torch.from_numpy(labels).to(documents.device)]
+            weights = self.heads.classifiers[torch.from_numpy(labels).to(documents.device)]
             if self.heads.label is not None:
                 seen = torch.from_numpy(self.seen[labels]).to(documents.device)
-                free = torch.where(seen[:, None], free, found[1])  # the mean of twice the same
-            found.append(free)
+                weights = torch.where(seen[:, None], weights, found[1])  # the mean of twice the same
+            found.append(weights)
         return found
 
 

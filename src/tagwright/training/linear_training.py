@@ -41,7 +41,7 @@ class SvmOptions(Checked):
 
     loss: Loss = "squared_hinge"
     """squared_hinge is what scikit-learn's LinearSVC and DiSMEC minimise, hinge what DEPL prints (3.2): 1.2 points of
-    P@1 below on train documents of tib that were held out."""
+    P@1 below on validation documents of tib."""
 
     cost: Positive = 0.3
     """C: how much the losses count against the norm of the weights; 1 in scikit-learn. P@1 / P@5 on those documents,

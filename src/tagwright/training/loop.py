@@ -52,8 +52,8 @@ def train(
 ) -> History:
     """Train `model` in place; at the end it has the weights with the lowest validation loss, or else the last ones.
 
-    output: a folder for the log (log.jsonl) and the checkpoint, which stays when all is done: see
-    `checkpoints.discard`. resume: go on from the checkpoint, if there is one; the weights are bit for bit those of a
+    output: a folder for the log (log.jsonl) and the checkpoint, which stays when all is done.
+    resume: go on from the checkpoint, if there is one; the weights are bit for bit those of a
     run that was never stopped (on a processor, with the same number of threads). Started by `accelerate launch` on
     several processes, all of them call this, and the loss is that of one process with the same batch.
 

@@ -25,7 +25,7 @@ CHUNK = 4096
 class ImprovedIct(Contrastive):
     """MACLR Eq. 4 on the pairs (context, title) of `pairs.ict_pairs`.
 
-    pair_loss: of the held-out pairs. pairs: what is clustered. schedule: None without clustering; every instance is
+    pair_loss: of the validation pairs. pairs: what is clustered. schedule: None without clustering; every instance is
     then its own cluster, but for those of one title. labels: empty without label regularisation. Each step draws as
     many of them as there are pairs in its batch (the paper does not say how many). dropout: whether the encoder has
     any. Without, the second view of an instance is the first one.

@@ -1,8 +1,8 @@
 """Documents and their metadata in, sources of training pairs and triples out (MICoL 3.3.2), and mixtures of sources.
 
-A pair of documents has the groups of both, so that neither meets itself as a negative; it is held out by that of the
-first. A pair of a document and a short text, such as a keyword, has the groups of both too, and is held out by that of
-the text.
+A pair of documents has the groups of both, so that neither meets itself as a negative; it is for validation by that of
+the first. A pair of a document and a short text, such as a keyword, has the groups of both too, and is for validation
+by that of the text.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def metadata_pairs(
 
     d+ is uniform over N_M(d) (Eq. 15), or with by_value as `Neighbours.draw_by_value` has it. Of a document, title
     and abstract are taken, or what `view` takes. validation: the share of groups that the trainer holds out under this
-    seed; then no pair has a document of theirs as d+ of another, so that a held-out document is not trained on from
+    seed; then no pair has a document of theirs as d+ of another, so that a validation document is not trained on from
     the other end.
 
     Raises InputError when the meta-path joins no two documents, ConfigError when those it joins have no text.
@@ -214,7 +214,7 @@ def _random_negatives(neighbours: Neighbours, documents: Longs, rng: Generator) 
 
 
 def _is_apart(anchor: Document, other: Document, validation: float, seed: int) -> bool:
-    """Whether the two do not bring a held-out document into the training by the back door."""
+    """Whether the two do not bring a validation document into the training by the back door."""
     here, there = (is_validation(group_of_document(end), validation, seed) for end in (anchor, other))
     return here or not there
 

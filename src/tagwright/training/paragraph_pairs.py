@@ -25,13 +25,13 @@ def one_paragraph(*, abstract: float = 0.5, shortest: int = SHORTEST) -> View:
         raise ConfigError(f"abstract is {abstract}, expected a chance from 0 to 1")
 
     def draw(document: Document, key: Key) -> str:
-        rng, head = np.random.default_rng(key), document.title_and_abstract.strip()
-        if head and rng.random() < abstract:
-            return head
-        texts = [text for text in (head, *(text for part in document.sections for text in part.paragraphs)) if text]
+        rng, first = np.random.default_rng(key), document.title_and_abstract.strip()
+        if first and rng.random() < abstract:
+            return first
+        texts = [text for text in (first, *(text for part in document.sections for text in part.paragraphs)) if text]
         drawn: list[str] = [texts[state] for state in rng.permutation(len(texts)).tolist()]
         # Only what is drawn is counted: to count the words of a paper takes longer than all the rest.
-        kept = next((text for text in drawn if text is head or is_long(text, shortest)), None)
+        kept = next((text for text in drawn if text is first or is_long(text, shortest)), None)
         return (kept or next(iter(drawn), "")).strip()
 
     return draw
