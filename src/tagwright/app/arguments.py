@@ -81,6 +81,22 @@ MaxDocumentSize = Annotated[
         show_default=False,
     ),
 ]
+
+
+def _offline(context: typer.Context, wanted: bool) -> None:
+    """Hold while the command runs."""
+    if wanted:
+        from tagwright.encoders.model_folder import offline
+
+        context.with_resource(offline())
+
+
+Offline = Annotated[
+    bool,
+    typer.Option(
+        "--offline", callback=_offline, help="Fetch no encoder from the Hugging Face Hub, as with HF_HUB_OFFLINE=1."
+    ),
+]
 LabelFile = Annotated[
     Optional[Path],  # noqa: UP045  (typer evaluates this on Python 3.10)
     typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, SKOS, or a name or path per line.", show_default=False),

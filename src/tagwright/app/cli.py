@@ -23,6 +23,7 @@ from tagwright.app.arguments import (
     Language,
     MaxDocumentSize,
     Model,
+    Offline,
     Quiet,
     Settings,
     SkipUnlabelled,
@@ -30,8 +31,9 @@ from tagwright.app.arguments import (
     Unknown,
     UnknownLabels,
 )
+from tagwright.app.serve_command import serve
 from tagwright.app.train_commands import options, train
-from tagwright.errors import TagwrightError
+from tagwright.errors import TagwrightError, on_command_line
 from tagwright.terminal import escape_warnings, escaped
 
 app = typer.Typer(
@@ -56,11 +58,13 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def start(
-    version: Annotated[
+    context: typer.Context,
+    _version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Tag any document with any vocabulary, with few labelled documents or none."""
+    context.with_resource(on_command_line())
 
 
 @app.command()
@@ -84,6 +88,7 @@ def suggest(
     ] = False,
     exclude_self: ExcludeSelf = False,
     settings: Settings = [],  # noqa: B006  (typer copies it)
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
     """Suggest labels for documents."""
@@ -117,6 +122,7 @@ def evaluate(
     report: Annotated[Optional[Path], typer.Option(help="Write an HTML page with tables and plots.")] = None,  # noqa: UP045
     settings: Settings = [],  # noqa: B006
     as_json: Json = False,
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
@@ -194,6 +200,7 @@ def candidates(
     unknown: Unknown = UnknownLabels.warn,
     settings: Settings = [],  # noqa: B006
     as_json: Json = False,
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
     """Show how many gold labels each candidate stage can find at most."""
@@ -211,6 +218,7 @@ def candidates(
 
 app.command()(train)
 app.command()(options)
+app.command()(serve)
 
 
 @app.command("describe")
@@ -304,6 +312,7 @@ def labels_(
     described: Annotated[
         bool, typer.Option("--described", help="Print the labels with these keywords in their descriptions.")
     ] = False,
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
     """Print the labels of a saved tagger, or their keywords, as JSON lines to edit for `train depl`.

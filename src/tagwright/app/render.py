@@ -31,7 +31,12 @@ from tagwright.types import Document, EvidenceSpan
 Suggestions = Iterable[tuple[Document, list[Suggestion]]]
 
 SPANS = 3
-"Evidence spans shown for each stage."
+"Pieces of text shown for each stage, at most."
+
+WIDTH = 100
+"Columns of the lines that people read."
+
+_INDENT = " " * 10
 
 _FORMULA = ("=", "+", "-", "@")
 "The first characters of cells that spreadsheets compute as formulas."
@@ -61,8 +66,8 @@ def as_text(
     for each in suggested:
         name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
         yield f"  {each.score:6.3f}  {_cell(name)}  [{_cell(each.id)}]"
-        yield from (f"          {evidence_line(evidence, document)}" for evidence in each.evidence)
-        yield from (f"          {neighbours_line(one)}" for one in each.neighbours)
+        yield from (f"{_INDENT}{evidence_line(evidence, document)}" for evidence in each.evidence)
+        yield from (f"{_INDENT}{neighbours_line(one)}" for one in each.neighbours)
     if not suggested:
         yield "  (no suggestion)"
 
@@ -159,7 +164,7 @@ def description(found: Description, *, as_json: bool, every: bool = False) -> No
 
 
 def _wrapped(text: str, indent: int) -> None:
-    width = min(100, shutil.get_terminal_size().columns)
+    width = min(WIDTH, shutil.get_terminal_size().columns)
     print(textwrap.fill(escaped(text), width, initial_indent=" " * indent, subsequent_indent=" " * indent))
 
 
@@ -201,9 +206,17 @@ def show_table(rows: report.Rows, title: str = "") -> None:
 
 
 def evidence_line(evidence: Evidence, document: Document) -> str:
-    """One stage's reasons in one line: its rank and score, and the pieces of text that count most, with section."""
-    spans = ", ".join(_span(span, document) for span in evidence.spans[:SPANS])
-    return f"{evidence.stage} #{evidence.rank} ({evidence.score:.3g}){': ' if spans else ''}{spans}"
+    """One stage's reasons in one line: its rank and score, and the pieces of text that count most, with section.
+
+    There is at least one piece, and no more than fit.
+    """
+    line = f"{evidence.stage} #{evidence.rank} ({evidence.score:.3g})"
+    for number, span in enumerate(evidence.spans[:SPANS]):
+        longer = f"{line}{', ' if number else ': '}{_span(span, document)}"
+        if number and len(_INDENT + longer) > WIDTH:
+            break
+        line = longer
+    return line
 
 
 def shortened(text: str, length: int = 60) -> str:

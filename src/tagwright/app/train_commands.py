@@ -17,6 +17,7 @@ from tagwright.app.arguments import (
     MaxDocumentSize,
     Method,
     Model,
+    Offline,
     Quiet,
     Unknown,
     UnknownLabels,
@@ -72,6 +73,7 @@ def train(
         bool,
         typer.Option(help="Compare with zero-shot on up to 200 labelled documents that are left out of training."),
     ] = True,
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a method and save its tagger.

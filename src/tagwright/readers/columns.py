@@ -16,7 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, option
 from tagwright.fields import shown
 from tagwright.readers.html import plain_text
 from tagwright.readers.lines import Place
@@ -223,4 +223,5 @@ def _said(guesses: Columns, markup: Collection[str], fields: Columns, there: Seq
     rest = len({*there} - {*fields} - _KNOWN)
     if named and rest:
         notes.append(f"{rest} other column{'s are' if rest > 1 else ' is'} metadata")
-    return f"{'; '.join(notes)}; to change this: --columns title=...,text=..."
+    remedy = option("columns", "title=...,text=...", python="title=..., text=...")
+    return f"{'; '.join(notes)}; to change this: {remedy}"

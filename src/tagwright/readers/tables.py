@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TypeAlias
 
-from tagwright.errors import InputError
+from tagwright.errors import InputError, option
 from tagwright.fields import shown
 from tagwright.readers import arrow
 from tagwright.readers.columns import ALIASES, SAMPLE, Columns, folded, running_text, split_labels, to_fields
@@ -59,7 +59,8 @@ def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     if not _holds_text_below(first[1], [cells for _, cells in sample]):
         got = shown(", ".join(first[1]))
         problem = f"the first line is {got}, expected the names of columns: id, title, text, labels"
-        raise InputError(f"{problem}; or say which they are: --columns title=...,text=...", path, 1)
+        remedy = option("columns", "title=...,text=...", python="title=..., text=...")
+        raise InputError(f"{problem}; or say which they are: {remedy}", path, 1)
     yield from _with_header(first, chain(sample, rows), path, columns)
 
 

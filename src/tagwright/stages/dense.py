@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tagwright.encoders.bi_encoder import BiEncoder, unit
 from tagwright.encoders.cache import keeps_documents
-from tagwright.encoders.packaged import PACKAGED
+from tagwright.encoders.model_folder import PACKAGED
+from tagwright.encoders.prompts import Role
 from tagwright.errors import ModelError
 from tagwright.fields import AtLeastOne, Checked
 from tagwright.stages.label_index import Index, Kind, Storage, Vectors, index_name
@@ -47,8 +48,13 @@ class TextEncoder(Protocol):
         """Length of a vector."""
         ...
 
-    def encode(self, texts: Sequence[str], *, progress: str = "", keep: bool = True) -> Floats:
-        """(texts, dim) float32, each of norm 1. progress: the title of a progress bar, if any. keep: for later runs."""
+    def encode(
+        self, texts: Sequence[str], *, role: Role | None = None, progress: str = "", keep: bool = True
+    ) -> Floats:
+        """(texts, dim) float32, each of norm 1. role: "query" for texts to be tagged, "document" for labels.
+
+        progress: the title of a progress bar, if any. keep: for later runs.
+        """
         ...
 
     def save(self, folder: Path) -> None:
@@ -160,7 +166,7 @@ class Dense(Retriever):
         written = np.array([bool(text.strip()) for text in texts], np.bool_)
         proposed = self._pending.propose(texts, self.options.k) if self._pending else None
         beginnings = [text[:BEGINNING] for text in texts]
-        vectors = self.encoder.encode(texts, keep=keeps_documents())
+        vectors = self.encoder.encode(texts, role="query", keep=keeps_documents())
         return Texts(vectors, written, proposed, beginnings)
 
     def find(self, reading: Texts) -> Run:
@@ -207,7 +213,7 @@ class Dense(Retriever):
         """The up to 3 given spans nearest to the label, weighted by their cosine to it."""
         if not spans:
             return ()
-        pieces = self.encoder.encode([text[start:end] for start, end in spans], keep=keeps_documents())
+        pieces = self.encoder.encode([text[start:end] for start, end in spans], role="query", keep=keeps_documents())
         cosines = pieces @ self._some(np.array([label]))[:][0]
         found = [EvidenceSpan(*span, cosine) for span, cosine in zip(spans, cosines.tolist(), strict=True)]
         return tuple(sorted(found, key=lambda span: -span.weight)[:SPANS])
@@ -242,9 +248,9 @@ class Dense(Retriever):
         if not packaged:
             self.encoder.save(folder / "encoder")
         index = self.index and self.index.described
-        precision = getattr(self.encoder, "precision_record", None)
+        record = getattr(self.encoder, "record", None)
         content = {"options": asdict(self.options), "packaged_encoder": packaged, "index": index}
-        write_manifest(folder, "dense", {**content, "precision": precision})
+        write_manifest(folder, "dense", {**content, "encoder": record})
 
     @classmethod
     def load(
@@ -252,8 +258,8 @@ class Dense(Retriever):
     ) -> Dense:
         """Memory-map what `save` wrote, for the same labels. load_encoder gets the packaged name or a folder.
 
-        None: a BiEncoder in the requested precision; the log says when this machine computes in another. Raises
-        ModelError when a part is missing or damaged, or does not fit the labels or the encoder.
+        None: a BiEncoder with the requested prompts and precision; the log says when this machine computes in another
+        precision. Raises ModelError when a part is missing or damaged, or does not fit the labels or the encoder.
         """
         manifest = read_manifest(folder, "dense")
         options, packaged = (
@@ -263,7 +269,8 @@ class Dense(Retriever):
         if not isinstance(packaged, bool):
             raise ModelError(f"{folder}: the manifest names no encoder; save the model again")
         name = PACKAGED if packaged else str(folder / "encoder")
-        encoder = load_encoder(name) if load_encoder else BiEncoder.load_saved(name, manifest.get("precision"))
+        record = manifest.get("encoder", manifest.get("precision"))  # older ones know the precision only
+        encoder = load_encoder(name) if load_encoder else BiEncoder.load_saved(name, record)
         shape = (len(labels), encoder.dim)
         vectors = Vectors.load(folder, options.storage, shape)
         return cls(labels, encoder, options, vectors, Index.read(folder, manifest.get("index"), shape))
@@ -296,7 +303,6 @@ class Dense(Retriever):
 
     def _encode_labels(self, views: Sequence[tuple[str, ...]]) -> Vectors:
         texts, width = [text for texts in views for text in texts], len(views[0]) if views else 1
-        vectors = (
-            self.encoder.encode(texts, progress="labels").reshape(len(views), width, self.encoder.dim).mean(axis=1)
-        )
-        return Vectors.of(unit(vectors), self.options.storage)
+        vectors = self.encoder.encode(texts, role="document", progress="labels")
+        mean = vectors.reshape(len(views), width, self.encoder.dim).mean(axis=1)
+        return Vectors.of(unit(mean), self.options.storage)

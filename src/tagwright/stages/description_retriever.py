@@ -99,7 +99,8 @@ class DescriptionRetriever(Retriever):
     def read(self, documents: Sequence[Document]) -> Texts:
         """Encode the documents."""
         texts = [document.text for document in documents]
-        return Texts(self.documents.encode_raw(texts), np.array([bool(text.strip()) for text in texts], np.bool_))
+        vectors = self.documents.encode_raw(texts, role="query")
+        return Texts(vectors, np.array([bool(text.strip()) for text in texts], np.bool_))
 
     def find(self, reading: Texts) -> Run:
         """The k most probable labels of each document; none for a document without text.
@@ -121,7 +122,7 @@ class DescriptionRetriever(Retriever):
         """The up to 3 sentences, of the first 100, that make the label most probable on their own."""
         text = document.text
         spans = sentence_spans(text)[:SENTENCES]
-        queries = self.documents.encode_raw([text[start:end] for start, end in spans])
+        queries = self.documents.encode_raw([text[start:end] for start, end in spans], role="query")
         chances = self._probabilities(queries, np.arange(len(spans)), np.full(len(spans), label, np.int32))
         found = [EvidenceSpan(*span, chance) for span, chance in zip(spans, chances.tolist(), strict=True)]
         return tuple(sorted(found, key=lambda span: -span.weight)[:SPANS])
@@ -174,11 +175,8 @@ class DescriptionRetriever(Retriever):
             write_arrays(folder / "free", {"labels": self.free.labels})
         write_keywords(self.labels, self.keywords, folder / "keywords.jsonl")
         index = self.index and self.index.described
-        precision = self.documents.precision_record
-        parts = {"texts": self.texts is not None, "free": self.free is not None}
-        write_manifest(
-            folder, "dual", {"options": asdict(self.options), "index": index, **parts, "precision": precision}
-        )
+        parts = {"texts": self.texts is not None, "free": self.free is not None, "encoder": self.documents.record}
+        write_manifest(folder, "dual", {"options": asdict(self.options), "index": index, **parts})
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> DescriptionRetriever:
@@ -188,11 +186,10 @@ class DescriptionRetriever(Retriever):
             read_options(folder, DescriptionRetrieverOptions, manifest.get("options")),
             _parts(folder, manifest),
         )
-        documents = BiEncoder.load_saved(str(folder / "documents"), manifest.get("precision"), cached=False)
+        record = manifest.get("encoder", manifest.get("precision"))  # older ones know the precision only
+        documents = BiEncoder.load_saved(str(folder / "documents"), record, cached=False)
         shape = (len(labels), documents.dim)
-        texts = (
-            BiEncoder.load_saved(str(folder / "texts"), manifest.get("precision"), cached=False) if parts[0] else None
-        )
+        texts = BiEncoder.load_saved(str(folder / "texts"), record, cached=False) if parts[0] else None
         return cls(
             labels,
             documents,
@@ -207,7 +204,7 @@ class DescriptionRetriever(Retriever):
     def _encode(self, texts: Sequence[str]) -> Floats:
         if self.texts is None:
             return np.zeros((0, self.documents.dim), np.float32)
-        return self.texts.encode_raw(texts, progress="labels")
+        return self.texts.encode_raw(texts, role="document", progress="labels")
 
     def _nearest(self, queries: Floats, k: int) -> Run:
         assert self.vectors is not None

@@ -148,7 +148,7 @@ class FullText(Retriever):
         leaves, shares = zip(*map(self._leaves, documents), strict=True)
         indptr = np.cumsum([0, *map(len, leaves)])
         texts = [leaf.text for each in leaves for leaf in each]
-        vectors = self.dense.encoder.encode(texts, keep=keeps_documents())
+        vectors = self.dense.encoder.encode(texts, role="query", keep=keeps_documents())
         if self.options.aggregate == "best":
             return Paragraphs(vectors, indptr)
         return _aggregated(vectors, np.concatenate(shares), indptr)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.encoders.bi_encoder import unit
+from tagwright.encoders.prompts import Role
 from tagwright.stages.label_index import Vectors
 from tagwright.types import Floats, Mask, Run
 
@@ -27,11 +28,11 @@ class Sketcher(Protocol):
 class LazyEncoder(Protocol):
     """An encoder with some cached vectors and a rough vector for any text. encoders.bi.BiEncoder is one."""
 
-    def encode(self, texts: Sequence[str], *, progress: str = "") -> Floats:
+    def encode(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
         """(texts, dim), each of norm 1."""
         ...
 
-    def known(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
+    def known(self, texts: Sequence[str], role: Role | None = None) -> tuple[Floats, Mask]:
         """(texts, dim) vectors and (texts,) whether each is cached."""
         ...
 
@@ -45,7 +46,7 @@ class PendingLabels:
 
     def __init__(self, views: Sequence[tuple[str, ...]], encoder: LazyEncoder, sketch: Sketcher) -> None:
         self.views, self.encoder, self.sketch = views, encoder, sketch
-        vectors, known = encoder.known([text for texts in views for text in texts])
+        vectors, known = encoder.known([text for texts in views for text in texts], "document")
         shape = len(views), len(views[0])
         self._vectors = vectors.reshape(*shape, -1)
         self._missing: Mask = ~np.asarray(known.reshape(shape).all(axis=1), np.bool_)
@@ -69,7 +70,8 @@ class PendingLabels:
         if not len(new):
             return
         texts = [text for label in new.tolist() for text in self.views[label]]
-        self._vectors[new] = self.encoder.encode(texts, progress=progress).reshape(len(new), *self._vectors.shape[1:])
+        vectors = self.encoder.encode(texts, role="document", progress=progress)
+        self._vectors[new] = vectors.reshape(len(new), *self._vectors.shape[1:])
         self._missing[new] = False
 
     def vectors(self, labels: NDArray[np.integer]) -> Floats:

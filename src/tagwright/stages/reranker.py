@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.encoders.cross_encoder import CrossEncoder
+from tagwright.encoders.model_folder import offline
 from tagwright.fields import AtLeastOne, Checked
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Stage
@@ -104,4 +105,5 @@ class CrossEncoderReranker(Stage):
     ) -> CrossEncoderReranker:
         """Read what `save` wrote. load_encoder gets a folder. Raises ModelError when a part is missing or damaged."""
         options = read_options(folder, RerankerOptions, read_manifest(folder, "cross").get("options"))
-        return cls(labels, load_encoder(str(folder / "encoder")), options)
+        with offline():  # it lies in the folder, or is missing
+            return cls(labels, load_encoder(str(folder / "encoder")), options)

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagwright.encoders.packaged import PACKAGED
+from tagwright.encoders.model_folder import PACKAGED
+from tagwright.errors import setting
 from tagwright.text import language
 from tagwright.types import Floats
 
@@ -17,6 +18,9 @@ log = logging.getLogger(__name__)
 UNKNOWN, FLUENT = 2.0, 4.5
 """Letters per token in a language unknown to the encoder, and from which on a language counts as known. With MiniLM's
 tokenizer: Russian 1.1, Finnish 2.5, German 3.7, nearly all English texts more than 4.5."""
+
+MULTILINGUAL = "intfloat/multilingual-e5-small"
+"An encoder of the Hugging Face Hub that reads a hundred languages, and is of MiniLM's size."
 
 LEAST = 0.01
 "The trust that remains for an unknown language, so that labels without other evidence have an order."
@@ -56,9 +60,9 @@ def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -
 
 
 def _warn(encoder: str, languages: str, weight: str, usual: str) -> None:
-    known, remedy = "does not know their language", "--set encoder=FOLDER names another"
+    known, remedy = "does not know their language", f"{setting('encoder', 'FOLDER')} names another"
     if encoder == PACKAGED:
-        known, remedy = "reads English", "--set encoder=intfloat/multilingual-e5-small would read them"
+        known, remedy = "reads English", f"{setting('encoder', MULTILINGUAL)} would read them"
     log.warning(
         "the encoder %s %s; these texts are %s: its weight is %s, not %s; %s",
         encoder, known, languages, weight, usual, remedy,

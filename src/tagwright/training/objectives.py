@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from numpy.typing import NDArray
 
+from tagwright.encoders.prompts import Role
 from tagwright.types import Floats, Pair
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ class Objective(Protocol):
 
         Must depend only on the batch and the step: it is called ahead of time, in another thread.
         """
+        ...
+
+    def role(self, view: int) -> Role:
+        """The role of the texts of a view, also of validation views: it selects the model's prompt."""
         ...
 
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
@@ -80,13 +85,22 @@ class Objective(Protocol):
 
 @dataclass
 class Contrastive:
-    """Only a loss of anchors and positives, as in RTS and the baselines. groups: whether the loss gets them."""
+    """Only a loss of anchors and positives, as in RTS and the baselines. roles: the roles of anchors and positives.
+
+    An anchor is usually text of a document, with which labels are searched, and its positive a label, or a substitute
+    such as a title.
+    """
 
     pair_loss: Loss
+    roles: tuple[Role, Role] = ("query", "document")
 
     def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[Text]]:  # noqa: ARG002
         """Anchors and positives."""
         return [pair.anchor for pair in batch], [pair.positive for pair in batch]
+
+    def role(self, view: int) -> Role:
+        """That of anchors or of positives."""
+        return self.roles[min(view, 1)]
 
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
         """The loss of anchors and positives."""
