@@ -62,7 +62,7 @@ def expected(sides: tuple[BiEncoder, BiEncoder], vectors: ClassifierWeights | No
 
 @pytest.mark.parametrize("kind", ["depl", "depl+cls", "classifier"])
 def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, sides: tuple[BiEncoder, BiEncoder]) -> None:
-    texts, vectors = kind != "classifier", None if kind == "depl" else free([0, 2, 3])
+    texts, vectors = kind != "classifier", None if kind == "depl" else weights_of([0, 2, 3])
     stage: Retriever = DescriptionRetriever(LABELS, sides[0], sides[1] if texts else None, vectors, KEYWORDS, OPTIONS)
     chances = expected(sides, vectors, texts=texts)
     run = stage(DOCUMENTS)
@@ -78,14 +78,14 @@ def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, sides: t
 
 
 def test_at_most_k_labels_and_with_two_probabilities_the_best_by_both(sides: tuple[BiEncoder, BiEncoder]) -> None:
-    vectors = free([0, 1, 2, 3])
+    vectors = weights_of([0, 1, 2, 3])
     stage = DescriptionRetriever(LABELS, *sides, vectors, KEYWORDS, replace(OPTIONS, k=2))
     chances = expected(sides, vectors, texts=True)
     assert stage(DOCUMENTS[:2]).labels.reshape(2, 2).tolist() == np.argsort(-chances, axis=1)[:, :2].tolist()
 
 
 def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(sides: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = DescriptionRetriever(LABELS, *sides, free([0, 2]), KEYWORDS, OPTIONS)
+    stage = DescriptionRetriever(LABELS, *sides, weights_of([0, 2]), KEYWORDS, OPTIONS)
     new = [LABELS[2], Label("9", ("rain",)), LABELS[0]]
     changed = stage.with_labels(new)
     before, after = stage(DOCUMENTS[:2]), changed(DOCUMENTS[:2])
@@ -102,7 +102,7 @@ def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(sides
 
 
 def test_a_classifier_knows_nothing_of_a_new_label(sides: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = DescriptionRetriever(LABELS, sides[0], None, free([1]), options=OPTIONS).with_labels(
+    stage = DescriptionRetriever(LABELS, sides[0], None, weights_of([1]), options=OPTIONS).with_labels(
         [Label("9", ("rain",))]
     )
     assert not len(stage(DOCUMENTS[:2]).labels)
@@ -122,7 +122,7 @@ def test_texts_are_cut_edited_and_for_de_ret_only_names(sides: tuple[BiEncoder, 
 
 
 def test_the_sentence_that_speaks_for_a_label_is_quoted_first(sides: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = DescriptionRetriever(LABELS, *sides, free([0]), KEYWORDS, OPTIONS)
+    stage = DescriptionRetriever(LABELS, *sides, weights_of([0]), KEYWORDS, OPTIONS)
     document, text = DOCUMENTS[0], DOCUMENTS[0].text
     spans = stage.spans(document, 1)
     assert {text[quote.start : quote.end] for quote in spans} == {"Honey bee.", "Market stock."}
@@ -165,7 +165,7 @@ def test_what_is_saved_is_the_same_when_loaded_and_its_towers_load_elsewhere(
 
 
 def test_what_is_damaged_is_refused(sides: tuple[BiEncoder, BiEncoder], tmp_path: Path) -> None:
-    DescriptionRetriever(LABELS, *sides, free([1, 2]), KEYWORDS, OPTIONS).save(tmp_path)
+    DescriptionRetriever(LABELS, *sides, weights_of([1, 2]), KEYWORDS, OPTIONS).save(tmp_path)
     with pytest.raises(ModelError, match="label vectors are"):
         DescriptionRetriever.load(tmp_path, LABELS[:3])
     manifest = {
