@@ -47,18 +47,19 @@ class Config(Checked):
     """
 
     stages: Annotated[tuple[StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
-    "Which stages suggest and score: names, bm25, tfidf, dense."
+    "Which stages suggest and score: exact_match, bm25, tfidf, dense."
 
     weights: tuple[float, ...] | None = None
-    """One per stage; None: names 0.5, bm25 and tfidf 1, dense 2.5. The weight of dense was chosen by
-    benchmarks/zeroshot.py; that test consists of names and cannot judge them, so they got the smallest weight tried."""
+    """One per stage; None: exact_match 0.5, bm25 and tfidf 1, dense 2.5. The weight of dense was chosen by
+    benchmarks/zeroshot.py; that test is made of names and cannot judge exact_match, which got the least of the weights
+    tried."""
 
     title_match: float = 1.0
-    """The weight of names in titles (stages/title_match.py), used beside names and dense, which can outweigh it; 0
-    leaves it out. Chosen on training documents of three corpora."""
+    """The weight of what a title names exactly (stages/title_match.py), with exact_match and dense, which can
+    lower the label again; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
 
     trust: bool = True
-    """Whether dense and titles lose weight on documents in a language that the encoder does not know: see
+    """Whether dense and title_match lose weight on documents in a language that the encoder does not know: see
     stages/trust.py."""
 
     fusion: By = "evidence"
