@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tagwright.combining.acceptance import sure_enough
 from tagwright.data.corpus import Corpus
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, option
 from tagwright.graph.network import Graph
 from tagwright.stages.network_evidence import network_evidence
 from tagwright.tagger import Suggestion, Tagger, batches
@@ -32,7 +32,8 @@ def suggestions(
     meta-path that the data lack, and for a min_confidence where the tagger estimates none.
     """
     if paths and not explain:
-        raise ConfigError("--path adds neighbours to the explanation of a label; add --explain")
+        remedy = f"add {option('explain', python='explain=True')}"
+        raise ConfigError(f"meta-paths add neighbours to the explanation of a label; {remedy}")
     graph = Graph.of(corpus) if paths else None
     joined = [graph.follow(path) for path in paths] if graph else []
     ids, whole = (corpus.ids, _tagged(tagger, corpus, k, exclude_self, min_confidence)) if joined else ([], None)
