@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
+from tagwright.combining.acceptance import sure_enough
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.followed import Followed
 from tagwright.combining.pool import CandidatePool, PoolOptions
@@ -324,10 +325,7 @@ class Tagger:
             raise ConfigError(f"k is {k}, expected at least 1")
         for batch in batches(to_documents(documents)):
             run = self.rank(self.candidates(batch)).top(k)
-            if min_confidence is not None and len(run.labels):
-                if run.confidences is None:
-                    raise ConfigError("this tagger does not estimate confidences; give min_score in place of them")
-                run = run.keep(run.confidences >= min_confidence)
+            run = run if min_confidence is None else sure_enough(run, min_confidence)
             run = run if min_score is None else run.keep(run.scores >= min_score)
             yield from zip(batch, self.named(run), strict=True)
 
