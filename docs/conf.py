@@ -42,14 +42,12 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_class_signature = "separated"
 autodoc_preserve_defaults = True
 
-COMMANDS = "<!-- commands -->"
-"What stands in a page for the description of all commands."
 
-
-def describe_commands(app: Sphinx, page: str, source: list[str]) -> None:
-    """Put what the command line says of itself in the place of the mark (Sphinx's event source-read)."""
-    if COMMANDS in source[0]:
-        source[0] = source[0].replace(COMMANDS, commands())
+def fill_in(app: Sphinx, page: str, source: list[str]) -> None:
+    """Put what the sources say of themselves in the place of a mark (Sphinx's event source-read)."""
+    for mark, text in (("<!-- commands -->", commands), ("<!-- measures -->", measures)):
+        if mark in source[0]:
+            source[0] = source[0].replace(mark, text())
 
 
 def commands() -> str:
@@ -62,6 +60,14 @@ def commands() -> str:
 
     command = get_command(app)
     return get_docs_for_click(obj=command, ctx=typer.Context(command, info_name="tagwright"), name="tagwright")
+
+
+def measures() -> str:
+    """The rows of a table: each kind of measure, and what it says."""
+    from tagwright.evaluation.glossary import SENTENCES
+
+    names = {kind: kind if kind == "answered" else f"{kind}@k" for kind in SENTENCES}
+    return "\n".join(f"| {names[kind]} | {sentence} |" for kind, sentence in SENTENCES.items())
 
 
 def plain_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
@@ -103,6 +109,6 @@ def refuse_remote_files(app: Sphinx, problem: Exception | None) -> None:
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
     app.connect("build-finished", refuse_remote_files)
-    app.connect("source-read", describe_commands)
+    app.connect("source-read", fill_in)
     app.connect("autodoc-process-docstring", plain_docstring)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))

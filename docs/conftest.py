@@ -7,6 +7,7 @@ round differently. Errors (exit code 2) are shown as they stand on standard erro
 
 from __future__ import annotations
 
+import copy
 import doctest
 import os
 import re
@@ -16,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import ExitStack, redirect_stderr, redirect_stdout
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,9 @@ from unittest import mock
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.myst.lexers import DirectiveLexer
+from tagwright.encoders.packaged import PACKAGED
+
+from tagwright.encoders import static
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -98,12 +103,17 @@ def _tagwright(words: list[str]) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
+_distilled = cache(static.distil)
+"The static encoder, distilled once for all pages; each training gets a copy."
+
+
 def enter(names: dict[str, Any]) -> None:
     """A page begins in a folder that holds the samples, with a cache of its own."""
     names["_home"], names["_folder"] = Path.cwd(), tempfile.TemporaryDirectory()
     settings = {"TAGWRIGHT_CACHE": f"{names['_folder'].name}/.cache", "COLUMNS": "100", "HF_HUB_OFFLINE": "1"}
-    names["_settings"] = mock.patch.dict(os.environ, settings)
-    names["_settings"].start()
+    names["_changes"] = changes = ExitStack()
+    changes.enter_context(mock.patch.dict(os.environ, settings))
+    changes.enter_context(mock.patch.object(static, "distil", lambda name=PACKAGED: copy.deepcopy(_distilled(name))))
     (folder := Path(names["_folder"].name) / "page").mkdir()
     shutil.copytree(Path(__file__).parent / "samples", folder, dirs_exist_ok=True)
     os.chdir(folder)
@@ -112,7 +122,7 @@ def enter(names: dict[str, Any]) -> None:
 def leave(names: dict[str, Any]) -> None:
     """And leaves nothing behind."""
     os.chdir(names["_home"])
-    names["_settings"].stop()
+    names["_changes"].close()
     names["_folder"].cleanup()
 
 

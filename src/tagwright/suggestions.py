@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tagwright.data.corpus import Corpus
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, option
 from tagwright.graph.network import Graph
 from tagwright.stages.network_evidence import network_evidence
 from tagwright.tagger import Suggestion, Tagger, batches
@@ -29,7 +29,8 @@ def suggestions(
     passed on. Raises ConfigError for paths without explain and for a meta-path that the data lack.
     """
     if paths and not explain:
-        raise ConfigError("--path adds neighbours to the explanation of a label; add --explain")
+        remedy = f"add {option('explain', python='explain=True')}"
+        raise ConfigError(f"meta-paths add neighbours to the explanation of a label; {remedy}")
     graph = Graph.of(corpus) if paths else None
     joined = [graph.follow(path) for path in paths] if graph else []
     ids, whole = (corpus.ids, _tagged(tagger, corpus, k, exclude_self)) if joined else ([], None)

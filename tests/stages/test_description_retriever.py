@@ -32,7 +32,7 @@ def towers(tmp_path_factory: pytest.TempPathFactory) -> tuple[BiEncoder, BiEncod
     for pooler in poolers:
         pooler.weight.data = torch.randn(DIM, DIM, generator=chance)
         pooler.bias.data = torch.randn(DIM, generator=chance)
-    shared = encoder(distil(folder)[0])
+    shared = encoder(distil(folder))
     return BiEncoder.of(tower(shared, poolers[0], "cls")), BiEncoder.of(tower(shared, poolers[1], "mean"))
 
 
@@ -149,7 +149,8 @@ def test_what_is_saved_is_the_same_when_loaded_and_its_towers_load_elsewhere(
         DescriptionRetrieverOptions(k=3),
     )
     stage.save(tmp_path)
-    assert read_manifest(tmp_path, "dual")["precision"] == {"asked": "auto", "computed": "float32"}  # it is static
+    record = read_manifest(tmp_path, "dual")["encoder"]
+    assert (record["asked"], record["computed"]) == ("auto", "float32")  # it is static
     loaded = DescriptionRetriever.load(tmp_path, LABELS)
     before, after = stage(DOCUMENTS), loaded(DOCUMENTS)
     assert before.labels.tolist() == after.labels.tolist()
@@ -181,5 +182,5 @@ def test_what_is_damaged_is_refused(towers: tuple[BiEncoder, BiEncoder], tmp_pat
 def test_options_that_cannot_work_are_refused(towers: tuple[BiEncoder, BiEncoder]) -> None:
     with pytest.raises(ConfigError, match="tokens is 0, expected at least 1"):
         DescriptionRetrieverOptions(tokens=0)
-    with pytest.raises(ValueError, match="neither texts nor free vectors"):
+    with pytest.raises(ValueError, match="neither texts nor classifier weights"):
         DescriptionRetriever(LABELS, towers[0], None)

@@ -56,7 +56,7 @@ def one_thread() -> Iterator[None]:
 
 
 def model_of(folder: str) -> SentenceTransformer:
-    return encoder(SentenceTransformer(folder, device="cpu")[0])
+    return encoder(SentenceTransformer(folder, device="cpu"))
 
 
 def objective(*, texts: bool = True, classifiers: bool = True, size: int = 4, **options: Any) -> DualEncoder:

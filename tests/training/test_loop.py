@@ -262,9 +262,12 @@ def test_attention_is_switched_only_where_it_can_be_switched_back(
     switch = {"set_attn_implementation": calls.append} if inner and inner["switched"] else {}
     parts = {"transformers_model": SimpleNamespace(config=inner["config"], **switch)} if inner else {}
     tokenizer = SimpleNamespace(pad_token_id=0)
-    model: Any = SimpleNamespace(
-        device=torch.device("cpu"), prompts={}, default_prompt_name=None, tokenizer=tokenizer, **parts
-    )
+
+    class Model(SimpleNamespace):
+        def __iter__(self) -> Iterator[Any]:
+            return iter(())
+
+    model: Any = Model(device=torch.device("cpu"), prompts={}, default_prompt_name=None, tokenizer=tokenizer, **parts)
     with Transformer(model).ready():
         assert calls == expected[:1]
     assert calls == expected

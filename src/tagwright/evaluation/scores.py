@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation.calibration import Calibration
 from tagwright.evaluation.metrics import (
     Contingency,
@@ -283,7 +283,8 @@ def _check_name(name: str, trained: bool) -> None:
         near = difflib.get_close_matches(name, known, 1, cutoff=0.0)
         raise ConfigError(f'no measure "{name}"; the nearest is "{near[0]}"')
     if kind in _NEED_TRAIN and not trained:
-        raise ConfigError(f"{name} needs to know how frequent labels are; give the training documents (--train)")
+        remedy = f"give the documents to train on: {option('train')}"
+        raise ConfigError(f"{name} needs to know how frequent labels are; {remedy}")
 
 
 def _columns(names: Sequence[str], run: Run, gold: Run, reward: Doubles | None) -> list[tuple[Doubles, Doubles]]:

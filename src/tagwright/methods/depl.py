@@ -273,7 +273,7 @@ class _Material:
 
         recipe, own, seed = config.recipe, config.training, config.training.seed
         first = not isinstance(config, DeRetConfig)
-        model = encoder(start.documents.model[0] if start else load(config)[0])
+        model = encoder(start.documents.model if start else load(config))
         texts = [] if first else label_texts(self.labels, self.keywords, config.options, tokenizer_of(model))
         hard = self.gold.top(0) if first else self.hard
         sampler = LabelSampler(self.gold, hard, len(self.labels), config.sampled_labels or recipe.sampled, seed)

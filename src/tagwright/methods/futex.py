@@ -23,7 +23,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.kernels import best_device
-from tagwright.encoders.packaged import PACKAGED
+from tagwright.encoders.model_folder import PACKAGED
 from tagwright.errors import ConfigError
 from tagwright.fields import AtLeastOne, Distinct, Positive, Probability, Range
 from tagwright.graph.network import Graph
@@ -40,7 +40,15 @@ from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check
 from tagwright.training.checkpoints import Checkpoint
 from tagwright.training.cross_encoder_training import train_cross_encoder
-from tagwright.training.encoder_training import VectorOptions, in_batch, load, settle, stage_folder, train_encoder
+from tagwright.training.encoder_training import (
+    VectorOptions,
+    in_batch,
+    load,
+    settle,
+    stage_folder,
+    train_encoder,
+    untrained,
+)
 from tagwright.training.linear_training import TreeOptions, fit_trees
 from tagwright.training.metadata_pairs import View, metadata_pairs, metadata_triples
 from tagwright.training.paragraph_pairs import one_paragraph
@@ -376,9 +384,7 @@ def _usual_count() -> int:
 
 
 def _as_it_comes(config: Config) -> BiEncoder:
-    if config.is_static:
-        return BiEncoder.of(load(config))
-    return BiEncoder.load(config.encoder_name, max_length=config.max_length, pooling=config.pooling)
+    return BiEncoder.of(load(config)) if config.is_static else untrained(config)
 
 
 def _texts(documents: Sequence[Document], done: Callable[[int], object]) -> Iterator[str]:

@@ -18,7 +18,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.kernels import best_device
-from tagwright.encoders.packaged import PACKAGED
+from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.static import distil
 from tagwright.encoders.translation import Translator
 from tagwright.errors import ConfigError
@@ -142,6 +142,8 @@ class Config(VectorOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         check(self.language)
+        if self.architecture == "cross" and self.prompts:
+            raise ConfigError("prompts are for texts that are read alone; a cross-encoder has none, leave them out")
         if self.architecture == "cross" and self.encoder == STATIC_ENCODER:
             raise ConfigError("a static encoder cannot read two texts together; with architecture cross take minilm")
         if len(self.translators) != (2 if self.pairs == "translated" else 0):

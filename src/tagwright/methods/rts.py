@@ -81,7 +81,8 @@ def fit(
     """
     pairs = rts_pairs(documents, labels, config, seed=config.training.seed)  # 3.2.1, 3.2.2
     plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
-    loss = in_batch(config.temperature, groups=config.groups)
+    # A title is paired with the text below it: it stands for a label, which is searched.
+    loss = in_batch(config.temperature, groups=config.groups, roles=("document", "query"))
     encoder = train_encoder(config, pairs, loss, plan, output, resume=resume)
     options = DenseOptions(k=config.candidates, label_text=config.label_text)
     return Tagger(labels, {"dense": Dense(labels, encoder, options)})  # 3.2.4

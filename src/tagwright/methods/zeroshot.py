@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
 
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.model_folder import pinned
 from tagwright.encoders.precision import Precision
+from tagwright.encoders.prompts import check_prompts
 from tagwright.errors import ConfigError
 from tagwright.fields import AtLeastOne, Checked, Distinct
 from tagwright.stages.dense import Dense, DenseOptions
@@ -58,7 +60,12 @@ class Config(Checked):
     "How the stages are combined: see combining/weighted_sum.py."
 
     encoder: str = "minilm"
-    "The encoder of the dense stage: the packaged one, a folder, or a Hugging Face id that is on this machine."
+    """The encoder of the dense stage: the packaged one, a folder, or a Hugging Face id, with @revision if need be,
+    which is fetched where it is not on this machine."""
+
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """What the encoder reads before a text: "query" before texts to be tagged, "document" before labels, as
+    {query="query: ", document="passage: "} for E5; what is not given is the model's own, and "" is none."""
 
     precision: Precision = "auto"
     """What the encoder computes in: auto is bfloat16 where the device has it, else int8 where the processor multiplies
@@ -79,12 +86,18 @@ class Config(Checked):
         if self.weights is not None and len(self.weights) != len(self.stages):
             raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(self.stages)}; give one for each")
         check(self.language)
+        check_prompts(self.prompts)
 
     @property
     def weight_of(self) -> dict[str, float]:
         """Stage -> weight."""
         weights = [WEIGHTS[name] for name in self.stages] if self.weights is None else self.weights
         return dict(zip(map(str, self.stages), weights, strict=True))
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What is recorded of the encoder: a model of the Hugging Face Hub with its revision."""
+        return {"encoder": pinned(self.encoder)} if "dense" in self.stages else {}
 
 
 def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Document] = ()) -> Tagger:
@@ -107,7 +120,7 @@ def _retriever(name: StageName, labels: Vocabulary, config: Config) -> Retriever
     if name == "exact_match":
         return ExactMatch(labels, ExactMatchOptions(stem=config.language, k=config.candidates))
     if name == "dense":
-        encoder = BiEncoder.load(config.encoder, precision=config.precision)
+        encoder = BiEncoder.load(config.encoder, prompts=config.prompts, precision=config.precision)
         return Dense.lazy(labels, encoder, DenseOptions(k=config.candidates))
     ngrams = NGRAMS if name == "tfidf" and joins_words(parse_all(config.language)) else 0
     lexical = LexicalOptions(

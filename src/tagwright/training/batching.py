@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, setting
 from tagwright.types import Pair, PairSource
 
 T = TypeVar("T")
@@ -57,7 +57,8 @@ class Batches:
                     yield SamplerState(epoch, number), batch
             if not number:
                 raise ConfigError(
-                    f"a batch is {self.size} pairs, more than the data give in an epoch; lower it: --set batch=64"
+                    f"a batch is {self.size} pairs, more than the data give in an epoch; lower it: "
+                    f"{setting('batch', '64')}"
                 )
             epoch, done = epoch + 1, 0
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,7 +12,8 @@ from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.library import is_module, module_class
-from tagwright.encoders.packaged import PACKAGED, find
+from tagwright.encoders.model_folder import PACKAGED, find, pinned
+from tagwright.encoders.prompts import Role, check_prompts
 from tagwright.errors import ConfigError
 from tagwright.fields import Checked, Range
 from tagwright.training.batching import Batches, SamplerState
@@ -35,21 +37,26 @@ class EncoderOptions(Checked):
     """Which encoder is trained. Raises ConfigError when a value cannot work."""
 
     encoder: str = "auto"
-    """"static", distilled from minilm: token vectors, averaged; "minilm", a folder, or a Hugging Face id that is on
-    this machine; "auto" is static without a GPU and minilm with one."""
+    """"static", distilled from minilm: token vectors, averaged; "minilm", a folder, or a Hugging Face id, with
+    @revision if need be, which is fetched where it is not on this machine; "auto" is static without a GPU and minilm
+    with one."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """What a transformer reads before a text: "query" before texts to be tagged, "document" before labels, as
+    {query="query: ", document="passage: "} for E5; what is not given is the model's own, and "" is none."""
     max_length: Annotated[int, Range(least=3)] | None = None
     "Tokens that a transformer reads of a text; None: as many as it can. A static encoder reads all."
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_prompts(self.prompts)
         if self._of_transformers and self.encoder_name == STATIC:  # "auto" loads torch
             why = "the encoder is static" + (", as auto is without a GPU" if self.encoder == "auto" else "")
-            raise ConfigError(f"pooling, max_length and projection are of transformers; {why}")
+            raise ConfigError(f"pooling, max_length, projection and prompts are of transformers; {why}")
 
     @property
     def _of_transformers(self) -> bool:
         """Whether an option is set that only a transformer has."""
-        return self.max_length is not None
+        return self.max_length is not None or bool(self.prompts)
 
     @property
     def encoder_name(self) -> str:
@@ -60,8 +67,11 @@ class EncoderOptions(Checked):
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """What the options that are "auto" or unset stand for on this machine: stored with what is trained."""
-        return {"encoder": self.encoder_name}
+        """What the options that are "auto" or unset stand for on this machine: stored with what is trained.
+
+        A model of the Hugging Face Hub is named with its revision.
+        """
+        return {"encoder": STATIC if self.encoder_name == STATIC else pinned(self.encoder_name)}
 
     @property
     def is_static(self) -> bool:
@@ -132,11 +142,16 @@ def load(options: EncoderOptions, seed: int = 0) -> SentenceTransformer:
         from tagwright.encoders.static import distil
 
         return distil()
-    pooling, projection = getattr(options, "pooling", None), getattr(options, "projection", None)
-    model = BiEncoder.load(options.encoder_name, max_length=options.max_length, pooling=pooling).model
-    if projection:
+    model = untrained(options).model
+    if projection := getattr(options, "projection", None):
         model.append(_projection(int(model.get_embedding_dimension() or 0), projection, seed))
     return model
+
+
+def untrained(options: EncoderOptions) -> BiEncoder:
+    """A transformer as it comes, with these options. Raises ModelError when there is none of that name."""
+    pooling = getattr(options, "pooling", None)
+    return BiEncoder.load(options.encoder_name, max_length=options.max_length, pooling=pooling, prompts=options.prompts)
 
 
 def stage_folder(output: Path | None, name: str) -> Path | None:
@@ -168,14 +183,19 @@ def count_steps(pairs: PairSource, plan: TrainingPlan) -> TrainingPlan:
     return replace(plan, steps=plan.steps or max(1, round(plan.epochs * _batches(pairs, plan).count())))
 
 
-def in_batch(temperature: float, *, groups: bool = True) -> Contrastive:
-    """RTS Eq. 1, MACLR Eq. 1. groups: false-negative masking, pairs of one group are not each other's negatives."""
+def in_batch(
+    temperature: float, *, groups: bool = True, roles: tuple[Role, Role] = ("query", "document")
+) -> Contrastive:
+    """RTS Eq. 1, MACLR Eq. 1. groups: false-negative masking, pairs of one group are not each other's negatives.
+
+    roles: which prompts anchors and positives get.
+    """
     from tagwright.training.losses import info_nce
 
     def loss(anchors: torch.Tensor, positives: torch.Tensor, group: torch.Tensor) -> torch.Tensor:
         return info_nce(anchors, positives, temperature, groups=group if groups else None)
 
-    return Contrastive(loss)
+    return Contrastive(loss, roles)
 
 
 def _batches(pairs: PairSource, plan: TrainingPlan) -> Batches:

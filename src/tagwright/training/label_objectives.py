@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from tagwright.encoders.prompts import Role
 from tagwright.training.objectives import Arrays, Encode, OwnWeight
 from tagwright.training.pairs import Key, Source
 from tagwright.types import Document, Floats, Ints, Longs, Mask, Pair, Run
@@ -183,6 +184,10 @@ class DualEncoder:
     def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[str]]:  # noqa: ARG002
         """The documents, and the texts of S_b."""
         return [pair.anchor for pair in batch], self._texts(self.sampler(_documents(batch)))
+
+    def role(self, view: int) -> Role:
+        """Documents are searched with, labels are searched."""
+        return "document" if view else "query"
 
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
         """3.3 or Eq. 4, as a sum over labels: the paper's mean, times |S_b|.

@@ -196,13 +196,13 @@ class _Run:
         self.encoder.model.eval()
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """(texts, dim) unit vectors; each process encodes its share."""
+        """(texts, dim) unit vectors of parts of documents; each process encodes its share."""
         import torch
 
         encoder = BiEncoder.of(self.encoder.model)  # type: ignore[arg-type]  # a cross-encoder has no vectors
         vectors = torch.zeros(len(texts), encoder.dim)
         mine = slice(self.accelerator.process_index, None, self.accelerator.num_processes)
-        vectors[mine] = torch.from_numpy(encoder.encode(texts[mine]))
+        vectors[mine] = torch.from_numpy(encoder.encode(texts[mine], role="query"))
         found: Floats = self.accelerator.reduce(vectors.to(self.accelerator.device), "sum").cpu().numpy()
         return found
 
@@ -222,7 +222,8 @@ class _Run:
         dropout = np.full(sum(map(len, views)), self.training.dropout == "all")
         if self.training.dropout == "same":
             dropout[: 2 * len(pairs)] = [pair.anchor == pair.positive for pair in pairs] * 2
-        tokens = self.encoder.tokenize([text for view in views for text in view])
+        prompted = [self.encoder.prompted(view, self.objective.role(i)) for i, view in enumerate(views)]
+        tokens = self.encoder.tokenize([text for view in prompted for text in view])
         groups = np.array([pair.group for pair in pairs], np.int64)
         if any(pair.other is not None for pair in pairs):
             others = [pair.group if pair.other is None else pair.other for pair in pairs]

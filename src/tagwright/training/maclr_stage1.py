@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagwright.encoders.prompts import Role
 from tagwright.training.clusters import Clusters, ClusterSchedule
 from tagwright.training.objectives import Arrays, Contrastive, Encode, Text
 from tagwright.types import Floats, Label, Longs, Pair, PairSource
@@ -45,6 +46,10 @@ class ImprovedIct(Contrastive):
         contexts, titles = super().views(batch, step)
         again = [contexts] if self.labels and self.dropout else []
         return [contexts, titles, *again, *([self._drawn(len(batch), step)] if self.labels else [])]
+
+    def role(self, view: int) -> Role:
+        """Contexts are searched with; titles and labels are searched."""
+        return "query" if view == 0 or (view == 2 and self.dropout) else "document"
 
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
         """Eq. 2, or Eq. 4 with labels."""

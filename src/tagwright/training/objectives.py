@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from numpy.typing import NDArray
 
+from tagwright.encoders.prompts import Role
 from tagwright.types import Floats, Pair
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ class Objective(Protocol):
 
         Depends on the batch and the step alone: it is called ahead of time, in another thread.
         """
+        ...
+
+    def role(self, view: int) -> Role:
+        """Which of the model's prompts is read before the texts of a view; of the held-out views too."""
         ...
 
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
@@ -76,13 +81,22 @@ class Objective(Protocol):
 
 @dataclass
 class Contrastive:
-    """Nothing but a loss of anchors and positives, RTS and the baselines. groups: whether the loss is told them."""
+    """Nothing but a loss of anchors and positives, RTS and the baselines. roles: what anchors and positives stand for.
+
+    An anchor is usually text of a document, which labels are searched with, and its positive a label, or what stands
+    for one, such as a title.
+    """
 
     pair_loss: Loss
+    roles: tuple[Role, Role] = ("query", "document")
 
     def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[Text]]:  # noqa: ARG002
         """Anchors and positives."""
         return [pair.anchor for pair in batch], [pair.positive for pair in batch]
+
+    def role(self, view: int) -> Role:
+        """That of anchors or of positives."""
+        return self.roles[min(view, 1)]
 
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
         """The loss of anchors and positives."""

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 
 from tagwright.encoders import kernels
+from tagwright.encoders.architecture import prompts_of
 from tagwright.encoders.bert import SECOND
 from tagwright.encoders.cross_encoder import LONGEST
 from tagwright.encoders.library import is_module
 from tagwright.encoders.pair_tokenizer import PairTokenizer
+from tagwright.encoders.prompts import Role
+from tagwright.errors import ConfigError
 from tagwright.training.tokens import Tokens, tokenizer_of
 from tagwright.types import Longs
 
@@ -38,6 +41,10 @@ class TrainableEncoder(Protocol):
     @property
     def model(self) -> SentenceTransformer | CrossEncoder:
         """What is trained."""
+        ...
+
+    def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:
+        """The texts after the model's prompt for them."""
         ...
 
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
@@ -73,9 +80,14 @@ class Static:
     has_dropout = False
 
     def __init__(self, model: SentenceTransformer) -> None:
-        self.model = model
+        self.model, self.prompts = model, prompts_of(model)
         embedding: Any = model[0]
         self.tokenize = tokenizer_of(embedding.tokenizer)
+
+    def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:
+        """The texts after the model's prompt for them."""
+        prompt = self.prompts.of(role)
+        return [prompt + text for text in texts] if prompt else texts
 
     def chunks(self, lengths: Longs) -> list[Longs]:
         """All texts at once."""
@@ -112,17 +124,25 @@ class Transformer:
     output = "sentence_embedding"
 
     def __init__(self, model: SentenceTransformer | CrossEncoder) -> None:
-        self.model = model
-        self.prompt = model.prompts.get(model.default_prompt_name or "", "") or ""
+        self.model, self.prompts = model, prompts_of(model)
         self.padding = int(model.tokenizer.pad_token_id or 0)
+        if any(self.prompts.by_role.values()) and not self.prompts.pooled:
+            raise ConfigError(
+                "the encoder leaves its prompts out of its pooling, which a training here cannot do; train it without: "
+                'prompts={query="", document=""}'
+            )
+
+    def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:
+        """The texts after the model's prompt for them."""
+        prompt = self.prompts.of(role)
+        return [prompt + text for text in texts] if prompt else texts
 
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """With special tokens, at most as many tokens as the model reads."""
         if not texts:
             return Tokens.of([])
-        prompted = [self.prompt + text for text in texts]
         encoded = self.model.tokenizer(
-            prompted, truncation=True, max_length=self.model.max_seq_length, return_attention_mask=False
+            list(texts), truncation=True, max_length=self.model.max_seq_length, return_attention_mask=False
         )
         return Tokens.of(encoded["input_ids"])
 
@@ -174,6 +194,10 @@ class Reranker(Transformer):
     def __init__(self, model: CrossEncoder) -> None:
         super().__init__(model)
         self.pair_tokenizer = PairTokenizer(model.tokenizer, int(model.max_seq_length or LONGEST))
+
+    def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:  # noqa: ARG002
+        """The texts as they are: a cross-encoder has no prompts."""
+        return texts
 
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """Both texts together, as `encoders.pair_tokenizer` does it; the ids hold types."""
