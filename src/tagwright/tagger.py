@@ -11,6 +11,7 @@ from typing import Any, overload
 from tagwright.combining.acceptance import sure_enough
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.followed import Followed
+from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.in_memory import Labels, Texts, is_single, to_documents, to_vocabulary
@@ -42,7 +43,7 @@ RETRIEVERS: Mapping[str, Any] = {
     kind.__name__: kind for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, Trees)
 }
 STAGES: Mapping[str, Any] = {**RETRIEVERS, **{kind.__name__: kind for kind in (TitleMatch, CrossEncoderReranker)}}
-COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, Followed)}
+COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, Followed, LearnedCombiner)}
 """The closed tables of what a saved tagger may hold; each has a `load(folder, labels)`. Any stage can re-rank."""
 
 BATCH = 1024
