@@ -33,6 +33,7 @@ def join(first: Tagger, second: Tagger) -> Tagger:
         one if len(first.stages) > 1 else other,
         weights={**one.weights, **{free: other.weight(name) for name, free in names.items()}},
         language_trust={**one.language_trust, **{names[a]: names[b] for a, b in other.language_trust.items()}},
+        confidence="none",  # what the label-free model was made for is the zero-shot stages alone
     )
     retrievers = {**first.retrievers, **_renamed(added.retrievers, names)}
     rerankers = {**first.rerankers, **_renamed(added.rerankers, names)}

@@ -8,8 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
+from tagwright.combining.acceptance import sure_enough
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.followed import Followed
+from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.in_memory import Labels, Texts, is_single, to_documents, to_vocabulary
@@ -41,7 +43,7 @@ RETRIEVERS: Mapping[str, Any] = {
     kind.__name__: kind for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, Trees)
 }
 STAGES: Mapping[str, Any] = {**RETRIEVERS, **{kind.__name__: kind for kind in (TitleMatch, CrossEncoderReranker)}}
-COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, Followed)}
+COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, Followed, LearnedCombiner)}
 """The closed tables of what a saved tagger may hold; each has a `load(folder, labels)`. Any stage can re-rank."""
 
 BATCH = 1024
@@ -324,10 +326,7 @@ class Tagger:
             raise ConfigError(f"k is {k}, expected at least 1")
         for batch in batches(to_documents(documents)):
             run = self.rank(self.candidates(batch)).top(k)
-            if min_confidence is not None and len(run.labels):
-                if run.confidences is None:
-                    raise ConfigError("this tagger does not estimate confidences; give min_score in place of them")
-                run = run.keep(run.confidences >= min_confidence)
+            run = run if min_confidence is None else sure_enough(run, min_confidence)
             run = run if min_score is None else run.keep(run.scores >= min_score)
             yield from zip(batch, self.named(run), strict=True)
 
