@@ -44,9 +44,9 @@ def test_what_a_page_names_is_there(page: Path) -> None:
 def test_options_that_a_page_sets_are_known(page: Path) -> None:
     from dataclasses import fields
 
-    from tagwright.recipes import METHODS, ZERO_SHOT, recipe
+    from tagwright.recipes import METHODS, ZERO_SHOT, options_class
 
-    known = {each.name for method in (ZERO_SHOT, *METHODS, "finetune") for each in fields(recipe(method).kind)}
+    known = {each.name for method in (ZERO_SHOT, *METHODS, "finetune") for each in fields(options_class(method))}
     used = set(re.findall(r'--set "?([\w.]+)=', page.read_text(encoding="utf-8")))
     assert {option.partition(".")[0] for option in used} <= known
 
