@@ -26,6 +26,7 @@ from benchmarks.zeroshot import own_labels, without
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.prompts import Role
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
@@ -114,6 +115,6 @@ def one_by_one(vocabulary: Vocabulary, documents: Sequence[Document]) -> Run:
 class Forgetful(BiEncoder):
     """An encoder that says it knows no text, though it may have it in its cache."""
 
-    def known(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
+    def known(self, texts: Sequence[str], role: Role | None = None) -> tuple[Floats, Mask]:  # noqa: ARG002
         """Nothing."""
         return np.zeros((len(texts), self.dim), np.float32), np.zeros(len(texts), np.bool_)

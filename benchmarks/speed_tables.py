@@ -22,7 +22,7 @@ class Line(NamedTuple):
 
 def brief() -> Iterator[str]:
     """What the README shows."""
-    parts = (first_tag, encoding, nearest_labels, classifiers, name_matching, training)
+    parts = (first_tag, encoding, nearest_labels, classifiers, name_matching)
     lines = [next(part()) for part in parts]
     yield from table(["what", "measured"], ([line.what, line.measured] for line in lines))
 

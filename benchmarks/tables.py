@@ -34,7 +34,7 @@ def pages() -> list[Path]:
 
 def filled(text: str) -> str:
     """The text with all its tables as the results give them. Raises KeyError for a name that is not in TABLES."""
-    return _TABLE.sub(lambda found: "\n".join([found[1], "", *TABLES[found["name"]](), "", found[3]]), text)
+    return _TABLE.sub(lambda found: "\n".join([found[1], *TABLES[found["name"]](), "", found[3]]), text)
 
 
 def named(text: str) -> list[str]:

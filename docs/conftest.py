@@ -29,7 +29,7 @@ from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.myst.lexers import DirectiveLexer
 
 from tagwright.encoders import static
-from tagwright.encoders.packaged import PACKAGED
+from tagwright.encoders.model_folder import PACKAGED
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

@@ -19,6 +19,12 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 
 @pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test asks the Hugging Face Hub for anything; those about fetching replace its library's functions."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture(autouse=True)
 def _exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test computes in int8 because its processor has no bfloat16; those about int8 ask for `with_int8`."""
     if "with_int8" not in request.fixturenames:

@@ -210,3 +210,41 @@ def test_evaluate_gives_scores_with_intervals(words: tw.Tagger) -> None:
     with pytest.raises(tw.InputError, match='"2" has no gold label'):
         tw.evaluate(words, [BEES, TAX], y=[["Bees"], []])
     assert tw.evaluate(words, [BEES, TAX], y=[["Bees"], []], skip_unlabelled=True).documents == 1
+
+
+def test_nothing_is_fetched_offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    asked: list[str] = []
+
+    def pickled(name: str, **_: object) -> list[str]:
+        asked.append(name)
+        return ["pytorch_model.bin"]
+
+    monkeypatch.setattr(huggingface_hub, "list_repo_files", pickled)
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    options: dict[str, Any] = {"encoder": "somebody/not-here", "offline": True}
+    with pytest.raises(tw.TagwrightError, match="nothing is fetched while offline"):
+        tw.zero_shot(NAMES, stages=["dense"], **options)
+    with pytest.raises(tw.TagwrightError, match="nothing is fetched while offline"):
+        tw.train("ict", [{"title": "Bees", "abstract": "They fly."}] * 9, NAMES, **options)
+    assert asked == []
+    with pytest.raises(tw.TagwrightError, match="no safetensors"):
+        tw.zero_shot(NAMES, stages=["dense"], encoder="somebody/not-here")
+    assert asked == ["somebody/not-here"]
+
+
+def test_a_saved_tagger_computes_in_the_precision_that_is_asked_for(tiny: str, tmp_path: Path) -> None:
+    tw.zero_shot(NAMES, stages=["dense"], encoder=tiny, precision="float32").save(tmp_path / "saved")
+    for precision, expected in ((None, "float32"), ("bfloat16", "bfloat16")):
+        dense = tw.load(tmp_path / "saved", precision=precision).stages["dense"]  # type: ignore[arg-type]
+        assert dense.encoder.precision == expected  # type: ignore[attr-defined]
+    with pytest.raises(tw.TagwrightError, match="precision is 'half', expected one of"):
+        tw.load(tmp_path / "saved", precision="half")  # type: ignore[arg-type]
+
+
+def test_a_message_names_options_as_python_does() -> None:
+    with pytest.raises(tw.TagwrightError, match=r"give share_of_labels=\.\.\. or share_of_pairs=\.\.\."):
+        tw.train("finetune", [], model="M", share_of_labels=0.1, share_of_pairs=0.1)
+    with pytest.raises(tw.TagwrightError, match=r"give the documents to train on: train=\.\.\."):
+        tw.evaluate(tw.Run.from_rows([[0]]), tw.Run.from_rows([[0]]), measures=["PSP@1"])

@@ -53,5 +53,5 @@ def test_evidence_and_neighbours_are_added_when_asked_for() -> None:
 
 
 def test_neighbours_are_part_of_an_explanation() -> None:
-    with pytest.raises(ConfigError, match="add --explain"):
+    with pytest.raises(ConfigError, match="add explain=True"):
         next(suggestions(TAGGER, CORPUS, paths=["P-A-P"]))

@@ -1,4 +1,4 @@
-"""Where the command line begins. Little is imported before Ctrl-C is heard."""
+"""The entry point of the command line. Little is imported before Ctrl-C is handled."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 import sys
 
 INTERRUPTED = 130
-"What shells, and typer, make of Ctrl-C."
+"The exit code after Ctrl-C, as in shells and typer."
 
 
 def main() -> None:
-    """Run the command line; an interruption is said in one word, also while modules are being imported."""
+    """Run the command line; an interruption is reported in one line, even while modules are being imported."""
     try:
         from tagwright.app import cli
 
@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def interrupted() -> int:
-    """Say so, and return the exit code."""
+    """Report the interruption and return the exit code."""
     sys.stderr.write("tagwright: interrupted\n")
     return INTERRUPTED
 

@@ -17,6 +17,8 @@ from tagwright.data.descriptions import Keywords
 from tagwright.data.in_memory import Labels, Texts, to_vocabulary, with_labels
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.encoders.kernels import Device, on_device
+from tagwright.encoders.model_folder import offline as without_network
+from tagwright.encoders.precision import Precision, in_precision
 from tagwright.errors import ConfigError
 from tagwright.evaluation import scores
 from tagwright.evaluation.scores import Scores, depth
@@ -43,20 +45,27 @@ from tagwright.types import Run
 
 
 def zero_shot(
-    labels: Labels, *, documents: Texts = (), device: Device = "auto", progress: bool = True, **options: Any
+    labels: Labels,
+    *,
+    documents: Texts = (),
+    device: Device = "auto",
+    offline: bool = False,
+    progress: bool = True,
+    **options: Any,
 ) -> Tagger:
     """A tagger that needs no training: names, words and meaning suggest labels.
 
     documents: some of those that are to be tagged, if there are any at hand: their language counts where a file has
     names in several. options: those of `methods.zeroshot.Config`, such as language, stages, encoder, precision.
-    progress: show progress bars on a terminal. Raises InputError, ConfigError, ModelError (all TagwrightErrors).
+    offline: do not fetch an encoder that is not on this machine (HF_HUB_OFFLINE says the same). progress: show progress
+    bars on a terminal. Raises InputError, ConfigError, ModelError (all TagwrightErrors).
 
     >>> tagger = zero_shot(["Bees", "Orchards", "Tax law"], stages=["exact_match", "tfidf"], language="en")
     >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=1)]
     ['Bees']
     """
     config: zeroshot.Config = configuration(ZERO_SHOT, options)
-    with silence(not progress), on_device(device):
+    with silence(not progress), on_device(device), without_network(offline):
         corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
         tagger = zeroshot.fit(to_vocabulary(labels, config.language, corpus), config, corpus)
         return replace(tagger, training=record(ZERO_SHOT, options_of(config), {}, __version__))
@@ -77,6 +86,7 @@ def train(
     share_of_pairs: float | None = None,
     unknown: Unknown = "warn",
     device: Device = "auto",
+    offline: bool = False,
     progress: bool = True,
     **options: Any,
 ) -> Tagger:
@@ -89,7 +99,8 @@ def train(
     describe it (depl, depl+cls). guesses: a Run whose surest labels are learnt from instead of gold ones.
     share_of_labels, share_of_pairs: learn from that much only (finetune). options: those of the method's Config;
     how to train is either a table, `training={"epochs": 2}` or a TrainingConfig, or stands beside them: `epochs=2`.
-    Raises InputError, ConfigError, ModelError (all TagwrightErrors).
+    offline: do not fetch an encoder that is not on this machine (HF_HUB_OFFLINE says the same). Raises InputError,
+    ConfigError, ModelError (all TagwrightErrors).
 
     >>> texts = ["Bees make honey.", "Bees visit orchards.", "The tax on income.", "Tax courts."] * 3
     >>> tagger = train("svm", texts, ["Bees", "Taxes"], y=[["Bees"], ["Bees"], ["Taxes"], ["Taxes"]] * 3)
@@ -101,9 +112,10 @@ def train(
                    model=model, share_of_labels=share_of_labels, share_of_pairs=share_of_pairs)  # fmt: skip
     check_shares(share_of_labels, share_of_pairs)
     if method == ZERO_SHOT:
-        return zero_shot(_given(labels), documents=documents, device=device, progress=progress, **options)
+        own: dict[str, Any] = {"device": device, "offline": offline, "progress": progress, **options}
+        return zero_shot(_given(labels), documents=documents, **own)
     language = str(options.get("language", ""))
-    with silence(not progress), on_device(device):
+    with silence(not progress), on_device(device), without_network(offline):
         corpus = _corpus(documents, y)
         if method == FINETUNE:
             base = _tagger(model, labels, corpus)
@@ -122,8 +134,12 @@ def train(
         return replace(fused(tagger, others, zero_shot=fuse, language=language), training=made)
 
 
-def load(folder: Path | str, *, device: Device = "auto") -> Tagger:
-    """A saved tagger. Raises ModelError when the folder holds none or is damaged.
+def load(folder: Path | str, *, device: Device = "auto", precision: Precision | None = None) -> Tagger:
+    """A saved tagger; nothing is fetched for it, as its encoder lies with it.
+
+    precision: what its encoders compute in; None: what was asked for when it was made. Raises ModelError when the
+    folder holds none, is damaged, or cannot be computed in this precision here; ConfigError when there is no such
+    device or precision.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -131,7 +147,7 @@ def load(folder: Path | str, *, device: Device = "auto") -> Tagger:
     ...     load(f"{folder}/my-tagger").suggest("Bees fly.")[0].name
     'Bees'
     """
-    with on_device(device):
+    with on_device(device), in_precision(precision):
         return Tagger.load(folder)
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+
+_on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False)
 
 
 class TagwrightError(Exception):
@@ -24,6 +29,42 @@ class ConfigError(TagwrightError):
 
 class ModelError(TagwrightError):
     """An encoder or a saved tagger is missing, damaged or not the one it should be."""
+
+
+@contextmanager
+def on_command_line() -> Iterator[None]:
+    """Inside this block, messages name options as they are written on the command line, and not as in Python."""
+    token = _on_command_line.set(True)
+    try:
+        yield
+    finally:
+        _on_command_line.reset(token)
+
+
+def option(name: str, value: str = "", *, flag: str = "", python: str = "") -> str:
+    """An option, and perhaps a value, as whoever reads a message would write it.
+
+    flag: its name on the command line, if it is another. python: what is written in Python, if it looks otherwise.
+
+    >>> option("share_of_labels"), option("skip_unlabelled", python="skip_unlabelled=True")
+    ('share_of_labels=...', 'skip_unlabelled=True')
+    >>> with on_command_line():
+    ...     option("share_of_labels"), option("columns", "title=Name")
+    ('--share-of-labels', '--columns title=Name')
+    """
+    if not _on_command_line.get():
+        return python or f"{name}={value or '...'}"
+    return f"--{flag or name.replace('_', '-')} {value}".rstrip()
+
+
+def setting(name: str, value: str) -> str:
+    """An option of a method with a value, in the same way.
+
+    >>> with on_command_line():
+    ...     setting("batch", "64")
+    '--set batch=64'
+    """
+    return f"--set {name}={value}" if _on_command_line.get() else f"{name}={value}"
 
 
 def one_line_of(error: Exception, longest: int = 100) -> str:

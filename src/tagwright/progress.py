@@ -23,6 +23,11 @@ def silence(quiet: bool = True) -> Iterator[None]:
         _silent.reset(token)
 
 
+def is_silent() -> bool:
+    """Whether this is inside `silence`."""
+    return _silent.get()
+
+
 def note(text: str) -> None:
     """Say on stderr what is worth knowing and no warning, in one line; nothing inside `silence`."""
     if not _silent.get():

@@ -18,7 +18,7 @@ import numpy as np
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.precision import resolve
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, option
 from tagwright.fields import build, shown
 from tagwright.joining import join
 from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm, zeroshot
@@ -189,7 +189,8 @@ def fused(tagger: Tagger, others: Iterable[Tagger] = (), *, zero_shot: bool, lan
 def check_shares(of_labels: float | None, of_pairs: float | None) -> None:
     """Raise ConfigError where both are given."""
     if of_labels is not None and of_pairs is not None:
-        raise ConfigError("a share of the labels, or of the pairs? give --share-of-labels or --share-of-pairs")
+        one, other = option("share_of_labels"), option("share_of_pairs")
+        raise ConfigError(f"a share of the labels, or of the pairs? give {one} or {other}")
 
 
 def sampled(gold: Run, labels: Vocabulary, of_labels: float | None, of_pairs: float | None, seed: int) -> Run:

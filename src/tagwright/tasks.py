@@ -13,7 +13,7 @@ import numpy as np
 from tagwright.data import run_files
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Unknown, Vocabulary
-from tagwright.errors import InputError
+from tagwright.errors import InputError, option
 from tagwright.evaluation import scores
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.recall_ceilings import Ceilings
@@ -86,7 +86,8 @@ def task(
     has_labels, stale = labelled(gold), np.array(has_any, np.bool_) & ~labelled(known)
     if not (has_labels | stale).all() and not skip_unlabelled:
         first = corpus.ids[int(np.argmin(has_labels | stale))]
-        raise InputError(f'document "{first}" has no gold label to score against; --skip-unlabelled leaves such out')
+        remedy = f"{option('skip_unlabelled', python='skip_unlabelled=True')} leaves such out"
+        raise InputError(f'document "{first}" has no gold label to score against; {remedy}')
     if stale.any():
         left_out, all_ = f"{stale.sum():,}", f"{len(corpus):,}"
         _log.warning("%s of %s documents have no other label and are not scored", left_out, all_)

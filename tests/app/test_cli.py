@@ -315,7 +315,7 @@ def test_the_help_of_train_says_where_the_options_are(run: Command) -> None:
 def test_describe_says_what_the_data_hold(run: Command) -> None:
     text = answer(run, "describe", *ON)
     assert re.search(r"^ *documents +3 *$", text, re.MULTILINE)
-    assert "zeroshot: yes" in text
+    assert "zero-shot: yes" in text
     advice = "-> zero-shot, from 1 document of any kind (here 3): yes\n     tagwright suggest DOCS... --labels FILE"
     assert advice in text
 
@@ -370,3 +370,22 @@ def test_a_vocabulary_can_be_encoded_beforehand(run: Command, tmp_path: Path, mo
     assert lazy.budget is None
     assert "give a saved tagger" in run("labels", "--labels", "many.jsonl").err
     assert "give a saved tagger" in run("labels").err
+
+
+@pytest.mark.parametrize("command", ["suggest", "evaluate", "candidates", "train", "labels"])
+def test_no_encoder_is_fetched_offline(run: Command, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    def refused(*_: object, **__: object) -> list[str]:
+        raise AssertionError("the network was asked")
+
+    monkeypatch.setattr(huggingface_hub, "list_repo_files", refused)
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    first = {"train": ["train", "ict", "--output", "model"], "labels": ["labels", "--encode"]}.get(command, [command])
+    documents = [] if command == "labels" else ["docs.jsonl"]
+    found = run(*first, *documents, "--labels", "labels.jsonl", "--set", "encoder=somebody/not-here", "--offline")
+    assert found.code == 2
+    assert "nothing is fetched while offline" in found.err
+    assert "the network was asked" not in found.err
+    online = run(*first, *documents, "--labels", "labels.jsonl", "--set", "encoder=somebody/not-here")
+    assert "the network was asked" in online.err  # the option ends with its command

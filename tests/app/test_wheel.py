@@ -9,6 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from zipfile import ZipFile
@@ -16,6 +17,7 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+LOCK = ROOT / "requirements.lock"
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
 NUMBER = re.compile(r"\d+\.\d+")
 
@@ -85,8 +87,17 @@ def test_the_installed_package_is_the_wheel(environment: Path, shell: dict[str, 
     assert Path(found.strip()).is_relative_to(environment)
 
 
-def test_the_demo_runs(shell: dict[str, object]) -> None:
-    assert "as in the manual" in output(["tagwright", "demo"], shell)
+def test_the_readme_shows_the_demo_as_printed(shell: dict[str, object]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```\n\$ \S*tagwright demo\n(.*?)```", readme, re.DOTALL)
+    found = output(["tagwright", "demo"], shell)
+    assert "<- as in the manual" in found
+    if not re.search(rf"^scipy=={re.escape(version('scipy'))}\b", LOCK.read_text(encoding="utf-8"), re.MULTILINE):
+        return  # another SciPy has another manual
+    for part in block.split("...\n"):
+        shown = re.search(r"(\d+\.\d+)".join(map(re.escape, NUMBER.split(part))), found)
+        assert shown, part
+        assert [*map(float, shown.groups())] == pytest.approx([*map(float, NUMBER.findall(part))], abs=3)
 
 
 def test_the_first_example_of_the_readme_prints_what_it_says(shell: dict[str, object]) -> None:

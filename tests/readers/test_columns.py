@@ -35,7 +35,7 @@ def test_a_shopify_export_has_its_texts_without_html(tmp_path: Path, caplog: pyt
     assert (hat.id, hat.title, hat.abstract) == ("red-hat", "Red Hat", "A hat.")
     assert [message.rpartition("/")[2] for message in caplog.messages] == [
         'products.csv: text from "body (html)", id from "handle"; HTML is stripped from text; '
-        "5 other columns are metadata; to change this: --columns title=...,text=..."
+        "5 other columns are metadata; to change this: title=..., text=..."
     ]
 
 
@@ -137,7 +137,7 @@ def test_a_number_that_was_taken_for_an_id_may_come_twice(tmp_path: Path) -> Non
 
 def test_rows_of_two_tables_without_ids_are_refused_with_the_remedy(tmp_path: Path) -> None:
     paths = [written(tmp_path, "title\nBees\n", name) for name in ("a.csv", "b.csv")]
-    with pytest.raises(InputError, match=r"name a column of ids, --columns id=\.\.\.\)$"):
+    with pytest.raises(InputError, match=r"name a column of ids: id=\.\.\.\)$"):
         Corpus.read(*paths)
 
 
@@ -146,7 +146,7 @@ def test_columns_without_any_known_name_are_judged_by_what_they_hold(tmp_path: P
     [document] = read(written(tmp_path, content, "a.csv"))
     assert (document.abstract, document.metadata) == (JUMPER.replace(",", ""), {"nummer": ("1",)})
     assert refusal(written(tmp_path, "Nummer,Farbe\n1,red\n", "b.csv")).endswith(
-        "or say which they are: --columns title=...,text=..."
+        "or say which they are: title=..., text=..."
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tagwright.encoders.prompts import Role
 from tagwright.errors import ConfigError, ModelError
 from tagwright.stages import dense, label_index
 from tagwright.stages.dense import Dense, DenseOptions
@@ -22,7 +23,14 @@ class BagOfWords:
         self.name, self.dim = name, dim
         self.encoded: list[str] = []
 
-    def encode(self, texts: Sequence[str], *, progress: str = "", keep: bool = True) -> Floats:  # noqa: ARG002
+    def encode(
+        self,
+        texts: Sequence[str],
+        *,
+        role: Role | None = None,  # noqa: ARG002
+        progress: str = "",  # noqa: ARG002
+        keep: bool = True,  # noqa: ARG002
+    ) -> Floats:
         self.encoded += texts
         vectors: Floats = np.zeros((len(texts), self.dim), np.float32)
         for vector, text in zip(vectors, texts, strict=True):

@@ -106,9 +106,9 @@ def test_no_paragraph_is_encoded_with_another_batch(monkeypatch: pytest.MonkeyPa
     asked: list[int] = []
 
     class Counting(BagOfWords):
-        def encode(self, texts: Any, *, progress: str = "", keep: bool = True) -> Floats:
+        def encode(self, texts: Any, **options: Any) -> Floats:
             asked.append(len(texts))
-            return super().encode(texts, progress=progress, keep=keep)
+            return super().encode(texts, **options)
 
     full = FullText(Dense(LABELS, Counting(), DenseOptions(label_text="name")), FullTextOptions(shortest=0))
     full.read([PAPER, PLAIN, PAPER])

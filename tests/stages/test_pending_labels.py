@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,9 +35,9 @@ def computed(encoder: BiEncoder, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     texts: list[str] = []
     encode = encoder.encode
 
-    def counting(asked: Sequence[str], *, progress: str = "", keep: bool = True) -> Floats:
+    def counting(asked: Sequence[str], **options: Any) -> Floats:
         texts.extend(asked)
-        return encode(asked, progress=progress, keep=keep)
+        return encode(asked, **options)
 
     monkeypatch.setattr(encoder, "encode", counting)
     return texts

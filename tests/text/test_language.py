@@ -77,7 +77,7 @@ def test_a_large_vocabulary_may_have_two() -> None:
 def test_what_auto_became_is_said(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level("INFO", "tagwright"):
         resolve("auto", labels("kalastus", "kirjastot", "taidehistoria"), [Document("d", FINNISH[0])])
-    assert caplog.messages == ["language: Finnish (recognised in texts and vocabulary; --language overrides)"]
+    assert caplog.messages == ["language: Finnish (recognised in texts and vocabulary; language=... names another)"]
 
 
 def test_auto_is_what_the_documents_are_in_where_names_are_none() -> None:

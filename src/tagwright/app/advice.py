@@ -1,4 +1,4 @@
-"""What the documents hold in, which method to take and why out. All that was measured stands in one table."""
+"""The contents of documents in, the recommended method with its reasons out. One table holds what was measured."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 MANY_LABELLED = 2_000
-"Labelled documents from which learning from labels was better than not to learn: see `TABLE`."
+"Labelled documents from which training on labels beat zero-shot: see `TABLE`."
 
 MANY = 1_000
-"Documents from which the methods that learn from texts or metadata were measured."
+"The fewest documents on which methods that learn from texts or metadata were measured."
 
 PAPER = 2_000
-"Words from which a document with sections is a full paper."
+"The fewest words of a full paper, a document with sections."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Holdings:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of the table: so many documents with this, then this command; what was measured there."""
+    """A row of the table: with at least this many such documents, this command; and what was measured."""
 
     method: str
     command: str
@@ -47,7 +47,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One method: whether to take it first, whether the data allow it, the command, the condition and why."""
+    """One method: whether it is recommended, whether the data allow it, the command, the condition and the reasons."""
 
     method: str
     take: bool
@@ -109,7 +109,7 @@ _HAVING = {
 
 
 def advise(holdings: Holdings, table: Sequence[Row] = TABLE) -> list[Advice]:
-    """Every method of the table; the first that the data allow is the one to take.
+    """Every method of the table; the first that the data allow is recommended.
 
     >>> [(each.method, each.where) for each in advise(Holdings(documents=300, labels=300)) if each.take]
     [('zero-shot', 'from 1 document of any kind (here 300)')]

@@ -20,7 +20,7 @@ class Format(str, Enum):
     spreadsheet = "spreadsheet"
 
 
-FORMATS = "How to print; tsv has cells as they are, spreadsheet an apostrophe before those that look like formulas."
+FORMATS = "How to print; spreadsheet is tsv with an apostrophe before cells that look like formulas."
 
 
 class Method(str, Enum):
@@ -42,7 +42,7 @@ class Method(str, Enum):
 
 
 class UnknownLabels(str, Enum):
-    """What is done about gold labels that the vocabulary lacks."""
+    """How to treat gold labels missing from the vocabulary."""
 
     warn = "warn"
     error = "error"
@@ -54,19 +54,19 @@ Columns = Annotated[
     str,
     typer.Option(
         metavar="FIELD=COLUMN,...",
-        help="Which columns hold what, where they have names of their own: title=Name,text=Body,labels=Codes; "
+        help="Columns of the fields, if they have other names: title=Name,text=Body,labels=Codes; "
         "also id, abstract, and any name for metadata.",
         show_default=False,
     ),
 ]
 InputFormat = Annotated[
     str,
-    typer.Option(metavar="FORMAT", help="The format of DOCS, where name and content do not tell.", show_default=False),
+    typer.Option(metavar="FORMAT", help="The format of DOCS, if name and content do not show it.", show_default=False),
 ]
 
 
 def _limit(context: typer.Context, size: Optional[int]) -> None:  # noqa: UP045
-    """Hold while the command runs, wherever it reads."""
+    """Applies to all readers while the command runs."""
     context.with_resource(document_limit(size))
 
 
@@ -77,21 +77,48 @@ MaxDocumentSize = Annotated[
         metavar="BYTES",
         min=1,
         callback=_limit,
-        help="Read documents of so many bytes, unpacked, at most; 20,000,000 or TAGWRIGHT_MAX_DOCUMENT_SIZE if unset.",
+        help="The largest document to read, in uncompressed bytes; 20,000,000 or TAGWRIGHT_MAX_DOCUMENT_SIZE if unset.",
         show_default=False,
+    ),
+]
+
+
+def _offline(context: typer.Context, wanted: bool) -> None:
+    """Hold while the command runs."""
+    if wanted:
+        from tagwright.encoders.model_folder import offline
+
+        context.with_resource(offline())
+
+
+Offline = Annotated[
+    bool,
+    typer.Option(
+        "--offline", callback=_offline, help="Fetch no encoder from the Hugging Face Hub, as with HF_HUB_OFFLINE=1."
     ),
 ]
 LabelFile = Annotated[
     Optional[Path],  # noqa: UP045  (typer evaluates this on Python 3.10)
-    typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, SKOS, or one name or path a line.", show_default=False),
+    typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, SKOS, or a name or path per line.", show_default=False),
 ]
 Language = Annotated[
     str,
     typer.Option(
-        help="Language of names and endings: fi, finnish, de+en, none. Recognised when unset.", show_default=False
+        help="Language for stemming and stop words: fi, finnish, de+en, none. Recognised by default.",
+        show_default=False,
     ),
 ]
 Model = Annotated[Optional[Path], typer.Option("--model", help="A saved tagger.", show_default=False)]  # noqa: UP045
+MinConfidence = Annotated[
+    Optional[float],  # noqa: UP045
+    typer.Option(
+        "--min-confidence",
+        min=0,
+        max=1,
+        help="Only labels that are right with this probability, as the tagger sees it: 0.5 likely, 0.2 possible.",
+        show_default=False,
+    ),
+]
 Settings = Annotated[
     list[str],
     typer.Option(
@@ -103,13 +130,16 @@ Settings = Annotated[
 ]
 Train = Annotated[
     list[str],
-    typer.Option(help="Labelled documents, read for label frequencies only: PSP, slices.", show_default=False),
+    typer.Option(help="Labelled training documents, for label frequencies (PSP, slices).", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label whose id is the document's own.")]
 SkipUnlabelled = Annotated[bool, typer.Option(help="Leave out documents without gold labels.")]
 Unknown = Annotated[
     UnknownLabels,
-    typer.Option("--unknown-labels", help="Gold labels that the vocabulary lacks: leave out, warning or not, or stop."),
+    typer.Option(
+        "--unknown-labels",
+        help="Gold labels missing from the vocabulary: warn, ignore, or stop.",
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars, no hints.")]

@@ -13,7 +13,7 @@ SHOWN = 20
 
 
 def show_cache(*, clear: bool, as_json: bool) -> None:
-    """Print encoders, vectors and sizes; or clear the cache first, and say what that freed."""
+    """Print encoders, vectors and sizes; or clear the cache and print the freed size."""
     if clear:
         freed = cache.clear()
         print(json.dumps({"freed": freed}) if as_json else f"freed {megabytes(freed)}")

@@ -1,4 +1,4 @@
-"""The command line: reads options, calls the library, prints. Results go to stdout, progress and errors to stderr."""
+"""The command line: parses options, calls the library, prints. Results go to stdout, progress and errors to stderr."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from tagwright.app.arguments import (
     LabelFile,
     Language,
     MaxDocumentSize,
+    MinConfidence,
     Model,
+    Offline,
     Quiet,
     Settings,
     SkipUnlabelled,
@@ -30,8 +32,9 @@ from tagwright.app.arguments import (
     Unknown,
     UnknownLabels,
 )
+from tagwright.app.serve_command import serve
 from tagwright.app.train_commands import options, train
-from tagwright.errors import TagwrightError
+from tagwright.errors import TagwrightError, on_command_line
 from tagwright.terminal import escape_warnings, escaped
 
 app = typer.Typer(
@@ -41,7 +44,7 @@ app = typer.Typer(
     help="Tag any document with any vocabulary, with few labelled documents or none.",
     epilog="DOCS: files, folders, globs or - for standard input (JSON lines, or a text that is one document); JSONL, "
     "TSV, CSV, Parquet, Annif corpora, S2ORC; .txt, .md, .html, .docx, .pdf, .tex, JATS and TEI. "
-    "Columns and keys: id, title, abstract, text, labels (several parted by ; or |); usual other names are recognised "
+    "Columns and keys: id, title, abstract, text, labels (separated by ; or |); other usual names are recognised "
     "(name, headline; body, content; summary, description; sku, handle); all others are metadata.",
 )
 
@@ -56,11 +59,13 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def start(
-    version: Annotated[
+    context: typer.Context,
+    _version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     """Tag any document with any vocabulary, with few labelled documents or none."""
+    context.with_resource(on_command_line())
 
 
 @app.command()
@@ -72,18 +77,20 @@ def suggest(
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="Labels per document.")] = 10,
+    k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10,
+    min_confidence: MinConfidence = None,
     output: Annotated[Format, typer.Option("--format", help=FORMATS)] = Format.text,
-    explain: Annotated[bool, typer.Option(help="Say what in the document speaks for each label.")] = False,
+    explain: Annotated[bool, typer.Option(help="Show the evidence for each label: spans of the document.")] = False,
     path: Annotated[
         list[str],
         typer.Option(help="A meta-path, such as P->P<-P: explain by neighbours that share the label.", metavar="EXPR"),
     ] = [],  # noqa: B006
     paths: Annotated[
-        bool, typer.Option("--paths", help="Names with those of the labels above: Animals > Birds.")
+        bool, typer.Option("--paths", help="Names with those of broader labels: Animals > Birds.")
     ] = False,
     exclude_self: ExcludeSelf = False,
     settings: Settings = [],  # noqa: B006  (typer copies it)
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
     """Suggest labels for documents."""
@@ -94,7 +101,8 @@ def suggest(
     with silence(quiet):
         corpus = jobs.read(docs, columns, input_format)
         tagger = jobs.tagger(model, labels, language, settings, corpus)
-        found = suggestions(tagger, corpus, k, exclude_self=exclude_self, explain=explain, paths=path)
+        switches = {"exclude_self": exclude_self, "explain": explain}
+        found = suggestions(tagger, corpus, k, paths=path, min_confidence=min_confidence, **switches)
         for line in render.suggestions(found, tagger.vocabulary, output.value, paths=paths):
             print(line)
 
@@ -117,6 +125,7 @@ def evaluate(
     report: Annotated[Optional[Path], typer.Option(help="Write an HTML page with tables and plots.")] = None,  # noqa: UP045
     settings: Settings = [],  # noqa: B006
     as_json: Json = False,
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
@@ -125,7 +134,7 @@ def evaluate(
     from tagwright.progress import silence
 
     if run and (model or settings):
-        raise TagwrightError("a run is scored as it stands: with --run leave out --model and --set")
+        raise TagwrightError("a run is scored as it is: with --run leave out --model and --set")
     with silence(quiet):
         corpus = jobs.read(docs, columns, input_format)
         seen = jobs.read(train, columns, input_format) if train else None
@@ -194,9 +203,10 @@ def candidates(
     unknown: Unknown = UnknownLabels.warn,
     settings: Settings = [],  # noqa: B006
     as_json: Json = False,
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show how many gold labels each candidate stage can reach at all."""
+    """Show how many gold labels each candidate stage can find at most."""
     from tagwright import tasks
     from tagwright.app import jobs, render
     from tagwright.progress import silence
@@ -211,6 +221,7 @@ def candidates(
 
 app.command()(train)
 app.command()(options)
+app.command()(serve)
 
 
 @app.command("describe")
@@ -221,12 +232,12 @@ def describe_(
     _max_document_size: MaxDocumentSize = None,
     labels: LabelFile = None,
     language: Language = "",
-    test: Annotated[list[str], typer.Option(help="More documents: which of DOCS are among them too?")] = [],  # noqa: B006
+    test: Annotated[list[str], typer.Option(help="Test documents: report which of DOCS are among them.")] = [],  # noqa: B006
     every: Annotated[bool, typer.Option("--all", help="Every column and every warning.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say what the data hold, what is wrong with them, and which methods they allow."""
+    """Describe the data: contents, problems, and applicable methods."""
     from tagwright.app import jobs, render
     from tagwright.app.description import describe
     from tagwright.data.vocabulary import Vocabulary
@@ -248,7 +259,7 @@ def read(
     _max_document_size: MaxDocumentSize = None,
     quiet: Quiet = False,
 ) -> None:
-    """Print what was understood of documents as JSON: title, abstract, sections in sections, metadata."""
+    """Print documents as they were read, as JSON: title, abstract, nested sections, metadata."""
     from tagwright.app import jobs, render
     from tagwright.progress import silence
 
@@ -271,7 +282,7 @@ def graph(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say which documents each meta-path joins, and through whom; without --path, all that the data allow."""
+    """Show how many documents each meta-path joins, and its hubs; without --path, for all usual meta-paths."""
     from tagwright.app import jobs, render
     from tagwright.graph.network import Graph
     from tagwright.progress import silence
@@ -293,23 +304,24 @@ def labels_(
     language: Language = "",
     settings: Settings = [],  # noqa: B006
     encode: Annotated[
-        bool, typer.Option("--encode", help="Encode all of --labels for the zero-shot method, and keep the vectors.")
+        bool, typer.Option("--encode", help="Encode all of --labels for the zero-shot method and cache the vectors.")
     ] = False,
     keywords: Annotated[
         Optional[int],  # noqa: UP045
         typer.Option(
-            min=1, help="Print so many keywords of each label, of a tagger of `train svm`.", show_default=False
+            min=1, help="Print this many keywords of each label, for a tagger of `train svm`.", show_default=False
         ),
     ] = None,
     described: Annotated[
         bool, typer.Option("--described", help="Print the labels with these keywords in their descriptions.")
     ] = False,
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print the labels of a saved tagger as JSON lines, or their keywords, to be edited for `train depl`.
+    """Print the labels of a saved tagger, or their keywords, as JSON lines to edit for `train depl`.
 
-    With --described, a vocabulary for any method whose labels have little text. With --labels FILE --encode, encode a
-    vocabulary beforehand: otherwise the first documents have only their candidates encoded.
+    --described gives a vocabulary for any method if labels have little text. --labels FILE --encode encodes a
+    vocabulary beforehand; otherwise only the candidates of the first documents are encoded.
     """
     from tagwright.app import jobs, render
     from tagwright.progress import silence
@@ -325,12 +337,12 @@ def labels_(
 
 @app.command()
 def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove all that is in it.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove everything.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Say what is in the cache of embeddings: encoders, vectors, size.
+    """Show the cache of embeddings: encoders, vectors, size.
 
-    TAGWRIGHT_CACHE_LIMIT (2G) is its limit: what was not used longest goes. TAGWRIGHT_CACHE_DOCUMENTS=no keeps
+    TAGWRIGHT_CACHE_LIMIT (2G) limits its size: the least recently used goes first. TAGWRIGHT_CACHE_DOCUMENTS=no keeps
     documents out of it. TAGWRIGHT_CACHE is its folder.
     """
     from tagwright.app.cache_contents import show_cache
@@ -349,7 +361,7 @@ def demo(quiet: Quiet = False) -> None:
 
 
 def main() -> None:
-    """Run the command line. What the user can mend is printed in one line: exit code 2, no traceback."""
+    """Run the command line. Errors that the user can fix are printed in one line: exit code 2, no traceback."""
     escape_warnings()
     try:
         code = app(sys.argv[1:] or ["--help"], prog_name="tagwright", standalone_mode=False)
@@ -362,7 +374,7 @@ def main() -> None:
         code = _say(f"{error.format_message()} (tagwright --help)")
     except KeyboardInterrupt:
         code = interrupted()
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader of our output has closed the pipe
         code = 1
     except OSError as error:
         code = _say(f"{error.filename or 'output'}: {error.strerror or error}")
@@ -376,7 +388,7 @@ def _say(problem: str) -> int:
 
 
 def _close_output() -> None:
-    """Write what is left now: at exit, Python complains at length when it cannot."""
+    """Flush now: at exit, Python prints a traceback when it cannot."""
     try:
         sys.stdout.flush()
     except OSError:

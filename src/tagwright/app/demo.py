@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tagwright.app import scipy_manual
-from tagwright.app.render import shortened
+from tagwright.app.render import WIDTH, shortened
 from tagwright.app.scipy_manual import Manual
 from tagwright.evaluation.report import percent
 from tagwright.evaluation.scores import evaluate
@@ -31,9 +31,6 @@ WORDS = 4
 SCORED = 3
 """Functions of each heading that are scored. There are 150 distributions that describe themselves in much the same
 words; with all of them the figures would be about these."""
-
-WIDTH = 100
-"Columns."
 
 
 class Line(NamedTuple):

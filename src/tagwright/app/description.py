@@ -1,4 +1,4 @@
-"""Documents and labels in, facts out: what the data hold, what looks wrong, and which methods they allow."""
+"""Documents and labels in, a description out: contents, likely problems, and applicable methods."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tagwright.text.words import fold
 from tagwright.types import Document
 
 HUB = 0.01
-"A metadata value that more than this share of the documents hold says little about any of them."
+"A metadata value in more than this share of the documents says little about any of them."
 
 FEW = 5
-"Metadata fields, and warnings of one kind, that are shown without being asked for all."
+"The most metadata fields, and warnings of one kind, that are shown by default."
 
 LINKS = frozenset({"reference", "citation"})
 "Metadata fields whose values are documents."
 
 
 MEANINGFUL = LINKS | {"keyword", "keywords"}
-"Metadata fields whose values say what a document is about."
+"Metadata fields whose values describe the topic of a document."
 HUBS = "each link more than"
-"What the warnings of hubs have in common."
+"The common part of warnings about hubs."
 
 _OF_A_FIELD = ("documents with metadata ", "different values of ")
 
@@ -52,7 +52,7 @@ class Description:
         return asdict(self)
 
     def brief(self) -> Description:
-        """The same with many metadata fields summed up in two facts, and what is said of each of them left out."""
+        """The same with many metadata fields summarised in two facts."""
         if len(self.fields) <= FEW:
             return self
         facts = {name: value for name, value in self.facts.items() if not name.startswith(_OF_A_FIELD)}
@@ -68,7 +68,7 @@ class Description:
 
 
 def describe(documents: Iterable[Document], labels: Vocabulary | None, test: Iterable[Document] | None) -> Description:
-    """Read the documents once and say what they hold. test: documents that should not be among them."""
+    """Describe the documents in one pass. test: documents that should not be among them."""
     survey = Survey()
     for document in documents:
         survey.add(document)
@@ -86,7 +86,7 @@ _PARTS = ("title", "abstract", "sections", "labels")
 
 
 class Survey:
-    """What one pass over the documents counts."""
+    """The counts of one pass over the documents."""
 
     def __init__(self) -> None:
         self.words: list[int] = []
@@ -145,7 +145,7 @@ class Survey:
         return name in LINKS or max(self.values[name].values(), default=0) > 1
 
     def warnings(self) -> Iterator[str]:
-        """What looks wrong with the documents."""
+        """Likely problems of the documents."""
         if self.empty:
             yield f"{many(len(self.empty), 'document')} without any text, such as {self.empty[0]}"
         if self.duplicates:
@@ -190,7 +190,7 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
         name, ids = shared[0]
         yield f'{many(len(shared), "name")} shared by several labels, such as "{name}" by {ids[0]} and {ids[1]}'
     if cycle := labels.cycle():
-        yield f"broader runs in a circle: {' > '.join(cycle)}"
+        yield f"broader has a cycle: {' > '.join(cycle)}"
     unknown = [label for label in survey.gold if labels.resolve(label) is None]
     if unknown:
         yield f"{many(len(unknown), 'gold label')} not in the vocabulary, such as {min(unknown)}"
@@ -198,7 +198,7 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
 
 def _methods(survey: Survey, labels: Vocabulary | None) -> Iterator[str]:
     documents = len(survey.words)
-    yield "zeroshot: yes, nothing is trained" if labels else "zeroshot: needs a vocabulary (--labels)"
+    yield "zero-shot: yes, nothing is trained" if labels else "zero-shot: needs a vocabulary (--labels)"
     yield f"text pairs (RTS, MACLR): {_yes(survey.titled_texts, documents, 'a title and a text')}"
     linked = [name for name in survey.values if survey.joins(name)]
     names = ", ".join(sorted(linked))

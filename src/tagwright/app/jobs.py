@@ -1,4 +1,4 @@
-"""What the commands do, without printing: files and options in, runs and scores out."""
+"""The work of the commands, without printing: files and options in, taggers, runs and scores out."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def tagger(
     settings: Sequence[str],
     documents: Sequence[Document] = (),
 ) -> Tagger:
-    """A saved tagger, over another vocabulary if one is given, or else the zero-shot method.
+    """A saved tagger, with another vocabulary if one is given, or else the zero-shot method.
 
-    documents: what is to be tagged; their language counts where none is given.
+    documents: to be tagged; their language is used if none is given.
     """
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
@@ -56,7 +56,7 @@ def tagger(
 
 
 def read(docs: Sequence[str], columns: str = "", input_format: str = "") -> Corpus:
-    """The documents, read and checked: before a vocabulary is read, let alone encoded.
+    """The documents, read and checked before a vocabulary is read or encoded.
 
     columns, input_format: what `--columns` and `--input-format` say. Raises ConfigError, InputError.
     """
@@ -64,12 +64,12 @@ def read(docs: Sequence[str], columns: str = "", input_format: str = "") -> Corp
 
 
 def sources(docs: Sequence[str], columns: str = "", input_format: str = "") -> Iterator[tuple[str, Iterator[Located]]]:
-    """The same file by file, as far as they can be read."""
+    """The documents file by file, as far as they can be read."""
     return open_sources(*docs, format=_format(input_format), columns=parse_columns(columns))
 
 
 def _format(name: str) -> Format | None:
-    return cast("Format", name) if name else None  # a name that is none is refused where the readers are
+    return cast("Format", name) if name else None  # an unknown name is refused by the readers
 
 
 def task(
@@ -84,7 +84,7 @@ def task(
 ) -> Task:
     """What is to be scored, with the labels of a file or of a saved tagger. Raises InputError, see `tasks.task`."""
     if model and not labels:
-        read_manifest(model, "tagger")  # says what is wrong if there is no tagger
+        read_manifest(model, "tagger")  # explains what is wrong if there is no tagger
         labels = model / "labels.jsonl"
     vocabulary = _vocabulary(labels, language, corpus)
     return tasks.task(
@@ -106,7 +106,7 @@ def compare(a: Run, b: Run, task: Task) -> Comparison:
 
 
 def labels(model: Path, keywords: int | None, *, described: bool = False) -> Iterable[Mapping[str, Any]]:
-    """The labels of a saved tagger as records, or the keywords by which its linear classifier knows them, or both."""
+    """The labels of a saved tagger as records, or the keywords of its linear classifier, or both."""
     if described and keywords is None:
         raise ConfigError("--described puts keywords into the descriptions; say how many: --keywords 20")
     tagger = Tagger.load(model)
@@ -117,7 +117,7 @@ def labels(model: Path, keywords: int | None, *, described: bool = False) -> Ite
 
 
 def encode_labels(labels: Path | None, language: str, settings: Sequence[str]) -> int:
-    """Encode all labels that the zero-shot method has not encoded yet, into the cache; how many there are."""
+    """Encode all labels for the zero-shot method into the cache; returns their number."""
     made = tagger(None, labels, language, settings, ())
     for stage in made.stages.values():
         if isinstance(stage, Dense):

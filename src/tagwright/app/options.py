@@ -24,7 +24,7 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What `--set` knows: a name, what is expected, the default as it would be written, and what it means."""
+    """An option for `--set`: name, expected values, default as it is written, meaning."""
 
     name: str
     expected: str

@@ -15,6 +15,7 @@ from typing import Any
 
 from tagwright.app.description import Description, many
 from tagwright.app.options import Option
+from tagwright.combining.confidence import in_words
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import page, report
@@ -31,17 +32,22 @@ from tagwright.types import Document, EvidenceSpan
 Suggestions = Iterable[tuple[Document, list[Suggestion]]]
 
 SPANS = 3
-"Evidence spans shown for each stage."
+"Pieces of text shown for each stage, at most."
+
+WIDTH = 100
+"Columns of the lines that people read."
+
+_INDENT = " " * 10
 
 _FORMULA = ("=", "+", "-", "@")
-"How cells begin that spreadsheets compute."
+"The first characters of cells that spreadsheets compute as formulas."
 
 
 def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str, *, paths: bool = False) -> Iterator[str]:
     """The suggestions as lines: text for people, a run file (jsonl), or document, label, name, score (tsv).
 
     spreadsheet: TSV with an apostrophe before every cell that a spreadsheet would take for a formula and compute.
-    paths: names with those of the labels above, which they have anyhow where several labels share one.
+    paths: names with those of broader labels, which ambiguous names always have.
     """
     lines: Mapping[str, Callable[[Document, list[Suggestion], Vocabulary], Iterator[str]]] = {
         "text": partial(as_text, paths=paths),
@@ -56,19 +62,23 @@ def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str, *, path
 def as_text(
     document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool = False
 ) -> Iterator[str]:
-    """One document and its labels for people: a line each, and one for the evidence of each stage."""
+    """One document and its labels for people: a line each, and one for the evidence of each stage.
+
+    How sure the tagger is stands there in a word: two decimals would promise more than the estimate is worth.
+    """
     yield f"{_cell(document.id)}  {shortened(document.title, 100)}".rstrip()
     for each in suggested:
         name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
-        yield f"  {each.score:6.3f}  {_cell(name)}  [{_cell(each.id)}]"
-        yield from (f"          {evidence_line(evidence, document)}" for evidence in each.evidence)
-        yield from (f"          {neighbours_line(one)}" for one in each.neighbours)
+        sure = "" if each.confidence is None else f"{in_words(each.confidence):8}  "
+        yield f"  {each.score:6.3f}  {sure}{_cell(name)}  [{_cell(each.id)}]"
+        yield from (f"{_INDENT}{evidence_line(evidence, document)}" for evidence in each.evidence)
+        yield from (f"{_INDENT}{neighbours_line(one)}" for one in each.neighbours)
     if not suggested:
         yield "  (no suggestion)"
 
 
 def neighbours_line(shared: NetworkEvidence) -> str:
-    """What a meta-path says for a label: "P->P<-P 2 of 5 neighbours: d12, d40"."""
+    """The evidence of a meta-path for a label: "P->P<-P 2 of 5 neighbours: d12, d40"."""
     return f"{shared.path} {shared.sharing} of {many(shared.neighbours, 'neighbour')}: {', '.join(shared.documents)}"
 
 
@@ -79,7 +89,7 @@ def records(found: Iterable[Mapping[str, Any]]) -> None:
 
 
 def options(found: Sequence[Option], *, as_json: bool) -> None:
-    """Print what a method's options are called, what they may be, and what they mean."""
+    """Print the options of a method: names, values, meanings."""
     if as_json:
         _print_json({"options": [asdict(option) for option in found]})
         return
@@ -94,7 +104,9 @@ def scores(found: Scores, *, as_json: bool) -> None:
     if as_json:
         _print_json(found.to_json())
         return
-    show_table(report.score_rows(found), many(found.documents, "document"))
+    show_table(report.score_rows(found.measures), many(found.documents, "document"))
+    if found.calibration:
+        show_table(report.score_rows(found.calibration.measures), "confidences; lower is better")
     if found.slices:
         show_table(report.slice_rows(found))
 
@@ -120,7 +132,7 @@ def save_comparison(found: Comparison, path: Path, details: page.Details) -> Non
 
 
 def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
-    """Print what each stage can reach, and the gold labels that no stage reaches."""
+    """Print the recall ceiling of each stage, and the gold labels that no stage finds."""
     if as_json:
         stages = {name: _ceiling(stage) for name, stage in found.stages.items()}
         missed = [{"label": vocabulary[label].id, "times": times} for label, times in found.missed.items()]
@@ -140,7 +152,7 @@ def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:
 
 
 def description(found: Description, *, as_json: bool, every: bool = False) -> None:
-    """Print what the data hold, what is wrong, and which methods they allow; many metadata fields only if asked for."""
+    """Print contents, problems and applicable methods; many metadata fields only if asked for."""
     if as_json:
         _print_json(found.to_json())
         return
@@ -159,18 +171,18 @@ def description(found: Description, *, as_json: bool, every: bool = False) -> No
 
 
 def _wrapped(text: str, indent: int) -> None:
-    width = min(100, shutil.get_terminal_size().columns)
+    width = min(WIDTH, shutil.get_terminal_size().columns)
     print(textwrap.fill(escaped(text), width, initial_indent=" " * indent, subsequent_indent=" " * indent))
 
 
 def document(found: Document) -> None:
-    """Print a document as JSON, its sections inside each other."""
+    """Print a document as JSON with nested sections."""
     record = to_record(found)
     _print_json({**record, "sections": _tree(record["sections"])})
 
 
 def coverages(found: Sequence[Coverage], *, as_json: bool) -> None:
-    """Print what meta-paths join, and the nodes that most documents reach."""
+    """Print the coverage of meta-paths, and their hubs."""
     if as_json:
         _print_json({"paths": [_coverage(each) for each in found]})
         return
@@ -190,7 +202,7 @@ def neighbours(found: Iterable[tuple[str, list[str]]]) -> None:
 
 
 def show_table(rows: report.Rows, title: str = "") -> None:
-    """Print a table, as several below each other where the terminal is too narrow for one; a pipe has no width."""
+    """Print a table, split into several if the terminal is too narrow; a pipe has no width."""
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 200)
@@ -201,9 +213,17 @@ def show_table(rows: report.Rows, title: str = "") -> None:
 
 
 def evidence_line(evidence: Evidence, document: Document) -> str:
-    """One stage's reasons in one line: its rank and score, and the pieces of text that count most, with section."""
-    spans = ", ".join(_span(span, document) for span in evidence.spans[:SPANS])
-    return f"{evidence.stage} #{evidence.rank} ({evidence.score:.3g}){': ' if spans else ''}{spans}"
+    """One stage's reasons in one line: its rank and score, and the pieces of text that count most, with section.
+
+    There is at least one piece, and no more than fit.
+    """
+    line = f"{evidence.stage} #{evidence.rank} ({evidence.score:.3g})"
+    for number, span in enumerate(evidence.spans[:SPANS]):
+        longer = f"{line}{', ' if number else ': '}{_span(span, document)}"
+        if number and len(_INDENT + longer) > WIDTH:
+            break
+        line = longer
+    return line
 
 
 def shortened(text: str, length: int = 60) -> str:
@@ -250,7 +270,9 @@ def _ceiling(stage: Ceiling) -> dict[str, float]:
 
 def _as_jsonl(document: Document, suggested: list[Suggestion]) -> Iterator[str]:
     def record(each: Suggestion) -> dict[str, Any]:
-        plain = {"label": each.id, "score": each.score}
+        plain: dict[str, Any] = {"label": each.id, "score": each.score}
+        if each.confidence is not None:
+            plain["confidence"] = each.confidence
         if not each.evidence:
             return plain
         shared = {"neighbours": [asdict(one) for one in each.neighbours]} if each.neighbours else {}

@@ -1,4 +1,4 @@
-"""A scored run in, what the page of a report shows besides the measures out: origin, examples, missed labels."""
+"""A scored run in, the details of a report page out: origin, examples, missed labels."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def settings_of(tagger: Tagger | None, settings: Sequence[str]) -> dict[str, str
 
 
 def curves(runs: Mapping[str, Run], task: Task) -> dict[str, list[Bin]]:
-    """Quality by how frequent labels are in the training documents (DEPL Fig. 1); nothing without such documents."""
+    """Quality by label frequency in the training documents (DEPL Fig. 1); nothing without training documents."""
     return {name: by_frequency(run, task.gold, task.train) for name, run in runs.items()} if task.train else {}
 
 

@@ -1,4 +1,4 @@
-"""A training that is not finished: what it needs to go on after a kill lies in a folder beside what it will save."""
+"""Resumable training: checkpoints are kept in a folder beside the output until the tagger is saved."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from tagwright.training.checkpoints import check_resumed
 KIND = "unfinished training"
 
 NOT_NEEDED = ("manifest.json", "log.jsonl", "events.out.tfevents.*")
-"Files without which a training goes on as well."
+"Files that resuming does not need."
 
 
 @dataclass(frozen=True)
 class Start:
-    """What makes a training what it is. options: plain values. data: what is learnt from, by name, as `digest`s.
+    """The identity of a training. options: plain values. data: `digest`s of the training data by name.
 
-    machine: what else bears on the last digits of what is learnt; it may change.
+    machine: what else affects the last digits of the weights; it may change.
     """
 
     method: str
@@ -41,7 +41,7 @@ class Start:
         check_resumed(folder, {name: before.get(name) for name in now}, now)
 
     def differences(self, before: Mapping[str, Any]) -> list[str]:
-        """What of the machine is not what it was in the manifest `before`: "torch 2.13, now 2.14"."""
+        """Differences of the machine from the manifest `before`: "torch 2.13, now 2.14"."""
         machine = before.get("machine", {})
         return [
             f"{name} {machine[name]}, now {now}" for name, now in self.machine.items() if machine.get(name, now) != now
@@ -49,7 +49,7 @@ class Start:
 
 
 @contextmanager
-def unfinished(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
+def resumable(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
     """Yield the folder OUTPUT.training, for checkpoints and logs; who is done with it removes it.
 
     It stays when the training stops for whatever reason, unless there is nothing to resume. Raises ConfigError when a
@@ -71,7 +71,7 @@ def unfinished(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
 
 
 def digest(items: Iterable[object]) -> str:
-    """What tells data apart: a hash of how each item prints."""
+    """A hash of the items, by their repr."""
     found = hashlib.sha256()
     for item in items:
         found.update(repr(item).encode("utf-8", "surrogatepass"))
@@ -96,6 +96,6 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
 
 
 def _waits(folder: Path) -> bool:
-    """Whether something lies there that a training could go on with."""
+    """Whether there is anything to resume from."""
     files = (file for file in folder.rglob("*") if file.is_file())
     return any(not any(map(file.match, NOT_NEEDED)) for file in files)

@@ -1,4 +1,4 @@
-"""The commands `train` and `options`: what a method learns from, and what it can be told."""
+"""The commands `train` and `options`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tagwright.app.arguments import (
     MaxDocumentSize,
     Method,
     Model,
+    Offline,
     Quiet,
     Unknown,
     UnknownLabels,
@@ -25,7 +26,7 @@ from tagwright.terminal import escaped
 
 
 def train(
-    method: Annotated[Method, typer.Argument(help="finetune goes on with a saved tagger (--model).")],
+    method: Annotated[Method, typer.Argument(help="finetune continues from a saved tagger (--model).")],
     output: Annotated[Path, typer.Option(help="Where to save the tagger.", show_default=False)],
     docs: Docs = [],  # noqa: B006
     columns: Columns = "",
@@ -40,8 +41,8 @@ def train(
             "--set", metavar="KEY=VALUE", help="An option of the method: tagwright options METHOD.", show_default=False
         ),
     ] = [],  # noqa: B006
-    resume: Annotated[bool, typer.Option("--resume", help="Go on where a killed run stopped.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a tagger that is saved there.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a training that was interrupted.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a tagger saved there.")] = False,
     fuse: Annotated[bool, typer.Option("--fuse", help="Add the zero-shot method: names, words, meaning.")] = False,
     fuse_with: Annotated[
         list[Path], typer.Option(metavar="DIR", help="Add the stages of a saved tagger.", show_default=False)
@@ -63,20 +64,21 @@ def train(
         Optional[Path],  # noqa: UP045
         typer.Option(
             metavar="RUN",
-            help="svm to depl+cls: learn from a run file's surest suggestions, not from the documents' labels.",
+            help="svm to depl+cls: learn from the most confident suggestions of a run file instead of gold labels.",
             show_default=False,
         ),
     ] = None,
     unknown: Unknown = UnknownLabels.warn,
     check: Annotated[
         bool,
-        typer.Option(help="Compare with the untrained method on labelled documents: at most 200, not learnt from."),
+        typer.Option(help="Compare with zero-shot on up to 200 labelled documents that are left out of training."),
     ] = True,
+    _offline: Offline = False,
     quiet: Quiet = False,
 ) -> None:
-    """Learn from documents.
+    """Train a method and save its tagger.
 
-    From nothing, to have it saved: zero-shot. Without labels: rts, maclr, ict, simcse; micol with metadata; futex with
+    Without training, only saved: zero-shot. Without labels: rts, maclr, ict, simcse; micol with metadata; futex with
     full texts. From few labels: finetune. From many: svm, classifier, de-ret, depl, depl+cls.
 
     `tagwright options METHOD` prints what --set knows; `tagwright describe DOCS` says which method suits.
@@ -113,7 +115,7 @@ def train(
 
 
 def options(method: Annotated[Method, typer.Argument(help="A method of train.")], as_json: Json = False) -> None:
-    """Print what --set knows for a method: names, values, defaults, and what they mean."""
+    """Print the options of a method for --set: names, values, defaults, meanings."""
     from tagwright.app import render, train_jobs
 
     render.options(train_jobs.options(method.value), as_json=as_json)

@@ -1,4 +1,4 @@
-"""What `tagwright train` does: files and options in, a saved tagger out. What a killed run needs lies beside it."""
+"""What `tagwright train` does: files and options in, a saved tagger out, with checkpoints beside it until then."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tagwright import __version__
 from tagwright.app.jobs import read as read_documents
 from tagwright.app.options import Option, configure, in_language
 from tagwright.app.options import options_of as described
-from tagwright.app.resume import Start, digest, unfinished
+from tagwright.app.resume import Start, digest, resumable
 from tagwright.app.trained_check import check, validation, without
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import read_keywords
@@ -84,7 +84,7 @@ class Few:
 
 
 def train(method: str, job: Job, few: Few) -> None:
-    """Train a method from scratch and save its tagger, joined with others where asked; say what that is worth."""
+    """Train a method from scratch, save its tagger (joined with others if asked), and check it against zero-shot."""
     _check_options(method, job, few)
     config = _configure(method, job)
     _check_labels(job)
@@ -106,7 +106,7 @@ def train(method: str, job: Job, few: Few) -> None:
             more["gold"] = without(gold, rows)
             data["validation"] = digest(rows.tolist())
         start = _start(method, config, data)
-        with unfinished(job.output, start, resume=job.resume) as folder:
+        with resumable(job.output, start, resume=job.resume) as folder:
             _say_auto(config)
             trained = METHODS[method].fit(documents, vocabulary, config, folder, resume=job.resume, **more)
             tagger = replace(_fused(trained, job), training=trained.training)
@@ -115,7 +115,7 @@ def train(method: str, job: Job, few: Few) -> None:
 
 
 def zero_shot(job: Job, few: Few) -> None:
-    """Save a tagger of the zero-shot method, so that others can go on from it."""
+    """Save a tagger of the zero-shot method, so that other commands can start from it."""
     _check_options(ZERO_SHOT, job, few)
     config: zeroshot.Config = _configure(ZERO_SHOT, job)
     with silence(job.quiet):
@@ -127,7 +127,7 @@ def zero_shot(job: Job, few: Few) -> None:
 
 
 def finetune(job: Job, few: Few) -> None:
-    """Go on training a saved tagger with the gold labels of the documents, or a share of them, and save it."""
+    """Fine-tune a saved tagger on the gold labels of the documents, or a share of them, and save it."""
     _check_options(FINETUNE, job, few)
     config: maclr.FewShot = _configure(FINETUNE, job)
     if few.model is None:
@@ -151,7 +151,7 @@ def finetune(job: Job, few: Few) -> None:
         stats = ((file.name, file.stat()) for file in sorted(few.model.rglob("*")) if file.is_file())
         data["model"] = digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
         start = _start(FINETUNE, config, data)
-        with unfinished(job.output, start, resume=job.resume) as folder:
+        with resumable(job.output, start, resume=job.resume) as folder:
             before = {"before": tagger.training}
             tagger = maclr.fine_tune(tagger, documents, sample, config, folder, resume=job.resume)
             if job.fuse:  # the other stages are fitted anew, the plain encoder among them
@@ -183,7 +183,7 @@ def _check_labels(job: Job) -> None:
 
 
 def _gold(documents: Corpus, vocabulary: Vocabulary, job: Job) -> Run:
-    """The labels of documents that nothing is learnt from, to check on."""
+    """The gold labels for the check of a method that trains without labels."""
     return vocabulary.gold(documents if job.check else (), unknown="ignore")
 
 
@@ -204,7 +204,7 @@ def _fused(tagger: Tagger, job: Job) -> Tagger:
 
 
 def _say_check(tagger: Tagger, documents: Corpus, gold: Run, rows: Longs) -> None:
-    """Say in one line whether the training was worth it. It is saved by now, whatever goes wrong here."""
+    """Report in one line whether training helped. The tagger is saved by now, whatever goes wrong here."""
     if not len(rows) or not is_first():
         return
     try:
@@ -219,7 +219,7 @@ def _say_check(tagger: Tagger, documents: Corpus, gold: Run, rows: Longs) -> Non
 
 
 def _check_options(method: str, job: Job, few: Few) -> None:
-    """Raise ConfigError for an option that the method does not accept, TagwrightError for a place not to save at."""
+    """Raise ConfigError for an option that the method does not accept, TagwrightError for an unusable output folder."""
     for name, methods in BELONGS.items():
         given = getattr(few, name) is not None if hasattr(few, name) else bool(getattr(job, name))
         if given and method not in methods:
@@ -245,7 +245,7 @@ def _say_auto(config: Any) -> None:
 
 
 def _save(tagger: Tagger, start: Start, output: Path, folder: Path) -> None:
-    """Save the tagger with how it came to be and its logs; only then are the checkpoints no longer needed."""
+    """Save the tagger with its training record and logs, then remove the checkpoints."""
     if not is_first():
         return
     made = record(start.method, start.options, start.machine, __version__, runs=configs(folder))

@@ -1,4 +1,4 @@
-"""Is what was trained better than what needs no training? Labelled documents that were not learnt from decide."""
+"""Compare a trained tagger with the zero-shot method on labelled documents left out of training."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tagwright.tagger import Tagger
 from tagwright.types import Document, Longs, Run
 
 MOST, LEAST = 200, 20
-"Documents that a check takes; with fewer, chance decides."
+"The most and the fewest documents of a check; with fewer, the result would be random."
 
 ONE_IN = 10
-"At most one labelled document in so many is kept from a training that learns from labels."
+"At most one labelled document in this many is kept for the check if training uses labels."
 
 DEPTH = 5
 
 
 def validation(gold: Run, *, learnt: bool, seed: int = 0) -> Longs:
-    """The rows to check on, drawn at random from the labelled ones; none where they would be too few.
+    """The rows to check on, drawn at random from the labelled ones; none if they would be too few.
 
-    learnt: whether the labels are what is learnt from, so that the rows have to be kept from the training.
+    learnt: whether training uses the labels, so that the rows must be left out of it.
 
     >>> gold = Run.from_rows([[0]] * 300)
     >>> len(validation(gold, learnt=True)), len(validation(gold, learnt=False))
@@ -54,7 +54,7 @@ class Check:
 
     @property
     def worse(self) -> bool:
-        """Whether the training was for nothing."""
+        """Whether training made the tagger worse."""
         return self.trained < self.untrained
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class Check:
 def check(
     trained: Tagger, untrained: Callable[[Vocabulary], Tagger], documents: Sequence[Document], gold: Run
 ) -> Check:
-    """Compare both on the documents, which are read at once. gold: a row for each, with labels."""
+    """Compare both on the documents, which are in memory. gold: a row for each, with labels."""
     a, b = (_scores(tagger, documents, gold) for tagger in (trained, untrained(trained.vocabulary)))
     return Check(len(documents), float(a.mean()), float(b.mean()), paired_t(a, b))
 

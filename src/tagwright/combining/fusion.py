@@ -13,7 +13,7 @@ from tagwright.types import Distribution, Floats, Run
 Scores: TypeAlias = NDArray[np.floating]
 
 Weight: TypeAlias = float | Floats
-"What a stage counts: the same for all, or (suggestions,) one for each candidate."
+"The weight of a stage: the same for all candidates, or (suggestions,) one for each."
 
 
 def reciprocal_ranks(
@@ -22,7 +22,7 @@ def reciprocal_ranks(
     """Sum of weight / (k + rank) over the runs that hold the label (Cormack et al. 2009; FuTex Eq. 9 with k = 0).
 
     weights: one per run, all 1 by default. A label that a run does not hold gets nothing from it. candidates: the
-    labels that are wanted; by default all that a run holds.
+    labels to rank; by default all that any run holds.
 
     Ranks 1 and 2 in one run, 2 and 1 in the other, k = 0: both labels get 1/1 + 1/2.
 
@@ -39,7 +39,7 @@ def standard_scores(candidates: Run, scores: Sequence[Scores], weights: Sequence
     """The candidates under the weighted sum of standard scores: (score - mean) / deviation, document by document.
 
     scores: one array (suggestions,) per stage, aligned with the candidates, which every stage has scored. weights: one
-    per stage, all 1 by default. A stage that gives all candidates of a document the same score says nothing there.
+    per stage, all 1 by default. A stage that scores all candidates of a document the same does not affect its ranking.
 
     Scores 3, 2, 1 have the mean 2 and the deviation sqrt(2/3): they become 1.2247, 0, -1.2247. The second stage gives
     0, 0, 3: mean 1, deviation sqrt(2), so -0.7071, -0.7071, 1.4142.
@@ -58,12 +58,12 @@ def summed_evidence(
     distributions: Sequence[Distribution],
     weights: Sequence[Weight] | None = None,
 ) -> Run:
-    """The candidates under the weighted sum of log2(1 + evidence), never below 0: what many stages say outweighs one.
+    """The candidates under the weighted sum of log2(1 + evidence), never below 0: agreement of stages counts.
 
-    scores, weights: as for `standard_scores`. distributions: how the scores of each stage lie, and so what they are
-    worth. "normal": the bits of surprise, -log2 P(Z >= z), at the standard score z. "sparse": the standard score, as
-    most candidates have none. "information_content": the score as it is, in bits, so that weak names stay weak
-    where none is better.
+    scores, weights: as for `standard_scores`. distributions: of the scores of each stage, which determine the evidence.
+    "normal": the bits of surprise, -log2 P(Z >= z), at the standard score z. "sparse": the standard score, as most
+    candidates have none. "information_content": the score as it is, in bits, so that weak names stay weak even if none
+    is better.
 
     Bits 3 and 0 become log2(4) = 2 and 0. Of the normal scores 1 and -1, which are their own standard scores, 1 has a
     tail of 0.1587, that is 2.656 bits, so log2(3.656) = 1.870; -1 has one of 0.8413, 0.2493 bits, so 0.321.

@@ -39,7 +39,7 @@ class NearestDocuments:
         ranks = Run(self.run.indptr, self.run.labels, reciprocal_ranks_within(self.run, self.run.scores))
         nearest, counts = self._nearest(vectors)
         total, times = np.zeros((2, len(candidates.labels)), np.float32)
-        for asked in nearest.T:
+        for asked in nearest.T if len(self.run) else ():
             known = ranks.take(np.maximum(asked, 0)).scores_of(candidates) * (asked >= 0)[candidates.rows]
             total += known
             times += known > 0
@@ -56,8 +56,8 @@ class NearestDocuments:
     def _nearest(self, vectors: Floats) -> tuple[Longs, Longs]:
         """(documents, 10) the nearest documents of each, -1 where there are no more, and (documents,) how many."""
         found = np.full((len(vectors), COUNT), -1)
-        for start in range(0, len(vectors), BLOCK if len(self.vectors) else len(vectors) + 1):
-            cosines = vectors[start : start + BLOCK].astype(np.float32) @ self.vectors.T.astype(np.float32)
+        for start in range(0, len(vectors), BLOCK):
+            cosines = vectors[start : start + BLOCK] @ self.vectors.T
             cosines[cosines >= SAME] = 0.0
             order = np.argsort(-cosines, axis=1, kind="stable")[:, :COUNT]
             asked = np.where(np.take_along_axis(cosines, order, axis=1) > 0, order, -1)

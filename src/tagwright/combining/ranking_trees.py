@@ -136,6 +136,7 @@ def grow(features: Floats, scores: Doubles, gradients: Gradients, options: TreeO
     cuts = [_cuts(column, options.bins) for column in features.T]
     binned = [np.searchsorted(cut, column) for cut, column in zip(cuts, features.T, strict=True)]
     telling = np.flatnonzero([len(cut) > 0 for cut in cuts])
+    telling = telling if len(telling) else np.zeros(1, np.int64)
     grown: list[tuple[Ints, Floats, Doubles]] = []
     for _ in range(options.trees):
         asked = np.sort(rng.permutation(telling)[: int(np.ceil(options.features * len(telling)))])

@@ -17,7 +17,7 @@ import numpy as np
 
 from tagwright import store
 from tagwright.data.in_memory import Texts, located
-from tagwright.errors import InputError, TagwrightError
+from tagwright.errors import InputError, TagwrightError, option
 from tagwright.fields import shown
 from tagwright.readers import arrow
 from tagwright.readers.columns import Columns
@@ -208,7 +208,8 @@ class _Origins:
         """The error to raise for two documents with this id."""
         problem = f"the id {shown(id)} is also that of {self._place(first)}; every document needs its own"
         if id == str(self._lines[first]) == str(self._lines[second]):
-            problem += " (a row without id has the number of its line: name a column of ids, --columns id=...)"
+            remedy = f"name a column of ids: {option('columns', 'id=...', python='id=...')}"
+            problem += f" (a row without id has the number of its line: {remedy})"
         return InputError(f"{self._place(second)}: {problem}")
 
     def _place(self, position: int) -> str:

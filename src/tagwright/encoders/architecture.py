@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagwright.encoders.prompts import NONE, Prompts
 from tagwright.errors import ModelError
 from tagwright.store import is_folder_name
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from sentence_transformers import CrossEncoder, SentenceTransformer
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Architecture:
     config: Mapping[str, Any]
     pooling: str
     max_length: int | None
-    prompt: str | None
+    prompts: Prompts = NONE
 
     @property
     def is_bert(self) -> bool:
@@ -36,7 +37,6 @@ class Architecture:
             and not self.config.get("is_decoder")
             and self.pooling in {"cls", "mean"}
             and self.max_length is not None
-            and self.prompt is None
         )
 
 
@@ -48,7 +48,10 @@ def read_architecture(folder: Path) -> Architecture:
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
         raise ModelError(f"{folder}: no encoder here, neither modules.json nor config.json")
     paths = {kind.rsplit(".", 1)[-1]: path for kind, path in read_modules(folder)}
-    transformer = folder / paths.get("Transformer", "")
+    transformer, pooling = (
+        folder / paths.get("Transformer", ""),
+        read_json(folder / paths.get("Pooling", "") / "config.json"),
+    )
     config, sentence = read_json(transformer / "config.json"), read_json(transformer / "sentence_bert_config.json")
     _check_numbers(transformer / "config.json", config)
     lengths = (
@@ -60,9 +63,9 @@ def read_architecture(folder: Path) -> Architecture:
         tuple(paths),
         # Lower-casing before the tokenizer is an old option that only the general path knows.
         config if not sentence.get("do_lower_case") and not paths.get("Transformer") else {},
-        _pooling(read_json(folder / paths.get("Pooling", "") / "config.json")),
+        _pooling(pooling),
         min((length for length in lengths if isinstance(length, int) and length > 0), default=None),
-        read_json(folder / "config_sentence_transformers.json").get("default_prompt_name"),
+        _prompts(folder / "config_sentence_transformers.json", pooled=pooling.get("include_prompt") is not False),
     )
 
 
@@ -71,13 +74,28 @@ def architecture_of(model: SentenceTransformer) -> Architecture:
     from tagwright.encoders.library import is_module
 
     transformer = getattr(model, "transformers_model", None)
+    pooling = next((module for module in model if is_module(module, "Pooling")), None)
     return Architecture(
         tuple(type(module).__name__ for module in model),
         {} if transformer is None else transformer.config.to_dict(),
-        next((str(getattr(module, "pooling_mode", "")) for module in model if is_module(module, "Pooling")), ""),
+        str(getattr(pooling, "pooling_mode", "")),
         model.max_seq_length,
-        model.default_prompt_name,
+        prompts_of(model),
     )
+
+
+def prompts_of(model: SentenceTransformer | CrossEncoder) -> Prompts:
+    """What a model in memory puts before texts."""
+    pooled = all(getattr(module, "include_prompt", True) for module in model)
+    return Prompts.of_model(model.prompts, model.default_prompt_name, pooled=pooled)
+
+
+def _prompts(file: Path, *, pooled: bool) -> Prompts:
+    settings = read_json(file)
+    try:
+        return Prompts.of_model(settings.get("prompts"), settings.get("default_prompt_name"), pooled=pooled)
+    except ModelError as error:
+        raise ModelError(f"{file}: damaged ({error}); get the model again") from None
 
 
 def _pooling(config: Mapping[str, Any]) -> str:

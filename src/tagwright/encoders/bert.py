@@ -15,6 +15,7 @@ from tagwright.encoders import int8, kernels
 from tagwright.encoders.architecture import Architecture
 from tagwright.encoders.library import say_general
 from tagwright.encoders.precision import Computed, resolve
+from tagwright.encoders.prompts import Role
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Longs
 
@@ -62,6 +63,7 @@ class Bert:
         self.dim, self.heads = int(config["hidden_size"]), int(config["num_attention_heads"])
         self.width = self.dim
         self.pooling, self.max_length = architecture.pooling, architecture.max_length or 0
+        self.prompts = architecture.prompts
         self.device = kernels.best_device()
         precision = precision or resolve("auto", quantisable=False)
         self.dtype = torch.bfloat16 if precision == "bfloat16" else torch.float32
@@ -149,39 +151,57 @@ class Bert:
         ids: torch.Tensor,
         attend: Callable[..., torch.Tensor] = kernels.attend,
         types: torch.Tensor | None = None,
+        skipped: int = 0,
     ) -> torch.Tensor:
         """(texts, tokens) -> (texts, dim). All texts have the same number of tokens: no padding, so no mask.
 
-        types: (texts, tokens), 0 or 1; None: all 0.
+        types: (texts, tokens), 0 or 1; None: all 0. skipped: tokens at the start that pooling leaves out. The vector
+        of a text that has no others is that of its first token (cls) or zero (mean), as in sentence-transformers.
         """
+        first = skipped if skipped < ids.shape[1] else 0
         x = self.words[ids] + self.positions[: ids.shape[1]]
         x = self.norm(x if types is None else x + self.types[types])
         for layer in self.layers:
             # (texts, tokens, 3 dim) -> 3 of (texts, heads, tokens, dim of a head), and back
             q, k, v = layer.qkv(x).view(*x.shape[:2], 3, self.heads, -1).permute(2, 0, 3, 1, 4)
             if self.pooling == "cls" and layer is self.layers[-1]:  # nothing reads its other tokens
-                x, q = x[:, :1], q[:, :, :1]
+                x, q = x[:, first : first + 1], q[:, :, first : first + 1]
             attended = attend(q, k, v).transpose(1, 2).reshape(x.shape)
             x = layer.attention_norm(x + layer.output(attended))
             x = layer.norm(x + layer.down(layer.up(x)))
-        return x[:, 0] if self.pooling == "cls" else x.float().mean(1)
+        if self.pooling == "cls":
+            return x[:, 0]
+        pooled = x[:, skipped:].float()
+        return pooled.sum(1) / max(1, pooled.shape[1]) if skipped else pooled.mean(1)
 
-    def __call__(self, texts: Sequence[str], done: Callable[[int], object] = lambda _: None) -> Floats:
-        """(texts, dim) vectors of any norm. done: told how many texts were encoded since the last time."""
-        tokens = self.tokenize(texts)
-        return self.encode([len(ids) for ids in tokens], lambda batch: [tokens[i] for i in batch], done)
+    def __call__(
+        self, texts: Sequence[str], done: Callable[[int], object] = lambda _: None, role: Role | None = None
+    ) -> Floats:
+        """(texts, dim) vectors of any norm. done: told how many texts were encoded since the last time.
+
+        role: which prompt is put before the texts.
+        """
+        prompt = self.prompts.of(role)
+        tokens = self.tokenize([prompt + text for text in texts] if prompt else texts)
+        # As sentence-transformers counts a prompt: the tokens that it has alone, [CLS] among them, but not [SEP].
+        skipped = len(self.tokenize([prompt])[0]) - 1 if prompt and not self.prompts.pooled else 0
+        return self.encode([len(ids) for ids in tokens], lambda batch: [tokens[i] for i in batch], done, skipped)
 
     def encode(
-        self, lengths: Sequence[int], ids: Callable[[list[int]], ArrayLike], done: Callable[[int], object]
+        self,
+        lengths: Sequence[int],
+        ids: Callable[[list[int]], ArrayLike],
+        done: Callable[[int], object],
+        skipped: int = 0,
     ) -> Floats:
         """(texts, width) vectors of texts of so many tokens. ids: those of the texts at these positions, of one length.
 
-        The ids may hold types: see SECOND.
+        The ids may hold types: see SECOND. skipped: see `forward`.
         """
         vectors = np.empty((len(lengths), self.width), np.float32)
 
         def encode(batch: list[int]) -> int:
-            vectors[batch] = self._encode(np.asarray(ids(batch), np.int64))
+            vectors[batch] = self._encode(np.asarray(ids(batch), np.int64), skipped)
             return len(batch)
 
         with kernels.workers(self.device) as each:
@@ -193,15 +213,15 @@ class Bert:
         """The token ids of each text, at most `max_length`."""
         return tokenize(self.tokenizer, texts, self.max_length)
 
-    def _encode(self, pair_batch: Longs) -> Floats:
+    def _encode(self, pair_batch: Longs, skipped: int) -> Floats:
         import torch
 
         with torch.inference_mode():
             ids = torch.from_numpy(pair_batch % SECOND).to(self.device)
             types = torch.from_numpy(pair_batch // SECOND).to(self.device) if (pair_batch >= SECOND).any() else None
-            vectors = self.forward(ids, types=types)
+            vectors = self.forward(ids, types=types, skipped=skipped)
             if not vectors.isfinite().all():
-                vectors = self.forward(ids, kernels.attend_any, types)
+                vectors = self.forward(ids, kernels.attend_any, types, skipped)
             return vectors.float().cpu().numpy()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +19,9 @@ from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.fluency import fluencies
 from tagwright.encoders.kernels import chosen_device, on_device
 from tagwright.encoders.library import same_vectors
-from tagwright.encoders.packaged import PACKAGED, digest, find
-from tagwright.encoders.precision import Computed, Precision, resolve
+from tagwright.encoders.model_folder import PACKAGED, digest, find, revision_of
+from tagwright.encoders.precision import Computed, Precision, chosen_precision, resolve
+from tagwright.encoders.prompts import Role
 from tagwright.encoders.sentence_transformer import General, load_model
 from tagwright.encoders.sketch import Sketch
 from tagwright.errors import ConfigError, ModelError
@@ -38,9 +39,9 @@ _CHUNK = 4096  # texts between two writes to the cache: what a killed run can lo
 
 
 class Forward(Protocol):
-    """What computes vectors of texts: `bert.Bert` where it can, `general.General` for any other model."""
+    """What computes vectors of texts: `bert.Bert` where it can, `sentence_transformer.General` for any other model."""
 
-    def __call__(self, texts: Sequence[str], done: Callable[[int], object]) -> Floats:
+    def __call__(self, texts: Sequence[str], done: Callable[[int], object], role: Role | None) -> Floats:
         """(texts, dim) vectors of any norm; `done` is told how many texts were encoded since the last time."""
         ...
 
@@ -49,7 +50,8 @@ class BiEncoder:
     """Turns texts into vectors that are near where the texts mean the same. Make one with `load` or `of`.
 
     name: what it was loaded as. cache: the vectors of earlier runs; None: every text is computed. asked: the precision
-    that was asked for. precision: the one that this machine computes in.
+    that was asked for. precision: the one that this machine computes in. origin: the name and revision of the model on
+    the Hugging Face Hub, empty for others.
     """
 
     def __init__(
@@ -57,6 +59,8 @@ class BiEncoder:
     ) -> None:
         self.name, self._source, self._architecture, self.asked = name, source, architecture, precision
         self.cached, self._device = False, chosen_device()
+        revision = revision_of(source) if isinstance(source, Path) else ""
+        self.origin: Mapping[str, str] = {"name": name.partition("@")[0], "revision": revision} if revision else {}
         self._found = _state(source) if isinstance(source, Path) else None
 
     @classmethod
@@ -66,15 +70,17 @@ class BiEncoder:
         *,
         max_length: int | None = None,
         pooling: Literal["cls", "mean"] | None = None,
+        prompts: Mapping[str, str] | None = None,
         precision: Precision = "auto",
         cached: bool = True,
     ) -> BiEncoder:
         """The packaged encoder ("minilm"), a folder in the sentence-transformers format, or a Hugging Face id.
 
-        max_length (tokens), pooling: instead of the model's own. precision: what it is computed in; auto: what is
-        fastest here, see `precision.resolve`. cached: keep vectors for later runs. Nothing is downloaded, and weights
-        are read from safetensors only. Raises ModelError when there is no such encoder or its files are damaged,
-        ConfigError when it cannot have this max_length, pooling or precision.
+        max_length (tokens), pooling, prompts ("query" for texts to be tagged, "document" for labels): instead of the
+        model's own. precision: what it is computed in; auto: what is fastest here, see `precision.resolve`. cached:
+        keep vectors for later runs. A Hugging Face model that is not on this machine is fetched, see
+        `model_folder.find`; weights are read from safetensors only. Raises ModelError when there is no such encoder or
+        its files are damaged, ConfigError when it cannot have this max_length, pooling, precision or these prompts.
         """
         folder = find(name)
         own = read_architecture(folder)
@@ -83,7 +89,12 @@ class BiEncoder:
             raise ConfigError(f"max_length is {max_length}; encoder {name} reads from 3 to {positions} tokens")
         if pooling is not None and "Pooling" not in own.modules:
             raise ConfigError(f"pooling is {pooling!r}; encoder {name} has nothing to pool, leave it out")
-        chosen = replace(own, max_length=max_length or own.max_length, pooling=pooling or own.pooling)
+        chosen = replace(
+            own,
+            max_length=max_length or own.max_length,
+            pooling=pooling or own.pooling,
+            prompts=own.prompts.chosen(prompts or {}),
+        )
         encoder = cls(name, folder, chosen, precision)
         if precision != "auto":
             _ = encoder.precision  # refused now, not when the first text is encoded
@@ -92,14 +103,20 @@ class BiEncoder:
 
     @classmethod
     def load_saved(cls, name: str, record: Any, *, cached: bool = True) -> BiEncoder:
-        """Load what a saved tagger uses, in the precision that was asked for: see `precision_record`.
+        """Load what a saved tagger uses, with the prompts and in the precision that were asked for: see `record`.
 
-        record: what the tagger's manifest says, None in older ones. The log says so where this machine computes another
+        name: the packaged encoder or a folder; nothing is fetched. record: what the tagger's manifest says. In older
+        ones it is None, or has no prompts: none were read. The log says so where this machine computes another
         precision. Raises ModelError as `load` does, and where this machine cannot compute what was asked for.
         """
+        if name != PACKAGED and not Path(name).is_dir():
+            raise ModelError(f"{name}: is missing; save the model again")
+        record = {} if record is None else record
         try:
-            asked, computed = (record or {}).get("asked", "auto"), (record or {}).get("computed", "")
-            encoder = cls.load(name, precision=asked, cached=cached)
+            asked, computed = chosen_precision() or record.get("asked", "auto"), record.get("computed", "")
+            prompts = record["prompts"] if "prompts" in record else _default_for_all(find(name))
+            encoder = cls.load(name, precision=asked, prompts=_texts(prompts), cached=cached)
+            encoder.origin = _texts(record.get("origin", {}))
         except (AttributeError, ConfigError) as error:
             raise ModelError(f"{name}: cannot be loaded ({error}); save the model on this machine") from None
         if computed and computed != encoder.precision:
@@ -111,30 +128,33 @@ class BiEncoder:
         """An encoder with the weights that `model` has when the first text is encoded; not cached."""
         return cls(name, model, architecture_of(model))
 
-    def encode(self, texts: Sequence[str], *, progress: str = "", keep: bool = True) -> Floats:
+    def encode(
+        self, texts: Sequence[str], *, role: Role | None = None, progress: str = "", keep: bool = True
+    ) -> Floats:
         """(texts, dim) unit vectors (zero where a static encoder knows no word), the same computed or kept.
 
-        progress: the title of a progress bar on stderr; without one there is none. keep: whether later runs find what
-        is computed now in the cache.
+        role: whether they are texts to be tagged ("query") or labels ("document"), each with its prompt. progress: the
+        title of a progress bar on stderr; without one there is none. keep: whether later runs find what is computed now
+        in the cache.
         """
         unique = list(dict.fromkeys(texts))
-        vectors, known = self._look_up(unique)
+        vectors, known = self._look_up(unique, role)
         missing = np.flatnonzero(~known)
         with bar(progress, len(missing)) as done:
             for start in range(0, len(missing), _CHUNK):
                 rows = missing[start : start + _CHUNK]
                 chunk = [unique[row] for row in rows]
                 # The cache keeps float16. Always rounding to it makes kept and computed vectors the same.
-                vectors[rows] = unit(self._forward(chunk, done)).astype(np.float16)
+                vectors[rows] = unit(self._forward(chunk, done, role)).astype(np.float16)
                 if self.cache and keep:
-                    self.cache.put(chunk, vectors[rows])
+                    self.cache.put(chunk, vectors[rows], self._key(role))
         row = {text: i for i, text in enumerate(unique)}
         return unit(vectors[[row[text] for text in texts]])
 
-    def encode_raw(self, texts: Sequence[str], *, progress: str = "") -> Floats:
+    def encode_raw(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
         """(texts, dim) vectors of whatever length the model gives them, computed anew: for inner products."""
         with bar(progress, len(texts)) as done:
-            return self._forward(texts, done) if texts else np.zeros((0, self.dim), np.float32)
+            return self._forward(texts, done, role) if texts else np.zeros((0, self.dim), np.float32)
 
     @cached_property
     def precision(self) -> Computed:
@@ -146,9 +166,10 @@ class BiEncoder:
         return found
 
     @property
-    def precision_record(self) -> dict[str, str]:
-        """What a saved tagger says of it: the precision that was asked for, and the one that was computed."""
-        return {"asked": self.asked, "computed": self.precision}
+    def record(self) -> dict[str, Any]:
+        """What a saved tagger says of it: the precision asked for and the one computed, its prompts and its origin."""
+        precision = {"asked": self.asked, "computed": self.precision}
+        return {**precision, "prompts": self._architecture.prompts.by_role, "origin": dict(self.origin)}
 
     @property
     def dim(self) -> int:
@@ -172,7 +193,9 @@ class BiEncoder:
         """Differs between encoders that give different vectors: weights, tokenizer, pooling, length, precision."""
         # How far int8 rounds activations depends on the processor.
         precision = (self.precision, int8.levels() if self.precision == "int8" else 0)
-        choices = (_VERSION, self._architecture.pooling, self.max_length, precision)
+        choices: tuple[object, ...] = (_VERSION, self._architecture.pooling, self.max_length, precision)
+        if self._architecture.prompts.default:  # which was read before all texts when prompts were not part of the key
+            choices = (*choices, "prompts")
         self._check_unchanged()
         content = hashlib.blake2b(repr(choices).encode(), digest_size=16)
         if isinstance(self._source, Path):
@@ -214,22 +237,30 @@ class BiEncoder:
         _ = self._forward, self.cache  # the folder that it was loaded from may be what is replaced
         self.model.save(str(folder), create_model_card=False)
 
-    def known(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
+    def known(self, texts: Sequence[str], role: Role | None = None) -> tuple[Floats, Mask]:
         """(texts, dim) unit vectors and (texts,) which of them were computed before and kept; the others are zero."""
         unique = list(dict.fromkeys(texts))
         row = {text: i for i, text in enumerate(unique)}
         rows = np.fromiter(map(row.__getitem__, texts), np.int64, len(texts))
-        vectors, known = self._look_up(unique)
+        vectors, known = self._look_up(unique, role)
         return unit(vectors[rows]), known[rows]
 
     def sketch(self) -> Sketch | None:
-        """Rough vectors without computing a layer; None for what is no transformer in a folder."""
+        """Rough vectors without computing a layer; None for what is no transformer in a folder.
+
+        They do without prompts: a mean of tokens is no nearer to its label for a prompt that all labels have.
+        """
         return Sketch.read(self._source) if isinstance(self._source, Path) and self._architecture.is_bert else None
 
-    def _look_up(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
+    def _look_up(self, texts: Sequence[str], role: Role | None) -> tuple[Floats, Mask]:
         if self.cache:
-            return self.cache.get(texts)
+            return self.cache.get(texts, self._key(role))
         return np.zeros((len(texts), self.dim), np.float32), np.zeros(len(texts), np.bool_)
+
+    def _key(self, role: Role | None) -> str:
+        """What tells the vectors of a text apart: its prompt; and its role, where each has layers of its own."""
+        prompt = self._architecture.prompts.of(role)
+        return f"{role} {prompt}" if role and "Router" in self._architecture.modules else prompt
 
     def _check_unchanged(self) -> None:
         """Raise ModelError if the folder holds other files than when this was made: label vectors may be of those."""
@@ -244,13 +275,14 @@ class BiEncoder:
 
     def _made_forward(self) -> Forward:
         if not self._architecture.is_bert:
-            return General(self.model, self.precision)
+            return self._general()
         if not isinstance(self._source, Path):
             own = Bert.of(self._source, self._architecture, self.precision)
-            agrees = own and same_vectors(own, self._source, self.precision)
-            return own if own and agrees else General(self._source, self.precision)
-        bert = Bert.read(self._source, self._architecture, self.precision)
-        return bert or General(self.model, self.precision)
+            return own if own and same_vectors(own, self._source, self.precision) else self._general()
+        return Bert.read(self._source, self._architecture, self.precision) or self._general()
+
+    def _general(self) -> General:
+        return General(self.model, self.precision, self._architecture.prompts)
 
 
 def _state(folder: Path) -> dict[str, tuple[int, int]]:
@@ -262,6 +294,19 @@ def _state(folder: Path) -> dict[str, tuple[int, int]]:
 def _files(folder: Path) -> list[Path]:
     kinds = {".json", ".txt", ".model", ".safetensors"}
     return [file for file in sorted(folder.rglob("*")) if file.suffix in kinds and file.is_file()]
+
+
+def _default_for_all(folder: Path) -> dict[str, str]:
+    """The prompts of taggers that were saved when there were none but the model's default."""
+    default = read_architecture(folder).prompts.default
+    return {"query": default, "document": default}
+
+
+def _texts(record: object) -> dict[str, str]:
+    """A table of texts from a manifest. Raises ConfigError for anything else."""
+    if not isinstance(record, dict) or not all(isinstance(text, str) for text in record.values()):
+        raise ConfigError(f"its record is {str(record)[:100]}, expected names and texts")
+    return record
 
 
 def unit(vectors: Floats) -> Floats:

@@ -105,10 +105,13 @@ class EmbeddingCache:
         self.dim, self.limit = dim, cache_limit()
         self._usable = self.limit > 0
 
-    def get(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
-        """(texts, dim) vectors and (texts,) which of them are known; the others are zero."""
+    def get(self, texts: Sequence[str], prompt: str = "") -> tuple[Floats, Mask]:
+        """(texts, dim) vectors and (texts,) which of them are known; the others are zero.
+
+        prompt: what was before the texts when they were encoded.
+        """
         vectors, known = np.zeros((len(texts), self.dim), np.float32), np.zeros(len(texts), np.bool_)
-        row = {_key(text): i for i, text in enumerate(texts)}
+        row = {_key(text, prompt): i for i, text in enumerate(texts)}
         stale = []
         for key, vector, checksum, used in self._run(self._select, list(row)):
             if key not in row or not _sound(key, vector, checksum, 2 * self.dim):
@@ -119,10 +122,10 @@ class EmbeddingCache:
         self._run(self._touch, stale)
         return vectors, known
 
-    def put(self, texts: Sequence[str], vectors: Floats) -> None:
-        """Remember vectors (texts, dim)."""
+    def put(self, texts: Sequence[str], vectors: Floats, prompt: str = "") -> None:
+        """Remember vectors (texts, dim) of texts with this before them."""
         halves = np.asarray(vectors, np.float16)
-        pairs = [(_key(text), half.tobytes()) for text, half in zip(texts, halves, strict=True)]
+        pairs = [(_key(text, prompt), half.tobytes()) for text, half in zip(texts, halves, strict=True)]
         self._run(self._insert, [(key, vector, _checksum(key, vector), _now()) for key, vector in pairs])
         if self._usable:
             try:
@@ -252,5 +255,7 @@ def _checksum(key: bytes, vector: bytes) -> bytes:
     return hashlib.blake2b(key + vector, digest_size=8).digest()
 
 
-def _key(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+def _key(text: str, prompt: str = "") -> bytes:
+    """A text with a prompt is keyed by it (blake2b's key), so that no text and prompt can pass for another text."""
+    secret = hashlib.blake2b(prompt.encode("utf-8", "surrogatepass")).digest() if prompt else b""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, key=secret).digest()

@@ -15,7 +15,7 @@ from tagwright.encoders.architecture import Architecture, read_architecture, rea
 from tagwright.encoders.entailment import as_one_score
 from tagwright.encoders.kernels import best_device, chosen_device, on_device
 from tagwright.encoders.library import ModuleName, is_module, module_class, same_scores
-from tagwright.encoders.packaged import PACKAGED, find
+from tagwright.encoders.model_folder import PACKAGED, find
 from tagwright.encoders.pair_scoring import BertScores, Forward, GeneralScores
 from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
 from tagwright.encoders.sentence_transformer import load_model
@@ -46,8 +46,9 @@ class CrossEncoder:
 
         The latter, as the packaged "minilm", gets a linear score of its CLS state, which has to be learnt: until then
         its scores are by chance (seed). max_length: tokens of a pair; None: as the model was made for, at most 512
-        for a new one. Nothing is downloaded, and weights are read from safetensors only. Raises ModelError when there
-        is no such encoder, when it is static or gives more than one score; ConfigError for a max_length it cannot have.
+        for a new one. A Hugging Face model that is not on this machine is fetched, see `model_folder.find`; weights are
+        read from safetensors only. Raises ModelError when there is no such encoder, when it is static or gives more
+        than one score; ConfigError for a max_length it cannot have.
         """
         folder = find(name)
         own = read_architecture(folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any, Literal
 
+from tagwright.encoders.architecture import prompts_of
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.library import is_module, module_class
 
@@ -13,15 +14,19 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 
-def encoder(module: Any) -> SentenceTransformer:
-    """What is trained: a copy of a model's first module; a transformer gives [CLS, mean], both halves of one vector."""
+def encoder(model: SentenceTransformer) -> SentenceTransformer:
+    """The shared encoder to train: a copy of a model's first module; a transformer gives [CLS, mean] as one vector.
+
+    The model's prompts are kept.
+    """
     from sentence_transformers import SentenceTransformer
 
-    module = copy.deepcopy(module)
+    module: Any = copy.deepcopy(model[0])
+    prompts, device = prompts_of(model).by_role, str(best_device())
     if is_module(module, "StaticEmbedding"):
-        return SentenceTransformer(modules=[module], device=str(best_device()))
+        return SentenceTransformer(modules=[module], prompts=prompts, device=device)
     pooling = module_class("Pooling")(module.get_embedding_dimension(), ("cls", "mean"))
-    return SentenceTransformer(modules=[module, pooling], device=str(best_device()))
+    return SentenceTransformer(modules=[module, pooling], prompts=prompts, device=device)
 
 
 def width(model: SentenceTransformer) -> int:
@@ -30,11 +35,11 @@ def width(model: SentenceTransformer) -> int:
     return int(module.get_embedding_dimension())
 
 
-def tower(model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal["cls", "mean"]) -> SentenceTransformer:
+def side(model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal["cls", "mean"]) -> SentenceTransformer:
     """One side of the dual encoder: the shared encoder, its pooling, and the linear pooler (3.3).
 
-    Before the pooler, vectors get length 1, which the paper does not say: the encoders are made for cosines. The mean
-    of a label's text (Eq. 2) counts the special tokens, as the encoders' own pooling does.
+    Before the pooler, vectors are scaled to length 1, which the paper does not mention: the encoders are made for
+    cosines. The mean of a label's text (Eq. 2) counts the special tokens, as the encoders' own pooling does.
     """
     import torch
     from sentence_transformers import SentenceTransformer
@@ -44,11 +49,11 @@ def tower(model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal[
     linear.linear.load_state_dict(pooler.state_dict())
     pool = [] if len(model) == 1 else [module_class("Pooling")(pooler.in_features, pooling)]
     modules = [shared, *pool, module_class("Normalize")(), linear]
-    return SentenceTransformer(modules=modules, device=str(model.device)).eval()
+    return SentenceTransformer(modules=modules, prompts=prompts_of(model).by_role, device=str(model.device)).eval()
 
 
 def pooler_of(model: SentenceTransformer) -> torch.nn.Linear:
-    """The linear pooler of a tower."""
+    """The linear pooler of one side."""
     last: Any = model[len(model) - 1]
     linear: torch.nn.Linear = last.linear
     return linear

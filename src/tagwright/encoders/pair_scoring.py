@@ -55,9 +55,8 @@ class BertScores:
             inner.config.to_dict(),
             str(getattr(model[1], "pooling_mode", "")) if len(model) > 1 else "cls",
             model.max_seq_length,
-            model.default_prompt_name,
         )
-        if not architecture.is_bert or not (len(model) > 1 or hasattr(inner, "bert")):
+        if not architecture.is_bert or model.default_prompt_name or not (len(model) > 1 or hasattr(inner, "bert")):
             return None
         body = inner if len(model) > 1 else inner.bert
         tokenizer = tokenizers.Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
@@ -112,9 +111,10 @@ class _Scorer(Bert):
         ids: torch.Tensor,
         attend: Callable[..., torch.Tensor] = kernels.attend,
         types: torch.Tensor | None = None,
+        skipped: int = 0,
     ) -> torch.Tensor:
         """(pairs, tokens) -> (pairs, 1)."""
-        return self.head(super().forward(ids, attend, types).float())
+        return self.head(super().forward(ids, attend, types, skipped).float())
 
 
 def _head(model: CrossEncoder) -> kernels.Map:

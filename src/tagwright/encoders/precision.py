@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Literal, TypeAlias, get_args
 
 from tagwright.encoders import int8, kernels
@@ -9,6 +12,29 @@ from tagwright.errors import ConfigError
 
 Computed: TypeAlias = Literal["float32", "bfloat16", "int8"]
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16", "int8"]
+
+
+_chosen: ContextVar[Precision | None] = ContextVar("precision", default=None)
+
+
+@contextmanager
+def in_precision(precision: Precision | None) -> Iterator[None]:
+    """Encoders of taggers that are loaded inside this block compute in it; None: as they were saved.
+
+    Raises ConfigError for what is no precision.
+    """
+    if precision is not None:
+        check(precision)
+    token = _chosen.set(precision or _chosen.get())
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
+def chosen_precision() -> Precision | None:
+    """What the block around asks for."""
+    return _chosen.get()
 
 
 def check(precision: str) -> None:

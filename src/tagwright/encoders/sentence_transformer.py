@@ -12,6 +12,7 @@ from tagwright.encoders.architecture import Architecture
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.library import is_module
 from tagwright.encoders.precision import Computed
+from tagwright.encoders.prompts import NONE, Prompts, Role
 from tagwright.errors import ModelError
 from tagwright.types import Floats
 
@@ -24,26 +25,32 @@ _BATCH = 64
 class General:
     """Texts in, vectors out, by `SentenceTransformer.encode`, in batches of texts of about the same length."""
 
-    def __init__(self, model: SentenceTransformer, precision: Computed) -> None:
-        self.model, self.halved = model, precision == "bfloat16"
+    def __init__(self, model: SentenceTransformer, precision: Computed, prompts: Prompts = NONE) -> None:
+        self.model, self.halved, self.prompts = model, precision == "bfloat16", prompts
 
-    def __call__(self, texts: Sequence[str], done: Callable[[int], object]) -> Floats:
-        """(texts, dim) vectors of any norm. done: told how many texts have been encoded since the last time."""
+    def __call__(self, texts: Sequence[str], done: Callable[[int], object], role: Role | None = None) -> Floats:
+        """(texts, dim) vectors of any norm. done: told how many texts have been encoded since the last time.
+
+        role: which prompt is put before the texts, and which way they take through a model that has two.
+        """
         import torch
 
+        by_role = {"query": self.model.encode_query, "document": self.model.encode_document}
+        encode, prompt = by_role[role] if role else self.model.encode, self.prompts.of(role)
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         vectors = np.empty((len(texts), int(self.model.get_embedding_dimension() or 0)), np.float32)
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
             with torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.halved):
-                encoded = self.model.encode([texts[i] for i in batch], batch_size=_BATCH, show_progress_bar=False)
+                chunk = [texts[i] for i in batch]
+                encoded = encode(chunk, prompt=prompt, batch_size=_BATCH, show_progress_bar=False)
             vectors[batch] = encoded
             done(len(batch))
         return vectors
 
 
 def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
-    """Load from local files, safetensors only, no code of the model's own; with this pooling and max_length."""
+    """Load from local files, safetensors only, no code of the model's own; with these prompts, pooling, max_length."""
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
 
@@ -60,6 +67,7 @@ def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
         raise ModelError(f"{folder}: cannot be loaded as a sentence-transformers model ({error})") from error
     if architecture.max_length is not None:
         model.max_seq_length = architecture.max_length
+    model.prompts = {**model.prompts, **architecture.prompts.by_role}
     for module in model:
         if is_module(module, "Pooling") and architecture.pooling in {"cls", "mean"}:
             module.pooling_mode = architecture.pooling  # type: ignore[assignment]

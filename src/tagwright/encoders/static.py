@@ -10,7 +10,7 @@ from tagwright.encoders import kernels
 from tagwright.encoders.architecture import architecture_of, read_architecture
 from tagwright.encoders.bert import Bert
 from tagwright.encoders.library import module_class, same_vectors
-from tagwright.encoders.packaged import PACKAGED, find
+from tagwright.encoders.model_folder import PACKAGED, find
 from tagwright.encoders.sentence_transformer import load_model
 from tagwright.types import Floats, Longs
 

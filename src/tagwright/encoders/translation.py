@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tagwright.encoders.kernels import best_device
-from tagwright.encoders.packaged import find
+from tagwright.encoders.model_folder import find
 from tagwright.errors import ModelError
 
 BATCH = 32
@@ -14,7 +14,7 @@ BATCH = 32
 
 
 class Translator:
-    """A sequence-to-sequence model by name: a folder, or a Hugging Face id that is on this machine.
+    """A sequence-to-sequence model by name: a folder, or a Hugging Face id: see `model_folder.find`.
 
     Always the likeliest word is taken, so that a text has one translation. Raises ModelError when there is no such
     model, or its weights are not safetensors.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.errors import InputError
+from tagwright.errors import InputError, setting
 from tagwright.graph.neighbours import Neighbours
 from tagwright.graph.network import MEASURED_WALKS, Graph
 from tagwright.types import Longs, Run
@@ -63,7 +63,7 @@ def rank_paths(
     if not expressions:
         fields = f"metadata {', '.join(graph.fields)}" if graph.fields else "no metadata"
         problem = f"no usual meta-path joins two of the {graph.documents} documents, which have {fields}"
-        raise InputError(f"{problem}; learn from their text instead: --set pairs=names")
+        raise InputError(f"{problem}; learn from their text instead: {setting('pairs', 'names')}")
     partners = _Partners(labels)
     sample = partners.sample(seed)
     if not len(sample):

@@ -16,7 +16,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, option
 from tagwright.fields import shown
 from tagwright.readers.html import plain_text
 from tagwright.readers.lines import Place
@@ -93,7 +93,7 @@ def to_fields(
     yield from plan.apply(every) if plan.fields or plan.markup else every
 
 
-def part_labels(text: str) -> list[str]:
+def split_labels(text: str) -> list[str]:
     """The labels in one text: between angle brackets, as Annif writes `<uri> <uri>`, or else separated by `;` or `|`.
 
     A URI may hold `;` and `|` itself.
@@ -123,7 +123,7 @@ class _Plan:
                 if isinstance(value := record.get(name), str):
                     record[name] = plain_text(value)
             if "labels" in self.fields.values() and isinstance(value := record.get("labels"), str | int):
-                record["labels"] = part_labels(str(value))
+                record["labels"] = split_labels(str(value))
             goes_on = self.guessed_id and record.get("id") == before and not any(map(record.get, ("title", *_TEXTS)))
             before = record.get("id")
             if not goes_on:
@@ -223,4 +223,5 @@ def _said(guesses: Columns, markup: Collection[str], fields: Columns, there: Seq
     rest = len({*there} - {*fields} - _KNOWN)
     if named and rest:
         notes.append(f"{rest} other column{'s are' if rest > 1 else ' is'} metadata")
-    return f"{'; '.join(notes)}; to change this: --columns title=...,text=..."
+    remedy = option("columns", "title=...,text=...", python="title=..., text=...")
+    return f"{'; '.join(notes)}; to change this: {remedy}"

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, TypeAlias
 
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError, InputError, option
 from tagwright.readers.columns import Columns
 from tagwright.readers.docx import read_docx
 from tagwright.readers.html import read_html
@@ -144,10 +144,11 @@ def guess_format(path: Path) -> Format:
         return _ROOTS[next(name for name in _ROOTS if name.lower() == root[1].lower())]
     if b"\t" in start.partition(b"\n")[0]:
         return "tsv"
+    which = option("format", flag="input-format")
     problem = (
         "is XML of an unknown kind, expected JATS (article), TEI or html"
         if plain.startswith(b"<?xml")
-        else (f"has no recognisable format; name it: --input-format, one of {', '.join(READERS)}")
+        else f"has no recognisable format; name it: {which}, one of {', '.join(READERS)}"
     )
     raise InputError(problem, path)
 

@@ -157,8 +157,8 @@ def _converter() -> Any:
 
     known = get_default_latex_context_db()
     dropped = [MacroTextSpec(name, simplify_repl="", discard=True) for name in _UNREAD]
-    parted = [MacroTextSpec("and", simplify_repl="\n"), MacroTextSpec("item", simplify_repl="\n")]
-    known.add_context_category("tagwright", macros=[*dropped, *parted], prepend=True)
+    separators = [MacroTextSpec("and", simplify_repl="\n"), MacroTextSpec("item", simplify_repl="\n")]
+    known.add_context_category("tagwright", macros=[*dropped, *separators], prepend=True)
     return LatexNodes2Text(known, math_mode="text", keep_comments=False)
 
 

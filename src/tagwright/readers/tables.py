@@ -8,10 +8,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TypeAlias
 
-from tagwright.errors import InputError
+from tagwright.errors import InputError, option
 from tagwright.fields import shown
 from tagwright.readers import arrow
-from tagwright.readers.columns import ALIASES, SAMPLE, Columns, folded, part_labels, running_text, to_fields
+from tagwright.readers.columns import ALIASES, SAMPLE, Columns, folded, running_text, split_labels, to_fields
 from tagwright.readers.lines import Place, csv_rows, tsv_rows
 from tagwright.readers.parquet import parquet_rows
 from tagwright.readers.records import Located, Record, checked, recognise, to_documents
@@ -59,7 +59,8 @@ def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     if not _holds_text_below(first[1], [cells for _, cells in sample]):
         got = shown(", ".join(first[1]))
         problem = f"the first line is {got}, expected the names of columns: id, title, text, labels"
-        raise InputError(f"{problem}; or say which they are: --columns title=...,text=...", path, 1)
+        remedy = option("columns", "title=...,text=...", python="title=..., text=...")
+        raise InputError(f"{problem}; or say which they are: {remedy}", path, 1)
     yield from _with_header(first, chain(sample, rows), path, columns)
 
 
@@ -104,8 +105,8 @@ def from_rows(
         return
     shape = recognise(first[1], Place(path, first[0]))
     shape = replace(shape, numbered=shape.id not in first[1])
-    parted = ((line, _labels_parted(row, shape.labels)) for line, row in chain([first], rows))
-    yield from to_documents(parted, shape, path)
+    split = ((line, _labels_split(row, shape.labels)) for line, row in chain([first], rows))
+    yield from to_documents(split, shape, path)
 
 
 def _is_header(cells: Sequence[str]) -> bool:
@@ -139,10 +140,10 @@ def _records(columns: Sequence[str], rows: Iterable[_Row], path: Path) -> Iterat
 
 def _short_text(cells: Sequence[str]) -> Record:
     labels = " ".join(cells[1:])
-    parted = part_labels(labels)
-    return {"text": cells[0], "labels": parted if parted != [labels] else labels.split()}
+    several = split_labels(labels)
+    return {"text": cells[0], "labels": several if several != [labels] else labels.split()}
 
 
-def _labels_parted(row: Record, key: str) -> Record:
+def _labels_split(row: Record, key: str) -> Record:
     labels = row.get(key)
-    return {**row, key: part_labels(labels)} if isinstance(labels, str) else row
+    return {**row, key: split_labels(labels)} if isinstance(labels, str) else row

@@ -1,1 +1,1 @@
-"""Documents in, labels out: what suggests or scores labels, with its evidence and what it saves."""
+"""Documents in, labels out: stages that suggest or score labels, show evidence, and save themselves."""

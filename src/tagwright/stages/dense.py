@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from tagwright.encoders.bi_encoder import BiEncoder, unit
 from tagwright.encoders.cache import keeps_documents
-from tagwright.encoders.packaged import PACKAGED
+from tagwright.encoders.model_folder import PACKAGED
+from tagwright.encoders.prompts import Role
 from tagwright.errors import ModelError
 from tagwright.fields import AtLeastOne, Checked
 from tagwright.stages.label_index import Index, Kind, Storage, Vectors, index_name
@@ -25,21 +26,20 @@ from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label,
 LabelText: TypeAlias = Literal["name", "names", "text", "described", "both"]
 
 WORTH = 500
-"""Queries from which on an index pays: of a million labels it takes a minute to build, and comparing one query with all
-of them half a second."""
+"""The number of queries from which an index is worth building, see `python -m benchmarks first`."""
 
 SENTENCES = 100
 "The most sentences of a document that are encoded to find those nearest to a label."
 
 BEGINNING = 2000
-"The characters of a document that tell its language: about as many as encoders read."
+"The characters of a document in which its language is recognised: about as many as encoders read."
 
 SPANS = 3
-"The most sentences that are quoted for a label."
+"The most evidence spans of a label."
 
 
 class TextEncoder(Protocol):
-    """What turns texts into vectors that are near where the texts mean the same. encoders.bi.BiEncoder is one."""
+    """Turns texts into vectors that are close for texts of similar meaning. encoders.bi.BiEncoder is one."""
 
     name: str
 
@@ -48,12 +48,17 @@ class TextEncoder(Protocol):
         """Length of a vector."""
         ...
 
-    def encode(self, texts: Sequence[str], *, progress: str = "", keep: bool = True) -> Floats:
-        """(texts, dim) float32, each of norm 1. progress: the title of a progress bar, if any. keep: for later runs."""
+    def encode(
+        self, texts: Sequence[str], *, role: Role | None = None, progress: str = "", keep: bool = True
+    ) -> Floats:
+        """(texts, dim) float32, each of norm 1. role: "query" for texts to be tagged, "document" for labels.
+
+        progress: the title of a progress bar, if any. keep: for later runs.
+        """
         ...
 
     def save(self, folder: Path) -> None:
-        """Write into a new folder, from which it can be loaded."""
+        """Write into a new folder, to be loaded from there."""
         ...
 
 
@@ -67,13 +72,13 @@ class DenseOptions(Checked):
     label_text: LabelText = "both"
     """Encode the preferred name, all names, names and description ("text"), preferred name and description
     ("described"), or the mean of the name's vector and the text's ("both"): a name alone says too little, and in a long
-    text the name drowns."""
+    text the name has little weight."""
 
     text_field: TextField = "text"
-    "Read the title and abstract of a document, or all of it; where there is no abstract, all of it."
+    "Read the title and abstract of a document, or all of it (always if there is no abstract)."
 
     storage: Storage = "float16"
-    "How label vectors are kept: float16 halves float32 and agrees to 4 digits, int8 halves it again, to 2 digits."
+    "How label vectors are stored: float16 halves float32 and agrees to 4 digits, int8 halves it again, to 2 digits."
 
     index: Kind = "auto"
     "exact compares every label; hnsw and ivf are faster and miss some; auto is exact up to 100,000 labels, then ivf."
@@ -82,8 +87,7 @@ class DenseOptions(Checked):
 class Texts(NamedTuple):
     """Documents as an encoder sees them. vectors: (documents, dim); written: (documents,) whether there is any text.
 
-    proposed: their candidates, where not all labels are encoded.
-    beginnings: of the texts, to see what language they are in.
+    proposed: their candidates, where not all labels are encoded. beginnings: of the texts, to recognise their language.
     """
 
     vectors: Floats
@@ -95,7 +99,7 @@ class Texts(NamedTuple):
 class Dense(Retriever):
     """Candidates by meaning: the labels of largest cosine to the whole document. A types.Retriever.
 
-    vectors: of the labels already, where they are known; otherwise the labels are encoded now.
+    vectors: those of the labels if known; otherwise the labels are encoded now.
     """
 
     distribution: Distribution = "normal"
@@ -114,7 +118,7 @@ class Dense(Retriever):
 
     @classmethod
     def lazy(cls, labels: Sequence[Label], encoder: BiEncoder, options: DenseOptions = DenseOptions()) -> Dense:
-        """The same, but labels are encoded when they are needed: candidates of a few documents, or all for many.
+        """The same, but labels are encoded on demand: the candidates of a few documents, or all for many.
 
         Until then candidates are proposed by `encoders.sketch`. Labels that are in the encoder's cache are known.
         """
@@ -130,20 +134,20 @@ class Dense(Retriever):
 
     @property
     def vectors(self) -> Vectors:
-        """Those of all labels; encodes what is missing."""
+        """The vectors of all labels; encodes missing ones."""
         self.encode_labels()
         return self._vectors
 
     @property
     def index(self) -> Index | None:
-        """What finds the nearest of many labels, built if need be; encodes what is missing."""
+        """The index of many labels, built if necessary; encodes missing labels."""
         self.encode_labels()
         self._build_index()
         return self._index
 
     @property
     def budget(self) -> int | None:
-        """So many candidates are scored while labels are missing."""
+        """The number of candidates that are scored while labels are missing."""
         return BUDGET if self._pending else None
 
     def encode_labels(self) -> None:
@@ -162,7 +166,7 @@ class Dense(Retriever):
         written = np.array([bool(text.strip()) for text in texts], np.bool_)
         proposed = self._pending.propose(texts, self.options.k) if self._pending else None
         beginnings = [text[:BEGINNING] for text in texts]
-        vectors = self.encoder.encode(texts, keep=keeps_documents())
+        vectors = self.encoder.encode(texts, role="query", keep=keeps_documents())
         return Texts(vectors, written, proposed, beginnings)
 
     def find(self, reading: Texts) -> Run:
@@ -191,9 +195,9 @@ class Dense(Retriever):
         return self._some(used).cosines(reading.vectors, candidates.rows, rows)
 
     def trust(self, reading: Texts, weight: float) -> Floats | None:
-        """(documents,) from nearly 0 to 1: how well the encoder knows each document's language, 1 where nothing tells.
+        """(documents,) how well the encoder knows each document's language, from nearly 0 to 1; 1 if unknown.
 
-        None where the encoder has no tokenizer of its own. weight: as in `types.Stage`.
+        None for an encoder without its own tokenizer. weight: as in `types.Stage`.
         """
         if not isinstance(self.encoder, BiEncoder):
             return None
@@ -206,10 +210,10 @@ class Dense(Retriever):
         return self.nearest_pieces(document.text, sentence_spans(document.text)[:SENTENCES], label)
 
     def nearest_pieces(self, text: str, spans: Sequence[tuple[int, int]], label: int) -> tuple[EvidenceSpan, ...]:
-        """The up to 3 pieces of a text that are nearest to the label, weighted by their cosine to it."""
+        """The up to 3 given spans nearest to the label, weighted by their cosine to it."""
         if not spans:
             return ()
-        pieces = self.encoder.encode([text[start:end] for start, end in spans], keep=keeps_documents())
+        pieces = self.encoder.encode([text[start:end] for start, end in spans], role="query", keep=keeps_documents())
         cosines = pieces @ self._some(np.array([label]))[:][0]
         found = [EvidenceSpan(*span, cosine) for span, cosine in zip(spans, cosines.tolist(), strict=True)]
         return tuple(sorted(found, key=lambda span: -span.weight)[:SPANS])
@@ -217,7 +221,7 @@ class Dense(Retriever):
     def with_labels(self, labels: Sequence[Label]) -> Dense:
         """The same encoder over other labels: encodes the texts that are new, copies the vectors of the rest.
 
-        An index, if so many labels need one, is built anew.
+        An index, if needed, is built again.
         """
         if self._pending and isinstance(self.encoder, BiEncoder):
             return Dense.lazy(labels, self.encoder, self.options)
@@ -229,7 +233,7 @@ class Dense(Retriever):
         return Dense(labels, self.encoder, self.options, self.vectors.take(rows, self._encode_labels(new)))
 
     def describe(self) -> str:
-        """How the labels are kept and searched: "26,983 labels x 384, float16, exact"."""
+        """How the labels are stored and searched: "26,983 labels x 384, float16, exact"."""
         shape = f"{len(self.labels):,} labels x {self.encoder.dim}"
         if self._pending:
             return f"{shape}, {self.options.storage}, {self._pending.missing:,} not encoded yet"
@@ -244,9 +248,9 @@ class Dense(Retriever):
         if not packaged:
             self.encoder.save(folder / "encoder")
         index = self.index and self.index.described
-        precision = getattr(self.encoder, "precision_record", None)
+        record = getattr(self.encoder, "record", None)
         content = {"options": asdict(self.options), "packaged_encoder": packaged, "index": index}
-        write_manifest(folder, "dense", {**content, "precision": precision})
+        write_manifest(folder, "dense", {**content, "encoder": record})
 
     @classmethod
     def load(
@@ -254,8 +258,8 @@ class Dense(Retriever):
     ) -> Dense:
         """Memory-map what `save` wrote, for the same labels. load_encoder gets the packaged name or a folder.
 
-        None: a BiEncoder with the precision that was asked for; the log says so where this machine computes another.
-        Raises ModelError when a part is missing or damaged, or does not fit the labels or the encoder.
+        None: a BiEncoder with the requested prompts and precision; the log says when this machine computes in another
+        precision. Raises ModelError when a part is missing or damaged, or does not fit the labels or the encoder.
         """
         manifest = read_manifest(folder, "dense")
         options, packaged = (
@@ -263,9 +267,10 @@ class Dense(Retriever):
             manifest.get("packaged_encoder"),
         )
         if not isinstance(packaged, bool):
-            raise ModelError(f"{folder}: the manifest does not say which encoder; save the model again")
+            raise ModelError(f"{folder}: the manifest names no encoder; save the model again")
         name = PACKAGED if packaged else str(folder / "encoder")
-        encoder = load_encoder(name) if load_encoder else BiEncoder.load_saved(name, manifest.get("precision"))
+        record = manifest.get("encoder", manifest.get("precision"))  # older ones know the precision only
+        encoder = load_encoder(name) if load_encoder else BiEncoder.load_saved(name, record)
         shape = (len(labels), encoder.dim)
         vectors = Vectors.load(folder, options.storage, shape)
         return cls(labels, encoder, options, vectors, Index.read(folder, manifest.get("index"), shape))
@@ -279,7 +284,7 @@ class Dense(Retriever):
             self._index = Index.build(self._vectors, name)
 
     def _some(self, labels: NDArray[np.integer]) -> Vectors:
-        """The vectors of these labels, computed if need be."""
+        """The vectors of these labels, computed if necessary."""
         if not self._pending:
             return Vectors.of(self._vectors[labels], "float32")
         self._pending.encode(labels)
@@ -298,7 +303,6 @@ class Dense(Retriever):
 
     def _encode_labels(self, views: Sequence[tuple[str, ...]]) -> Vectors:
         texts, width = [text for texts in views for text in texts], len(views[0]) if views else 1
-        vectors = (
-            self.encoder.encode(texts, progress="labels").reshape(len(views), width, self.encoder.dim).mean(axis=1)
-        )
-        return Vectors.of(unit(vectors), self.options.storage)
+        vectors = self.encoder.encode(texts, role="document", progress="labels")
+        mean = vectors.reshape(len(views), width, self.encoder.dim).mean(axis=1)
+        return Vectors.of(unit(mean), self.options.storage)

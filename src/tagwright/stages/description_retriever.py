@@ -1,4 +1,4 @@
-"""Labels and two encoders in, the labels out that DEPL retrieves: a document and a label's text give a probability."""
+"""Labels and two encoders in, the labels that DEPL retrieves out: a document and a label's text give a probability."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 SENTENCES, SPANS = 100, 3
-"The most sentences of a document that are looked at, and that are quoted for a label."
+"The most sentences of a document that are scored, and the most evidence spans of a label."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,16 +36,16 @@ class DescriptionRetrieverOptions(Checked):
     tokens: AtLeastOne = 16
     "Tokens of a label's text that are read (A.1.3)."
     names_only: bool = False
-    "DE-ret: descriptions and keywords are not read."
+    "Read names only, without descriptions and keywords (DE-ret)."
     storage: Storage = "float16"
-    "How label vectors are kept: see stages/dense.py."
+    "How label vectors are stored: see stages/dense.py."
     index: Kind = "auto"
-    "How the labels nearest by their texts are searched: see stages/dense.py."
+    "How the nearest label texts are searched: see stages/dense.py."
 
 
 @dataclass(frozen=True, eq=False)
 class ClassifierWeights:
-    """The vectors that a classifier has learnt (Eq. 3). labels: whose they are, in rising order; no others have one."""
+    """The weights of a trained classifier (Eq. 3). labels: those with weights, ascending."""
 
     labels: Ints
     vectors: Vectors
@@ -56,7 +56,7 @@ class ClassifierWeights:
         return Run(run.indptr, self.labels[run.labels], run.scores)
 
     def of(self, positions: Sequence[int | None]) -> ClassifierWeights:
-        """Those of another vocabulary, whose label i was at positions[i] of this one, or is new: None."""
+        """The weights for another vocabulary, whose label i was at positions[i] of this one; None for a new label."""
         row = {label: row for row, label in enumerate(self.labels.tolist())}
         kept = [(i, row[old]) for i, old in enumerate(positions) if old in row]
         labels, rows = np.array(kept, np.int64).reshape(-1, 2).T
@@ -66,9 +66,9 @@ class ClassifierWeights:
 class DescriptionRetriever(Retriever):
     """Candidates by DEPL: the labels of greatest probability. A types.Retriever.
 
-    documents: phi_doc. texts: phi_label of Eq. 1, or None for the dense classifier. free: the classifier, or None for
-    DEPL. With both, the score is Eq. 4; a label without a free vector has the probability that its text gives. keywords
-    are of the labels that have any. vectors: of the labels' texts, where they are known already.
+    documents: phi_doc. texts: phi_label of Eq. 1, or None for the dense classifier. weights: the classifier's, or None
+    for DEPL. With both, the score is Eq. 4; a label without classifier weights has the probability of its text.
+    keywords: of the labels that have any. vectors: those of the labels' texts if known.
     """
 
     distribution: Distribution = "sparse"
@@ -78,16 +78,16 @@ class DescriptionRetriever(Retriever):
         labels: Sequence[Label],
         documents: BiEncoder,
         texts: BiEncoder | None,
-        free: ClassifierWeights | None = None,
+        weights: ClassifierWeights | None = None,
         keywords: Keywords | None = None,
         options: DescriptionRetrieverOptions = DescriptionRetrieverOptions(),
         *,
         vectors: Vectors | None = None,
         index: Index | None = None,
     ) -> None:
-        if texts is None and free is None:
-            raise ValueError("neither texts nor free vectors: nothing to compare documents with")
-        self.labels, self.documents, self.texts, self.free = labels, documents, texts, free
+        if texts is None and weights is None:
+            raise ValueError("neither texts nor classifier weights: nothing to compare documents with")
+        self.labels, self.documents, self.texts, self.weights = labels, documents, texts, weights
         self.keywords, self.options = keywords or {}, options
         self.vectors, self.index = vectors, index
         if texts and vectors is None:
@@ -99,40 +99,41 @@ class DescriptionRetriever(Retriever):
     def read(self, documents: Sequence[Document]) -> Texts:
         """Encode the documents."""
         texts = [document.text for document in documents]
-        return Texts(self.documents.encode_raw(texts), np.array([bool(text.strip()) for text in texts], np.bool_))
+        vectors = self.documents.encode_raw(texts, role="query")
+        return Texts(vectors, np.array([bool(text.strip()) for text in texts], np.bool_))
 
     def find(self, reading: Texts) -> Run:
         """The k most probable labels of each document; none for a document without text.
 
-        With two probabilities, the first 2 k by either are looked at.
+        With two probabilities, the first 2 k by each are scored.
         """
         queries, k = reading.vectors, self.options.k
-        depth = 2 * k if self.vectors is not None and self.free else k
+        depth = 2 * k if self.vectors is not None and self.weights else k
         found = [self._nearest(queries, depth)] if self.vectors is not None else []
-        pool = Run.union([*found, *([self.free.nearest(queries, depth)] if self.free else [])])
+        pool = Run.union([*found, *([self.weights.nearest(queries, depth)] if self.weights else [])])
         pool = pool.keep(reading.written[pool.rows])
         return pool.rescored(self._probabilities(queries, pool.rows, pool.labels)).top(k)
 
     def score(self, reading: Texts, candidates: Run) -> Floats:
-        """(suggestions,) the probability of each candidate; 0 where the stage knows nothing of the label."""
+        """(suggestions,) the probability of each candidate; 0 for a label without text and weights."""
         return self._probabilities(reading.vectors, candidates.rows, candidates.labels)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """The up to 3 sentences, of the first 100, for which alone the label is most probable."""
+        """The up to 3 sentences, of the first 100, that make the label most probable on their own."""
         text = document.text
         spans = sentence_spans(text)[:SENTENCES]
-        queries = self.documents.encode_raw([text[start:end] for start, end in spans])
+        queries = self.documents.encode_raw([text[start:end] for start, end in spans], role="query")
         chances = self._probabilities(queries, np.arange(len(spans)), np.full(len(spans), label, np.int32))
         found = [EvidenceSpan(*span, chance) for span, chance in zip(spans, chances.tolist(), strict=True)]
         return tuple(sorted(found, key=lambda span: -span.weight)[:SPANS])
 
     def with_labels(self, labels: Sequence[Label]) -> DescriptionRetriever:
-        """The same over other labels: what is new is retrieved by its name and description, without any training.
+        """The same over other labels: new ones are retrieved by name and description, without training.
 
-        A label keeps its keywords and its free vector by its id. Only texts that are new are encoded.
+        Labels keep their keywords and classifier weights by id. Only new texts are encoded.
         """
         at = {label.id: position for position, label in enumerate(self.labels)}
-        free = self.free and self.free.of([at.get(label.id) for label in labels])
+        weights = self.weights and self.weights.of([at.get(label.id) for label in labels])
         vectors = None
         if self.vectors is not None:
             known = {text: row for row, text in enumerate(self.label_texts(self.labels))}
@@ -142,23 +143,23 @@ class DescriptionRetriever(Retriever):
             rows = np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
             vectors = self.vectors.take(rows, Vectors.of(self._encode(new), self.options.storage))
         return DescriptionRetriever(
-            labels, self.documents, self.texts, free, self.keywords, self.options, vectors=vectors
+            labels, self.documents, self.texts, weights, self.keywords, self.options, vectors=vectors
         )
 
     def with_keywords(self, keywords: Keywords) -> DescriptionRetriever:
-        """The same with other keywords, such as edited ones; nothing is trained, the labels are encoded anew."""
-        return DescriptionRetriever(self.labels, self.documents, self.texts, self.free, keywords, self.options)
+        """The same with other keywords, such as edited ones; the labels are encoded again, without training."""
+        return DescriptionRetriever(self.labels, self.documents, self.texts, self.weights, keywords, self.options)
 
     def label_texts(self, labels: Sequence[Label]) -> list[str]:
-        """What each label is retrieved by: its pseudo description, cut; for DE-ret its name."""
+        """The text of each label: its truncated pseudo description; for DE-ret its name."""
         if self.texts is None:
             return []
         return label_texts(labels, self.keywords, self.options, tokenizer_of(self.texts.model))
 
     def describe(self) -> str:
-        """What there is: "26,983 labels by their texts, 14,000 by free vectors"."""
+        """A summary: "26,983 labels by their texts, 14,000 by classifier weights"."""
         parts = [f"{len(self.vectors):,} labels by their texts"] if self.vectors is not None else []
-        return ", ".join([*parts, *([f"{len(self.free.labels):,} by free vectors"] if self.free else [])])
+        return ", ".join([*parts, *([f"{len(self.weights.labels):,} by classifier weights"] if self.weights else [])])
 
     def save(self, folder: Path) -> None:
         """Write both encoders, each in the sentence-transformers format, the vectors of the labels, and keywords."""
@@ -168,17 +169,14 @@ class DescriptionRetriever(Retriever):
             self.vectors.save(folder)
         if self.index:
             self.index.save(folder)
-        if self.free:
+        if self.weights:
             (folder / "free").mkdir()
-            self.free.vectors.save(folder / "free")
-            write_arrays(folder / "free", {"labels": self.free.labels})
+            self.weights.vectors.save(folder / "free")
+            write_arrays(folder / "free", {"labels": self.weights.labels})
         write_keywords(self.labels, self.keywords, folder / "keywords.jsonl")
         index = self.index and self.index.described
-        precision = self.documents.precision_record
-        parts = {"texts": self.texts is not None, "free": self.free is not None}
-        write_manifest(
-            folder, "dual", {"options": asdict(self.options), "index": index, **parts, "precision": precision}
-        )
+        parts = {"texts": self.texts is not None, "free": self.weights is not None, "encoder": self.documents.record}
+        write_manifest(folder, "dual", {"options": asdict(self.options), "index": index, **parts})
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> DescriptionRetriever:
@@ -188,16 +186,15 @@ class DescriptionRetriever(Retriever):
             read_options(folder, DescriptionRetrieverOptions, manifest.get("options")),
             _parts(folder, manifest),
         )
-        documents = BiEncoder.load_saved(str(folder / "documents"), manifest.get("precision"), cached=False)
+        record = manifest.get("encoder", manifest.get("precision"))  # older ones know the precision only
+        documents = BiEncoder.load_saved(str(folder / "documents"), record, cached=False)
         shape = (len(labels), documents.dim)
-        texts = (
-            BiEncoder.load_saved(str(folder / "texts"), manifest.get("precision"), cached=False) if parts[0] else None
-        )
+        texts = BiEncoder.load_saved(str(folder / "texts"), record, cached=False) if parts[0] else None
         return cls(
             labels,
             documents,
             texts,
-            _load_free(folder / "free", options.storage, *shape) if parts[1] else None,
+            _load_weights(folder / "free", options.storage, *shape) if parts[1] else None,
             _read_keywords(folder / "keywords.jsonl"),
             options,
             vectors=Vectors.load(folder, options.storage, shape) if parts[0] else None,
@@ -207,30 +204,30 @@ class DescriptionRetriever(Retriever):
     def _encode(self, texts: Sequence[str]) -> Floats:
         if self.texts is None:
             return np.zeros((0, self.documents.dim), np.float32)
-        return self.texts.encode_raw(texts, progress="labels")
+        return self.texts.encode_raw(texts, role="document", progress="labels")
 
     def _nearest(self, queries: Floats, k: int) -> Run:
         assert self.vectors is not None
         return self.index.nearest(self.vectors, queries, k) if self.index else self.vectors.nearest(queries, k)
 
     def _probabilities(self, queries: Floats, rows: Longs, labels: Ints) -> Floats:
-        """(pairs,) Eq. 4, or what of it there is, for query rows[i] and labels[i]."""
+        """(pairs,) Eq. 4, or its available part, for query rows[i] and labels[i]."""
         by_text = None if self.vectors is None else probability(self.vectors.cosines(queries, rows, labels))
-        if self.free is None:
+        if self.weights is None:
             assert by_text is not None
             return by_text
-        places = np.searchsorted(self.free.labels, labels).clip(max=max(0, len(self.free.labels) - 1))
-        has = self.free.labels[places] == labels if len(self.free.labels) else np.zeros(len(labels), np.bool_)
+        places = np.searchsorted(self.weights.labels, labels).clip(max=max(0, len(self.weights.labels) - 1))
+        has = self.weights.labels[places] == labels if len(self.weights.labels) else np.zeros(len(labels), np.bool_)
         found = np.zeros(len(labels), np.float32) if by_text is None else by_text
-        free = probability(self.free.vectors.cosines(queries, rows[has], places[has]))
-        found[has] = free if by_text is None else (by_text[has] + free) / 2
+        by_weights = probability(self.weights.vectors.cosines(queries, rows[has], places[has]))
+        found[has] = by_weights if by_text is None else (by_text[has] + by_weights) / 2
         return found
 
 
 def label_texts(
     labels: Sequence[Label], keywords: Keywords, options: DescriptionRetrieverOptions, tokenizer: Tokenizer
 ) -> list[str]:
-    """What each label is retrieved by: name, keywords and description, cut to so many tokens; for DE-ret the name."""
+    """The text of each label: name, keywords and description, truncated to this many tokens; for DE-ret the name."""
 
     def text(label: Label) -> str:
         return label.name if options.names_only else pseudo_description(label, keywords.get(label.id, ()))
@@ -260,7 +257,7 @@ def _parts(folder: Path, manifest: Mapping[str, Any]) -> tuple[bool, bool]:
     """Whether there are label texts, and classifier weights: at least one of them."""
     texts, free = manifest.get("texts"), manifest.get("free")
     if not isinstance(texts, bool) or not isinstance(free, bool) or not (texts or free):
-        raise ModelError(f"{folder}: the manifest does not say what there is; save the model again")
+        raise ModelError(f"{folder}: the manifest does not list its parts; save the model again")
     return texts, free
 
 
@@ -271,12 +268,12 @@ def _read_keywords(path: Path) -> Keywords:
         raise ModelError(f"{error}; save the model again") from None
 
 
-def _load_free(folder: Path, storage: Storage, labels: int, dim: int) -> ClassifierWeights:
+def _load_weights(folder: Path, storage: Storage, labels: int, dim: int) -> ClassifierWeights:
     rows = np.array(read_array(folder, "labels", np.int32, (None,)))
     if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < labels:
         raise ModelError(
             f"{folder}: holds vectors of label {int(rows.max())}, there are {labels}; save the model again"
         )
     if (np.diff(rows) <= 0).any():
-        raise ModelError(f"{folder}: cannot be read (its labels do not rise); save the model again")
+        raise ModelError(f"{folder}: cannot be read (its labels are not ascending); save the model again")
     return ClassifierWeights(rows, Vectors.load(folder, storage, (len(rows), dim)))

@@ -35,13 +35,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ExactMatchOptions(Checked):
-    """What counts as an occurrence of a name. The defaults find much: a later stage can drop but not bring back."""
+    """What counts as an occurrence of a name.
+
+    The defaults favour recall: a later stage can drop candidates, not add them.
+    """
 
     text_field: TextField = "text"
-    "Where to look: everywhere, as MICoL does, or in title and abstract only, if there is an abstract."
+    "Where to search: everywhere, as MICoL does, or in title and abstract only, if there is an abstract."
     stem: str = "english"
-    """The language whose endings are cut off, so that "neural networks" finds "Neural Network", and whose stop words
-    are no names; several are joined by "+"; "auto": as recognised; "none": words are left whole."""
+    """The language for stemming, so that "neural networks" finds "Neural Network", and for stop words, which are not
+    names; several are joined by "+"; "auto": as recognised; "none": no stemming."""
     longest: bool = False
     'Whether to ignore a match inside a longer match, such as "Breast" in "breast cancer".'
     min_characters: AtLeastOne = 2
@@ -60,7 +63,7 @@ class ExactMatch(Retriever):
     """The labels whose names occur in a document, scored by how often, how early and how specific: see `score`.
 
     A form that is the name of several labels makes all of them candidates, up to SHARED of them. A short name in
-    capitals ("AIDS", "IT") must stand in capitals in the document too, unless the whole vocabulary is in capitals.
+    capitals ("AIDS", "IT") must be in capitals in the document too, unless the whole vocabulary is in capitals.
 
     Raises InputError when the names hold more distinct words than there are letters (1.1 million).
     """
@@ -72,7 +75,7 @@ class ExactMatch(Retriever):
         self._build(labels, options)
 
     def alike(self, options: ExactMatchOptions) -> Self:
-        """The same names under options that bear only on what is read and kept: nothing is built anew."""
+        """The same names under options that concern only reading and truncation: nothing is built again."""
         if not self.fits(options):
             raise ValueError(f"{options} need names that are built otherwise than by {self.options}")
         other = copy.copy(self)
@@ -80,7 +83,7 @@ class ExactMatch(Retriever):
         return other
 
     def fits(self, options: ExactMatchOptions) -> bool:
-        """Whether these options bear only on what is read and kept."""
+        """Whether these options differ only in what is read and how many labels are kept."""
         return replace(self.options, text_field=options.text_field, longest=options.longest, k=options.k) == options
 
     def _build(self, labels: Sequence[Label], options: ExactMatchOptions) -> None:
@@ -98,7 +101,7 @@ class ExactMatch(Retriever):
         self._automaton = AhoCorasick(
             ["".join(map(alphabet.__getitem__, stems)) for stems, _ in patterns],
             store_patterns=False,
-            implementation=Implementation.ContiguousNFA,  # a DFA takes longer to build than most runs take
+            implementation=Implementation.ContiguousNFA,  # building a DFA takes longer than most runs
         )
 
     def read(self, documents: Sequence[Document]) -> Run:
@@ -106,7 +109,7 @@ class ExactMatch(Retriever):
         return self._find_in(documents, score)
 
     def information(self, documents: Sequence[Document]) -> Run:
-        """All labels found in each document, scored by the `specificity` of the most specific name: bits."""
+        """All labels found in each document, scored by the `specificity` of the most specific name, in bits."""
         return self._find_in(documents, lambda bits, _: np.asarray(bits))
 
     def find(self, reading: Run) -> Run:
@@ -118,7 +121,7 @@ class ExactMatch(Retriever):
         return reading.scores_of(candidates)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """Every occurrence of a name of the label, weightiest first. Their weights add up to the label's score."""
+        """Every occurrence of a name of the label, largest weight first. Their weights add up to the label's score."""
         mentions = self._mentions([document])
         bits = self._specificity[mentions.form][:, [label]].toarray()[:, 0]
         mentions, bits = mentions.where(bits > 0), bits[bits > 0]
@@ -131,7 +134,7 @@ class ExactMatch(Retriever):
         )
 
     def with_labels(self, labels: Sequence[Label]) -> Self:
-        """The same options over another vocabulary. Everything is built anew: 130,000 names take one or two seconds."""
+        """The same options over another vocabulary. Everything is built again: one or two seconds for 130,000 names."""
         return type(self)(labels, self.options)
 
     def save(self, folder: Path) -> None:
@@ -140,7 +143,7 @@ class ExactMatch(Retriever):
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Build again with the saved options. Raises ModelError when there are none, or none that fit."""
+        """Build again with the saved options. Raises ModelError when they are missing or invalid."""
         return cls(labels, read_options(folder, ExactMatchOptions, read_manifest(folder, "exact_match").get("options")))
 
     def _find_in(self, documents: Sequence[Document], score: _Score) -> Run:
@@ -170,7 +173,7 @@ class ExactMatch(Retriever):
             first.append(len(raw))
             body.append(len(raw) + len(raw_words(document.title)))
             raw += raw_words(self._text(document))
-            raw.append("")  # no name goes on from one document into the next
+            raw.append("")  # no name continues from one document into the next
         letters = "".join(map(self._letters.__getitem__, raw))
         matches = self._automaton.find_matches_as_indexes(letters, overlapping=True)
         form, start, end = np.fromiter(chain.from_iterable(matches), np.int64, 3 * len(matches)).reshape(-1, 3).T
@@ -191,10 +194,10 @@ class ExactMatch(Retriever):
 
 
 def score(bits: ArrayLike, early: ArrayLike) -> NDArray[np.float64]:
-    """How much a document speaks for a label: bits * log2(1 + early).
+    """The evidence of a document for a label: bits * log2(1 + early).
 
     bits: `specificity` of the most specific name of the label that occurs. early: sum of `earliness` over all the
-    occurrences of its names. The score rises with every occurrence, though ever more slowly; with earlier ones; with
+    occurrences of its names. The score rises with every occurrence, with diminishing returns; with earlier ones; with
     longer and rarer names.
 
     A name of 10 bits, twice in the title and once 1,300 words later (earliness 1/4): 10 * log2(3.25) = 17.004.
@@ -222,12 +225,11 @@ def earliness(position: ArrayLike) -> NDArray[np.float64]:
 
 
 def specificity(labels_with_word: Iterable[int], labels: int) -> float:
-    """How much a name says, in bits: the sum over its words of log2(1 + labels / labels that have the word).
+    """The information content of a name, in bits: the sum over its words of log2(1 + labels / labels with the word).
 
-    Labels have the words of their names and of their description: "application" says little where many labels are
-    described by it, although but one is named so.
-
-    A word of 1 among 7 labels gives log2(8) = 3 bits, one of all 7 still gives log2(2) = 1.
+    Labels have the words of their names and descriptions: "application" says little if it occurs in many descriptions,
+    even if it is the name of only one label. A word of 1 among 7 labels gives log2(8) = 3 bits, one of all 7 still
+    gives log2(2) = 1.
 
     >>> specificity([1, 7], 7)
     4.0
@@ -236,10 +238,10 @@ def specificity(labels_with_word: Iterable[int], labels: int) -> float:
 
 
 def forms(name: str) -> dict[str, float]:
-    """The ways in which a name may stand in a text, and how much each counts.
+    """The forms of a name in texts, each with its weight.
 
-    A qualifier in parentheses is rarely written out, so the name counts without it too, by half: that somebody
-    qualified it says that the bare word means other things as well. Inverted names also stand in natural order.
+    A qualifier in parentheses is rarely written out, so the name also counts without it, by half: the qualifier shows
+    that the bare word has other meanings. Inverted names also occur in natural order.
 
     >>> forms("Bond (finance)")
     {'Bond (finance)': 1.0, 'Bond': 0.5}
@@ -253,8 +255,8 @@ def forms(name: str) -> dict[str, float]:
 
 
 SHARED = 1000
-"""Labels that one name may stand for: where a million have one name, it says next to nothing, and each mention of it
-would make a million candidates. In no vocabulary that we know do nearly as many share one."""
+"""The most labels that may share a name: a name of a million labels says nothing, and each mention would give a million
+candidates. Real vocabularies stay far below this limit."""
 _QUALIFIED = re.compile(r"(.*\S)\s+\([^()]+\)")
 _BATCH = 64
 "Documents matched at once: enough to spread the cost of the array operations over short ones."
@@ -264,14 +266,14 @@ _NO_LETTER = "\0"
 
 
 _Score: TypeAlias = Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]
-"What a label is worth, from the bits of its most specific name and the sum of the earliness of its occurrences."
+"The score of a label from the bits of its most specific name and the sum of the earliness of its occurrences."
 
 _Pattern: TypeAlias = tuple[tuple[str, ...], str]
-"What is looked for: stems, and how the word must be written where that matters."
+"A search pattern: stems, and the required spelling of words where it matters."
 
 
 class _Form(NamedTuple):
-    """One way in which a name of a label may stand in a text."""
+    """One form of a label's name in a text."""
 
     label: int
     pattern: _Pattern
@@ -292,7 +294,7 @@ class _Mentions(NamedTuple):
 
 
 class _Cache(dict[str, str]):
-    """Remembers a function of words; starts anew when full."""
+    """Caches a function of words; cleared when full."""
 
     def __init__(self, function: Callable[[str], str], size: int = 1 << 20) -> None:
         self._function, self._size = function, size
@@ -320,7 +322,7 @@ def _forms_of(labels: Sequence[Label], stems: _Cache, options: ExactMatchOptions
 
 
 def _covered(form: _Form, others: Sequence[_Form]) -> bool:
-    """Whether another form finds all that this acronym finds: no occurrence should count twice for one label."""
+    """Whether another form finds all that this acronym finds: an occurrence must not count twice for one label."""
     stems, spelling = form.pattern
     spellings = (other.pattern[1] for other in others if other.pattern[0] == stems)
     return any(spelling != other and spelling.startswith(other) for other in spellings)
@@ -331,13 +333,13 @@ def _is_acronym(raw: Sequence[str]) -> bool:
 
 
 def _in_capitals(labels: Sequence[Label]) -> bool:
-    """Whether capitals mean nothing here, as in old thesauri: most of the names too long for an acronym have them."""
+    """Whether capitals are not significant, as in old thesauri: most of the names too long for an acronym have them."""
     long = [label.name.isupper() for label in labels if len(label.name) > _ACRONYM]
     return 2 * sum(long) > len(long)
 
 
 def _alphabet(words: Iterable[str]) -> dict[str, str]:
-    """A letter for each distinct word: any code point but 0 and the surrogates."""
+    """A letter for each distinct word: any code point except 0 and the surrogates."""
     distinct = dict.fromkeys(words)
     points = chain(range(1, 0xD800), range(0xE000, 0x110000))
     letters = dict(zip(distinct, map(chr, points), strict=False))
@@ -350,10 +352,10 @@ def _alphabet(words: Iterable[str]) -> dict[str, str]:
 def _specificities(
     forms: Sequence[_Form], ids: Sequence[int], described: Mapping[int, set[str]], labels: int
 ) -> csr_array:
-    """(patterns, labels): what a pattern says for a label, the most where several names of the label come to it.
+    """(patterns, labels): the bits of a pattern for a label, the maximum if several names of the label share it.
 
     forms: grouped by label. ids: the pattern of each form. described: label -> stems of its description. Of the labels
-    that share a pattern, the SHARED of which it says most are kept, the first of the vocabulary among equals.
+    that share a pattern, the SHARED with the most bits are kept, the first of the vocabulary among equals.
     """
     from scipy.sparse import csr_array
 
@@ -366,15 +368,15 @@ def _specificities(
     values = np.array([form.share for form in forms]) * (bits[rows] if len(rows) else 0)
     order = np.lexsort((columns, -values, rows))
     cells = rows[order].astype(np.int64) * labels + columns[order]
-    order = order[np.sort(np.unique(cells, return_index=True)[1])]  # of each label what it says most
+    order = order[np.sort(np.unique(cells, return_index=True)[1])]  # for each label the maximum
     rows = rows[order]
     kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < SHARED
     return csr_array((values[order][kept], (rows[kept], columns[order][kept])), (len(stems), labels))
 
 
 def _outside_longer(mentions: _Mentions) -> Mask:
-    """Which mentions lie in no longer one."""
+    """The mentions that are not inside a longer one."""
     spans, inverse = np.unique(np.stack([mentions.start, -mentions.end], axis=1), axis=0, return_inverse=True)
-    end = -spans[:, 1]  # by start, longest first: a span lies in a longer one if one before it reaches as far
+    end = -spans[:, 1]  # by start, longest first: a span is inside a longer one if an earlier one reaches as far
     reached = np.maximum.accumulate(np.concatenate([np.zeros(1, np.int64), end]))[:-1]
     return np.asarray((reached < end)[inverse.ravel()])

@@ -1,4 +1,4 @@
-"""Labels by the full text: every paragraph is encoded, and the paragraphs make up the document along its sections."""
+"""Labels by the full text: every paragraph is encoded, and paragraphs are aggregated along the sections."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BATCH = 64
 "Documents whose paragraphs are in memory at once."
 
 FIRST = 512
-"Words that `first` reads, at least as many as an encoder of 512 tokens can."
+"Words that `first` reads, at least as many as fit into 512 tokens."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +34,9 @@ class FullTextOptions(Checked):
 
     aggregate: Aggregate = "tree"
     """The vector of a document is the mean along its section tree (FuTex Eq. 6); of its top sections, each the mean of
-    all its paragraphs ("sections"); of all paragraphs alike; or that of title and abstract alone, or of the first 512
-    words, as far as the encoder reads. "best" makes no vector: a label scores the mean of its nearest paragraphs."""
+    all its paragraphs ("sections"); of all paragraphs alike; or it is that of title and abstract alone, or of the first
+    512 words, as far as the encoder reads. With "best", documents have no vector: a label scores the mean cosine of its
+    nearest paragraphs."""
 
     abstract: Literal["section", "half"] = "section"
     "Title and abstract count as one section among the others (FuTex 3.2), or as much as all of them (published code)."
@@ -47,7 +48,7 @@ class FullTextOptions(Checked):
     "Paragraphs of fewer words are left out (FuTex 4.1)."
 
     weights: Mapping[str, Positive] = field(default_factory=dict)
-    """A word in a top heading -> what such a section counts among the others, in place of 1; "abstract" is title and
+    """A word in a top heading -> the weight of such a section among the others, 1 by default; "abstract" is title and
     abstract. For tree and sections."""
 
     def __post_init__(self) -> None:
@@ -57,9 +58,10 @@ class FullTextOptions(Checked):
 
 
 class Paragraphs(NamedTuple):
-    """Documents as this stage sees them. vectors: (paragraphs, dim) of norm 1; indptr: (documents + 1,) whose they are.
+    """The reading of documents.
 
-    Where they were aggregated, a document has one vector, or none if it has no text.
+    vectors: (paragraphs, dim) of norm 1; indptr: (documents + 1,) the rows of each document. After aggregation, a
+    document has one vector, or none without text.
     """
 
     vectors: Floats
@@ -114,9 +116,9 @@ class FullText(Retriever):
         return np.concatenate([np.zeros(0, np.float32), *best])
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """The up to 3 paragraphs nearest to the label, weighted by their cosine to it; sentences where one is read.
+        """The up to 3 paragraphs nearest to the label, weighted by their cosine to it; sentences if there is only one.
 
-        `data.paragraphs.headings_at` says in which section they stand.
+        `data.paragraphs.headings_at` gives their section.
         """
         spans = [(leaf.start, leaf.start + len(leaf.text)) for leaf in self._leaves(document)[0]]
         if len(spans) == 1:
@@ -146,13 +148,13 @@ class FullText(Retriever):
         leaves, shares = zip(*map(self._leaves, documents), strict=True)
         indptr = np.cumsum([0, *map(len, leaves)])
         texts = [leaf.text for each in leaves for leaf in each]
-        vectors = self.dense.encoder.encode(texts, keep=keeps_documents())
+        vectors = self.dense.encoder.encode(texts, role="query", keep=keeps_documents())
         if self.options.aggregate == "best":
             return Paragraphs(vectors, indptr)
         return _aggregated(vectors, np.concatenate(shares), indptr)
 
     def _leaves(self, document: Document) -> tuple[list[Paragraph], Floats]:
-        """What is encoded of a document, and the share of each in its vector."""
+        """The texts of a document that are encoded, and their shares in its vector."""
         aggregate = self.options.aggregate
         if aggregate == "first":
             spans = word_spans(document.text)[:FIRST]
@@ -190,7 +192,7 @@ def _aggregated(vectors: Floats, shares: Floats, indptr: Longs) -> Paragraphs:
 
 
 def _along_tree(found: list[Paragraph], document: Document, options: FullTextOptions) -> tuple[list[Paragraph], Floats]:
-    """The paragraphs with their shares. Title and abstract are a section of their own, before the others."""
+    """The paragraphs with their shares. Title and abstract form a section of their own, before the others."""
     levels, owners = [section.level for section in document.sections], np.array([leaf.section for leaf in found])
     tops = _tops(levels)
     headings = [section.heading if tops[place] == place else "" for place, section in enumerate(document.sections)]
@@ -208,7 +210,7 @@ def _along_tree(found: list[Paragraph], document: Document, options: FullTextOpt
 
 
 def _tops(levels: Sequence[int]) -> list[int]:
-    """The top section that each section is in, and HEAD in HEAD, which is the last place."""
+    """The top section of each section; HEAD for HEAD, in the last position."""
     tops = list(range(len(levels)))
     for section, parent in enumerate(parents(levels)):
         if parent != HEAD:

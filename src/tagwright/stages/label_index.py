@@ -19,16 +19,16 @@ Storage: TypeAlias = Literal["float32", "float16", "int8"]
 Kind: TypeAlias = Literal["auto", "exact", "hnsw", "ivf"]
 
 EXACT_LIMIT = 100_000
-"Up to so many vectors every one is compared: a tenth of a second for one query, a few milliseconds for each of many."
+"Up to this many vectors, search is exact: a tenth of a second for one query, a few milliseconds for each of many."
 
 INDEX_MINIMUM = 10_000
-"Under so many vectors there is no index even when one is asked for: k-means would have too few for its lists."
+"With fewer vectors there is no index, even if requested: k-means would have too few per list."
 
 BLOCK = 1 << 16
-"Vectors that are float32 at once."
+"Vectors that are converted to float32 together."
 
 RECALL = 0.96
-"The part of the 10 nearest that an index must find, on queries made from the vectors themselves."
+"The required recall of the 10 nearest, on queries made from the vectors themselves."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ class Vectors:
         return vectors if self.scales is None else vectors * self.scales[rows, None]
 
     def take(self, rows: NDArray[np.integer], others: Vectors) -> Vectors:
-        """Copy rows out of these vectors and the others, which are numbered on from these."""
+        """Copy rows from these vectors and the others, whose numbers follow these."""
         ours = rows < len(self)
         codes = np.empty((len(rows), self.codes.shape[1]), self.codes.dtype)
         codes[ours], codes[~ours] = self.codes[rows[ours]], others.codes[rows[~ours] - len(self)]
@@ -106,10 +106,11 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Index:
-    """A FAISS index over stored vectors. It proposes twice as many as wanted; the stored vectors decide.
+    """A FAISS index over stored vectors.
 
-    faiss: holds the vectors once more, a byte per number. name: as FAISS writes it, such as "IVF2048,SQ8". effort: how
-    much of it is looked at, nprobe of IVF, efSearch of HNSW; `faiss` is set to it.
+    It proposes twice as many as needed; the stored vectors rank them. faiss: holds a second copy, a byte per number.
+    name: as FAISS writes it, such as "IVF2048,SQ8". effort: the part that is searched, nprobe of IVF or efSearch of
+    HNSW; set on `faiss`.
     """
 
     faiss: Any
@@ -118,7 +119,7 @@ class Index:
 
     @classmethod
     def build(cls, vectors: Vectors, name: str) -> Index:
-        """Train on a sample, add all, and double the effort until the index reaches RECALL. Seeded."""
+        """Train on a sample, add all, and double the effort until RECALL is reached. Seeded."""
         queries = _made_up_queries(vectors, 256)
         exact, index = vectors.nearest(queries, 10), cls(_filled(vectors, name), name, effort=1)
         while recall(index.nearest(vectors, queries, 10), exact) < RECALL and index.effort < 4096:
@@ -134,7 +135,7 @@ class Index:
         return Run.of(indptr, rows, vectors.cosines(queries, pairs, rows)).top(k)
 
     def save(self, folder: Path) -> None:
-        """Write `index.faiss`, and its checksum: FAISS believes all that it reads."""
+        """Write `index.faiss`, and its checksum: FAISS trusts everything that it reads."""
         import faiss
 
         path = folder / "index.faiss"
@@ -150,7 +151,7 @@ class Index:
         try:
             expected = path.with_suffix(".checksum").read_bytes()
         except OSError:
-            raise ModelError(f"{path}: cannot be read (no checksum is beside it); save the model again") from None
+            raise ModelError(f"{path}: cannot be read (it has no checksum); save the model again") from None
         if digest(path).encode("ascii") != expected:
             raise ModelError(f"{path}: cannot be read (its checksum differs: damaged); save the model again")
         try:
@@ -160,7 +161,7 @@ class Index:
                     f"{path}: holds {index.ntotal} vectors of {index.d}, expected {shape}; save the model again"
                 )
             return cls(index, name, effort)
-        except RuntimeError as error:  # also where the file holds an index of another name
+        except RuntimeError as error:  # also if the file holds an index of another kind
             raise ModelError(f"{path}: cannot be read ({str(error).splitlines()[-1]}); save the model again") from None
 
     @classmethod
@@ -177,7 +178,7 @@ class Index:
 
     @property
     def described(self) -> Mapping[str, object]:
-        """What a manifest says of it, for `read`."""
+        """The entry in the manifest, for `read`."""
         return {"name": self.name, "effort": self.effort}
 
     def __post_init__(self) -> None:
@@ -190,10 +191,10 @@ class Index:
 
 
 def index_name(kind: Kind, size: int) -> str | None:
-    """What FAISS calls the index of this kind for `size` vectors; None: no index, every vector is compared.
+    """The FAISS name of the index of this kind for `size` vectors; None: exact search without an index.
 
-    auto is exact up to EXACT_LIMIT and IVF above: HNSW answers faster, but takes longer to build and cannot stay on
-    the disk. IVF has 2 sqrt(n) lists, rounded to a power of two: 2,048 for a million.
+    auto is exact up to EXACT_LIMIT and IVF above: HNSW answers faster, but takes longer to build and cannot be
+    memory-mapped. IVF has 2 sqrt(n) lists, rounded to a power of two: 2,048 for a million.
 
     >>> index_name("auto", 1_000_000), index_name("hnsw", 20_000), index_name("hnsw", 1_000)
     ('IVF2048,SQ8', 'HNSW32,SQ8', None)
@@ -210,7 +211,7 @@ def _filled(vectors: Vectors, name: str) -> Any:
     import faiss
 
     index = faiss.index_factory(vectors.codes.shape[1], name, faiss.METRIC_INNER_PRODUCT)
-    wanted = 40 * getattr(index, "nlist", 1000)  # k-means asks for 39 a list
+    wanted = 40 * getattr(index, "nlist", 1000)  # k-means needs 39 per list
     index.train(vectors[np.sort(np.random.default_rng(0).permutation(len(vectors))[:wanted])])
     for _, block in vectors.blocks():
         index.add(block)
@@ -218,9 +219,10 @@ def _filled(vectors: Vectors, name: str) -> Any:
 
 
 def _made_up_queries(vectors: Vectors, count: int) -> Floats:
-    """The mean of a label and its nearest: like a text, it lies among labels of one subject and on none of them.
+    """Queries to measure an index with: each the mean of a label and its nearest label.
 
-    Labels themselves are found too easily, and the middle of two random labels is harder than any text.
+    Like a text, such a query lies among labels of one subject without coinciding with any. Labels themselves are too
+    easy to find, and the mean of two random labels is harder than any text.
     """
     rows = np.random.default_rng(1).integers(len(vectors), size=count)
     subjects = vectors.nearest(vectors[rows], 10)
@@ -229,7 +231,7 @@ def _made_up_queries(vectors: Vectors, count: int) -> Floats:
 
 
 def recall(found: Run, exact: Run) -> float:
-    """The part of the labels of `exact` that `found` holds too, in the same rows.
+    """The share of the labels of `exact` that `found` holds in the same rows.
 
     >>> recall(Run.from_rows([[1, 2], [3]]), Run.from_rows([[1, 4], [3]])).__round__(4)
     0.6667

@@ -1,6 +1,6 @@
 """Bags of words in, labels out: trees of labels (Parabel, Bonsai) as they are after training.
 
-omikuji grows and holds them in a process of its own, see stages/omikuji_process.py. What asks for a training is in
+omikuji trains and holds them in a separate process, see stages/omikuji_process.py. Training is started by
 training/linear_training.py.
 """
 
@@ -27,7 +27,7 @@ from tagwright.store import check_files, digests, read_manifest, read_number, wr
 from tagwright.types import Run
 
 WIDEST = 1 << 16
-"The widest beam: omikuji takes memory for all of it beforehand."
+"The widest beam: omikuji allocates memory for all of it."
 
 PROGRAM = "from tagwright.stages.omikuji_process import main; main()"
 
@@ -39,18 +39,18 @@ def check_omikuji() -> None:
 
 
 class OmikujiError(TagwrightError):
-    """What omikuji was asked for failed. The message says why, for a sentence around it."""
+    """A request to omikuji failed. The message gives the reason, as part of a sentence."""
 
 
 class OmikujiProcess:
-    """A process that holds label trees. It ends with this object or with the process that made it, however that ends.
+    """A process that holds label trees.
 
-    May be used by several threads, not by a forked process.
+    It ends with this object or with its parent process. Threads may share it, forked processes may not.
     """
 
     def __init__(self) -> None:
         check_omikuji()
-        # the modules of this process, and none that happens to lie in the working folder
+        # the modules of this process, none from the working folder
         paths = os.pathsep.join(path for path in sys.path if path)
         self._said = tempfile.TemporaryFile("w+b")  # noqa: SIM115  (closed by _end)
         self._process = subprocess.Popen(
@@ -70,7 +70,7 @@ class OmikujiProcess:
         with self._lock:
             try:
                 fields, found = self._exchange({"do": what, "options": options}, arrays)
-            except BaseException:  # a Ctrl-C too: the answer that is on its way would be taken for the next one's
+            except BaseException:  # also on Ctrl-C: a late answer would be taken for that to the next request
                 self._end()
                 raise
         if "error" in fields:
@@ -92,7 +92,7 @@ class OmikujiProcess:
         raise OmikujiError(self._why())
 
     def _why(self) -> str:
-        """Why the process ended, in its own last words where it said some."""
+        """Why the process ended: its last line on stderr, if any."""
         status = self._process.wait()
         self._said.seek(0)
         last = self._said.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
@@ -100,7 +100,7 @@ class OmikujiProcess:
 
 
 def _end(process: subprocess.Popen[bytes], said: IO[bytes], owner: int) -> None:
-    """End the process and free what belongs to it, unless this is a fork of its owner."""
+    """End the process and free its resources, unless this is a fork of its owner."""
     if os.getpid() != owner:
         return
     process.kill()
@@ -109,7 +109,7 @@ def _end(process: subprocess.Popen[bytes], said: IO[bytes], owner: int) -> None:
     if process.stdout:
         process.stdout.close()
     if process.stdin:
-        with suppress(OSError):  # the rest of a request that was cut off
+        with suppress(OSError):  # the rest of an interrupted request
             process.stdin.close()
 
 
@@ -120,7 +120,7 @@ class LabelTrees:
         self.process, self.words, self.beam = process, words, beam
 
     def predict(self, features: Matrix, k: int) -> Run:
-        """The k most probable labels of each row of features (documents, words); fewer where the beam meets no more.
+        """The k most probable labels of each row of features (documents, words), or as many as the beam reaches.
 
         None for a row without words. Scores are probabilities, 0 to 1. Raises ValueError for features of another width.
         """
@@ -143,7 +143,7 @@ class LabelTrees:
         """Read what `save` wrote. Raises ModelError when it is missing or damaged, TagwrightError without omikuji."""
         manifest = read_manifest(folder, "label trees")
         beam = read_number(folder, manifest, "beam", WIDEST)
-        check_files(folder, manifest.get("files"))  # which omikuji itself would trust blindly
+        check_files(folder, manifest.get("files"))  # omikuji itself does not validate them
         process = OmikujiProcess()
         try:
             return cls(process, process.ask("load", {"folder": str(folder.absolute())})[0]["words"], beam)

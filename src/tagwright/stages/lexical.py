@@ -25,7 +25,7 @@ CELLS = 1 << 24
 "The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."
 
 WORDS = 1 << 18
-"The words whose terms are remembered, those last met: most words of a text are met all the time."
+"The number of recent words whose terms are cached."
 
 NGRAM = 5
 "Characters in an n-gram."
@@ -44,35 +44,35 @@ class LexicalOptions(Checked):
     "BM25 (MICoL Eq. 1), or the cosine of TF-IDF vectors."
 
     k1: NotNegative = 1.5
-    "BM25: how long a word that a label text repeats goes on counting; the paper's value."
+    "BM25's k1, the saturation of repeated words in a label text; the paper's value."
 
     b: Probability = 0.75
-    "BM25: how much a long label text is held against it, 0 to 1; the paper's value."
+    "BM25's b, the length normalisation of label texts, 0 to 1; the paper's value."
 
     k: AtLeastOne | None = 100
-    "The most candidates that a document gets; None sets no limit."
+    "The most candidates of a document; None: no limit."
 
     threshold: float | None = None
-    "A candidate scores more than this: the paper's eta (Eq. 2), on the scale of the weighting itself."
+    "The score that a candidate must exceed: the paper's eta (Eq. 2), on the scale of the weighting."
 
     label_text: LabelText = "text"
     """What is read of a label: all its names and the description, or, "described", the preferred name and the
     description, as MICoL does where labels have many names (3.2)."""
 
     text_field: TextField = "text"
-    "Read the title and abstract of a document, or all of it; where there is no abstract, all of it."
+    "Read the title and abstract of a document, or all of it (always if there is no abstract)."
 
     stem: str = "english"
-    """The language whose endings are cut off, so that "networks" finds "network", and whose stop words do not count;
-    several are joined by "+". "auto" recognises it in the names; "none" leaves words whole, and all count."""
+    """The language for stemming, so that "networks" finds "network", and for stop words, which do not count; several
+    are joined by "+". "auto" recognises it in the names; "none": no stemming, no stop words."""
 
     stop_words: bool = False
-    """Whether words like "the" count. They name no topic, and where labels are short names they are so rare among the
-    labels that they would weigh most of all: 5 of 26,983 subject headings hold "the", nearly every document does."""
+    """Whether words like "the" count. They name no topic, and in short label names they are so rare that they would get
+    the largest weights."""
 
     ngrams: NotNegative = 0.0
-    """TF-IDF: how much the character n-grams of a word weigh beside the word itself; 0 leaves them out. They find the
-    parts of compounds, and endings that no stemmer knows (McNamee and Mayfield 2004)."""
+    """TF-IDF: the weight of the character n-grams of a word relative to the word; 0 leaves them out. They match parts
+    of compounds, and endings that no stemmer knows (McNamee and Mayfield 2004)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,8 +85,7 @@ class Lexical(Retriever):
     """Candidates by the words that a document shares with a label's names and description. A types.Retriever.
 
     BM25 sums over the set of shared words, as Eq. 1 does: a word that the document repeats counts once. The cosine
-    counts it 1 + ln(times) times. The vectors of both have the words of the labels as dimensions, so words that no
-    label holds change no score.
+    weights it by 1 + ln(count). The dimensions are the words of the labels, so other words change no score.
     """
 
     distribution: Distribution = "sparse"
@@ -109,7 +108,7 @@ class Lexical(Retriever):
             share = np.array([options.ngrams if term[0] == _NGRAM_MARK else 1 for term in terms], np.float64)
             self._weights = share * smooth_idf(frequencies, len(labels))
             self._items = _tfidf_matrix(counts, self._weights)
-        self._postings = self._items.T.tocsr()  # the labels of a term stand together: (terms, labels)
+        self._postings = self._items.T.tocsr()  # the labels of a term are adjacent: (terms, labels)
 
     def read(self, documents: Sequence[Document]) -> Matrix:
         """(documents, terms) float32: the weight of each term of each document."""
@@ -121,7 +120,7 @@ class Lexical(Retriever):
         return counts
 
     def find(self, reading: Matrix) -> Run:
-        """The k best labels that score more than the threshold. A label that shares no word is no candidate."""
+        """The k best labels above the threshold. A label that shares no word is not a candidate."""
         options, labels = self.options, self._postings.shape[1]
         k = labels if options.k is None else min(options.k, labels)
         chunks = _chunks(reading.shape[0], max(1, min(1024, CELLS // (k + 1))))
@@ -138,7 +137,7 @@ class Lexical(Retriever):
     def calibrated(self, documents: Sequence[Document], mean_candidates: float) -> Lexical:
         """The same stage under the threshold that gives these documents `mean_candidates` on average.
 
-        A few hundred documents are enough; all their scores are held at once. The limit k stays in force. Raises
+        A few hundred documents are enough; all their scores are held at once. The limit k still applies. Raises
         InputError when no document shares a word with a label.
         """
         other = copy.copy(self)
@@ -160,19 +159,25 @@ class Lexical(Retriever):
         for word, span in zip(words(text), word_spans(text), strict=True):
             if added := [parts.pop(term) for term in dict.fromkeys(self._terms(word)) if term in parts]:
                 spans.append(EvidenceSpan(*span, sum(added)))
-        return tuple(sorted(spans, key=lambda quote: (-quote.weight, quote.start)))
+        return tuple(sorted(spans, key=lambda span: (-span.weight, span.start)))
 
     def with_labels(self, labels: Sequence[Label]) -> Lexical:
-        """The same options over other labels. All is weighed anew: a word's idf hangs on all the labels."""
+        """The same options over other labels.
+
+        All weights are computed again: the idf of a word depends on all labels.
+        """
         return Lexical(labels, self.options)
 
     def save(self, folder: Path) -> None:
-        """Write the options. The weights are not stored: to weigh 27,000 labels again takes a quarter of a second."""
+        """Write the options.
+
+        The weights are not stored: computing them takes a quarter of a second for 27,000 labels.
+        """
         write_manifest(folder, "lexical", {"options": asdict(self.options)})
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Lexical:
-        """Read what `save` wrote and weigh the labels. Raises ModelError when the folder holds something else."""
+        """Read what `save` wrote and weight the labels. Raises ModelError when the folder holds something else."""
         return cls(labels, read_options(folder, LexicalOptions, read_manifest(folder, "lexical").get("options")))
 
     def _text(self, document: Document) -> str:
@@ -210,9 +215,9 @@ def bm25_idf(frequency: NDArray[Any], labels: int) -> NDArray[np.float64]:
 
 
 def calibrate(run: Run, mean_candidates: float) -> float:
-    """The threshold above which a run keeps as nearly as can be `mean_candidates` per document (MICoL's eta, Eq. 2).
+    """The threshold above which a run keeps as close as possible to `mean_candidates` per document (MICoL's eta, Eq.
 
-    Exact: candidates of one score stay or go together, and of two equally near sizes the smaller is taken.
+    2). Exact: candidates of one score stay or go together, and of two equally near sizes the smaller is taken.
     `run.keep(run.scores > threshold)` cuts. Raises ValueError for a run without scores.
 
     Two of four scores stay, one for each of two documents:
@@ -230,7 +235,7 @@ def calibrate(run: Run, mean_candidates: float) -> float:
 
 
 def _speller(labels: Sequence[Label], options: LexicalOptions) -> Callable[[str], tuple[str, ...]]:
-    """Word to terms: its stem, and its n-grams if they are wanted; none for a word that does not count."""
+    """The terms of a word: its stem, and its n-grams if enabled; none for a stop word."""
     languages = parse_all(options.stem)
     stem = stemmer(languages)
     stopped = frozenset[str]()
@@ -242,7 +247,7 @@ def _speller(labels: Sequence[Label], options: LexicalOptions) -> Callable[[str]
 
 
 def _ngrams(word: str) -> list[str]:
-    """The n-grams of a word, its start and end marked, and all told from words.
+    """The n-grams of a word with its start and end marked; they differ from all words.
 
     >>> [gram[1:] for gram in _ngrams("salmon")]
     ['<salm', 'salmo', 'almon', 'lmon>']
@@ -273,7 +278,7 @@ def _with_data(matrix: Matrix, data: NDArray[np.float64]) -> Matrix:
 
 
 def _chunks(rows: int, size: int) -> Iterator[range]:
-    """Up to `size` documents at a time, with the place of their first."""
+    """Up to `size` documents at a time, with the position of the first."""
     for start in range(0, rows, size):
         yield range(start, min(start + size, rows))
 
@@ -287,7 +292,7 @@ def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) ->
     tied = _tied(best, k)
     if not len(tied):
         return best.top(k)
-    # Of the labels that are tied at the cut the library keeps any: look further down in those rows, and cut by label.
+    # Of the labels tied at the cut the library keeps arbitrary ones: search deeper in those rows, and cut by label.
     source = np.arange(len(best))
     source[tied] = len(best) + np.arange(len(tied))
     return Run.concat([best, _best(queries[tied], postings, 4 * k, threshold)]).take(source).top(k)
@@ -299,7 +304,7 @@ def _run(products: Matrix) -> Run:
 
 
 def _tied(run: Run, k: int) -> Longs:
-    """The rows whose suggestions k and k + 1 have one score."""
+    """The rows whose suggestions k and k + 1 have equal scores."""
     rows = np.flatnonzero(np.diff(run.indptr) > k)
     last = run.indptr[rows] + k - 1
     tied: Longs = rows[run.scores[last] == run.scores[last + 1]]

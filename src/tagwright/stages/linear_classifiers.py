@@ -1,4 +1,4 @@
-"""Linear classifiers as stages: the labels of training documents with much the same words, with the words that tell."""
+"""Linear classifiers as stages: labels by the words of their training documents, with these words as evidence."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tagwright.text.words import word_spans, words
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Retriever, Run
 
 SPANS = 5
-"The most words that are quoted for a label."
+"The most evidence spans of a label."
 
 
 class Linear(Retriever):
     """Candidates by a linear SVM. A types.Retriever.
 
-    model: over these labels, in their order. A score is the SVM's own plus 1, and 0 at least: 0 as far away as a
-    document that has nothing to do with the label, 1 at the border, 2 and more where the SVM is sure.
+    model: over these labels, in their order. A score is the decision value plus 1, at least 0: 0 for a clear negative,
+    1 at the decision boundary, 2 and more for a confident positive.
     """
 
     distribution: Distribution = "sparse"
@@ -36,7 +36,7 @@ class Linear(Retriever):
         return self.bag.transform(document.text for document in documents)
 
     def find(self, reading: Matrix) -> Run:
-        """The k labels of largest score; none for a document without a known word, none never seen in training."""
+        """The k labels of largest score that had training documents; none for a document without known words."""
         run = self.model.scores(reading, self.k)
         found = run.keep((run.scores > -1) & (np.diff(reading.indptr) > 0)[run.rows])
         return found.rescored(found.scores + 1)
@@ -46,7 +46,7 @@ class Linear(Retriever):
         return np.maximum(self.model.score(reading, candidates) + 1, 0)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """The first occurrence of the up to 5 words that add most to the label's score, with what each adds."""
+        """The first occurrence of the up to 5 words that contribute most to the score, with their contributions."""
         added = self.read([document]).multiply(self.model.weights[[label]]).tocsr()
         best = np.argsort(-added.data, kind="stable")[:SPANS]
         first: dict[str, tuple[int, int]] = {}
@@ -56,7 +56,7 @@ class Linear(Retriever):
         return tuple(EvidenceSpan(*first[self.bag.words[word]], part) for word, part in parts if part > 0)
 
     def with_labels(self, labels: Sequence[Label]) -> Linear:
-        """The same weights for the labels that stay, by id; the others have none, and score 0."""
+        """The same weights for the remaining labels, by id; new labels score 0."""
         before = {label.id: row for row, label in enumerate(self.labels)}
         rows = np.array([before.get(label.id, -1) for label in labels], np.int64)
         return Linear(labels, self.bag, self.model.take(rows), self.k)
@@ -82,7 +82,7 @@ class Linear(Retriever):
 class Trees(Retriever):
     """Candidates by trees of labels (Parabel, Bonsai). A types.Retriever; scores are probabilities.
 
-    places: (labels that the trees know,) the place of each among these labels, -1 for one that is not there.
+    places: (labels of the trees,) the position of each in this vocabulary, -1 if it is missing.
     """
 
     distribution: Distribution = "sparse"
@@ -94,7 +94,7 @@ class Trees(Retriever):
         self.places = np.arange(len(labels), dtype=np.int32) if places is None else places
 
     def read(self, documents: Sequence[Document]) -> Run:
-        """All that the beams come to in each document."""
+        """All labels that the beams reach for each document."""
         run = self.model.predict(self.bag.transform(document.text for document in documents), len(self.places))
         known = run.keep(self.places[run.labels] >= 0)
         return Run.of(known.indptr, self.places[known.labels], known.scores)
@@ -104,7 +104,7 @@ class Trees(Retriever):
         return reading.top(self.k)
 
     def score(self, reading: Run, candidates: Run) -> Floats:
-        """(suggestions,) the probability of each candidate; 0 for one that no beam came to, or that is not known."""
+        """(suggestions,) the probability of each candidate; 0 for one that no beam reaches, or that is unknown."""
         return reading.scores_of(candidates)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
@@ -112,13 +112,13 @@ class Trees(Retriever):
         return ()
 
     def with_labels(self, labels: Sequence[Label]) -> Trees:
-        """The same trees for the labels that stay, by id; the others score 0."""
+        """The same trees for the remaining labels, by id; new labels score 0."""
         now = {label.id: row for row, label in enumerate(labels)}
         moved = np.array([*(now.get(label.id, -1) for label in self.labels), -1], np.int32)
         return Trees(labels, self.bag, self.model, self.k, moved[self.places])
 
     def save(self, folder: Path) -> None:
-        """Write the words, the trees, and which labels they know."""
+        """Write the words, the trees, and their labels."""
         write_manifest(folder, "tree stage", {"k": self.k})
         write_arrays(folder, {"places": self.places})
         _save_parts(folder, self.bag, self.model)
@@ -131,7 +131,7 @@ class Trees(Retriever):
         bag, model = BagOfWords.load(folder / "words"), LabelTrees.load(folder / "model")
         known = np.sort(places[places >= 0])
         if places.min(initial=0) < -1 or (np.diff(known) == 0).any():
-            raise ModelError(f"{folder / 'places.npy'}: cannot be read (a label has two places); save the model again")
+            raise ModelError(f"{folder / 'places.npy'}: cannot be read (a label occurs twice); save the model again")
         if places.max(initial=-1) >= len(labels) or model.words != len(bag.words):
             raise ModelError(
                 f"{folder}: trees over {model.words} words and {places.max(initial=-1) + 1} labels, "

@@ -1,7 +1,7 @@
-"""Bags of words in, labels out: linear weights as they are after training.
+"""Bags of words in, labels out: linear weights after training.
 
-They stand here because both sides need them: `learning` makes them and asks them for hard negatives and keywords,
-`tagging` serves them. What trains them is in training/linear_training.py.
+Training reads hard negatives and keywords off them; the stages score with them. They are trained by
+training/linear_training.py.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from tagwright.store import read_array, read_manifest, read_number, write_arrays
 from tagwright.types import Floats, Longs, Run
 
 CELLS = 1 << 23
-"The most scores that are held at once."
+"The most scores in memory at a time."
 
 
 class LinearModel:
-    """One weight for each pair of label and word, most of them 0: the score of a label is weights @ words + bias.
+    """One weight per label and word, most of them 0: the score of a label is weights @ words + bias.
 
-    weights: (labels, words) float32 CSR. bias: (labels,) float32, -inf for a label that was never learnt.
+    weights: (labels, words) float32 CSR. bias: (labels,) float32, -inf for a label without training documents.
     """
 
     def __init__(self, weights: Matrix, bias: Floats) -> None:
@@ -33,13 +33,14 @@ class LinearModel:
 
     @property
     def known(self) -> Longs:
-        """The labels that were learnt."""
+        """The labels with training documents."""
         return np.flatnonzero(np.isfinite(self.bias))
 
     def scores(self, features: Matrix, k: int) -> Run:
-        """The k labels of largest score for each row of features (documents, words), of those that were learnt.
+        """The k labels of largest score for each row of features (documents, words).
 
-        A score above 0 says yes, one below -1 no with certainty; labels are given whatever their score.
+        Only labels with training documents. A score above 0 means yes, one below -1 a clear no; labels are returned
+        whatever their score.
         """
         from scipy.sparse import csr_matrix, hstack
         from sparse_dot_topn import sp_matmul_topn
@@ -54,7 +55,7 @@ class LinearModel:
         return Run.of(best.indptr, known[best.indices[:found]], best.data[:found])
 
     def score(self, features: Matrix, candidates: Run) -> Floats:
-        """(suggestions,) the score of each candidate; -inf for a label that was never learnt."""
+        """(suggestions,) the score of each candidate; -inf for a label without training documents."""
         parts, step = [np.zeros(0, np.float32)], max(1, CELLS // max(1, len(self.bias)))
         for start in range(0, len(candidates), step):
             some = candidates.take(np.arange(start, min(start + step, len(candidates))))
@@ -63,14 +64,14 @@ class LinearModel:
         return np.concatenate(parts)
 
     def keywords(self, label: int, k: int) -> list[int]:
-        """DEPL 3.2: the k words of largest weight above 0, the largest first; fewer where there are no more."""
+        """DEPL 3.2: the k words of largest weight above 0, the largest first; fewer if there are fewer."""
         start, end = self.weights.indptr[label], self.weights.indptr[label + 1]
         words, weights = self.weights.indices[start:end], self.weights.data[start:end]
         order = np.lexsort((words, -weights))[:k]
         return [int(word) for word in words[order[weights[order] > 0]]]
 
     def take(self, labels: Longs) -> LinearModel:
-        """The model of these labels, in this order; -1 stands for a label that was never learnt."""
+        """The model of these labels, in this order; -1: a label without training documents."""
         chosen = self.weights[np.maximum(labels, 0)]
         chosen.data[np.repeat(labels < 0, np.diff(chosen.indptr))] = 0
         chosen.eliminate_zeros()
@@ -95,7 +96,7 @@ class LinearModel:
 
 
 def _read_bias(folder: Path) -> Floats:
-    """(labels,) finite, or -inf for a label that was never learnt."""
+    """(labels,) finite, or -inf for a label without training documents."""
     bias: Floats = read_array(folder, "bias", np.float32, (None,), finite=False)
     if np.isnan(bias).any() or (bias == np.inf).any():
         raise ModelError(f"{folder / 'bias.npy'}: cannot be read (holds no numbers); save the model again")
@@ -103,7 +104,7 @@ def _read_bias(folder: Path) -> Floats:
 
 
 def _read_matrix(folder: Path, shape: tuple[int, int]) -> Matrix:
-    """A CSR matrix of float32. scipy checks neither the places of rows nor those of columns, and reads where they say.
+    """A CSR matrix of float32. scipy checks neither row nor column indices, and reads wherever they point.
 
     Raises ModelError when the arrays are no matrix of this shape.
     """
@@ -116,5 +117,5 @@ def _read_matrix(folder: Path, shape: tuple[int, int]) -> Matrix:
     if not rows or (np.diff(indptr) < 0).any():
         raise ModelError(f"{folder / 'indptr.npy'}: cannot be read (does not part the weights into {shape[0]} labels)")
     if len(indices) and not 0 <= indices.min() <= indices.max() < shape[1]:
-        raise ModelError(f"{folder / 'indices.npy'}: cannot be read (names words that are not there)")
+        raise ModelError(f"{folder / 'indices.npy'}: cannot be read (refers to missing words)")
     return csr_matrix((data, indices, indptr), shape=shape)

@@ -1,8 +1,8 @@
 """The program of the process that omikuji runs in: requests on standard input, answers on standard output.
 
-omikuji logs on stdout, draws bars on stderr, and takes its process along when it fails: all of that happens here, and
-never in a process of the user's. A message is a line of JSON, whose "arrays" gives type and length of each
-array that follows it. When standard input ends, whoever asked is gone: the process ends too, whatever it is doing.
+omikuji logs on stdout, draws bars on stderr, and aborts its process when it fails: all of that is confined to this
+process. A message is a line of JSON, whose "arrays" gives type and length of each array that follows it. When standard
+input ends, the parent is gone: the process ends too, whatever it is doing.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def _read_array(stream: IO[bytes], dtype: np.dtype[Any], length: int) -> NDArray
 
 def main() -> None:
     """Answer requests until standard input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is meant for the process that asks
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     requests, answers, nowhere = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
-    os.dup2(nowhere, 1)  # omikuji logs here from its import on
+    os.dup2(nowhere, 1)  # omikuji logs here from its import onwards
     queue: SimpleQueue[Message] = SimpleQueue()
     threading.Thread(target=_receive, args=(os.fdopen(requests, "rb"), queue), daemon=True).start()
     forest = Forest()
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def _receive(stream: IO[bytes], queue: SimpleQueue[Message]) -> None:
-    """Read ahead, so that the end of the stream is seen even while omikuji is at work."""
+    """Read ahead, so that the end of the stream is noticed even while omikuji works."""
     folder = None
     while (fields := read_fields(stream)) is not None:
         folder = fields["options"].get("scratch", folder)
@@ -86,7 +86,7 @@ def _receive(stream: IO[bytes], queue: SimpleQueue[Message]) -> None:
 
 
 class Forest:
-    """The trees of this process, and what can be asked of them: arrays and options in, fields and arrays out."""
+    """The trees of this process and the requests to them: arrays and options in, fields and arrays out."""
 
     model: Any = None
 

@@ -1,4 +1,4 @@
-"""Labels whose vectors are not all known yet: rough ones propose candidates, and only candidates are encoded."""
+"""Labels without all vectors yet: rough vectors propose candidates, and only candidates are encoded."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.encoders.bi_encoder import unit
+from tagwright.encoders.prompts import Role
 from tagwright.stages.label_index import Vectors
 from tagwright.types import Floats, Mask, Run
 
 BUDGET = 200
-"""Candidates of a document that are encoded and scored while labels are missing. Measured by `python -m benchmarks
-first`: P@5 as with all labels encoded."""
+"""Candidates per document that are encoded and scored while labels are missing; see `python -m benchmarks first`."""
 
 
 class Sketcher(Protocol):
-    """What turns texts into rough vectors at once. encoders.sketch.Sketch is one."""
+    """Turns texts into rough vectors without delay. encoders.sketch.Sketch is one."""
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """(texts, dim) of norm 1, or zero."""
@@ -26,18 +26,18 @@ class Sketcher(Protocol):
 
 
 class LazyEncoder(Protocol):
-    """An encoder that knows some texts already and can sketch all. encoders.bi.BiEncoder is one."""
+    """An encoder with some cached vectors and a rough vector for any text. encoders.bi.BiEncoder is one."""
 
-    def encode(self, texts: Sequence[str], *, progress: str = "") -> Floats:
+    def encode(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
         """(texts, dim), each of norm 1."""
         ...
 
-    def known(self, texts: Sequence[str]) -> tuple[Floats, Mask]:
-        """(texts, dim) vectors and (texts,) which of them are known without computing anything."""
+    def known(self, texts: Sequence[str], role: Role | None = None) -> tuple[Floats, Mask]:
+        """(texts, dim) vectors and (texts,) whether each is cached."""
         ...
 
     def sketch(self) -> Sketcher | None:
-        """The rough encoder that goes with this one; None where there is none, or where encoding takes no time."""
+        """The rough encoder for this one; None if there is none, or if encoding takes no time."""
         ...
 
 
@@ -46,11 +46,11 @@ class PendingLabels:
 
     def __init__(self, views: Sequence[tuple[str, ...]], encoder: LazyEncoder, sketch: Sketcher) -> None:
         self.views, self.encoder, self.sketch = views, encoder, sketch
-        vectors, known = encoder.known([text for texts in views for text in texts])
+        vectors, known = encoder.known([text for texts in views for text in texts], "document")
         shape = len(views), len(views[0])
         self._vectors = vectors.reshape(*shape, -1)
         self._missing: Mask = ~np.asarray(known.reshape(shape).all(axis=1), np.bool_)
-        rows = {texts: row for row, texts in enumerate(dict.fromkeys(views))}  # many labels may have one name
+        rows = {texts: row for row, texts in enumerate(dict.fromkeys(views))}  # many labels may share a name
         rough = sketch.encode([text for texts in rows for text in texts]).reshape(len(rows), shape[1], -1)
         own = np.fromiter(map(rows.__getitem__, views), np.int64, len(views))
         self._rough = Vectors.of(unit(rough.mean(axis=1)), "float16").take(own, Vectors.of(rough[:0, 0], "float16"))
@@ -70,7 +70,8 @@ class PendingLabels:
         if not len(new):
             return
         texts = [text for label in new.tolist() for text in self.views[label]]
-        self._vectors[new] = self.encoder.encode(texts, progress=progress).reshape(len(new), *self._vectors.shape[1:])
+        vectors = self.encoder.encode(texts, role="document", progress=progress)
+        self._vectors[new] = vectors.reshape(len(new), *self._vectors.shape[1:])
         self._missing[new] = False
 
     def vectors(self, labels: NDArray[np.integer]) -> Floats:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.encoders.cross_encoder import CrossEncoder
+from tagwright.encoders.model_folder import offline
 from tagwright.fields import AtLeastOne, Checked
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Stage
@@ -19,7 +20,7 @@ LabelText: TypeAlias = Literal["name", "names", "text", "described", "statement"
 
 
 class PairScorer(Protocol):
-    """What scores how well two texts go together. encoders.cross.CrossEncoder is one."""
+    """Scores how well two texts match. encoders.cross.CrossEncoder is one."""
 
     def score(
         self,
@@ -31,14 +32,14 @@ class PairScorer(Protocol):
         first_tokens: int | None = None,
         progress: str = "",
     ) -> Floats:
-        """(pairs,) the score of firsts[rows[i]], at most so many tokens of it, with seconds[columns[i]].
+        """(pairs,) the score of firsts[rows[i]], at most this many tokens of it, with seconds[columns[i]].
 
         progress: the title of a progress bar, if any.
         """
         ...
 
     def save(self, folder: Path) -> None:
-        """Write into a new folder, from which it can be loaded."""
+        """Write into a new folder, to be loaded from there."""
         ...
 
 
@@ -51,13 +52,13 @@ class RerankerOptions(Checked):
     description (MICoL 3.2); or a "statement" with the name, for models of natural language inference (FuTex 4.1)."""
 
     document_tokens: AtLeastOne | None = 256
-    "The most that are read of a document (MICoL A.3.2); None: as many as the encoder takes beside the label."
+    "The most tokens of a document (MICoL A.3.2); None: as many as fit beside the label."
 
 
 class CrossEncoderReranker(Stage):
     """Ranks candidates by reading each document and label together (MICoL Eq. 6). A re-ranker: all labels are too many.
 
-    Of a document it reads title and abstract, or all text from the start where there is no abstract.
+    Of a document it reads title and abstract, or all text from the start if there is no abstract.
     """
 
     distribution: Distribution = "normal"
@@ -86,7 +87,7 @@ class CrossEncoderReranker(Stage):
         return self.encoder.score(reading, labels, candidates.rows, columns, first_tokens=tokens, progress="re-ranking")
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
-        """None: what speaks for a label is spread over the whole network."""
+        """None: the evidence for a label is spread over the whole network."""
         return ()
 
     def with_labels(self, labels: Sequence[Label]) -> CrossEncoderReranker:
@@ -104,4 +105,5 @@ class CrossEncoderReranker(Stage):
     ) -> CrossEncoderReranker:
         """Read what `save` wrote. load_encoder gets a folder. Raises ModelError when a part is missing or damaged."""
         options = read_options(folder, RerankerOptions, read_manifest(folder, "cross").get("options"))
-        return cls(labels, load_encoder(str(folder / "encoder")), options)
+        with offline():  # it lies in the folder, or is missing
+            return cls(labels, load_encoder(str(folder / "encoder")), options)

@@ -1,4 +1,4 @@
-"""Labels that the title of a document names exactly, by how much their names say: evidence beyond any mention."""
+"""Labels named in the title of a document, by the information content of their names: strong evidence."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Stage
 
 EVERYDAY = 10.0
-"""Bits up to which a name in a title says nothing more than one elsewhere: the words of such a name are those of one
-label in a thousand, or of more. Chosen on train documents of mdn, tib and kirja."""
+"""Bits up to which a name in a title is no stronger evidence than elsewhere: at least one label in a thousand has the
+words of such a name. Chosen on training documents of three corpora."""
 
 
 _DEFAULTS = ExactMatchOptions()
@@ -25,8 +25,8 @@ _DEFAULTS = ExactMatchOptions()
 class TitleMatch(Stage):
     """The labels that a title names, scored by the information content of the name beyond `EVERYDAY`. A re-ranker.
 
-    A name inside a longer one does not count: "breast" in "breast cancer". names: the stage that looks for names
-    everywhere, over the same labels and with the same endings; what it has built is used again.
+    A name inside a longer one does not count: "breast" in "breast cancer". names: the stage that searches names
+    everywhere, over the same labels with the same stemming; its automaton is reused.
     """
 
     distribution: Distribution = "information_content"
@@ -41,7 +41,7 @@ class TitleMatch(Stage):
         return self._shared.alike(self.options) if self._shared else ExactMatch(self.labels, self.options)
 
     def read(self, documents: Sequence[Document]) -> Run:
-        """The labels that each title names beyond everyday words, best first."""
+        """The labels that each title names with more than everyday words, best first."""
         found = self._names.information(list(map(_title, documents)))
         kept = found.keep(found.scores > EVERYDAY)
         return Run(kept.indptr, kept.labels, kept.scores - np.float32(EVERYDAY))
@@ -55,8 +55,8 @@ class TitleMatch(Stage):
         labels, scores = self.read([document])[0]
         score = float(scores[labels == label].sum())
         spans = self._names.spans(_title(document), label) if score else ()
-        total = sum(quote.weight for quote in spans)
-        return tuple(replace(quote, weight=score * quote.weight / total) for quote in spans)
+        total = sum(span.weight for span in spans)
+        return tuple(replace(span, weight=score * span.weight / total) for span in spans)
 
     def with_labels(self, labels: Sequence[Label]) -> Self:
         """The same options over another vocabulary."""
@@ -68,12 +68,12 @@ class TitleMatch(Stage):
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
-        """Build again with the saved options. Raises ModelError when there are none, or none that fit."""
+        """Build again with the saved options. Raises ModelError when they are missing or invalid."""
         return cls(labels, read_options(folder, ExactMatchOptions, read_manifest(folder, "title_match").get("options")))
 
 
 def share(rerankers: Mapping[str, Stage], retrievers: Mapping[str, Stage]) -> dict[str, Stage]:
-    """The re-rankers, what looks for names in titles using what a retriever of the same labels has built."""
+    """The re-rankers; a title match shares the automaton of a retriever over the same labels."""
     names = [stage for stage in retrievers.values() if isinstance(stage, ExactMatch)]
 
     def shared(stage: Stage) -> Stage:

@@ -1,4 +1,4 @@
-"""How far an encoder is to be trusted with each document, by how well its tokenizer knows the text's language."""
+"""How far to trust an encoder with each document: how well its tokenizer knows the language of the text."""
 
 from __future__ import annotations
 
@@ -8,34 +8,37 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagwright.encoders.packaged import PACKAGED
+from tagwright.encoders.model_folder import PACKAGED
+from tagwright.errors import setting
 from tagwright.text import language
 from tagwright.types import Floats
 
 log = logging.getLogger(__name__)
 
 UNKNOWN, FLUENT = 2.0, 4.5
-"""Letters per token in texts that tell an encoder nothing, and from where on they count as its own language. With
-MiniLM: Russian 1.1, Finnish 2.5 (where its say was worth a fifth, on train documents of kirja), German 3.7, and nearly
-all English texts more than 4.5."""
+"""Letters per token in a language unknown to the encoder, and from which on a language counts as known. With MiniLM's
+tokenizer: Russian 1.1, Finnish 2.5, German 3.7, nearly all English texts more than 4.5."""
+
+MULTILINGUAL = "intfloat/multilingual-e5-small"
+"An encoder of the Hugging Face Hub that reads a hundred languages, and is of MiniLM's size."
 
 LEAST = 0.01
-"What is left for texts that tell nothing, so that labels which no other stage speaks for have an order."
+"The trust that remains for an unknown language, so that labels without other evidence have an order."
 
 TELLING = 5
-"Words that a text must have for its language to be named: shorter ones are often taken for another one's."
+"The fewest words of a text whose language is named: the language of shorter ones is often misrecognised."
 
 FEW = 0.3
-"Below this mean trust in a batch of documents one line of log says so."
+"Below this mean trust in a batch of documents, a warning is logged."
 
 _warned = set[tuple[str, str]]()
-"Encoders and languages of which this was said: every batch has another mean."
+"Encoders and languages that were warned of already: every batch has another mean."
 
 
 def trust(fluency: ArrayLike) -> Floats:
     """(n,) from nearly 0, the language is not known, to 1: it is. fluency: letters per token, see encoders/fluency.py.
 
-    A text without a word that tells is trusted (not a number). 3.25 is half way from 2 to 4.5.
+    A text without a known fluency (NaN) is trusted. 3.25 is half way from 2 to 4.5.
 
     >>> [round(share, 2) for share in trust([1.0, 3.25, 6.0, float("nan")]).tolist()]
     [0.01, 0.5, 1.0, 1.0]
@@ -46,7 +49,7 @@ def trust(fluency: ArrayLike) -> Floats:
 
 
 def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -> None:
-    """Say once for each encoder and language that the texts of a batch are in one that the encoder does not know."""
+    """Warn once for each encoder and language that the encoder does not know the language of a batch."""
     if not len(texts) or (mean := float(trusted.mean())) >= FEW:
         return
     long = [text for text in texts[:100] if len(text.split()) >= TELLING]
@@ -57,9 +60,9 @@ def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -
 
 
 def _warn(encoder: str, languages: str, weight: str, usual: str) -> None:
-    known, remedy = "does not know their language", "--set encoder=FOLDER names another"
+    known, remedy = "does not know their language", f"{setting('encoder', 'FOLDER')} names another"
     if encoder == PACKAGED:
-        known, remedy = "reads English", "--set encoder=intfloat/multilingual-e5-small would read them"
+        known, remedy = "reads English", f"{setting('encoder', MULTILINGUAL)} would read them"
     log.warning(
         "the encoder %s %s; these texts are %s: its weight is %s, not %s; %s",
         encoder, known, languages, weight, usual, remedy,

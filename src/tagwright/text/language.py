@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, option
 from tagwright.fields import shown
 from tagwright.progress import hint
 from tagwright.text.words import fold, raw_words
@@ -127,7 +127,8 @@ def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document
     if len(texts) < FEW:
         texts += document_texts(documents)
     found = main(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
-    said = f"language: {' and '.join(map(str, found))} (recognised in texts and vocabulary; --language overrides)"
+    other = f"{option('language')} names another"
+    said = f"language: {' and '.join(map(str, found))} (recognised in texts and vocabulary; {other})"
     _log.info(said)
     hint(said)
     return spelled(found)
@@ -177,7 +178,7 @@ def main(shares: Mapping[str, float]) -> tuple[Language, ...]:
 
 def language_of(text: str) -> Language | None:
     """The most likely language of one text; None for a text without words or in a language that is not known here."""
-    ranked = _detect(text)
+    ranked = detect(text)
     return _known().get(max(ranked, key=lambda code: (ranked[code], code))) if ranked else None
 
 
@@ -250,7 +251,7 @@ def _likelihoods(texts: Sequence[str]) -> tuple[list[str], NDArray[np.float64]]:
     """The codes of all candidate languages, and (texts, languages) the probability of each for each text."""
     import numpy as np
 
-    rows = [row for text in _spread(texts) if (row := _detect(text))]
+    rows = [row for text in _spread(texts) if (row := detect(text))]
     codes = sorted({code for row in rows for code in row})
     place = {code: column for column, code in enumerate(codes)}
     likelihoods = np.zeros((len(rows), len(codes)))
@@ -271,7 +272,7 @@ def _priors(likelihoods: NDArray[np.float64], rounds: int = 20) -> NDArray[np.fl
     return shares
 
 
-def _detect(text: str) -> dict[str, float]:
+def detect(text: str) -> dict[str, float]:
     """Language code -> probability, of the likeliest eight; empty for a text without letters."""
     text = " ".join(text[:CHARACTERS].split())
     if not any(map(str.isalpha, text)):

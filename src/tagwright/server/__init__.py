@@ -1,0 +1,1 @@
+"""HTTP interface, label search, review pages and the store of decisions."""

@@ -1,0 +1,272 @@
+"""Annif's HTTP interface, version 1: a request as its clients send it in, an answer as they expect it out.
+
+Each served model is a project. Scores are confidences from 0 to 1. Beyond Annif, forms may be multipart, and pages of
+other sites may post.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from tagwright import __version__
+from tagwright.server.problems import Problem, bad_request
+from tagwright.server.served_model import ServedModel
+from tagwright.tagger import Suggestion
+from tagwright.text.language import detect
+
+LARGEST_BATCH = 32
+LANGUAGES = 5
+
+Learn = Callable[[ServedModel, Sequence[Mapping[str, Any]]], Awaitable[None]]
+"Stores the documents with their subjects that a client has sent."
+
+
+def routes(models: Mapping[str, ServedModel], learn: Learn) -> list[Route]:
+    """The routes of the interface, below /v1."""
+
+    async def projects(_: Request) -> Response:
+        return _json({"projects": [_project(model) for model in models.values()]})
+
+    async def vocabularies(_: Request) -> Response:
+        described = {model.id: _vocabulary(model) for model in models.values()}
+        return _json({"vocabs": list(described.values())})
+
+    async def project(request: Request) -> Response:
+        return _json(_project(_model(models, request)))
+
+    async def suggest(request: Request) -> Response:
+        model, form = _model(models, request), await _form(request)
+        if "text" not in form:
+            raise bad_request("'text' is a required property")
+        limit = _integer(form.get("limit", "10"))
+        threshold = _threshold(form.get("threshold", "0"))
+        _check_language(model, form.get("language", ""))
+        return _json({"results": _results(await model.suggest(form["text"], limit), threshold)})
+
+    async def suggest_batch(request: Request) -> Response:
+        model, query = _model(models, request), request.query_params
+        documents = _documents(await _json_body(request))
+        limit, threshold = _integer(query.get("limit", "10")), _threshold(query.get("threshold", "0"))
+        _check_language(model, query.get("language", ""))
+        found = await asyncio.gather(*(model.suggest(document["text"], limit) for document in documents))
+        return _json(
+            [
+                {"document_id": document.get("document_id"), "results": _results(suggestions, threshold)}
+                for document, suggestions in zip(documents, found, strict=True)
+            ]
+        )
+
+    async def learning(request: Request) -> Response:
+        model = _model(models, request)
+        if not model.learns:
+            detail = f"Project '{model.id}' is not configured to allow learning via API"
+            raise Problem(403, detail, "Learning not allowed")
+        await learn(model, _indexed(await _json_body(request)))
+        return Response(status_code=204, media_type="application/json")
+
+    return [
+        Route("/v1", lambda _: RedirectResponse("/v1/", 307), methods=["GET"]),
+        Route("/v1/", _information, methods=["GET"]),
+        Route("/v1/projects", projects, methods=["GET"]),
+        Route("/v1/vocabs", vocabularies, methods=["GET"]),
+        Route("/v1/projects/{project_id}", project, methods=["GET"]),
+        Route("/v1/projects/{project_id}/suggest", suggest, methods=["POST"]),
+        Route("/v1/projects/{project_id}/suggest-batch", suggest_batch, methods=["POST"]),
+        Route("/v1/projects/{project_id}/learn", learning, methods=["POST"]),
+        Route("/v1/detect-language", _detect_language, methods=["POST"]),
+    ]
+
+
+async def _information(_: Request) -> Response:
+    return _json({"title": "Tagwright, interface of Annif", "version": __version__})
+
+
+async def _detect_language(request: Request) -> Response:
+    """How likely the text is in each of the languages, and in none of them (null)."""
+    content = await _json_body(request)
+    text, languages = _language_request(content)
+    likely = detect(text)
+    known = {code: likely.get(code, 0.0) for code in dict.fromkeys(languages)}
+    scores: list[tuple[str | None, float]] = sorted(known.items(), key=lambda item: -item[1])
+    if not likely or not any(known.values()):
+        scores = []
+    rest = max(0.0, 1.0 - sum(score for _, score in scores))
+    return _json({"results": [{"language": code, "score": score} for code, score in (*scores, (None, rest))]})
+
+
+def _language_request(content: Any) -> tuple[str, list[str]]:
+    if not isinstance(content, dict):
+        raise bad_request(f"{content!r} is not of type 'object'"[:200])
+    for key in ("text", "languages"):
+        if key not in content:
+            raise bad_request(f"'{key}' is a required property")
+    text, languages = content["text"], content["languages"]
+    if not isinstance(text, str):
+        raise bad_request("text is not of type 'string' - 'text'")
+    if not isinstance(languages, list) or not all(isinstance(code, str) and 2 <= len(code) <= 3 for code in languages):
+        raise bad_request("expected a list of language codes of 2 or 3 letters - 'languages'")
+    if not 1 <= len(languages) <= LANGUAGES:
+        raise bad_request(f"{len(languages)} languages, expected 1 to {LANGUAGES} - 'languages'")
+    return text, languages
+
+
+def _model(models: Mapping[str, ServedModel], request: Request) -> ServedModel:
+    wanted = request.path_params["project_id"]
+    if wanted not in models:
+        raise Problem(404, f"Project '{wanted}' not found", "Project not found")
+    return models[wanted]
+
+
+def _project(model: ServedModel) -> dict[str, Any]:
+    return {
+        "project_id": model.id,
+        "name": model.name,
+        "language": model.language,
+        "backend": {"backend_id": "tagwright"},
+        "vocab": _vocabulary(model),
+        "vocab_language": model.language,
+        "is_trained": True,
+        "modification_time": None if model.modified is None else model.modified.isoformat(),
+    }
+
+
+def _vocabulary(model: ServedModel) -> dict[str, Any]:
+    """Clients take the part of a project's id before the first hyphen for the vocabulary's id."""
+    size = len(model.tagger.vocabulary)
+    return {"vocab_id": model.id.partition("-")[0], "languages": [model.language], "size": size, "loaded": True}
+
+
+def _results(suggestions: Sequence[Suggestion], threshold: float) -> list[dict[str, Any]]:
+    """Suggestions as the interface has them; nothing where the threshold is no number."""
+    scored = [(each, _score(each)) for each in suggestions]
+    return [
+        {"uri": each.id, "label": each.name, "notation": None, "score": score}
+        for each, score in scored
+        if score >= threshold
+    ]
+
+
+def _score(suggestion: Suggestion) -> float:
+    """The confidence; where a tagger has none, its score cut to 0 to 1."""
+    value = suggestion.score if suggestion.confidence is None else suggestion.confidence
+    return min(1.0, max(0.0, value))
+
+
+async def _form(request: Request) -> dict[str, str]:
+    """The fields of a form; of several values the first. Text that is not escaped is read as it stands."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        async with request.form(max_files=0, max_fields=100, max_part_size=1 << 30) as form:
+            return {key: value for key, value in reversed(form.multi_items()) if isinstance(value, str)}
+    body = await request.body()
+    if not body:
+        raise bad_request("RequestBody is required")
+    if kind != "application/x-www-form-urlencoded":
+        raise _unsupported(kind, "application/x-www-form-urlencoded")
+    pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
+    return dict(reversed(pairs))
+
+
+async def _json_body(request: Request) -> Any:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise _unsupported(kind, "application/json")
+    try:
+        return json.loads(await request.body(), parse_constant=_refuse_constant)
+    except RecursionError:
+        raise bad_request("JSON is nested too deep") from None
+    except ValueError as error:
+        raise bad_request(str(error)) from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _documents(content: Any) -> list[dict[str, Any]]:
+    if not isinstance(content, dict):
+        raise bad_request(f"{content!r} is not of type 'object'"[:200])
+    if "documents" not in content:
+        raise bad_request("'documents' is a required property")
+    documents = content["documents"]
+    if not isinstance(documents, list):
+        raise bad_request("not of type 'array' - 'documents'")
+    if len(documents) > LARGEST_BATCH:
+        raise bad_request("too many items - 'documents'")
+    for number, document in enumerate(documents):
+        _check_document(document, f"documents.{number}", required=("text",))
+    return documents
+
+
+def _indexed(content: Any) -> list[dict[str, Any]]:
+    if not isinstance(content, list):
+        raise bad_request(f"{content!r} is not of type 'array'"[:200])
+    for number, document in enumerate(content):
+        _check_document(document, str(number))
+        subjects = document.get("subjects", [])
+        if not isinstance(subjects, list):
+            raise bad_request(f"not of type 'array' - '{number}.subjects'")
+        for place, subject in enumerate(subjects):
+            _check_fields(subject, f"{number}.subjects.{place}", ("uri", "label"), required=("uri",))
+    return content
+
+
+def _check_document(document: Any, place: str, required: Sequence[str] = ()) -> None:
+    _check_fields(document, place, ("text", "document_id"), required)
+    metadata = document.get("metadata", {})
+    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+        raise bad_request(f"expected an object of texts - '{place}.metadata'")
+
+
+def _check_fields(value: Any, place: str, texts: Sequence[str], required: Sequence[str] = ()) -> None:
+    if not isinstance(value, dict):
+        raise bad_request(f"not of type 'object' - '{place}'")
+    for key in required:
+        if key not in value:
+            raise bad_request(f"'{key}' is a required property - '{place}'")
+    for key in texts:
+        if key in value and not isinstance(value[key], str):
+            raise bad_request(f"not of type 'string' - '{place}.{key}'")
+
+
+def _integer(text: str) -> int:
+    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
+        raise bad_request("Wrong type, expected 'integer' for requestBody parameter 'limit'")
+    if int(text) < 0:
+        raise bad_request(f"{int(text)} is less than the minimum of 0 - 'limit'")
+    return int(text)
+
+
+def _threshold(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise bad_request("Wrong type, expected 'number' for requestBody parameter 'threshold'") from None
+    if value < 0:
+        raise bad_request(f"{value} is less than the minimum of 0.0 - 'threshold'")
+    if value > 1:
+        raise bad_request(f"{value} is greater than the maximum of 1.0 - 'threshold'")
+    return math.inf if math.isnan(value) else value
+
+
+def _check_language(model: ServedModel, language: str) -> None:
+    if language not in ("", model.language):
+        raise bad_request(f'language "{language[:40]}" not supported by vocabulary')
+
+
+def _unsupported(kind: str, expected: str) -> Problem:
+    return Problem(415, f"Invalid Content-type ({kind[:80]}), expected ['{expected}']")
+
+
+def _json(content: Any) -> Response:
+    return JSONResponse(content)

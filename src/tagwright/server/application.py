@@ -1,0 +1,129 @@
+"""Served models in, an application of the web (ASGI) out: routes, limits, access, and answers for what goes wrong."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tagwright.server import annif
+from tagwright.server.problems import Problem, answer_failure, answer_http_error, answer_problem
+from tagwright.server.served_model import ServedModel
+
+MAX_BODY = 20 * 1024 * 1024
+"Bytes of a request."
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+"Sent with every answer: no page runs a script from a text, nor one of another address."
+
+_OPEN = frozenset({"/health"})
+"Addresses that need no token."
+
+
+def application(
+    models: Sequence[ServedModel],
+    *,
+    token: str | None = None,
+    max_body: int = MAX_BODY,
+    learn: annif.Learn | None = None,
+) -> Starlette:
+    """The application. token: what clients must send as `Authorization: Bearer TOKEN`; None: no token is needed.
+
+    max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients.
+    """
+    by_id = {model.id: model for model in models}
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        for model in models:
+            await model.queue.start()
+        yield
+        for model in models:
+            await model.queue.stop()
+
+    return Starlette(
+        routes=[Route("/health", _health, methods=["GET"]), *annif.routes(by_id, learn or _forget)],
+        exception_handlers={Problem: answer_problem, HTTPException: answer_http_error, Exception: answer_failure},
+        middleware=[
+            Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "POST"], allow_headers=["*"]),
+            Middleware(_Guard, token=token, max_body=max_body),
+        ],
+        lifespan=lifespan,
+    )
+
+
+async def _health(_: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+async def _forget(_: ServedModel, __: Sequence[Mapping[str, Any]]) -> None:
+    """Decisions without a place to keep them."""
+
+
+class _Guard:
+    """Refuses a request without the token and one whose body is too large; adds headers to every answer."""
+
+    def __init__(self, app: ASGIApp, token: str | None, max_body: int) -> None:
+        self.app, self.token, self.max_body = app, token, max_body
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        app = self.app if refusal is None else refusal
+        await app(scope, self._limited(receive), _with_headers(send))
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if self.token is not None and scope["path"] not in _OPEN and not _is_bearer(headers, self.token):
+            problem = {"type": "about:blank", "title": "Unauthorized", "detail": "A token is needed", "status": 401}
+            return JSONResponse(problem, 401, {"WWW-Authenticate": "Bearer"}, "application/problem+json")
+        length = headers.get("content-length", "0")
+        if length.isdecimal() and int(length) > self.max_body:
+            return PlainTextResponse(f"The body has {length} bytes, at most {self.max_body} are accepted", 413)
+        return None
+
+    def _limited(self, receive: Receive) -> Receive:
+        """A body without a stated length is counted as it comes."""
+        seen = 0
+
+        async def limited() -> Message:
+            nonlocal seen
+            message = await receive()
+            seen += len(message.get("body", b""))
+            if seen > self.max_body:
+                raise Problem(413, f"The body has more than {self.max_body} bytes")
+            return message
+
+        return limited
+
+
+def _is_bearer(headers: Headers, token: str) -> bool:
+    given = headers.get("authorization", "")
+    return hmac.compare_digest(given.encode(), f"Bearer {token}".encode())
+
+
+def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            added = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+            message["headers"] = [*message.get("headers", []), *added]
+        await send(message)
+
+    return sending

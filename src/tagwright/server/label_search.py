@@ -1,0 +1,132 @@
+"""A few typed characters in, the labels that may be meant out: by name, alternative name or id, within milliseconds.
+
+Names are inserted in the order in which they should be listed: shorter ones first, preferred names before others. An
+index of SQLite (FTS5) answers in the order of insertion, so that the first matches are the best ones, and a search
+stops there, however many there are.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from tagwright.text.words import clean
+from tagwright.types import Label
+
+FEWEST_FOR_PARTS = 3
+"Characters that a search inside words needs: the index holds groups of three."
+
+_NAMES_PER_LABEL = 8
+"Names read for each label that is wanted, since several names of one label may match."
+
+
+class LabelSearch:
+    """Finds labels while somebody types. Case and accents do not count.
+
+    labels: any number; about 1 KB of disk for each. path: file of the index, replaced if it exists; None: in memory.
+    Safe to be used by several threads.
+
+    >>> search = LabelSearch([Label("1", ("Honey bees", "Apis")), Label("2", ("Bees",)), Label("3", ("Café",))])
+    >>> search("bee"), search("apis"), search("cafe"), search("one")
+    ([1, 0], [0], [2], [0])
+    """
+
+    def __init__(self, labels: Sequence[Label], path: Path | None = None) -> None:
+        if path is not None:
+            path.unlink(missing_ok=True)
+        self._lock = threading.Lock()
+        self._database = sqlite3.connect(path or ":memory:", check_same_thread=False)
+        self._build(sorted(_names(labels)))
+
+    def __call__(self, query: str, k: int = 20) -> list[int]:
+        """At most k positions of labels, best first.
+
+        In this order: a whole name or id, its beginning, all words begun, part of a word. Shorter names first.
+        """
+        text = folded(query)
+        if not text or k < 1:
+            return []
+        with self._lock:
+            found = dict.fromkeys(islice(self._distinct(text, k), k))
+        return list(found)
+
+    def close(self) -> None:
+        """Release the file of the index."""
+        self._database.close()
+
+    def _build(self, names: Iterable[tuple[int, bool, str, int]]) -> None:
+        execute = self._database.execute
+        execute("PRAGMA journal_mode = OFF")
+        execute("PRAGMA synchronous = OFF")
+        execute("CREATE TABLE names (row INTEGER PRIMARY KEY, text TEXT, label INTEGER)")
+        execute("CREATE VIRTUAL TABLE words USING fts5(text, content='', prefix='1 2 3', tokenize='unicode61')")
+        execute("CREATE VIRTUAL TABLE parts USING fts5(text, content='', detail='none', tokenize='trigram')")
+        rows = ((row, text, label) for row, (_, _, text, label) in enumerate(names))
+        self._database.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)
+        execute("CREATE INDEX by_text ON names (text)")
+        for index in ("words", "parts"):
+            execute(f"INSERT INTO {index} (rowid, text) SELECT row, text FROM names")  # noqa: S608  # names of our own
+            execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")  # noqa: S608
+        self._database.commit()
+
+    def _distinct(self, text: str, k: int) -> Iterator[int]:
+        """Labels in order, each once."""
+        seen: set[int] = set()
+        for label in self._matches(text, k * _NAMES_PER_LABEL):
+            if label not in seen:
+                seen.add(label)
+                yield label
+
+    def _matches(self, text: str, limit: int) -> Iterator[int]:
+        """The labels of matching names, by the kind of match, then in the order of insertion."""
+        select = partial(self._select, limit=limit)
+        yield from select("SELECT label FROM names WHERE text = ? ORDER BY row LIMIT ?", text)
+        words = [f'"{word}"' for word in _words(text)]
+        if words:
+            matching = "SELECT label FROM words JOIN names ON row = words.rowid WHERE words MATCH ? LIMIT ?"
+            yield from select(matching, f"^ {' + '.join(words)} *")
+            yield from select(matching, " ".join(f"{word} *" for word in words))
+        if len(text) >= FEWEST_FOR_PARTS:
+            yield from self._containing(text, limit)
+
+    def _containing(self, text: str, limit: int) -> Iterator[int]:
+        """Names that hold all groups of three characters of the text, of which those that hold the text itself."""
+        groups = " ".join('"' + group.replace('"', '""') + '"' for group in dict.fromkeys(_groups(text)))
+        matching = "SELECT label FROM parts JOIN names ON row = parts.rowid WHERE parts MATCH ?"
+        yield from self._select(f"{matching} AND instr(names.text, ?) LIMIT ?", groups, text, limit=limit)
+
+    def _select(self, statement: str, *values: str, limit: int) -> Iterator[int]:
+        return (label for (label,) in self._database.execute(statement, (*values, limit)))
+
+
+def folded(text: str) -> str:
+    """Text as it is compared: without case, accents and superfluous blanks.
+
+    >>> folded("  Crème   BRÛLÉE ")
+    'creme brulee'
+    """
+    apart = unicodedata.normalize("NFKD", clean(text).casefold())
+    return " ".join("".join(sign for sign in apart if not unicodedata.combining(sign)).split())
+
+
+def _names(labels: Sequence[Label]) -> Iterator[tuple[int, bool, str, int]]:
+    """Length, whether it is not the preferred name, the folded name, and the position of the label."""
+    for position, label in enumerate(labels):
+        first, *others = label.names
+        for other, name in ((False, first), *((True, name) for name in dict.fromkeys([*others, label.id]))):
+            if text := folded(name):
+                yield len(text), other, text, position
+
+
+def _words(text: str) -> list[str]:
+    """Runs of letters and digits, as the tokenizer of the index has them."""
+    return "".join(sign if sign.isalnum() else " " for sign in text).split()
+
+
+def _groups(text: str) -> Iterator[str]:
+    return (text[start : start + FEWEST_FOR_PARTS] for start in range(len(text) - FEWEST_FOR_PARTS + 1))

@@ -1,0 +1,60 @@
+"""What is wrong with a request in, the answer that says so out: `application/problem+json` (RFC 9457)."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+_NOT_FOUND = (
+    "The requested URL was not found on the server. If you entered the URL manually please check your spelling and "
+    "try again."
+)
+
+
+class Problem(Exception):  # noqa: N818  # the name of the thing in the standard
+    """A request that cannot be answered. detail: a sentence for people; title: that of the status by default."""
+
+    def __init__(self, status: int, detail: str, title: str = "", headers: dict[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.title, self.headers = status, detail, title, headers
+
+
+class Busy(Problem):
+    """So many requests wait that another one would wait too long."""
+
+    def __init__(self, seconds: int = 1) -> None:
+        detail = f"Too many requests are waiting; try again in {seconds} s"
+        super().__init__(503, detail, headers={"Retry-After": str(seconds)})
+
+
+def bad_request(detail: str) -> Problem:
+    """What the request holds cannot be used."""
+    return Problem(400, detail)
+
+
+async def answer_problem(_: Request, error: Exception) -> Response:
+    """The answer for a `Problem`. A body that is too large is answered in plain text, as the interface describes."""
+    assert isinstance(error, Problem)
+    if error.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return PlainTextResponse(error.detail, error.status, error.headers)
+    return _problem(error.status, error.title, error.detail, error.headers)
+
+
+async def answer_http_error(_: Request, error: Exception) -> Response:
+    """The answer for what the router refuses: an unknown address, a method that is not allowed."""
+    assert isinstance(error, HTTPException)
+    detail = _NOT_FOUND if error.status_code == HTTPStatus.NOT_FOUND else error.detail
+    return _problem(error.status_code, "", detail, dict(error.headers or {}))
+
+
+async def answer_failure(_: Request, __: Exception) -> Response:
+    """The answer for a mistake of the program; what happened is in the server's log, never in the answer."""
+    return _problem(500, "", "The server made a mistake; its log says more", None)
+
+
+def _problem(status: int, title: str, detail: str, headers: dict[str, str] | None) -> Response:
+    content = {"type": "about:blank", "title": title or HTTPStatus(status).phrase, "detail": detail, "status": status}
+    return JSONResponse(content, status, headers, media_type="application/problem+json")

@@ -1,0 +1,90 @@
+"""Requests that come one by one in, batches that are computed together out; no more wait than can be answered soon."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from tagwright.server.problems import Busy
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass
+class RequestQueue(Generic[T, R]):
+    """Collects requests while others are computed, so that a batch grows with the load and nobody waits without need.
+
+    compute: a batch in, one answer each out; it runs in a thread, one batch at a time. largest: requests of a batch.
+    wait: seconds that the first request of a batch waits for others. waiting: requests that may wait; beyond them
+    `Busy` is raised at once. seconds: how long an answer may take before `Busy` is raised.
+
+    A batch that fails is computed again one by one, so that only the request that makes it fail does.
+    """
+
+    compute: Callable[[Sequence[T]], Sequence[R]]
+    largest: int = 32
+    wait: float = 0.003
+    waiting: int = 256
+    seconds: float = 60.0
+    _requests: asyncio.Queue[tuple[T, asyncio.Future[R]]] = field(init=False)
+    _worker: asyncio.Task[None] | None = field(default=None, init=False)
+
+    async def start(self) -> None:
+        """Begin to answer."""
+        self._requests = asyncio.Queue(self.waiting)
+        self._worker = asyncio.create_task(self._work())
+
+    async def stop(self) -> None:
+        """Finish what waits, then end."""
+        await self._requests.join()
+        if self._worker is not None:
+            self._worker.cancel()
+
+    async def __call__(self, request: T) -> R:
+        """The answer. Raises Busy, or what `compute` raises for this request alone."""
+        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        try:
+            self._requests.put_nowait((request, answer))
+            return await asyncio.wait_for(answer, self.seconds)
+        except (asyncio.QueueFull, asyncio.TimeoutError):
+            raise Busy from None
+
+    async def _work(self) -> None:
+        while True:
+            batch = await self._collected()
+            wanted = [each for each in batch if not each[1].done()]  # whoever has gone needs no answer
+            if wanted:
+                await self._answer(wanted)
+            for _ in batch:
+                self._requests.task_done()
+
+    async def _collected(self) -> list[tuple[T, asyncio.Future[R]]]:
+        """The next batch: what waits, and what comes within a few milliseconds."""
+        batch = [await self._requests.get()]
+        end = asyncio.get_running_loop().time() + self.wait
+        while len(batch) < self.largest:
+            left = end - asyncio.get_running_loop().time()
+            try:
+                batch.append(await asyncio.wait_for(self._requests.get(), max(0.0, left)))
+            except asyncio.TimeoutError:
+                if self._requests.empty():
+                    break
+                batch.append(self._requests.get_nowait())
+        return batch
+
+    async def _answer(self, batch: Sequence[tuple[T, asyncio.Future[R]]]) -> None:
+        try:
+            answers = await asyncio.to_thread(self.compute, [request for request, _ in batch])
+        except Exception as error:
+            if len(batch) > 1:
+                for each in batch:
+                    await self._answer([each])
+            elif not batch[0][1].done():
+                batch[0][1].set_exception(error)
+            return
+        for (_, future), answer in zip(batch, answers, strict=True):
+            if not future.done():
+                future.set_result(answer)

@@ -1,0 +1,144 @@
+"""Options of `tagwright serve` in, a running server out."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ConfigError
+from tagwright.server.application import MAX_BODY, application
+from tagwright.server.decisions import Decision, Decisions
+from tagwright.server.served_model import ServedModel
+from tagwright.tagger import Tagger
+from tagwright.text.language import main as main_languages
+from tagwright.text.language import recognise, vocabulary_texts
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+CLIENT = "client"
+"The reviewer under whose name decisions are stored that clients send as documents to learn from."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions:
+    """Where the server listens, and for whom.
+
+    token: what clients must send as `Authorization: Bearer TOKEN`. insecure: listen on another address than that of
+    this machine without a token. learn: accept documents to learn from. reviews: file of decisions.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    token: str | None = None
+    insecure: bool = False
+    learn: bool = False
+    reviews: Path | None = None
+    max_body: int = MAX_BODY
+
+    def __post_init__(self) -> None:
+        if self.token is None and not self.insecure and not _is_own(self.host):
+            raise ConfigError(
+                f"{self.host} can be reached by other machines: give a --token, or --insecure if that is meant"
+            )
+        if self.token is not None and len(self.token) < 16:
+            raise ConfigError("the token has fewer than 16 characters: it could be guessed")
+        if self.learn and self.reviews is None:
+            raise ConfigError("where are decisions of clients to be kept? give --reviews FILE.sqlite with --learn")
+
+
+def saved_models(models: Sequence[str], *, learns: bool = False) -> list[ServedModel]:
+    """The taggers in these folders, each given as DIR or NAME=DIR. Raises ConfigError for a name used twice."""
+    found: dict[str, ServedModel] = {}
+    for given in models:
+        name, _, folder = given.rpartition("=") if not Path(given).exists() else ("", "", given)
+        path = Path(folder)
+        id_ = name or _id_of(path.resolve().name)
+        if not _ID.fullmatch(id_):
+            raise ConfigError(f"a model is called {id_!r}, expected letters, digits, and . _ - between them")
+        if id_ in found:
+            raise ConfigError(f'two models are called "{id_}": name one of them, as NAME={folder}')
+        modified = _saved_at(path)
+        tagger = Tagger.load(path)
+        found[id_] = ServedModel(id_, tagger, name or id_, _language(tagger.vocabulary), learns, modified)
+    return list(found.values())
+
+
+def zero_shot_model(tagger: Tagger, *, learns: bool = False) -> ServedModel:
+    """The untrained method over a vocabulary."""
+    return ServedModel("zero-shot", tagger, "Zero-shot", _language(tagger.vocabulary), learns)
+
+
+def serve(models: Sequence[ServedModel], options: ServerOptions) -> None:
+    """Answer requests until interrupted; what is under way is then finished. Raises ConfigError for a port in use."""
+    decisions = Decisions(options.reviews) if options.reviews else None
+
+    async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]]) -> None:
+        if decisions is not None:
+            await asyncio.to_thread(decisions.add_all, list(_decisions(model, documents)))
+
+    app = application(models, token=options.token, max_body=options.max_body, learn=learn)
+    listening = _listen(options.host, options.port)
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, timeout_graceful_shutdown=30, server_header=False
+    )
+    port, names = listening.getsockname()[1], ", ".join(model.id for model in models)
+    print(f"Serving {names} at http://{options.host}:{port}/v1/", flush=True)  # noqa: T201  # where it listens
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        if decisions is not None:
+            decisions.close()
+
+
+def _decisions(model: ServedModel, documents: Sequence[Mapping[str, Any]]) -> list[Decision]:
+    """What a client has sent as accepted labels; subjects that the vocabulary lacks are left out, as Annif does."""
+    known = model.tagger.vocabulary.index
+    found = []
+    for document in documents:
+        name = str(document.get("document_id") or document.get("text", ""))
+        accepted = (subject["uri"] for subject in document.get("subjects", ()) if subject["uri"] in known)
+        found += [Decision(document=name, reviewer=CLIENT, action="accept", label=label, model=model.id)
+                  for label in accepted]  # fmt: skip
+    return found
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise ConfigError(f"cannot listen on {host}, port {port}: {error.strerror}; give another --port") from None
+
+
+def _is_own(host: str) -> bool:
+    """Whether only this machine reaches the address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _saved_at(folder: Path) -> datetime | None:
+    manifest = folder / "manifest.json"
+    return datetime.fromtimestamp(manifest.stat().st_mtime, timezone.utc) if manifest.exists() else None
+
+
+def _id_of(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._") or "model"
+
+
+def _language(vocabulary: Vocabulary) -> str:
+    """The code of the language that most names are in."""
+    languages = main_languages(recognise(vocabulary_texts(vocabulary)))
+    return languages[0].code if languages else "en"

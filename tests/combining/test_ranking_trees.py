@@ -1,0 +1,166 @@
+"""Boosted trees, against scikit-learn's and against sums worked out by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.ensemble import GradientBoostingRegressor
+from sklearn.tree import DecisionTreeRegressor
+
+from tagwright.combining.ranking_trees import TreeOptions, Trees, grow, lambda_gradients
+from tagwright.errors import ConfigError, ModelError
+from tagwright.types import Floats
+
+Doubles = NDArray[np.float64]
+
+PLAIN = TreeOptions(trees=5, depth=2, rate=0.3, smoothing=0.0, smallest=4, features=1.0)
+
+
+class SquaredError:
+    """Gradients of (wanted - score)^2 / 2."""
+
+    def __init__(self, wanted: Doubles) -> None:
+        self.wanted = wanted
+
+    def __call__(self, scores: Doubles) -> tuple[Doubles, Doubles]:
+        return self.wanted - scores, np.ones(len(scores))
+
+
+def data(rows: int = 200, seed: int = 0) -> tuple[Floats, Doubles]:
+    """Features with few values, so that each is told apart, and something to predict from them."""
+    rng = np.random.default_rng(seed)
+    features = rng.integers(0, 12, (rows, 4)).astype(np.float32)
+    return features, np.sin(features[:, 0]) + features[:, 1] * (features[:, 2] > 5) + rng.normal(0, 0.1, rows)
+
+
+def test_training_agrees_with_scikit_learn() -> None:
+    features, wanted = data()
+    theirs = GradientBoostingRegressor(
+        n_estimators=5, max_depth=2, learning_rate=0.3, min_samples_leaf=4, init="zero"
+    ).fit(features, wanted)
+    ours = grow(features, np.zeros(len(wanted)), SquaredError(wanted), PLAIN)
+    assert ours.predict(features) == pytest.approx(theirs.predict(features))
+
+
+def test_prediction_agrees_with_scikit_learn_on_other_rows() -> None:
+    features, wanted = data()
+    theirs = GradientBoostingRegressor(n_estimators=7, max_depth=3, init="zero", random_state=0).fit(features, wanted)
+    ours = _joined([_copied(each.tree_, 3, 0.1) for each in theirs.estimators_[:, 0]])
+    others, _ = data(rows=10_000, seed=1)  # more than are predicted at once
+    assert ours.predict(others) == pytest.approx(theirs.predict(others))
+
+
+def test_contributions_add_up_to_the_prediction() -> None:
+    features, wanted = data()
+    trees = grow(features, np.zeros(len(wanted)), SquaredError(wanted), PLAIN)
+    added, first = trees.contributions(features)
+    assert added.sum(axis=1) + first == pytest.approx(trees.predict(features))
+    assert (added[:, 3] == 0).all() or trees.feature.max() == 3
+
+
+def test_contributions_of_one_tree_worked_out_by_hand() -> None:
+    # feature 1 splits first: value 2 -> 3 or 1; then feature 0 on the left: 3 -> 5 or 2; the right asks nothing
+    most = np.finfo(np.float32).max
+    trees = Trees(
+        np.array([[1, 0, 0]], np.int32),
+        np.array([[0.5, 10.0, most]], np.float32),
+        np.array([[2.0, 3.0, 1.0, 5.0, 2.0, 1.0, 0.0]]),
+    )
+    features = np.array([[9.0, 0.0], [11.0, 0.0], [9.0, 1.0]], np.float32)
+    added, first = trees.contributions(features)
+    assert trees.predict(features).tolist() == [5, 2, 1]
+    assert first == 2
+    assert added.tolist() == [[2, 1], [-1, 1], [0, -1]]
+
+
+def test_ranking_learns_which_feature_tells() -> None:
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(300, 3)).astype(np.float32)
+    indptr = np.arange(0, 301, 10)
+    right = np.zeros(300, np.bool_)
+    for start in indptr[:-1]:
+        right[start + features[start : start + 10, 1].argmax()] = True
+    trees = grow(features, np.zeros(300), lambda_gradients(right, indptr), TreeOptions(features=1.0, smallest=5))
+    scores = trees.predict(features)
+    first = [start + scores[start : start + 10].argmax() for start in indptr[:-1]]
+    assert right[first].mean() > 0.9
+
+
+def test_gradients_of_documents_of_different_length_do_not_mix() -> None:
+    # one right, one wrong, alone or behind a document with three candidates: the same pull (the doctest's)
+    alone, _ = lambda_gradients(np.array([False, True]), np.array([0, 2]))(np.zeros(2))
+    right = np.array([False, False, True, False, True])
+    together, curvature = lambda_gradients(right, np.array([0, 3, 5]))(np.zeros(5))
+    assert together[3:] == pytest.approx(alone)
+    assert together.sum() == pytest.approx(0)
+    assert (curvature >= 0).all()
+
+
+def test_documents_without_a_right_candidate_pull_nothing() -> None:
+    pull, curvature = lambda_gradients(np.zeros(4, np.bool_), np.array([0, 2, 4]))(np.arange(4.0))
+    assert not pull.any()
+    assert not curvature.any()
+
+
+def test_the_seed_decides_which_features_are_asked() -> None:
+    features, wanted = data()
+    options = TreeOptions(trees=3, features=0.5)
+    one, same, other = (grow(features, np.zeros(200), SquaredError(wanted), options, seed) for seed in (1, 1, 2))
+    assert np.array_equal(one.threshold, same.threshold)
+    assert not np.array_equal(one.feature, other.feature)
+
+
+def test_features_that_never_change_are_not_asked() -> None:
+    features, wanted = np.ones((50, 2), np.float32), np.arange(50.0)
+    trees = grow(features, np.zeros(50), SquaredError(wanted), TreeOptions(trees=2))
+    assert trees.predict(features) == pytest.approx(np.full(50, trees.predict(features[:1])[0]))
+
+
+def test_saved_and_loaded(tmp_path: Path) -> None:
+    features, wanted = data()
+    trees = grow(features, np.zeros(200), SquaredError(wanted), PLAIN)
+    trees.save(tmp_path)
+    assert np.array_equal(Trees.load(tmp_path, 4).predict(features), trees.predict(features))
+
+
+@pytest.mark.parametrize(("name", "array"), [("feature", [[9, 0, 0]]), ("feature", [[0, 0]]), ("value", [[0.0]])])
+def test_damaged_trees_are_an_error(tmp_path: Path, name: str, array: list[list[float]]) -> None:
+    kinds = {"feature": np.int32, "value": np.float64}
+    Trees(np.zeros((1, 3), np.int32), np.zeros((1, 3), np.float32), np.zeros((1, 7))).save(tmp_path)
+    np.save(tmp_path / f"{name}.npy", np.array(array, kinds[name]))
+    with pytest.raises(ModelError, match=name):
+        Trees.load(tmp_path, 4)
+
+
+@pytest.mark.parametrize("wrong", [{"trees": 0}, {"bins": 300}, {"rate": 0.0}, {"features": 1.5}])
+def test_options_that_cannot_work(wrong: dict[str, float]) -> None:
+    with pytest.raises(ConfigError):
+        TreeOptions(**wrong)  # type: ignore[arg-type]
+
+
+def _copied(tree: DecisionTreeRegressor, depth: int, rate: float) -> Trees:
+    """A tree of scikit-learn as a perfect one."""
+    feature = np.zeros((1, 2**depth - 1), np.int32)
+    threshold = np.full(feature.shape, np.finfo(np.float32).max)
+    value = np.zeros((1, 2 ** (depth + 1) - 1))
+
+    def copy(node: int, place: int) -> None:
+        value[0, place] = rate * tree.value[node, 0, 0]
+        if place < feature.shape[1]:
+            leaf = tree.children_left[node] < 0
+            if not leaf:
+                feature[0, place], threshold[0, place] = tree.feature[node], tree.threshold[node]
+            copy(node if leaf else tree.children_left[node], 2 * place + 1)
+            copy(node if leaf else tree.children_right[node], 2 * place + 2)
+
+    copy(0, 0)
+    return Trees(feature, threshold, value)
+
+
+def _joined(trees: list[Trees]) -> Trees:
+    return Trees(
+        *(np.concatenate([getattr(each, name) for each in trees]) for name in ("feature", "threshold", "value"))
+    )

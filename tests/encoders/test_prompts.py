@@ -1,0 +1,274 @@
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+from tests.tiny import tiny_encoder
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.architecture import read_architecture
+from tagwright.encoders.bert import Bert
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.prompts import Prompts, Role
+from tagwright.encoders.sentence_transformer import General
+from tagwright.errors import ConfigError, ModelError
+from tagwright.methods import zeroshot
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.tagger import Tagger
+from tagwright.types import Document, Floats, Label
+
+TEXTS = ["bee", "honey bee near the river, and rain", "", "stock market money", "bee " * 90]
+OWN = {"query": "find the water: ", "document": "stone: "}
+
+
+def prompted(
+    folder: Path,
+    prompts: Mapping[str, Any] = OWN,
+    default: str | None = None,
+    *,
+    pooled: bool = True,
+    pooling: Literal["cls", "mean"] = "mean",
+) -> str:
+    """A tiny encoder with prompts in its configuration."""
+    tiny_encoder(folder, pooling=pooling)
+    settings = {"prompts": dict(prompts), "default_prompt_name": default}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(settings))
+    file = folder / "1_Pooling" / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "include_prompt": pooled}))
+    return str(folder)
+
+
+def unit(vectors: Any) -> Floats:
+    found: Floats = np.asarray(vectors) / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return found
+
+
+def load(folder: str, **options: Any) -> BiEncoder:
+    return BiEncoder.load(folder, precision="float32", cached=False, **options)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+@pytest.mark.parametrize("pooled", [True, False])
+@pytest.mark.parametrize("role", ["query", "document"])
+def test_prompted_vectors_are_those_of_sentence_transformers(
+    tmp_path: Path, pooling: Literal["cls", "mean"], pooled: bool, role: Role
+) -> None:
+    folder = prompted(tmp_path / "tiny", pooled=pooled, pooling=pooling)
+    encoder, model = load(folder), SentenceTransformer(folder, device="cpu")
+    ours = encoder.encode(TEXTS, role=role)
+    assert isinstance(encoder._forward, Bert)
+    assert np.allclose(ours, unit(model.encode(TEXTS, prompt_name=role)), atol=2e-3)
+    encode = model.encode_query if role == "query" else model.encode_document
+    assert np.allclose(ours, unit(encode(TEXTS)), atol=2e-3)
+    assert np.abs(ours - encoder.encode(TEXTS)).max() > 0.01
+    assert np.allclose(encoder.encode(TEXTS), unit(model.encode(TEXTS)), atol=2e-3)
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_a_prompt_that_leaves_no_room_for_the_text_is_no_problem(
+    tmp_path: Path, pooling: Literal["cls", "mean"]
+) -> None:
+    folder = prompted(tmp_path / "tiny", {"query": "bee " * 80}, pooled=False, pooling=pooling)
+    ours = load(folder).encode(TEXTS, role="query")
+    theirs = SentenceTransformer(folder, device="cpu").encode(TEXTS, prompt_name="query")
+    assert np.allclose(ours, unit(theirs), atol=2e-3)
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+def test_another_transformer_reads_prompts_too(tmp_path: Path, pooled: bool) -> None:
+    folder = prompted(tmp_path / "tiny", pooled=pooled)
+    config = tmp_path / "tiny" / "config.json"
+    config.write_text(json.dumps({**json.loads(config.read_text()), "hidden_act": "relu"}))
+    encoder = load(folder)
+    ours = encoder.encode(TEXTS, role="query")
+    assert isinstance(encoder._forward, General)
+    theirs = SentenceTransformer(folder, device="cpu").encode(TEXTS, prompt_name="query")
+    assert np.allclose(ours, unit(theirs), atol=2e-3)
+
+
+def test_chosen_prompts_stand_in_place_of_the_models_own(tmp_path: Path) -> None:
+    plain, folder = str(tiny_encoder(tmp_path / "plain")), prompted(tmp_path / "tiny")
+    own, chosen = load(folder), load(folder, prompts={"query": "rain "})
+    assert (chosen.encode(["bee"], role="query") == load(plain).encode(["rain bee"])).all()
+    assert (chosen.encode(["bee"], role="document") == own.encode(["bee"], role="document")).all()
+    without = load(folder, prompts={"query": "", "document": ""})
+    for role in ("query", "document"):
+        assert (without.encode(TEXTS, role=role) == load(plain).encode(TEXTS)).all()
+    with pytest.raises(ConfigError, match='not for "passage"'):
+        load(folder, prompts={"passage": "passage: "})
+
+
+def test_without_prompts_a_role_changes_nothing(tmp_path: Path) -> None:
+    encoder = load(str(tiny_encoder(tmp_path / "tiny")))
+    assert (encoder.encode(TEXTS, role="query") == encoder.encode(TEXTS)).all()
+    assert (encoder.encode(TEXTS, role="document") == encoder.encode(TEXTS)).all()
+
+
+@pytest.mark.parametrize(
+    ("prompts", "default", "expected"),
+    [
+        ({}, None, ("", "", "")),
+        ({"query": "q: ", "document": ""}, None, ("q: ", "", "")),
+        ({"query": "q: ", "document": "", "passage": "p: "}, None, ("q: ", "p: ", "")),
+        ({"query": None, "document": "d: ", "passage": "p: "}, None, ("", "d: ", "")),
+        ({"corpus": "c: "}, None, ("", "c: ", "")),
+        ({"query": "q: "}, "query", ("q: ", "", "q: ")),
+        ({"sts": "s: ", "query": "", "document": ""}, "sts", ("s: ", "s: ", "s: ")),  # as before there were roles
+        (None, None, ("", "", "")),
+    ],
+)
+def test_the_prompts_of_a_model(prompts: Any, default: str | None, expected: tuple[str, str, str]) -> None:
+    found = Prompts.of_model(prompts, default, pooled=True)
+    assert (found.query, found.document, found.default) == expected
+
+
+@pytest.mark.parametrize("prompts", [["query: "], {"query": 5}, "query: "])
+def test_prompts_that_are_no_texts_are_a_model_error(tmp_path: Path, prompts: Any) -> None:
+    folder = tiny_encoder(tmp_path / "tiny")
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts}))
+    with pytest.raises(ModelError, match=r"config_sentence_transformers.json: damaged \(the prompts"):
+        load(str(folder))
+
+
+def test_kept_vectors_of_one_prompt_are_never_those_of_another(tmp_path: Path) -> None:
+    folder = prompted(tmp_path / "tiny")
+    alike = {"query": "rain ", "document": "rain b"}
+    for prompts in (OWN, alike):
+        first = BiEncoder.load(folder, prompts=prompts, precision="float32")
+        expected = {role: load(folder, prompts=prompts).encode(TEXTS, role=role) for role in ROLES}
+        for role in ROLES:
+            assert (first.encode(TEXTS, role=role) == expected[role]).all()
+        again = BiEncoder.load(folder, prompts=prompts, precision="float32")
+        for role in ROLES:
+            vectors, known = again.known(TEXTS, role)
+            assert known.all()
+            assert (vectors == expected[role]).all()
+    assert not BiEncoder.load(folder, precision="float32").known(["rain bee"])[1].any()
+
+
+ROLES: tuple[Role, ...] = ("query", "document")
+
+
+def test_vectors_kept_before_there_were_prompts_are_still_found(tmp_path: Path) -> None:
+    """The key of a text without prompt, and the name of the file, are what they always were."""
+    folder = tiny_encoder(tmp_path / "tiny")
+    encoder = BiEncoder.load(str(folder), precision="float32")
+    before = hashlib.blake2b(repr((2, "mean", 64, ("float32", 0))).encode(), digest_size=16)
+    for name in sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()):
+        before.update(f"{name} {hashlib.sha256((folder / name).read_bytes()).hexdigest()} ".encode())
+    assert encoder.fingerprint == before.hexdigest()
+    encoder.encode(["bee"], role="query")
+    assert encoder.known(["bee"])[1].all()
+    assert encoder.known(["bee"], "document")[1].all()
+
+
+def test_vectors_kept_with_a_default_prompt_are_not_taken_for_those_without(tmp_path: Path) -> None:
+    """Before, all texts of such a model had its default prompt, and their keys did not say so."""
+    folder = prompted(tmp_path / "tiny", default="query")
+    encoder = BiEncoder.load(folder, precision="float32")
+    before = hashlib.blake2b(repr((2, "mean", 64, ("float32", 0))).encode(), digest_size=16)
+    for name in sorted(file.relative_to(folder).as_posix() for file in Path(folder).rglob("*") if file.is_file()):
+        before.update(f"{name} {hashlib.sha256((Path(folder) / name).read_bytes()).hexdigest()} ".encode())
+    assert encoder.fingerprint != before.hexdigest()
+
+
+def test_a_saved_encoder_has_its_prompts_for_everybody(tmp_path: Path) -> None:
+    folder = str(tiny_encoder(tmp_path / "tiny"))
+    encoder = load(folder, prompts={"query": "rain ", "document": "stone "})
+    encoder.save(tmp_path / "saved")
+    for role in ROLES:
+        ours = load(str(tmp_path / "saved")).encode(TEXTS, role=role)
+        assert np.allclose(ours, encoder.encode(TEXTS, role=role), atol=1e-3)
+        theirs = SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(TEXTS, prompt_name=role)
+        assert np.allclose(ours, unit(theirs), atol=2e-3)
+
+
+LABELS = [Label("1", ("bee",)), Label("2", ("river",)), Label("3", ("stock",))]
+DOCUMENTS = [Document("d", "honey"), Document("e", "money bank")]
+
+
+def test_documents_are_queries_and_labels_are_documents(tmp_path: Path) -> None:
+    folder = prompted(tmp_path / "tiny")
+    dense = Dense(LABELS, load(folder), DenseOptions(label_text="name", storage="float32"))
+    model = SentenceTransformer(folder, device="cpu")
+    expected = (
+        unit(model.encode_query(["honey", "money bank"])) @ unit(model.encode_document(["bee", "river", "stock"])).T
+    )
+    run = dense.find(dense.read(DOCUMENTS))
+    for row, (labels, scores) in enumerate(run):
+        assert np.allclose(scores, expected[row][labels], atol=2e-3)
+
+
+def test_a_saved_stage_keeps_the_prompts_it_was_given(tmp_path: Path) -> None:
+    folder = prompted(tmp_path / "tiny")
+    for chosen in ({"query": "rain "}, {"query": "", "document": ""}):
+        dense = Dense(LABELS, load(folder, prompts=chosen))
+        place = tmp_path / f"saved {len(chosen)}"
+        place.mkdir()
+        dense.save(place)
+        record = json.loads((place / "manifest.json").read_text())["encoder"]
+        assert record["prompts"] == {**OWN, **chosen}
+        loaded = Dense.load(place, LABELS)
+        assert np.allclose(loaded.read(DOCUMENTS).vectors, dense.read(DOCUMENTS).vectors, atol=2e-3)
+        assert np.allclose(loaded.vectors[:], dense.vectors[:], atol=2e-3)
+
+
+def test_a_stage_that_was_saved_before_there_were_prompts_goes_on_without(tmp_path: Path) -> None:
+    folder = prompted(tmp_path / "tiny")
+    dense = Dense(LABELS, load(folder, prompts={"query": "", "document": ""}))
+    (tmp_path / "saved").mkdir()
+    dense.save(tmp_path / "saved")
+    prompted(tmp_path / "saved" / "encoder")  # the folder of an encoder names its prompts, whoever reads them
+    manifest = json.loads((tmp_path / "saved" / "manifest.json").read_text())
+    record = manifest.pop("encoder")
+    manifest["precision"] = {"asked": record["asked"], "computed": record["computed"]}
+    (tmp_path / "saved" / "manifest.json").write_text(json.dumps(manifest))
+    loaded = Dense.load(tmp_path / "saved", LABELS)
+    assert np.allclose(loaded.read(DOCUMENTS).vectors, dense.read(DOCUMENTS).vectors, atol=2e-3)
+
+
+@pytest.mark.parametrize("prompts", [["query"], {"query": 5}, {"title": "a"}])
+def test_a_damaged_record_of_prompts_is_a_model_error(tmp_path: Path, prompts: Any) -> None:
+    (tmp_path / "saved").mkdir()
+    Dense(LABELS, load(str(tiny_encoder(tmp_path / "tiny")))).save(tmp_path / "saved")
+    manifest = json.loads((tmp_path / "saved" / "manifest.json").read_text())
+    manifest["encoder"]["prompts"] = prompts
+    (tmp_path / "saved" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        Dense.load(tmp_path / "saved", LABELS)
+
+
+def test_the_zero_shot_method_takes_prompts_and_saves_them(tmp_path: Path) -> None:
+    folder = str(tiny_encoder(tmp_path / "tiny"))
+    labels = Vocabulary(LABELS)
+    config = zeroshot.Config(stages=("dense",), encoder=folder, prompts={"query": "rain ", "document": "stone "})
+    tagger = zeroshot.fit(labels, config)
+    stage = tagger.stages["dense"]
+    assert isinstance(stage, Dense)
+    assert isinstance(stage.encoder, BiEncoder)
+    assert (stage.read(DOCUMENTS).vectors == stage.encoder.encode(["rain honey", "rain money bank"])).all()
+    tagger.save(tmp_path / "saved")
+    loaded, ours = Tagger.load(tmp_path / "saved").tag(DOCUMENTS), tagger.tag(DOCUMENTS)
+    assert (loaded.labels == ours.labels).all()
+    assert np.allclose(loaded.scores, ours.scores, atol=1e-2)
+    with pytest.raises(ConfigError, match='not for "label"'):
+        zeroshot.Config(prompts={"label": "passage: "})
+
+
+def test_rough_vectors_do_without_prompts(tmp_path: Path) -> None:
+    plain, own = load(str(tiny_encoder(tmp_path / "plain"))).sketch(), load(prompted(tmp_path / "tiny")).sketch()
+    assert plain
+    assert own
+    assert (plain.encode(TEXTS) == own.encode(TEXTS)).all()
+
+
+def test_prompts_of_a_folder_are_read_without_heavy_imports(tmp_path: Path) -> None:
+    found = read_architecture(Path(prompted(tmp_path / "tiny", pooled=False)))
+    assert found.prompts == Prompts("find the water: ", "stone: ", "", pooled=False)
+    assert found.is_bert

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.methods import zeroshot
+from tagwright.server.application import application
+from tagwright.server.served_model import ServedModel
+from tagwright.tagger import Tagger
+from tagwright.types import Label
+
+LABELS = Vocabulary(
+    [Label("http://x.org/bee", ("Bees", "Apis")), Label("http://x.org/tax", ("Tax law",)), Label("o", ("Orchards",))]
+)
+
+
+def word_tagger() -> Tagger:
+    return zeroshot.fit(LABELS, zeroshot.Config(stages=("exact_match", "tfidf"), language="english"))
+
+
+@pytest.fixture
+def learnt() -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
+    return []
+
+
+@pytest.fixture
+def client(learnt: list[tuple[str, Sequence[Mapping[str, Any]]]]) -> Iterator[TestClient]:
+    async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]]) -> None:
+        learnt.append((model.id, documents))
+
+    models = [
+        ServedModel("bees-en", word_tagger(), "Bees and taxes", learns=True),
+        ServedModel("fixed-en", word_tagger(), "Learns nothing"),
+    ]
+    with TestClient(application(models, learn=learn, max_body=4000), raise_server_exceptions=False) as client:
+        yield client

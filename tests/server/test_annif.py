@@ -1,0 +1,174 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+ANNIF = Path(__file__).resolve().parents[2] / "../shared/annif"
+JSON = {"content-type": "application/json"}
+TEXT = "Honey bees visit apple orchards. Bees."
+
+
+def suggest(client: TestClient, **fields: Any) -> Any:
+    return client.post("/v1/projects/bees-en/suggest", data={"text": TEXT, **fields})
+
+
+def test_suggestions_are_best_first_with_scores_from_0_to_1(client: TestClient) -> None:
+    results = suggest(client).json()["results"]
+    assert [each["label"] for each in results] == ["Bees", "Orchards"]
+    assert results[0]["uri"] == "http://x.org/bee"
+    assert 1 >= results[0]["score"] >= results[1]["score"] >= 0
+    assert [set(each) for each in results] == [{"uri", "label", "notation", "score"}] * 2
+
+
+def test_limit_and_threshold_cut(client: TestClient) -> None:
+    assert len(suggest(client, limit=1).json()["results"]) == 1
+    assert suggest(client, limit=0).json() == {"results": []}
+    assert suggest(client, threshold="nan").json() == {"results": []}
+    assert suggest(client, text=" ").json() == {"results": []}
+
+
+def test_forms_come_in_parts_unescaped_and_with_other_fields(client: TestClient) -> None:
+    address, expected = "/v1/projects/bees-en/suggest", suggest(client).json()
+    assert client.post(address, files={"text": (None, TEXT), "x": (None, "y")}).json() == expected
+    form = {"content-type": "application/x-www-form-urlencoded; charset=UTF-8"}
+    assert client.post(address, content=f"text={TEXT}&language=&project_id=x", headers=form).json() == expected
+    chunks = iter([b"text=Honey bees visit apple", b" orchards. Bees."])
+    assert client.post(address, content=chunks, headers=form).json() == expected
+
+
+def test_a_batch_is_answered_in_its_order(client: TestClient) -> None:
+    documents = [{"text": "Tax law", "document_id": "d1"}, {"text": "Bees"}, {"text": ""}]
+    found = client.post("/v1/projects/bees-en/suggest-batch?limit=1", json={"documents": documents}).json()
+    assert [each["document_id"] for each in found] == ["d1", None, None]
+    assert [[one["label"] for one in each["results"]] for each in found] == [["Tax law"], ["Bees"], []]
+
+
+def test_what_is_to_be_learnt_is_handed_over(client: TestClient, learnt: list[tuple[str, Any]]) -> None:
+    documents = [{"text": "Bees", "subjects": [{"uri": "http://x.org/bee", "label": "Bees"}]}]
+    answer = client.post("/v1/projects/bees-en/learn", json=documents)
+    assert (answer.status_code, answer.content) == (204, b"")
+    assert learnt == [("bees-en", documents)]
+
+
+def test_languages_are_recognised(client: TestClient) -> None:
+    text = "The quick brown fox jumped over the lazy dog"
+    found = client.post("/v1/detect-language", json={"text": text, "languages": ["fi", "en"]}).json()["results"]
+    assert next(each["language"] for each in found) == "en"
+    assert {each["language"] for each in found} == {"en", "fi", None}
+
+
+def test_a_page_of_another_site_may_post(client: TestClient) -> None:
+    headers = {"Origin": "http://x.org", "Access-Control-Request-Method": "POST",
+               "Access-Control-Request-Headers": "content-type"}  # fmt: skip
+    answer = client.options("/v1/projects/bees-en/suggest", headers=headers)
+    assert answer.status_code == 200
+    assert "POST" in answer.headers["access-control-allow-methods"]
+
+
+def test_a_body_that_is_too_large_is_refused_with_or_without_its_length(client: TestClient) -> None:
+    address, form = "/v1/projects/bees-en/suggest", {"content-type": "application/x-www-form-urlencoded"}
+    for body in (b"text=" + b"a" * 5000, iter([b"text=" + b"a" * 3000, b"b" * 3000])):
+        answer = client.post(address, content=body, headers=form)
+        assert (answer.status_code, answer.headers["content-type"]) == (413, "text/plain; charset=utf-8")
+
+
+# The requests that were sent to Annif, by the names under which its answers were recorded.
+S, B, L = "/v1/projects/P/suggest", "/v1/projects/P/suggest-batch", "/v1/projects/P/learn"
+RECORDED: Mapping[str, tuple[str, str, dict[str, Any]]] = {
+    "GET /v1": ("GET", "/v1", {}),
+    "GET /v1/": ("GET", "/v1/", {}),
+    "GET /v1/projects": ("GET", "/v1/projects", {}),
+    "GET project": ("GET", "/v1/projects/P", {}),
+    "GET private": ("GET", "/v1/projects/nope", {}),
+    "GET vocabs": ("GET", "/v1/vocabs", {}),
+    "suggest ok": ("POST", S, {"data": {"text": "Bees"}}),
+    "suggest lang empty": ("POST", S, {"data": {"text": "Bees", "limit": "10", "language": ""}}),
+    "suggest lang xx": ("POST", S, {"data": {"text": "Bees", "language": "xx"}}),
+    "suggest no text": ("POST", S, {"data": {"limit": "3"}}),
+    "suggest empty text": ("POST", S, {"data": {"text": ""}}),
+    "suggest no body": ("POST", S, {}),
+    "suggest limit abc": ("POST", S, {"data": {"text": "a", "limit": "abc"}}),
+    "suggest limit empty": ("POST", S, {"data": {"text": "a", "limit": ""}}),
+    "suggest limit 10.0": ("POST", S, {"data": {"text": "a", "limit": "10.0"}}),
+    "suggest limit -1": ("POST", S, {"data": {"text": "a", "limit": "-1"}}),
+    "suggest limit 0": ("POST", S, {"data": {"text": "a", "limit": "0"}}),
+    "suggest threshold 2": ("POST", S, {"data": {"text": "a", "threshold": "2"}}),
+    "suggest threshold nan": ("POST", S, {"data": {"text": "Bees", "threshold": "nan"}}),
+    "suggest query params (ignored?)": ("POST", S + "?limit=0&language=en", {"data": {"text": "Bees"}}),
+    "suggest json": ("POST", S, {"json": {"text": "a"}}),
+    "suggest text twice": ("POST", S, {"data": {"text": ["Bees", "b"]}}),
+    "suggest GET": ("GET", S + "?text=a", {}),
+    "suggest 404": ("POST", "/v1/projects/nope/suggest", {"data": {"text": "a"}}),
+    "nowhere": ("GET", "/v1/nowhere", {}),
+    "batch ok": ("POST", B + "?limit=5&language=en", {"json": {"documents": [
+        {"text": "Bees", "document_id": "d1", "metadata": {"score": "0.3"}}, {"text": "Bees"}]}}),
+    "batch extra doc field": ("POST", B, {"json": {"documents": [{"text": "Bees", "title": "x"}], "z": 1}}),
+    "batch int id": ("POST", B, {"json": {"documents": [{"text": "a", "document_id": 5}]}}),
+    "batch null id": ("POST", B, {"json": {"documents": [{"text": "a", "document_id": None}]}}),
+    "batch empty": ("POST", B, {"json": {"documents": []}}),
+    "batch no docs": ("POST", B, {"json": {}}),
+    "batch no text": ("POST", B, {"json": {"documents": [{"document_id": "a"}]}}),
+    "batch bad json": ("POST", B, {"content": '{"documents":', "headers": JSON}),
+    "batch limit abc": ("POST", B + "?limit=abc", {"json": {"documents": [{"text": "a"}]}}),
+    "batch unknown query": ("POST", B + "?foo=1", {"json": {"documents": [{"text": "Bees"}]}}),
+    "batch form": ("POST", B, {"data": {"documents": "a"}}),
+    "batch 33": ("POST", B, {"json": {"documents": [{"text": "a"}] * 33}}),
+    "detect": ("POST", "/v1/detect-language", {"json": {"text": "The quick fox", "languages": ["en", "fi", "sv"]}}),
+    "detect empty": ("POST", "/v1/detect-language", {"json": {"text": "", "languages": ["en"]}}),
+    "detect none": ("POST", "/v1/detect-language", {"json": {"text": "x", "languages": []}}),
+    "detect six": ("POST", "/v1/detect-language", {"json": {"text": "x", "languages": ["en"] * 6}}),
+    "detect unk": ("POST", "/v1/detect-language", {"json": {"text": "x", "languages": ["xx"]}}),
+    "learn": ("POST", L, {"json": [{"text": "a", "subjects": [{"uri": "http://x.org/bee", "label": "none"}]}]}),
+    "learn nolearn": ("POST", "/v1/projects/fixed-en/learn", {"json": []}),
+    "learn 404": ("POST", "/v1/projects/nope/learn", {"json": []}),
+    "learn object": ("POST", L, {"json": {}}),
+    "learn unknown uri": ("POST", L, {"json": [{"text": "a", "subjects": [{"uri": "http://example.org/zzz"}]}]}),
+    "learn no subjects": ("POST", L, {"json": [{"text": "a"}]}),
+}  # fmt: skip
+
+
+def recorded() -> dict[str, tuple[int, str, str]]:
+    """Status, type and body of each recorded answer."""
+    found = {}
+    for part in re.split(r"^### ", (ANNIF / "answers-1.4.3.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        name, _, answer = part.partition("\n")
+        head, _, body = answer.partition("\n\n")
+        kind = re.search(r"^content-type: ([^\n;]*)", head, re.MULTILINE)
+        found[name] = int(head.split()[1]), kind[1] if kind else "", body.strip()
+    return found
+
+
+def shape(value: Any) -> Any:
+    """Keys and types; of a list the shape of its first entry. An integer is a number too, and null fits all."""
+    if isinstance(value, Mapping):
+        return {key: shape(each) for key, each in value.items()}
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, Sequence):
+        return [shape(each) for each in value[:1]]
+    return "boolean" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "null"
+
+
+@pytest.mark.corpora
+@pytest.mark.skipif(not ANNIF.exists(), reason="the recorded answers of Annif are not beside the project")
+@pytest.mark.parametrize("name", RECORDED)
+def test_answers_have_status_type_and_shape_of_the_recorded_ones(client: TestClient, name: str) -> None:
+    method, address, content = RECORDED[name]
+    status, kind, body = recorded()[name]
+    answer = client.request(method, address.replace("/P", "/bees-en", 1), follow_redirects=False, **content)
+    assert (answer.status_code, answer.headers.get("content-type", "").partition(";")[0]) == (status, kind)
+    if body and kind.endswith("json"):
+        assert shape(answer.json()) == shape(json.loads(body))
+
+
+@pytest.mark.parametrize("body", ["[" * 100_000, '{"documents": [NaN]}', '"a"', "null", b"\xff", '{"documents": [[]]}'])
+def test_json_that_makes_no_sense_is_a_bad_request(client: TestClient, body: Any) -> None:
+    answer = client.post("/v1/projects/bees-en/suggest-batch", content=body[:3900], headers=JSON)
+    assert answer.status_code == 400
+    assert answer.json()["title"] == "Bad Request"

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import pytest
+from starlette.testclient import TestClient
+from tests.server.conftest import word_tagger
+
+from tagwright.server.application import application
+from tagwright.server.served_model import ServedModel
+
+
+@pytest.mark.parametrize(
+    ("given", "status"), [(None, 401), ("Bearer wrong", 401), ("secret", 401), ("Bearer secret", 200)]
+)
+def test_nothing_but_health_is_answered_without_the_token(given: str | None, status: int) -> None:
+    headers = {} if given is None else {"Authorization": given}
+    with TestClient(application([ServedModel("bees", word_tagger(), "Bees")], token="secret")) as client:
+        assert client.get("/v1/projects", headers=headers).status_code == status
+        assert client.get("/v1/nowhere", headers=headers).status_code == (404 if status == 200 else 401)
+        assert client.get("/health").json() == {"status": "ok"}
+
+
+def test_every_answer_forbids_scripts_of_others(client: TestClient) -> None:
+    for address in ("/v1/projects", "/nowhere", "/health"):
+        headers = client.get(address).headers
+        assert headers["content-security-policy"].startswith("default-src 'self'")
+        assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_mistake_of_the_program_shows_nothing_of_it(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwright.server.annif._project", lambda _: 1 / 0)
+    answer = client.get("/v1/projects")
+    assert answer.status_code == 500
+    assert "ZeroDivision" not in answer.text

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwright.errors import ConfigError, InputError
+from tagwright.server.agreement import cohens_kappa, krippendorffs_alpha
+from tagwright.server.decisions import Decision, Decisions, Difference
+
+
+def decided(action: Any, label: str | None = None, document: str = "d", reviewer: str = "ann", **more: Any) -> Decision:
+    return Decision(document=document, reviewer=reviewer, action=action, label=label, **more)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Decisions:
+    return Decisions(tmp_path / "reviews.sqlite")
+
+
+def test_accepted_labels_are_those_that_nobody_rejects(store: Decisions) -> None:
+    store.add_all([decided("accept", "bee"), decided("accept", "tax"), decided("reject", "tax", reviewer="ben")])
+    store.add_all([decided("reject", "bee", document="e"), decided("done", document="f")])
+    assert store.labels() == {"f": [], "d": ["bee"]}
+    assert store.differences() == [Difference("d", "tax", ("ann",), ("ben",))]
+
+
+def test_undo_takes_back_the_last_event_of_the_reviewer_in_this_document(store: Decisions) -> None:
+    store.add_all([decided("accept", "bee"), decided("accept", "tax"), decided("accept", "ant", reviewer="ben")])
+    store.add(decided("undo"))
+    assert store.labels() == {"d": ["bee", "ant"]}
+    store.add_all([decided("undo"), decided("undo")])
+    assert store.labels() == {"d": ["ant"]}
+    assert len(list(store.events())) == 6
+
+
+def test_a_later_verdict_replaces_an_earlier_one_until_it_is_undone(store: Decisions) -> None:
+    store.add_all([decided("accept", "bee"), decided("reject", "bee")])
+    assert store.verdicts() == {("d", "bee"): {"ann": "reject"}}
+    store.add(decided("undo"))
+    assert store.verdicts() == {("d", "bee"): {"ann": "accept"}}
+
+
+def test_statistics_by_hand(store: Decisions) -> None:
+    store.add_all([decided("accept", "bee", rank=1), decided("reject", "tax", rank=2), decided("accept", "ant")])
+    store.add_all([decided("accept", "bee", reviewer="ben"), decided("accept", "tax", reviewer="ben"), decided("done")])
+    found = store.statistics()
+    assert (found.documents, found.done, found.verdicts, found.accepted_share) == (1, 1, 5, 0.5)
+    # Both judged bee (same) and tax (different): observed 1/2; Ann accepts half, Ben all: expected 1/2.
+    assert found.kappa == {("ann", "ben"): 0.0}
+    # Verdicts on bee and tax: three accept, one reject; observed 2/4, expected 2 * 3 * 1 / (4 * 3) = 1/2.
+    assert found.alpha == pytest.approx(0.0)
+
+
+def test_what_is_stored_is_read_by_another_process(store: Decisions) -> None:
+    event = decided("accept", "bee", rank=3, confidence=0.25, model="m1", note="é")
+    assert store.add(event) == 1
+    ((number, again),) = Decisions(store.path).events()
+    assert number == 1
+    assert again.time.endswith("+00:00")
+    assert again == Decision(**{**vars(event), "time": again.time})
+
+
+def test_nothing_acknowledged_is_lost_when_the_process_is_killed(tmp_path: Path) -> None:
+    program = (
+        "import sys\nfrom tagwright.server.decisions import Decision, Decisions\nstore = Decisions(sys.argv[1])\n"
+        "for i in range(10**6):\n"
+        "    print(store.add(Decision(document=str(i), reviewer='a', action='done')), flush=True)\n"
+    )
+    path = tmp_path / "reviews.sqlite"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, env=os.environ.copy()
+    )
+    assert process.stdout is not None
+    seen = [int(process.stdout.readline()) for _ in range(25)]
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    seen += [int(line) for line in process.stdout.read().split()]
+    process.stdout.close()
+    assert [number for number, _ in Decisions(path).events()][: len(seen)] == seen
+
+
+@pytest.mark.parametrize(("action", "label"), [("accept", None), ("done", "bee"), ("delete", None)])
+def test_an_event_that_makes_no_sense_is_refused(action: Any, label: str | None) -> None:
+    with pytest.raises(ConfigError, match=r"needs a label|has no label|expected one of"):
+        decided(action, label)
+
+
+def test_another_database_is_left_alone(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "other.sqlite") as other:
+        other.execute("CREATE TABLE mine (x)")
+    other.close()
+    with pytest.raises(InputError, match="a database of something else"):
+        Decisions(tmp_path / "other.sqlite")
+    (tmp_path / "text.txt").write_text("no database, and longer than its header of a hundred bytes " * 3)
+    with pytest.raises(InputError, match="cannot be used as a store of decisions"):
+        Decisions(tmp_path / "text.txt")
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20))
+def test_two_reviewers_who_agree_fully_have_1_and_order_does_not_matter(pairs: list[tuple[bool, bool]]) -> None:
+    assert cohens_kappa((a, a) for a, _ in pairs) in (1.0, None)
+    assert cohens_kappa(pairs) == cohens_kappa([(b, a) for a, b in pairs])
+    assert krippendorffs_alpha(pairs) == krippendorffs_alpha([(b, a) for a, b in reversed(pairs)])

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+
+import pytest
+
+from tagwright.server.problems import Busy
+from tagwright.server.request_queue import RequestQueue
+
+
+def run(queue: RequestQueue[int, int], use: Callable[[], Awaitable[None]]) -> None:
+    async def main() -> None:
+        await queue.start()
+        await use()
+        await queue.stop()
+
+    asyncio.run(main())
+
+
+def test_requests_that_come_together_are_computed_together() -> None:
+    batches: list[list[int]] = []
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        batches.append(list(batch))
+        return [10 * each for each in batch]
+
+    queue = RequestQueue(compute, largest=3, wait=0.2)
+
+    async def use() -> None:
+        assert await asyncio.gather(*map(queue, range(5))) == [0, 10, 20, 30, 40]
+
+    run(queue, use)
+    assert batches == [[0, 1, 2], [3, 4]]
+
+
+def test_only_the_request_that_fails_is_refused() -> None:
+    def compute(batch: Sequence[int]) -> list[int]:
+        return [12 // each for each in batch]
+
+    queue = RequestQueue(compute, wait=0.2)
+
+    async def use() -> None:
+        answers = await asyncio.gather(*map(queue, [1, 0, 3]), return_exceptions=True)
+        assert [answers[0], type(answers[1]), answers[2]] == [12, ZeroDivisionError, 4]
+
+    run(queue, use)
+
+
+def test_beyond_the_bound_it_says_so_at_once_and_recovers() -> None:
+    free = threading.Event()
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        free.wait(30)
+        return list(batch)
+
+    queue = RequestQueue(compute, largest=1, wait=0, waiting=2)
+
+    async def use() -> None:
+        under_way = asyncio.create_task(queue(0))
+        await asyncio.sleep(0.1)  # taken out of the queue
+        waiting = [asyncio.create_task(queue(each)) for each in (1, 2)]
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await queue(3)
+        free.set()
+        assert await asyncio.gather(under_way, *waiting) == [0, 1, 2]
+        assert await queue(4) == 4
+
+    run(queue, use)
+
+
+def test_an_answer_that_takes_too_long_is_given_up() -> None:
+    free = threading.Event()
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        free.wait(30)
+        return list(batch)
+
+    queue = RequestQueue(compute, wait=0, seconds=0.05)
+
+    async def use() -> None:
+        with pytest.raises(Busy):
+            await queue(1)
+        free.set()
+        assert await queue(2) == 2
+
+    run(queue, use)

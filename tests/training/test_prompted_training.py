@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+from tests.encoders.test_prompts import prompted
+from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders
+
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.errors import ConfigError
+from tagwright.methods import contrastive, depl, maclr, micol, rts
+from tagwright.stages.dense import Dense
+from tagwright.stages.description_retriever import DescriptionRetriever
+from tagwright.tagger import Tagger
+from tagwright.training.tokens import Tokens
+from tagwright.training.trainable_encoder import Transformer
+from tagwright.training.training_config import TrainingConfig
+
+QUERY, DOCUMENT = "find the water: ", "stone: "
+PROMPTS = {"query": QUERY, "document": DOCUMENT}
+ONE_STEP = TrainingConfig(batch=8, steps=1, learning_rate=1e-9, validation=0.0)
+QUICK: dict[str, Any] = {"prompts": PROMPTS, "training": ONE_STEP}
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> str:
+    return encoders(tmp_path)["transformer"]
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that training reads, with their prompts."""
+    seen: list[str] = []
+    tokenize = Transformer.tokenize
+
+    def watched(self: Transformer, texts: Sequence[str]) -> Tokens:
+        seen.extend(texts)
+        return tokenize(self, texts)
+
+    monkeypatch.setattr(Transformer, "tokenize", watched)
+    return seen
+
+
+def check(read: Sequence[str]) -> None:
+    """Short texts, which are labels or stand for them, have the prompt of labels; long ones that of documents."""
+    assert read
+    queries = [text.removeprefix(QUERY) for text in read if text.startswith(QUERY)]
+    names = [text.removeprefix(DOCUMENT) for text in read if text.startswith(DOCUMENT)]
+    assert len(queries) + len(names) == len(read)
+    assert len(queries) >= 8
+    assert len(names) >= 8
+    assert {len(text.split()) for text in names} == {1}
+    assert min(len(text.split()) for text in queries) > 1
+
+
+def test_rts_reads_titles_as_labels_and_segments_as_documents(tiny: str, read: list[str]) -> None:
+    config = rts.Config(encoder=tiny, min_words=4, max_words=8, label_pairs=False, segment_pairs=False, **QUICK)
+    rts.fit(DOCUMENTS, LABELS, config)
+    check(read)
+
+
+def test_ict_reads_titles_as_labels(tiny: str, read: list[str]) -> None:
+    contrastive.fit(DOCUMENTS, LABELS, contrastive.IctConfig(encoder=tiny, **QUICK))
+    check(read)
+
+
+@pytest.mark.parametrize("dropout", ["all", "off"])
+def test_maclr_reads_titles_and_labels_as_labels(tiny: str, read: list[str], dropout: Any) -> None:
+    training = replace(ONE_STEP, dropout=dropout)
+    maclr.fit(DOCUMENTS, LABELS, maclr.Config(encoder=tiny, prompts=PROMPTS, training=training))
+    check(read)
+
+
+def test_fine_tuning_goes_on_with_the_prompts_of_the_tagger(tiny: str, read: list[str]) -> None:
+    encoder = BiEncoder.load(tiny, prompts=PROMPTS, cached=False)
+    tagger = Tagger(LABELS, {"dense": Dense(LABELS, encoder)})
+    few = maclr.FewShot(training=ONE_STEP)
+    tuned = maclr.fine_tune(tagger, DOCUMENTS, GOLD, few).stages["dense"]
+    check(read)
+    assert isinstance(tuned, Dense)
+    assert isinstance(tuned.encoder, BiEncoder)
+    assert tuned.encoder.record["prompts"] == PROMPTS
+
+
+@pytest.mark.parametrize("kind", [depl.Config, depl.ClsConfig, depl.DeRetConfig, depl.ClassifierConfig])
+def test_depl_reads_label_texts_as_labels(tiny: str, read: list[str], kind: Any, tmp_path: Path) -> None:
+    fit: Any = depl.fit_classifier if kind is depl.ClassifierConfig else depl.fit
+    tagger = fit(DOCUMENTS, LABELS, kind(encoder=tiny, **QUICK))
+    queries = [text for text in read if text.startswith(QUERY)]
+    names = [text for text in read if text.startswith(DOCUMENT)]
+    assert len(queries) + len(names) == len(read)
+    assert queries
+    assert bool(names) == (kind is not depl.ClassifierConfig)
+    tagger.save(tmp_path / "saved")
+    for name in tagger.stages:
+        ours, loaded = tagger.stages[name], Tagger.load(tmp_path / "saved").stages[name]
+        assert isinstance(ours, DescriptionRetriever)
+        assert isinstance(loaded, DescriptionRetriever)
+        expected = ours.documents.encode_raw([QUERY + document.text for document in UNSEEN])
+        assert np.allclose(ours.read(UNSEEN).vectors, expected, atol=1e-4)
+        assert np.allclose(loaded.read(UNSEEN).vectors, expected, atol=1e-4)
+
+
+def test_a_trained_tagger_reads_and_saves_its_prompts(tiny: str, tmp_path: Path) -> None:
+    tagger = rts.fit(DOCUMENTS, LABELS, rts.Config(encoder=tiny, min_words=4, max_words=8, **QUICK))
+    dense = tagger.stages["dense"]
+    assert isinstance(dense, Dense)
+    assert isinstance(dense.encoder, BiEncoder)
+    texts = [document.text for document in UNSEEN]
+    expected = dense.encoder.encode([QUERY + text for text in texts])
+    assert np.allclose(dense.read(UNSEEN).vectors, expected, atol=2e-3)
+    tagger.save(tmp_path / "saved")
+    loaded = Tagger.load(tmp_path / "saved").stages["dense"]
+    assert isinstance(loaded, Dense)
+    assert np.allclose(loaded.read(UNSEEN).vectors, expected, atol=2e-2)
+    model = SentenceTransformer(str(tmp_path / "saved" / "dense" / "encoder"), device="cpu")
+    assert {role: model.prompts[role] for role in PROMPTS} == PROMPTS
+
+
+def test_training_refuses_prompts_that_pooling_leaves_out(tmp_path: Path) -> None:
+    folder = prompted(tmp_path / "tiny", pooled=False)
+    options = {**QUICK, "prompts": {}}
+    config = contrastive.IctConfig(encoder=folder, **options)
+    with pytest.raises(ConfigError, match="leaves its prompts out of its pooling"):
+        contrastive.fit(DOCUMENTS, LABELS, config)
+    contrastive.fit(DOCUMENTS, LABELS, replace(config, prompts={"query": "", "document": ""}))
+
+
+def test_prompts_without_use_are_refused() -> None:
+    with pytest.raises(ConfigError, match="prompts are of transformers"):
+        rts.Config(encoder="static", prompts=PROMPTS)
+    with pytest.raises(ConfigError, match="a cross-encoder has none"):
+        micol.Config(architecture="cross", prompts=PROMPTS)
+    with pytest.raises(ConfigError, match='not for "passage"'):
+        rts.Config(encoder="minilm", prompts={"passage": "passage: "})
