@@ -22,6 +22,7 @@ from tagwright.app.arguments import (
     LabelFile,
     Language,
     MaxDocumentSize,
+    MinConfidence,
     Model,
     Offline,
     Quiet,
@@ -76,7 +77,8 @@ def suggest(
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="Labels per document.")] = 10,
+    k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10,
+    min_confidence: MinConfidence = None,
     output: Annotated[Format, typer.Option("--format", help=FORMATS)] = Format.text,
     explain: Annotated[bool, typer.Option(help="Show the evidence for each label: spans of the document.")] = False,
     path: Annotated[
@@ -99,7 +101,8 @@ def suggest(
     with silence(quiet):
         corpus = jobs.read(docs, columns, input_format)
         tagger = jobs.tagger(model, labels, language, settings, corpus)
-        found = suggestions(tagger, corpus, k, exclude_self=exclude_self, explain=explain, paths=path)
+        switches = {"exclude_self": exclude_self, "explain": explain}
+        found = suggestions(tagger, corpus, k, paths=path, min_confidence=min_confidence, **switches)
         for line in render.suggestions(found, tagger.vocabulary, output.value, paths=paths):
             print(line)
 

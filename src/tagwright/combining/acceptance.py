@@ -23,6 +23,18 @@ Doubles: TypeAlias = NDArray[np.float64]
 Confidences: TypeAlias = NDArray[np.floating]
 
 
+def sure_enough(run: Run, least: float) -> Run:
+    """The suggestions that are at least so sure. Raises ConfigError for a run without confidences.
+
+    >>> run = Run.of(np.array([0, 2]), np.array([7, 8]), np.array([2.0, 1.0]), np.array([0.5, 0.25]))
+    >>> sure_enough(run, 0.5).labels.tolist()
+    [7]
+    """
+    if run.confidences is None and len(run.labels):
+        raise ConfigError("this tagger does not estimate confidences; leave out what asks for them")
+    return run if run.confidences is None else run.keep(accepted(run, run.confidences, least))
+
+
 def accepted(run: Run, confidence: Confidences, least: float = 0.0, most: int | None = None) -> Mask:
     """(suggestions,) true for those that are at least so sure, and for each document the first `most` of these.
 

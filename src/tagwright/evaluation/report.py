@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,15 +19,15 @@ Rows = Sequence[Sequence[str]]
 "A table as text: the first row names the columns, the first column the rows."
 
 
-def score_rows(scores: Scores) -> Rows:
+def score_rows(measures: Mapping[str, Score]) -> Rows:
     """Every measure with its interval, in percent.
 
-    >>> score_rows(Scores(9, {"P@1": Score(0.5, 0.25, 0.754)}))
+    >>> score_rows({"P@1": Score(0.5, 0.25, 0.754)})
     [['%', 'value', '95% interval'], ['P@1', '50.0', '25.0 to 75.4']]
     """
     return [
         ["%", "value", "95% interval"],
-        *([name, percent(estimate.value), between(estimate)] for name, estimate in scores.measures.items()),
+        *([name, percent(estimate.value), between(estimate)] for name, estimate in measures.items()),
     ]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.errors import ConfigError, InputError, option
-from tagwright.evaluation.calibration import Calibration
+from tagwright.evaluation.calibration import Calibration, Judged, assess
 from tagwright.evaluation.metrics import (
     Contingency,
     Doubles,
@@ -101,7 +101,8 @@ def evaluate(
     train: the gold labels of the training documents, a row for each; gives the measures `WITH_TRAIN` and the slices by
     label. labels: size of the vocabulary; gives coverage@10. lengths: (documents,) words of each document; gives the
     slices short, medium, long. measures: names such as P@7 instead of the standard ones. propensity: A and B. samples:
-    bootstrap samples. Slices have no macro-F1, which averages over labels of the whole ranking.
+    bootstrap samples. Slices have no macro-F1, which averages over labels of the whole ranking. A run with confidences
+    gives the measures of calibration too.
 
     Raises InputError when there is no document, or one without gold labels; ConfigError for an unknown measure.
     """
@@ -118,7 +119,9 @@ def evaluate(
         name: Scores(len(part_gold), _estimates(by_document, part, part_gold, samples, seed))
         for name, part, part_gold in _slices(run, gold, setting.counts, lengths)
     }
-    return Scores(len(gold), found, parts)
+    sure = run.confidences
+    calibration = None if sure is None else assess(Judged.of(run, sure, gold), samples=samples, seed=seed)
+    return Scores(len(gold), found, parts, calibration)
 
 
 def check(gold: Run, *runs: Run) -> None:
