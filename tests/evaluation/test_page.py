@@ -96,11 +96,12 @@ def test_a_page_says_how_many_documents_there_are_and_what_the_first_suggestion_
 
 
 def test_a_slice_of_few_documents_is_a_line_instead_of_a_panel() -> None:
-    parts = {"tail": Scores(30, {"P@1": HALF}), "unseen": Scores(29, {"P@1": HALF})}
+    parts = {"tail": Scores(30, {"P@1": HALF}), "unseen": Scores(29, {"P@1": HALF}), "head": Scores(1, {"P@1": HALF})}
     page = scores_page("t", Scores(1234, {"P@1": HALF}, parts), Details({}))
     panels = page[page.index('class="panels"') : page.index("<details>")]
     assert re.findall(r'<th scope="row">(\w+)', panels) == ["tail"]
     assert "unseen: 29 documents, too few to draw (P@1 50.0)" in panels
+    assert "head: 1 document, too few to draw" in panels
 
 
 def test_examples_say_what_is_right_and_wrong_and_why() -> None:

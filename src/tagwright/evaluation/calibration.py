@@ -159,7 +159,7 @@ def calibration_error(confidence: Doubles, right: Mask, bins: int = BINS) -> flo
     """ECE: the mean distance of confidence from the share that is right, over bins of as many suggestions each.
 
     Naeini et al. 2015, with the equal-mass bins of Nixon et al. 2019: sum over the bins b of
-    n_b / n * |mean confidence in b - share right in b|. Equal confidences are never parted, so bins can be larger.
+    n_b / n * |mean confidence in b - share right in b|. Equal confidences are never separated, so bins can be larger.
 
     Two bins. The surer one is 0.85 sure and half right, the other 0.25 sure and all wrong: (0.35 + 0.25) / 2.
 

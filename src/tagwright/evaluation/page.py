@@ -145,7 +145,8 @@ def _slices(scores: Scores) -> str:
 
 def _line(name: str, part: Scores) -> str:
     found = ", ".join(f"{each} {percent(part.measures[each].value)}" for each in CARDS if each in part.measures)
-    return f"{escape(name)}: {part.documents:,} documents, too few to draw ({escape(found)})"
+    documents = f"{part.documents:,} document{'' if part.documents == 1 else 's'}"
+    return f"{escape(name)}: {documents}, too few to draw ({escape(found)})"
 
 
 def _examples(examples: Iterable[Example]) -> str:

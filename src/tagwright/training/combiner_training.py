@@ -7,7 +7,7 @@ documents that it was not trained on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
@@ -62,13 +62,18 @@ class CombinerOptions:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A kind of ranker: logistic regression of this penalty, with trees on top or without."""
+    """A kind of ranker: logistic regression of this penalty, with trees on top or without, by itself or blended.
+
+    blended: the mean of its standardised score and that of the fixed sum, which steadies what few labels teach.
+    """
 
     penalty: float
     trees: bool = False
+    blended: bool = False
 
     def __str__(self) -> str:
-        return f"logistic regression, penalty {self.penalty:g}{', and trees' if self.trees else ''}"
+        trees, blended = ", and trees" if self.trees else "", ", with the fixed sum" if self.blended else ""
+        return f"logistic regression, penalty {self.penalty:g}{trees}{blended}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,15 +120,22 @@ class Validation:
 class FittedCombiner:
     """The outcome. ranker, choice: None where the fixed sum stays.
 
-    validations: of every kind that was tried. fixed: (documents,) what the fixed sum scores. documents: which of the
-    labelled documents were looked at.
+    validations: of every kind that was tried. fixed: (documents,) what the fixed sum scores. examples: the labelled
+    documents that were looked at.
     """
 
     ranker: CandidateRanker | None
     choice: Choice | None
     validations: Mapping[Choice, Validation]
     fixed: Doubles
-    documents: Longs
+    examples: Examples
+
+    @property
+    def out_of_fold(self) -> tuple[Doubles, Mask, Longs]:
+        """(suggestions,) of the choice: scores by rankers that did not see the document, whether right, and where."""
+        if not self.choice:
+            raise ValueError("the fixed sum was chosen: it is the same in and out of folds")
+        return self.validations[self.choice].scores, self.examples.right, self.examples.run.rows
 
     @property
     def gain(self) -> float:
@@ -146,18 +158,25 @@ def fit_combiner(examples: Examples, measure: Measure, options: CombinerOptions 
     validations = cross_validate(examples, list(_choices(options)), measure, options)
     choice = choose(fixed, {kind: found.measured for kind, found in validations.items()}, options.margin)
     ranker = train_ranker(examples, choice, options) if choice else None
-    return FittedCombiner(ranker, choice, validations, fixed, documents)
+    return FittedCombiner(ranker, choice, validations, fixed, examples)
 
 
 def train_ranker(examples: Examples, choice: Choice, options: CombinerOptions) -> CandidateRanker:
     """A ranker of this kind, trained on all the examples."""
     values, right = examples.features.values, examples.right
-    linear = fit_logistic(values, right, examples.base, choice.penalty)
-    if not choice.trees or not right.any():
-        return CandidateRanker(examples.features.names, linear)
-    gradients = lambda_gradients(right, examples.run.indptr)
-    trees = grow(values, linear.predict(values), gradients, options.trees, options.seed)
-    return CandidateRanker(examples.features.names, linear, trees)
+    linear, trees = fit_logistic(values, right, examples.base, choice.penalty), None
+    if choice.trees and right.any():
+        gradients = lambda_gradients(right, examples.run.indptr)
+        trees = grow(values, linear.predict(values), gradients, options.trees, options.seed)
+    ranker = CandidateRanker(examples.features.names, linear, trees)
+    return blend(ranker, examples) if choice.blended else ranker
+
+
+def blend(ranker: CandidateRanker, examples: Examples) -> CandidateRanker:
+    """The ranker with the fixed sum's standard score added, at the weight at which both vary alike."""
+    weight = ranker.linear.weight.copy()
+    weight[examples.base] += ranker.predict(examples.features).std()
+    return replace(ranker, linear=replace(ranker.linear, weight=weight))
 
 
 def cross_validate(
@@ -169,9 +188,13 @@ def cross_validate(
     for fold in np.unique(folds):
         inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         training, validation = examples.take(inside), examples.take(outside)
+        places, trained = examples.suggestions(outside), dict[Choice, CandidateRanker]()
         for choice in choices:
-            ranker = train_ranker(training, choice, options)
-            scores[choice][examples.suggestions(outside)] = ranker.predict(validation.features)
+            pure = replace(choice, blended=False)
+            if pure not in trained:
+                trained[pure] = train_ranker(training, pure, options)
+            ranker = blend(trained[pure], training) if choice.blended else trained[pure]
+            scores[choice][places] = ranker.predict(validation.features)
     return {
         choice: Validation(each, measure(examples.run.rescored(each), examples.gold)) for choice, each in scores.items()
     }
