@@ -220,9 +220,9 @@ def test_thresholds_are_those_of_all_suggestions_and_of_the_first_ten() -> None:
     }
     assert found["missed", 0.5].confidence == pytest.approx(0.89)
     assert found["missed", 0.1].confidence == pytest.approx(0.89)
-    assert found["missed", 0.1].accepted == 11
+    assert (found["missed", 0.1].accepted, found["missed", 0.1].first) == (11, 11)
     assert found["wrong", 0.5].confidence is None
     assert found["wrong", 0.5].accepted == 0
     assert found["wrong", 1.0].confidence == pytest.approx(0.99)
     assert found["wrong", 2.0].confidence == pytest.approx(0.98)
-    assert found["wrong", 2.0].accepted == 2
+    assert (found["wrong", 2.0].accepted, found["wrong", 2.0].first) == (2, 10)

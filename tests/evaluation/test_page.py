@@ -24,7 +24,7 @@ CONFIDENT = Calibration(
     {"ECE@5": HALF, "AURC": HALF},
     (ReliabilityBin(20, 0.25, 0.5),),
     RiskCoverage(np.array([0.9, 0.1]), np.array([0.5, 1.0]), np.array([0.0, 0.25])),
-    (Threshold("missed", 0.3, 0.25, 4.0),),
+    (Threshold("missed", 0.3, 100, 0.25, 4.0),),
 )
 EXAMPLE = Example("d1", "Bees", (Shown("Apiculture", True, ("bees",)), Shown("Banks", False)), ("Orchards",))
 
@@ -170,5 +170,5 @@ def test_the_json_form_holds_the_measures_of_confidences_where_there_are_any() -
     plain = {"value": HALF.value, "low": HALF.low, "high": HALF.high}
     found = Scores(1, {"P@1": HALF}, calibration=CONFIDENT).to_json()
     assert found["calibration"] == {"ECE@5": plain, "AURC": plain}
-    assert found["thresholds"] == [{"rule": "missed", "bound": 0.3, "confidence": 0.25, "accepted": 4.0}]
+    assert found["thresholds"] == [{"rule": "missed", "bound": 0.3, "first": 100, "confidence": 0.25, "accepted": 4.0}]
     assert "calibration" not in Scores(1, {"P@1": HALF}).to_json()

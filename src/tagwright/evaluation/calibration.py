@@ -100,13 +100,15 @@ class RiskCoverage:
 class Threshold:
     """The confidence from which suggestions are to be accepted, if a document is to be expected to keep a bound.
 
-    rule: "missed", the share of its gold labels that are not accepted; "wrong", how many of its first `ACCEPTABLE`
-    suggestions are accepted and wrong. confidence: None where no threshold can promise it. accepted: labels that are
-    accepted then, per document. What is guaranteed: see combining/acceptance.py.
+    rule: "missed", the share of its gold labels that are not accepted; "wrong", how many that are accepted are wrong.
+    first: of the first so many suggestions of a document; with fewer, more is missed. confidence: None where no
+    threshold can promise it. accepted: labels that are accepted then, per document. What is guaranteed: see
+    combining/acceptance.py.
     """
 
     rule: Literal["missed", "wrong"]
     bound: float
+    first: int
     confidence: float | None
     accepted: float
 
@@ -152,7 +154,8 @@ def thresholds(judged: Judged) -> Iterator[Threshold]:
 
 def _threshold(rule: Literal["missed", "wrong"], bound: float, least: float, judged: Judged) -> Threshold:
     accepted = float((judged.confidence >= least).sum() / judged.documents)
-    return Threshold(rule, bound, least if math.isfinite(least) else None, accepted)
+    first = int(judged.ranks.max(initial=0))
+    return Threshold(rule, bound, first, least if math.isfinite(least) else None, accepted)
 
 
 def calibration_error(confidence: Doubles, right: Mask, bins: int = BINS) -> float:

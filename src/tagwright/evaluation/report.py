@@ -38,16 +38,16 @@ def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
 
     The threshold is rounded to the side on which the bound is kept.
 
-    >>> rows = threshold_rows([Threshold("missed", 0.3, 0.2509, 4.0), Threshold("wrong", 0.5, None, 0.0)])
+    >>> rows = threshold_rows([Threshold("missed", 0.3, 100, 0.2509, 4.0), Threshold("wrong", 0.5, 10, None, 0.0)])
     >>> rows[1], rows[2]
-    (['30% of labels missed', '0.250', '4.0'], ['0.5 labels wrong per document', 'none', '0.0'])
+    (['30% of labels missed', '100', '0.250', '4.0'], ['0.5 labels wrong per document', '10', 'none', '0.0'])
     """
     bounds = {"missed": lambda bound: f"{bound:.0%} of labels missed", "wrong": "{} labels wrong per document".format}
     rounding = {"missed": math.floor, "wrong": math.ceil}
-    rows = [["expected at most", "accept from confidence", "labels per document"]]
+    rows = [["expected at most", "of the first", "accept from confidence", "labels per document"]]
     for each in thresholds:
         least = "none" if each.confidence is None else f"{rounding[each.rule](1000 * each.confidence) / 1000:.3f}"
-        rows.append([bounds[each.rule](each.bound), least, f"{each.accepted:.1f}"])
+        rows.append([bounds[each.rule](each.bound), str(each.first), least, f"{each.accepted:.1f}"])
     return rows
 
 
