@@ -65,6 +65,7 @@ def overview() -> Iterator[str]:
     zero_shot = {corpus: {m: each["a"] for m, each in weights[corpus]["titles"].items()} for corpus in CORPORA}
     words = {corpus: {m: each["a"] for m, each in weights[corpus]["names, tfidf"].items()} for corpus in CORPORA}
     rts = {corpus: unsupervised[f"{corpus}, static"]["RTS, fused"] for corpus in ("mdn", "tib")}
+    maclr = {corpus: unsupervised[f"{corpus}, static"]["MACLR 7: all"] for corpus in ("mdn", "tib")}
     micol = {corpus: metadata[corpus]["minilm: mixed, fused"] for corpus in ("mdn", "tib", "epmc", "arxiv")}
     futex = {"epmc": full["epmc, minilm"]["with mentions, append, N = 5"]}
     svm = {corpus: supervised[f"{corpus}, static"]["SVM"] for corpus in ("mdn", "tib")}
@@ -73,6 +74,7 @@ def overview() -> Iterator[str]:
         "exact match and TF-IDF": words,
         "**zero-shot, the default**": zero_shot,
         "`rts --fuse`": rts,
+        "`maclr`": maclr,
         "`micol`": micol,
         "`futex`": futex,
         "`svm`, all labels": svm,
