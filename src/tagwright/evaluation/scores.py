@@ -65,7 +65,7 @@ class Scores:
     calibration: Calibration | None = None
 
     def __getitem__(self, measure: str) -> Score:
-        """One measure over all documents, those of confidences among them. Raises ConfigError where it was not computed.
+        """One measure over all documents, of confidences too. Raises ConfigError for one that was not computed.
 
         >>> Scores(2, {"P@1": Score(0.5, 0.0, 1.0)})["P@1"].value
         0.5
