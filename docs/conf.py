@@ -61,7 +61,9 @@ def commands() -> str:
 
     command = get_command(app)
     assert isinstance(command, TyperGroup)
-    text = get_docs_for_click(obj=command, ctx=typer.Context(command, info_name="tagwright"), name="tagwright", indent=1)
+    text = get_docs_for_click(
+        obj=command, ctx=typer.Context(command, info_name="tagwright"), name="tagwright", indent=1
+    )
     for name, each in command.commands.items():
         start = f"\n* `{name}`: "  # the list of commands cuts their first sentences short
         before, _, after = text.partition(start)

@@ -11,9 +11,6 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
-README_TOO = False
-"Whether README.md is checked as well; docs/ always is, once it is there."
-
 
 class Term(NamedTuple):
     """A term that is not used (a regular expression), the field's term, and an expression of lines that pass."""
@@ -94,8 +91,7 @@ MODULES = (
 def files() -> Iterator[Path]:
     yield from sorted((ROOT / "src").rglob("*.py"))
     yield from sorted(path for path in (ROOT / "docs").rglob("*.md") if "_build" not in path.parts)
-    if README_TOO:
-        yield ROOT / "README.md"
+    yield ROOT / "README.md"
 
 
 def found(term: Term, lines: list[str]) -> Iterator[tuple[int, str]]:

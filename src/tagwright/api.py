@@ -25,13 +25,14 @@ from tagwright.evaluation.scores import Scores, depth
 from tagwright.methods import maclr, zeroshot
 from tagwright.progress import silence
 from tagwright.recipes import (
-    BELONGS,
     FINETUNE,
     METHODS,
     SUPERVISED,
     ZERO_SHOT,
+    check_given,
     check_shares,
     configuration,
+    encoder_alone,
     fused,
     machine,
     nested,
@@ -108,8 +109,9 @@ def train(
     'Bees'
     """
     config = configuration(method, nested(method, options))
-    _check_belongs(method, fuse=fuse or None, fuse_with=tuple(fuse_with) or None, keywords=keywords, guesses=guesses,
-                   model=model, share_of_labels=share_of_labels, share_of_pairs=share_of_pairs)  # fmt: skip
+    given = {"keywords": keywords, "guesses": guesses, "model": model, "share_of_labels": share_of_labels,
+             "share_of_pairs": share_of_pairs}  # fmt: skip
+    check_given(method, {"fuse": fuse, "fuse_with": bool(fuse_with), **{k: v is not None for k, v in given.items()}})
     check_shares(share_of_labels, share_of_pairs)
     if method == ZERO_SHOT:
         own: dict[str, Any] = {"device": device, "offline": offline, "progress": progress, **options}
@@ -122,9 +124,7 @@ def train(
             gold = base.vocabulary.gold(corpus, unknown=unknown)
             gold = sampled(gold, base.vocabulary, share_of_labels, share_of_pairs, config.training.seed)
             tagger = replace(maclr.fine_tune(base, corpus, gold, config), training={"before": base.training})
-            if fuse:  # the other stages are fitted anew, the plain encoder among them
-                dense = {"dense": tagger.retrievers["dense"]}
-                tagger = Tagger(tagger.vocabulary, dense, training=tagger.training)
+            tagger = encoder_alone(tagger) if fuse else tagger
         else:
             vocabulary = to_vocabulary(_given(labels), language, corpus)
             more = _more(method, corpus, vocabulary, keywords, guesses, unknown)
@@ -196,12 +196,6 @@ def evaluate(
 def _corpus(documents: Texts, y: Iterable[Any] | None) -> Corpus:
     corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
     return corpus if y is None else Corpus.of(with_labels(corpus, y))
-
-
-def _check_belongs(method: str, **given: object) -> None:
-    for name, value in given.items():
-        if value is not None and method not in BELONGS[name]:
-            raise ConfigError(f"{name} belongs to {', '.join(BELONGS[name])}, not to {method}")
 
 
 def _given(labels: Labels | None) -> Labels:

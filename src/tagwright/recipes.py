@@ -186,6 +186,18 @@ def fused(tagger: Tagger, others: Iterable[Tagger] = (), *, zero_shot: bool, lan
     return tagger
 
 
+def check_given(method: str, given: Mapping[str, bool]) -> None:
+    """Raise ConfigError for an argument of a training that the method does not accept. given: name -> whether it is."""
+    for name, methods in BELONGS.items():
+        if given.get(name) and method not in methods:
+            raise ConfigError(f"{option(name)} belongs to {', '.join(methods)}, not to {method}")
+
+
+def encoder_alone(tagger: Tagger) -> Tagger:
+    """The fine-tuned encoder alone, to which `fused` adds the zero-shot stages anew, the plain encoder among them."""
+    return Tagger(tagger.vocabulary, {"dense": tagger.retrievers["dense"]}, training=tagger.training)
+
+
 def check_shares(of_labels: float | None, of_pairs: float | None) -> None:
     """Raise ConfigError where both are given."""
     if of_labels is not None and of_pairs is not None:

@@ -10,7 +10,7 @@ import pytest
 from tests.evaluation.test_report import COMPARISON, HALF, SCORES
 
 from tagwright.errors import TagwrightError
-from tagwright.evaluation.calibration import Calibration, ReliabilityBin, RiskCoverage
+from tagwright.evaluation.calibration import Calibration, ReliabilityBin, RiskCoverage, Threshold
 from tagwright.evaluation.examples import Example, Missed, Shown
 from tagwright.evaluation.glossary import SENTENCES, SLICES
 from tagwright.evaluation.page import Details, comparison_page, scores_page, write_page
@@ -24,6 +24,7 @@ CONFIDENT = Calibration(
     {"ECE@5": HALF, "AURC": HALF},
     (ReliabilityBin(20, 0.25, 0.5),),
     RiskCoverage(np.array([0.9, 0.1]), np.array([0.5, 1.0]), np.array([0.0, 0.25])),
+    (Threshold("missed", 0.3, 100, 0.25, 4.0),),
 )
 EXAMPLE = Example("d1", "Bees", (Shown("Apiculture", True, ("bees",)), Shown("Banks", False)), ("Orchards",))
 
@@ -161,6 +162,7 @@ def test_a_page_shows_confidences_only_where_there_are_any() -> None:
     text = Tags(scores_page("t", Scores(1, {"P@1": HALF}, calibration=CONFIDENT), Details({}))).text
     assert title in text
     assert "Calibration error" in text
+    assert "30% of labels missed" in text
     assert title not in scores_page("t", SCORES, Details({}))
 
 
@@ -168,4 +170,5 @@ def test_the_json_form_holds_the_measures_of_confidences_where_there_are_any() -
     plain = {"value": HALF.value, "low": HALF.low, "high": HALF.high}
     found = Scores(1, {"P@1": HALF}, calibration=CONFIDENT).to_json()
     assert found["calibration"] == {"ECE@5": plain, "AURC": plain}
+    assert found["thresholds"] == [{"rule": "missed", "bound": 0.3, "first": 100, "confidence": 0.25, "accepted": 4.0}]
     assert "calibration" not in Scores(1, {"P@1": HALF}).to_json()

@@ -107,6 +107,7 @@ def scores(found: Scores, *, as_json: bool) -> None:
     show_table(report.score_rows(found.measures), many(found.documents, "document"))
     if found.calibration:
         show_table(report.score_rows(found.calibration.measures), "confidences; lower is better")
+        show_table(report.threshold_rows(found.calibration.thresholds), "which suggestions to accept")
     if found.slices:
         show_table(report.slice_rows(found))
 

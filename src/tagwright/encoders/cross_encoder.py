@@ -140,7 +140,7 @@ def _load(folder: Path, max_length: int | None) -> sentence_transformers.CrossEn
             trust_remote_code=False,
             model_kwargs={"use_safetensors": True},
         )
-        model.predict([("a", "b")], show_progress_bar=False)  # settings that cannot be show here
+        model.predict([("a", "b")], show_progress_bar=False)  # shows unusable settings now
     except Exception as error:  # whatever four libraries raise for a damaged file
         raise ModelError(f"{folder}: cannot be loaded as a cross-encoder ({error})") from error
     model.max_seq_length = max_length or model.max_seq_length

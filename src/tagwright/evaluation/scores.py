@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,7 +80,7 @@ class Scores:
             "documents": self.documents,
             "measures": _plain(self.measures),
             "slices": {name: _plain(part.measures) for name, part in self.slices.items()},
-            **({"calibration": _plain(self.calibration.measures)} if self.calibration else {}),
+            **({} if self.calibration is None else _confident(self.calibration)),
         }
 
 
@@ -345,6 +345,10 @@ def _slices(
     for name, mask in ({} if lengths is None else length_groups(lengths)).items():
         if mask.any():
             yield name, run.take(np.flatnonzero(mask)), gold.take(np.flatnonzero(mask))
+
+
+def _confident(found: Calibration) -> dict[str, Any]:
+    return {"calibration": _plain(found.measures), "thresholds": [asdict(each) for each in found.thresholds]}
 
 
 def _plain(measures: Mapping[str, Score]) -> dict[str, dict[str, float]]:

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,14 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.server.application import MAX_BODY, application
 from tagwright.server.decisions import Decision, Decisions
+from tagwright.server.review_file import ReviewFile
+from tagwright.server.reviewed_documents import ReviewedDocuments
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger
 from tagwright.text.language import main as main_languages
 from tagwright.text.language import recognise, vocabulary_texts
+from tagwright.text.words import clean
+from tagwright.types import Document
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -80,11 +85,11 @@ def zero_shot_model(tagger: Tagger, *, learns: bool = False) -> ServedModel:
 
 def serve(models: Sequence[ServedModel], options: ServerOptions) -> None:
     """Answer requests until interrupted; what is under way is then finished. Raises ConfigError for a port in use."""
-    decisions = Decisions(options.reviews) if options.reviews else None
+    file = ReviewFile(options.reviews) if options.reviews else None
 
     async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]]) -> None:
-        if decisions is not None:
-            await asyncio.to_thread(decisions.add_all, list(_decisions(model, documents)))
+        if file is not None:
+            await asyncio.to_thread(_store, file, model, documents)
 
     app = application(models, token=options.token, max_body=options.max_body, learn=learn)
     listening = _listen(options.host, options.port)
@@ -96,20 +101,26 @@ def serve(models: Sequence[ServedModel], options: ServerOptions) -> None:
     try:
         uvicorn.Server(config).run(sockets=[listening])
     finally:
-        if decisions is not None:
-            decisions.close()
+        if file is not None:
+            file.close()
 
 
-def _decisions(model: ServedModel, documents: Sequence[Mapping[str, Any]]) -> list[Decision]:
-    """What a client has sent as accepted labels; subjects that the vocabulary lacks are left out, as Annif does."""
+def _store(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[str, Any]]) -> None:
+    """Keep what a client has sent: the documents with their texts, then the accepted labels.
+
+    Subjects that the vocabulary lacks are left out, as Annif does.
+    """
     known = model.tagger.vocabulary.index
-    found = []
-    for document in documents:
-        name = str(document.get("document_id") or document.get("text", ""))
-        accepted = (subject["uri"] for subject in document.get("subjects", ()) if subject["uri"] in known)
-        found += [Decision(document=name, reviewer=CLIENT, action="accept", label=label, model=model.id)
-                  for label in accepted]  # fmt: skip
-    return found
+    documents, decisions = [], []
+    for each in sent:
+        text = clean(str(each.get("text", "")))
+        name = clean(str(each.get("document_id") or "")) or blake2b(text.encode(), digest_size=8).hexdigest()
+        documents.append(Document(name, abstract=text))
+        accepted = (subject["uri"] for subject in each.get("subjects", ()) if subject["uri"] in known)
+        decisions += [Decision(document=name, reviewer=CLIENT, action="accept", label=label, model=model.version)
+                      for label in dict.fromkeys(accepted)]  # fmt: skip
+    ReviewedDocuments(file).add(documents)
+    Decisions(file).add_all(decisions)
 
 
 def _listen(host: str, port: int) -> socket.socket:

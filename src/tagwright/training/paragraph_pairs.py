@@ -29,7 +29,7 @@ def one_paragraph(*, abstract: float = 0.5, shortest: int = SHORTEST) -> View:
         if first and rng.random() < abstract:
             return first
         texts = [text for text in (first, *(text for part in document.sections for text in part.paragraphs)) if text]
-        drawn: list[str] = [texts[state] for state in rng.permutation(len(texts)).tolist()]
+        drawn: list[str] = [texts[place] for place in rng.permutation(len(texts)).tolist()]
         # Only drawn paragraphs are counted: counting the words of a whole paper would dominate the time.
         kept = next((text for text in drawn if text is first or is_long(text, shortest)), None)
         return (kept or next(iter(drawn), "")).strip()
