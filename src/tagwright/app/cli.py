@@ -239,9 +239,9 @@ def describe_(
 ) -> None:
     """Describe the data: contents, problems, and applicable methods."""
     from tagwright.app import jobs, render
-    from tagwright.app.description import describe
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.progress import silence
+    from tagwright.survey import describe
 
     with silence(quiet):
         corpus = jobs.read(docs, columns, input_format)

@@ -12,13 +12,15 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tagwright.server import annif
+from tagwright.server.counters import Counters, CountRequests
+from tagwright.server.json_api import JsonApi
 from tagwright.server.problems import Problem, answer_failure, answer_http_error, answer_problem
+from tagwright.server.review_page import ReviewPages
 from tagwright.server.served_model import ServedModel
 
 MAX_BODY = 20 * 1024 * 1024
@@ -31,8 +33,11 @@ HEADERS = {
 }
 "Sent with every answer: no page runs a script from a text, nor one of another address."
 
-_OPEN = frozenset({"/health"})
-"Addresses that need no token."
+_WAITING = "tagwright_requests_waiting", "Requests that wait for a model."
+
+_OPEN = frozenset({"/health", "/review"})
+_OPEN_BELOW = ("/review/", "/static/")
+"Addresses that need no token in the header: the pages of the review ask for it themselves."
 
 
 def application(
@@ -41,34 +46,37 @@ def application(
     token: str | None = None,
     max_body: int = MAX_BODY,
     learn: annif.Learn | None = None,
+    pages: ReviewPages | None = None,
 ) -> Starlette:
     """The application. token: what clients must send as `Authorization: Bearer TOKEN`; None: no token is needed.
 
-    max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients.
+    max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients. pages: the
+    review.
     """
     by_id = {model.id: model for model in models}
+    counters = Counters({_WAITING: lambda: sum(model.queue.length for model in models)})
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         for model in models:
             await model.queue.start()
         yield
+        if pages and pages.refitter:
+            await pages.refitter.finish()
         for model in models:
             await model.queue.stop()
 
+    routes: list[BaseRoute] = [*annif.routes(by_id, learn or _forget), *JsonApi(by_id, counters).routes()]
     return Starlette(
-        routes=[Route("/health", _health, methods=["GET"]), *annif.routes(by_id, learn or _forget)],
+        routes=[*routes, *(pages.routes() if pages else ())],
         exception_handlers={Problem: answer_problem, HTTPException: answer_http_error, Exception: answer_failure},
         middleware=[
+            Middleware(CountRequests, counters=counters),
             Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "POST"], allow_headers=["*"]),
             Middleware(_Guard, token=token, max_body=max_body),
         ],
         lifespan=lifespan,
     )
-
-
-async def _health(_: Request) -> Response:
-    return JSONResponse({"status": "ok"})
 
 
 async def _forget(_: ServedModel, __: Sequence[Mapping[str, Any]]) -> None:
@@ -91,7 +99,7 @@ class _Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        if self.token is not None and scope["path"] not in _OPEN and not _is_bearer(headers, self.token):
+        if self.token is not None and not _is_open(scope["path"]) and not _is_bearer(headers, self.token):
             problem = {"type": "about:blank", "title": "Unauthorized", "detail": "A token is needed", "status": 401}
             return JSONResponse(problem, 401, {"WWW-Authenticate": "Bearer"}, "application/problem+json")
         length = headers.get("content-length", "0")
@@ -112,6 +120,10 @@ class _Guard:
             return message
 
         return limited
+
+
+def _is_open(path: str) -> bool:
+    return path in _OPEN or path.startswith(_OPEN_BELOW)
 
 
 def _is_bearer(headers: Headers, token: str) -> bool:
