@@ -18,7 +18,7 @@ version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build"]
-nitpicky = False
+smartquotes = False  # they would make a dash of the two hyphens of an option
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
