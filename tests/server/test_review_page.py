@@ -243,7 +243,7 @@ def test_with_a_token_nobody_comes_in_without_it_and_a_restart_ends_no_session(r
 
 @pytest.mark.parametrize("cookie", ["", "x", "x.y", "é.ü", "W10=.0", "." * 500])
 def test_cookies_that_were_not_issued_here_count_as_none(client: TestClient, cookie: str) -> None:
-    answer = client.get("/review", headers={"cookie": f"tagwright_session={cookie}".encode()})
+    answer = client.get("/review", headers={b"cookie": f"tagwright_session={cookie}".encode()})
     assert str(answer.url).endswith("/review/enter")
 
 
