@@ -113,7 +113,9 @@ def measure(task: Task, size: int, draw: int) -> dict[str, Any]:
     start, clock = time.perf_counter(), time.process_time()
     fitted = fit_combiner(task.pool.take(np.sort(drawn)), combined.ndcg_at_5)
     seconds, cpu = time.perf_counter() - start, time.process_time() - clock
-    ranked = test.run.rescored(fitted.ranker.predict(test.features)) if fitted.ranker else test.run
+    ranked = test.run
+    if fitted.ranker:
+        ranked = test.run.rescored(fitted.ranker.predict(test.features) + fitted.bias[test.run.labels])
     return {
         "zero_shot": measures(test.run, test.gold),
         "auto": measures(ranked, test.gold),
