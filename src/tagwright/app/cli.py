@@ -32,6 +32,7 @@ from tagwright.app.arguments import (
     Unknown,
     UnknownLabels,
 )
+from tagwright.app.reviews_command import reviews
 from tagwright.app.serve_command import serve
 from tagwright.app.train_commands import options, train
 from tagwright.errors import TagwrightError, on_command_line
@@ -222,6 +223,7 @@ def candidates(
 app.command()(train)
 app.command()(options)
 app.command()(serve)
+app.command()(reviews)
 
 
 @app.command("describe")

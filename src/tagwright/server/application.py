@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hmac
+import re
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -29,7 +31,7 @@ MAX_BODY = 20 * 1024 * 1024
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with none at all, browsers do not say that a form comes from here
 }
 "Sent with every answer: no page runs a script from a text, nor one of another address."
 
@@ -47,11 +49,13 @@ def application(
     max_body: int = MAX_BODY,
     learn: annif.Learn | None = None,
     pages: ReviewPages | None = None,
+    hosts: frozenset[str] | None = None,
 ) -> Starlette:
     """The application. token: what clients must send as `Authorization: Bearer TOKEN`; None: no token is needed.
 
     max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients. pages: the
-    review.
+    review. hosts: the only names under which it answers, None for all: a server that is meant for this machine alone
+    must not answer under the name of another site, which could then read what it says.
     """
     by_id = {model.id: model for model in models}
     counters = Counters({_WAITING: lambda: sum(model.queue.length for model in models)})
@@ -60,6 +64,7 @@ def application(
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         for model in models:
             await model.queue.start()
+            threading.Thread(target=model.search, daemon=True).start()  # so that the first search finds an index
         yield
         if pages and pages.refitter:
             await pages.refitter.finish()
@@ -73,7 +78,7 @@ def application(
         middleware=[
             Middleware(CountRequests, counters=counters),
             Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "POST"], allow_headers=["*"]),
-            Middleware(_Guard, token=token, max_body=max_body),
+            Middleware(_Guard, token=token, max_body=max_body, hosts=hosts),
         ],
         lifespan=lifespan,
     )
@@ -86,8 +91,8 @@ async def _forget(_: ServedModel, __: Sequence[Mapping[str, Any]]) -> None:
 class _Guard:
     """Refuses a request without the token and one whose body is too large; adds headers to every answer."""
 
-    def __init__(self, app: ASGIApp, token: str | None, max_body: int) -> None:
-        self.app, self.token, self.max_body = app, token, max_body
+    def __init__(self, app: ASGIApp, token: str | None, max_body: int, hosts: frozenset[str] | None) -> None:
+        self.app, self.token, self.max_body, self.hosts = app, token, max_body, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -99,6 +104,8 @@ class _Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
+        if self.hosts is not None and _host(headers) not in self.hosts:
+            return PlainTextResponse("This server answers under the names of its own machine only", 421)
         if self.token is not None and not _is_open(scope["path"]) and not _is_bearer(headers, self.token):
             problem = {"type": "about:blank", "title": "Unauthorized", "detail": "A token is needed", "status": 401}
             return JSONResponse(problem, 401, {"WWW-Authenticate": "Bearer"}, "application/problem+json")
@@ -120,6 +127,11 @@ class _Guard:
             return message
 
         return limited
+
+
+def _host(headers: Headers) -> str:
+    """The name of the server as the client says it, without the port."""
+    return re.sub(r":\d*$", "", headers.get("host", "").lower())
 
 
 def _is_open(path: str) -> bool:

@@ -98,17 +98,18 @@ def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | 
     The first model is the one whose suggestions are reviewed. refit: how it learns from decisions, if it can. Raises
     ConfigError for a port in use, InputError for documents that cannot be read.
     """
-    review = _review(models[0], options)
+    review = open_review(models[0], options)
     refitter = Refitter(review, refit) if review and refit else None
 
     async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]]) -> None:
         if review is not None:
-            await asyncio.to_thread(_store, review.file, model, documents)
+            await asyncio.to_thread(store_learnt, review.file, model, documents)
             if refitter is not None and model is review.model:
                 refitter.start()
 
     pages = ReviewPages(review, options.token, refitter) if review else None
-    app = application(models, token=options.token, max_body=options.max_body, learn=learn, pages=pages)
+    app = application(models, token=options.token, max_body=options.max_body, learn=learn, pages=pages,
+                      hosts=_own_names(options))  # fmt: skip
     try:
         _run(app, options, models)
     finally:
@@ -116,8 +117,8 @@ def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | 
             review.file.close()
 
 
-def _review(model: ServedModel, options: ServerOptions) -> Review | None:
-    """The review, with the documents that were given."""
+def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
+    """The review, with the documents that were given; none without a file. Raises InputError."""
     if options.reviews is None:
         return None
     review = Review(model, ReviewFile(options.reviews))
@@ -138,7 +139,7 @@ def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel]) 
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def _store(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[str, Any]]) -> None:
+def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[str, Any]]) -> None:
     """Keep what a client has sent: the documents with their texts, then the accepted labels.
 
     Subjects that the vocabulary lacks are left out, as Annif does.
@@ -161,6 +162,13 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise ConfigError(f"cannot listen on {host}, port {port}: {error.strerror}; give another --port") from None
+
+
+def _own_names(options: ServerOptions) -> frozenset[str] | None:
+    """The names of this machine where nobody else is to be answered; None where a token decides, or nothing does."""
+    if options.token is not None or options.insecure:
+        return None
+    return frozenset({"localhost", "127.0.0.1", "[::1]", options.host.lower()})
 
 
 def _is_own(host: str) -> bool:

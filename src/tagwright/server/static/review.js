@@ -13,61 +13,73 @@ function say(text, isProblem = false) {
   status.textContent = text;
 }
 
-// Steps through forms: the page that the server answers takes the place of this one.
+// Steps through forms: the page that the server answers takes the place of this one. They are sent one after the other.
 
-let busy = false;
+let last = Promise.resolve();
+let leaving = false; // on the way to the next document, where keys that were meant for this one would do harm
 
-async function submit(form, button, focus) {
-  if (busy) return;
-  busy = true;
+function submit(form, button) {
+  if (leaving) return;
   const content = new URLSearchParams(new FormData(form));
   content.set(button.name, button.value);
+  leaving = ["done", "skip"].includes(button.value);
+  last = last.then(() => send(form.getAttribute("action"), content, button.dataset.said || ""));
+}
+
+async function send(address, content, said) {
   try {
-    const answer = await fetch(form.getAttribute("action"), { method: "POST", body: content });
-    if (!answer.ok) {
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      throw new Error(page.querySelector(".problem")?.textContent || answer.statusText);
-    }
-    show(await answer.text(), answer.url, focus);
-    say(button.dataset.said || "");
+    const answer = await fetch(address, { method: "POST", body: content });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (!answer.ok) throw new Error(page.querySelector(".problem")?.textContent || answer.statusText);
+    show(page, answer.url);
+    say(said);
   } catch (error) {
     say(`Not stored: ${error.message}. Try again.`, true);
   } finally {
-    busy = false;
+    leaving = false;
   }
 }
 
-function show(html, address, focus) {
-  const page = new DOMParser().parseFromString(html, "text/html");
-  const before = byId("sheet")?.dataset.number;
-  const scrolled = document.querySelector(".text")?.scrollTop || 0;
-  const opened = [...document.querySelectorAll("details[open]")].map((each) => each.closest("[id]")?.id);
+function show(page, address) {
+  const isSame = page.getElementById("sheet")?.dataset.number === byId("sheet")?.dataset.number;
+  const restore = isSame ? remember() : () => byId("main").focus();
   byId("main").replaceWith(document.adoptNode(page.getElementById("main")));
-  byId("progress")?.replaceWith(document.adoptNode(page.getElementById("progress")));
+  byId("progress").replaceWith(document.adoptNode(page.getElementById("progress")));
   document.title = page.title;
-  if (byId("sheet") && byId("sheet").dataset.number === before) {
-    document.querySelector(".text").scrollTop = scrolled;
-    for (const id of opened) if (id && id !== "main") byId(id)?.querySelector("details")?.setAttribute("open", "");
-    (focus() || byId("main")).focus({ preventScroll: false });
+  if (isSame) {
     history.replaceState(null, "", address);
   } else {
     history.pushState(null, "", address);
     window.scrollTo(0, 0);
-    byId("main").focus();
   }
+  restore();
+}
+
+// Where the reader is in a document: gives what puts them back there on its next page.
+function remember() {
+  const active = document.activeElement;
+  const row = active.closest(".row")?.id;
+  const value = active.matches("button") ? active.value : "";
+  const scrolled = document.querySelector(".text").scrollTop;
+  const opened = [...document.querySelectorAll(".row details[open]")].map((each) => each.closest(".row").id);
+  const typing = active.id === "search" ? [active, byId("found")] : [];
+  return () => {
+    document.querySelector(".text").scrollTop = scrolled;
+    for (const id of opened) byId(id)?.querySelector("details").setAttribute("open", "");
+    for (const each of typing) byId(each.id).replaceWith(each);
+    const same = (value && row && byId(row)?.querySelector(`button[value="${value}"]`)) || byId(row) || byId(active.id);
+    (same || byId("search")).focus();
+  };
 }
 
 document.addEventListener("submit", (event) => {
   const form = event.target;
-  const button = event.submitter;
   if (form.classList.contains("search")) {
     event.preventDefault();
     search();
-  } else if (byId("sheet")?.contains(form) && button) {
+  } else if (byId("sheet")?.contains(form) && event.submitter) {
     event.preventDefault();
-    const id = button.closest(".row")?.id;
-    const value = button.value;
-    submit(form, button, () => (id ? byId(id)?.querySelector(`button[value="${value}"]`) : byId("search")));
+    submit(form, event.submitter);
   }
 });
 
@@ -149,18 +161,14 @@ function judge(value) {
     say("Choose a suggestion first: j, k or its number.");
     return;
   }
-  const place = rows().indexOf(row);
-  const next = () => {
-    const after = rows().slice(place);
-    return after.find((each) => !each.classList.contains("accept") && !each.classList.contains("reject")) || after[0];
-  };
-  submit(button.form, button, next);
+  submit(button.form, button);
+  const rest = rows().slice(rows().indexOf(row) + 1);
+  (rest.find((each) => !each.classList.contains("accept") && !each.classList.contains("reject")) || row).focus();
 }
 
 function press(id) {
   const button = byId(id);
-  const row = current()?.id;
-  if (button && !button.disabled) submit(button.form, button, () => (row ? byId(row) : rows()[0]));
+  if (button) submit(button.form, button);
 }
 
 const steps = {
