@@ -49,6 +49,7 @@ __all__ = [
     "replace_folder",
     "write_arrays",
     "write_manifest",
+    "write_manifest_file",
     "writing",
 ]
 
@@ -87,9 +88,14 @@ def is_folder_name(name: object) -> bool:
 
 
 def write_manifest(folder: Path, kind: str, content: Mapping[str, Any]) -> None:
-    """Write `manifest.json`: the kind of the saved object and its configuration, plain JSON."""
+    """Write `manifest.json`: the kind of thing that is saved here and its configuration, plain JSON."""
+    write_manifest_file(folder / "manifest.json", kind, content)
+
+
+def write_manifest_file(path: Path, kind: str, content: Mapping[str, Any]) -> None:
+    """The same to a file that the caller puts in place."""
     text = json.dumps({"tagwright": FORMAT, "kind": kind, **content}, ensure_ascii=False, indent=1)
-    (folder / "manifest.json").write_text(text + "\n", encoding="utf-8")
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def read_manifest(folder: Path, kind: str) -> dict[str, Any]:

@@ -36,11 +36,11 @@ def suggestions(
         raise ConfigError(f"meta-paths add neighbours to the explanation of a label; {remedy}")
     graph = Graph.of(corpus) if paths else None
     joined = [graph.follow(path) for path in paths] if graph else []
-    ids, whole = (corpus.ids, _tagged(tagger, corpus, k, exclude_self, min_confidence)) if joined else ([], None)
+    ids, whole = (corpus.ids, best_labels(tagger, corpus, k, exclude_self, min_confidence)) if joined else ([], None)
     start = 0
     for batch in batches(corpus):
         rows = range(start, start + len(batch))
-        run = whole.take(rows) if whole else _tagged(tagger, batch, k, exclude_self, min_confidence)
+        run = whole.take(rows) if whole else best_labels(tagger, batch, k, exclude_self, min_confidence)
         for row, (document, found) in enumerate(zip(batch, tagger.named(run), strict=True)):
             labels = run[row][0].tolist()
             if explain:
@@ -53,9 +53,14 @@ def suggestions(
         start += len(batch)
 
 
-def _tagged(
-    tagger: Tagger, documents: Sequence[Document], k: int, exclude_self: bool, min_confidence: float | None
+def best_labels(
+    tagger: Tagger,
+    documents: Sequence[Document],
+    k: int,
+    exclude_self: bool = False,
+    min_confidence: float | None = None,
 ) -> Run:
+    """The k best labels of each document, without its own and those that are not sure enough, as in `suggestions`."""
     run = tagger.tag(documents, k + exclude_self)
     run = run.without(tagger.vocabulary.own(documents)).top(k) if exclude_self else run
     return run if min_confidence is None else sure_enough(run, min_confidence)

@@ -32,6 +32,7 @@ from tagwright.app.arguments import (
     Unknown,
     UnknownLabels,
 )
+from tagwright.app.batch_command import batch
 from tagwright.app.reviews_command import reviews
 from tagwright.app.serve_command import serve
 from tagwright.app.train_commands import options, train
@@ -222,6 +223,7 @@ def candidates(
 
 app.command()(train)
 app.command()(options)
+app.command()(batch)
 app.command()(serve)
 app.command()(reviews)
 
