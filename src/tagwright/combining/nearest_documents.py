@@ -57,7 +57,7 @@ class NearestDocuments:
         """(documents, 10) the nearest documents of each, -1 where there are no more, and (documents,) how many."""
         found = np.full((len(vectors), COUNT), -1)
         for start in range(0, len(vectors), BLOCK):
-            cosines = vectors[start : start + BLOCK].astype(np.float32) @ self.vectors.T.astype(np.float32)
+            cosines = vectors[start : start + BLOCK] @ self.vectors.T
             cosines[cosines >= SAME] = 0.0
             order = np.argsort(-cosines, axis=1, kind="stable")[:, :COUNT]
             asked = np.where(np.take_along_axis(cosines, order, axis=1) > 0, order, -1)

@@ -1,0 +1,185 @@
+"""A pool of candidates in, the best by the fixed sum with their features out: what a combiner learns from and reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tagwright.combining.features import Features, StageScores, document_features, features
+from tagwright.combining.label_statistics import LabelCounts, count_labels, label_properties
+from tagwright.combining.nearest_documents import NearestDocuments
+from tagwright.combining.pool import CandidatePool
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.errors import ConfigError, ModelError
+from tagwright.store import read_array, read_manifest, read_options, write_arrays, write_manifest
+from tagwright.types import Document, Floats, Label, Longs, Mask, Run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureOptions:
+    """Which candidates are described, and from where neighbours are known. Raises ConfigError for what cannot work."""
+
+    candidates: int = 100
+    "Candidates of a document that are described: the best by the fixed sum. Others stay behind them in its order."
+
+    exclude_self: bool = False
+    "Whether documents are labels too: the label that has the id of a document is then no candidate of it."
+
+    vectors: str = ""
+    "The stage whose vectors of documents tell which are near each other; none: neighbours are not asked."
+
+    def __post_init__(self) -> None:
+        if self.candidates < 1:
+            raise ConfigError(f"candidates is {self.candidates}, expected at least 1")
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateFeatures:
+    """How candidates are described. first: the fixed sum. labels: the vocabulary. counts: of labels in a corpus.
+
+    nearest: the documents of that corpus; None where no stage tells which are near.
+    """
+
+    first: WeightedSum
+    labels: Sequence[Label]
+    options: FeatureOptions = field(default_factory=FeatureOptions)
+    counts: LabelCounts | None = None
+    nearest: NearestDocuments | None = None
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {label.id: place for place, label in enumerate(self.labels)}
+
+    @cached_property
+    def label_features(self) -> dict[str, Floats]:
+        """Numbers (labels,) by name."""
+        return {**label_properties(self.labels), **(self.counts.features() if self.counts else {})}
+
+    def ranked(self, pool: CandidatePool) -> tuple[Run, Mask]:
+        """All candidates as the fixed sum ranks them, and (suggestions,) which of them are described: the best."""
+        everything = self.first.combine(pool)
+        allowed = np.ones(len(everything.labels), np.bool_)
+        if self.options.exclude_self:
+            own = [self._places.get(document.id, -1) for document in pool.documents]
+            allowed = everything.labels != np.array(own, np.int64)[everything.rows]
+        described = np.zeros(len(allowed), np.bool_)
+        described[allowed] = everything.keep(allowed).ranks <= self.options.candidates
+        return everything, described
+
+    def candidates(self, pool: CandidatePool) -> Run:
+        """The best candidates of each document by the fixed sum: those that are described."""
+        everything, described = self.ranked(pool)
+        return everything.keep(described)
+
+    def describe(self, pool: CandidatePool, candidates: Run) -> Features:
+        """The features of candidates, as `candidates` gives them."""
+        stages = {
+            name: StageScores(
+                stage.score(pool.readings[name], candidates),
+                pool.found.get(name),
+                sparse=stage.distribution != "normal",
+            )
+            for name, stage in pool.stages.items()
+        }
+        described = document_features(_lengths(pool.documents), stages)
+        support = self.nearest.support(self.vectors(pool), candidates) if self.nearest else {}
+        return features(candidates, stages, self.label_features, described, support)
+
+    def vectors(self, pool: CandidatePool) -> Floats:
+        """(documents, dim) of norm 1; 0 for a document without text."""
+        reading: Any = pool.readings[self.options.vectors]
+        vectors: Floats = reading.vectors * reading.written[:, None]
+        return vectors
+
+    def knowing(self, corpus: Iterable[CandidatePool]) -> CandidateFeatures:
+        """The same with what an unlabelled corpus, batch by batch, tells of labels and neighbours."""
+        ranked, found, vectors = list[Run](), dict[str, list[Run]](), list[Floats]()
+        for pool in corpus:
+            ranked.append(self.candidates(pool))
+            for name, run in pool.found.items():
+                found.setdefault(name, []).append(run)
+            if self.options.vectors:
+                vectors.append(self.vectors(pool))
+        if not ranked:
+            return self
+        everything = Run.concat(ranked)
+        counts = count_labels(everything, {name: Run.concat(runs) for name, runs in found.items()}, len(self.labels))
+        nearest = NearestDocuments(np.concatenate(vectors), everything) if vectors else None
+        return replace(self, counts=counts, nearest=nearest)
+
+    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> CandidateFeatures:
+        """The same over other labels: what is known of single labels follows their ids."""
+        return replace(
+            self,
+            labels=labels,
+            counts=self.counts.with_labels(before, labels) if self.counts else None,
+            nearest=self.nearest.with_labels(before, labels) if self.nearest else None,
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write the options and what is known of the corpus into an existing empty folder."""
+        (folder / "first").mkdir()
+        self.first.save(folder / "first")
+        counts, nearest = self.counts, self.nearest
+        if counts:
+            write_arrays(folder, {"counts": np.stack(list(counts.counts.values()))})
+        if nearest:
+            run = nearest.run
+            write_arrays(folder, {"vectors": nearest.vectors.astype(np.float16), "indptr": run.indptr})
+            write_arrays(folder, {"ranked": run.labels, "scores": run.scores})
+        content = {
+            "options": asdict(self.options),
+            "counts": list(counts.counts) if counts else None,
+            "documents": counts.documents if counts else 0,
+            "nearest": nearest is not None,
+        }
+        write_manifest(folder, "candidate features", content)
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> CandidateFeatures:
+        """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
+        manifest = read_manifest(folder, "candidate features")
+        options = read_options(folder, FeatureOptions, manifest.get("options"))
+        counts = _read_counts(folder, manifest, len(labels))
+        nearest = _read_nearest(folder, len(labels)) if manifest.get("nearest") else None
+        return cls(WeightedSum.load(folder / "first", labels), labels, options, counts, nearest)
+
+
+def _lengths(documents: Sequence[Document]) -> dict[str, Longs]:
+    """(documents,) characters of the title, of title and abstract, and of all text."""
+    lengths = [(len(each.title), len(each.title_and_abstract), len(each.text)) for each in documents]
+    columns = np.array(lengths, np.int64).reshape(-1, 3).T
+    return dict(zip(("title", "abstract", "text"), columns, strict=True))
+
+
+def _read_counts(folder: Path, manifest: Mapping[str, Any], labels: int) -> LabelCounts | None:
+    names, documents = manifest.get("counts"), manifest.get("documents")
+    if names is None:
+        return None
+    if not (isinstance(names, list) and all(isinstance(name, str) for name in names) and isinstance(documents, int)):
+        raise ModelError(f"{folder}: its manifest does not name its counts; save the tagger again")
+    table = read_array(folder, "counts", np.int64, (len(names), labels))
+    if table.size and table.min() < 0:
+        raise ModelError(f"{folder / 'counts.npy'}: is damaged (a count is negative); save the tagger again")
+    return LabelCounts(documents, dict(zip(names, table, strict=True)))
+
+
+def _read_nearest(folder: Path, labels: int) -> NearestDocuments:
+    vectors = read_array(folder, "vectors", np.float16, (None, None)).astype(np.float32)
+    indptr = read_array(folder, "indptr", np.int64, (len(vectors) + 1,))
+    ranked = read_array(folder, "ranked", np.int32, (None,))
+    scores = read_array(folder, "scores", np.float32, ranked.shape)
+    steps = np.diff(indptr)
+    if (
+        indptr[0] != 0
+        or (steps < 0).any()
+        or indptr[-1] != len(ranked)
+        or not ((ranked >= 0) & (ranked < labels)).all()
+    ):
+        raise ModelError(f"{folder / 'ranked.npy'}: is damaged (no ranked labels of documents); save the tagger again")
+    return NearestDocuments(vectors, Run(indptr, ranked, scores))

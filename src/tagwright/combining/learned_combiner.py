@@ -1,0 +1,134 @@
+"""What stages, labels and neighbours say of the candidates in, one ranking learned from labelled documents out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.combining.candidate_features import CandidateFeatures
+from tagwright.combining.candidate_ranker import CandidateRanker
+from tagwright.combining.confidence import ScoreMap, load_score_map, save_score_map
+from tagwright.combining.label_bias import follow_labels
+from tagwright.combining.pool import CandidatePool
+from tagwright.errors import ConfigError, ModelError
+from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
+from tagwright.types import Label, Mask, Run
+
+BIAS = "label: bias"
+"What is added to the score of a label whatever its features are."
+
+
+class Contribution(NamedTuple):
+    """How much a feature added to the score of a suggestion: "dense: standard score", 0.41."""
+
+    feature: str
+    added: float
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedCombiner:
+    """Ranks the best candidates of the fixed sum anew; the others follow in its order. A combiner.
+
+    described: how candidates are described. ranker: what their features are worth. bias: (labels,) what is added to the
+    score of each label. confidence: from scores to probabilities of being right; None where they are not estimated.
+    See training/combiner_training.py.
+    """
+
+    described: CandidateFeatures
+    ranker: CandidateRanker
+    bias: NDArray[np.float64]
+    confidence: ScoreMap | None = None
+
+    def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
+        """Raise ConfigError where the stages are not those that it was trained with."""
+        self.described.first.check(retrievers, rerankers)
+        groups = {name.partition(": ")[0] for name in self.ranker.names}
+        stages = {*retrievers, *rerankers}
+        missing = groups - stages - set(_GROUPS)
+        if other := (stages - groups) | missing:
+            raise ConfigError(
+                f"the combiner was trained with other stages (different: {', '.join(sorted(other))}); train it again"
+            )
+
+    def combine(self, pool: CandidatePool) -> Run:
+        """The candidates by their scores, with confidences where they are estimated."""
+        everything, described = self.described.ranked(pool)
+        head = everything.keep(described)
+        scores = self.ranker.predict(self.described.describe(pool, head)) + self.bias[head.labels]
+        scores = _with_others(everything, described, scores)
+        return everything.rescored(scores, self.confidence(scores) if self.confidence else None)
+
+    def explain(self, pool: CandidatePool) -> list[dict[int, list[Contribution]]]:
+        """For each document and each of its described candidates what every feature added, the largest first.
+
+        The contributions of a candidate and a constant, the same for all, add up to its score.
+        """
+        head = self.described.candidates(pool)
+        added, _ = self.ranker.contributions(self.described.describe(pool, head))
+        added, names = np.column_stack([added, self.bias[head.labels]]), (*self.ranker.names, BIAS)
+        found: list[dict[int, list[Contribution]]] = [{} for _ in range(len(head))]
+        for row, label, each in zip(head.rows.tolist(), head.labels.tolist(), added, strict=True):
+            order = np.argsort(-np.abs(each), kind="stable")
+            found[row][label] = [Contribution(names[place], float(each[place])) for place in order]
+        return found
+
+    def describe(self, stages: Collection[str]) -> str:
+        """What ranks, and what it is trained on."""
+        model = "logistic regression and trees" if self.ranker.trees else "logistic regression"
+        return f"{', '.join(stages)}; combined by {model} over {len(self.ranker.names)} features"
+
+    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> LearnedCombiner:
+        """The same over another vocabulary: what is known of single labels follows their ids."""
+        bias = follow_labels(self.bias, before, labels)
+        return replace(self, described=self.described.with_labels(before, labels), bias=bias)
+
+    def save(self, folder: Path) -> None:
+        """Write the bias, and features, ranker and confidence into folders of their own."""
+        write_arrays(folder, {"bias": self.bias})
+        for name in ("features", "ranker"):
+            (folder / name).mkdir()
+        self.described.save(folder / "features")
+        self.ranker.save(folder / "ranker")
+        if self.confidence:
+            (folder / "confidence").mkdir()
+            save_score_map(self.confidence, folder / "confidence")
+        write_manifest(folder, "learned combiner", {"confidence": self.confidence is not None})
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> LearnedCombiner:
+        """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
+        confident = read_manifest(folder, "learned combiner").get("confidence")
+        if not isinstance(confident, bool):
+            raise ModelError(f"{folder}: its manifest does not say whether it has confidences; save the tagger again")
+        return cls(
+            CandidateFeatures.load(folder / "features", labels),
+            CandidateRanker.load(folder / "ranker"),
+            read_array(folder, "bias", np.float64, (len(labels),)),
+            load_score_map(folder / "confidence") if confident else None,
+        )
+
+
+_GROUPS = ("fixed sum", "agreement", "neighbours", "label", "document")
+"The groups of features that are no stages."
+
+
+def _with_others(everything: Run, described: Mask, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(suggestions,) the new scores of the described candidates; the others follow them, in the order that they have.
+
+    The first of the others stands 1 below the worst of a document, those after it as far below as they were.
+    """
+    rows, documents = everything.rows, len(everything)
+    worst = np.full(documents, np.inf)
+    np.minimum.at(worst, rows[described], scores)
+    first = np.full(documents, -np.inf)
+    np.maximum.at(first, rows[~described], everything.scores[~described])
+    joined = np.empty(len(rows))
+    joined[described] = scores
+    above = np.where(np.isfinite(worst), worst, 0.0) - first - 1.0
+    joined[~described] = everything.scores[~described] + above[rows[~described]]
+    return joined

@@ -1,0 +1,140 @@
+"""A tagger whose stages are summed in, the same stages under a combiner that is learned from labelled documents out.
+
+All documents tell how often labels come up and which documents are near; those with labels tell what stages are worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
+from tagwright.combining.confidence import fit_score_map
+from tagwright.combining.features import Features
+from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.pool import CandidatePool
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.errors import ConfigError
+from tagwright.evaluation.metrics import Hits, ndcg
+from tagwright.stages.dense import Dense
+from tagwright.stages.exact_match import ExactMatch
+from tagwright.stages.lexical import Lexical
+from tagwright.tagger import Tagger, batches
+from tagwright.training.combiner_training import CombinerOptions, Examples, FittedCombiner, fit_combiner
+from tagwright.types import Document, Run, Stage
+
+BATCH = 256
+"Documents whose candidates are in memory at once."
+
+FEWEST = 2
+"Labelled documents from which on a combiner is trained."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """The choices of the method. Raises ConfigError for a value that cannot work."""
+
+    corpus: int = 3000
+    "Documents that tell how often labels come up and what is near, drawn by the seed: more change little."
+
+    candidates: int = 100
+    "Candidates of a document that are ranked anew."
+
+    exclude_self: bool = False
+    "Whether documents are labels too, and never labels of themselves."
+
+    combiner: CombinerOptions = field(default_factory=CombinerOptions)
+    "How the combiner is trained."
+
+    def __post_init__(self) -> None:
+        if self.corpus < 0 or self.candidates < 1:
+            raise ConfigError(
+                f"corpus is {self.corpus} and candidates {self.candidates}, expected at least 0 and at least 1"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The tagger, and how its combiner was found: None without enough labelled documents."""
+
+    tagger: Tagger
+    combiner: FittedCombiner | None
+
+
+def fit(documents: Sequence[Document], tagger: Tagger, config: Config = Config()) -> Outcome:
+    """Learn to combine the stages of a tagger from those of the documents that are labelled.
+
+    Without two labelled documents, or where nothing that was learned is clearly better in cross-validation, the tagger
+    stays as it is. Labels of documents are read for the combiner alone. Raises ConfigError for a tagger that does not
+    combine its stages by a weighted sum.
+    """
+    labelled = np.flatnonzero(np.diff(tagger.vocabulary.gold(documents, unknown="ignore").indptr) > 0)
+    if len(labelled) < FEWEST:
+        return Outcome(tagger, None)
+    richer = with_more_stages(tagger)
+    described = describe_corpus(richer, documents, config)
+    chosen = [documents[place] for place in labelled.tolist()]
+    fitted = fit_combiner(examples(richer, described, chosen), ndcg_at_5, config.combiner)
+    if fitted.ranker is None:
+        return Outcome(tagger, fitted)
+    combiner = LearnedCombiner(described, fitted.ranker, fitted.bias, fit_score_map(*fitted.out_of_fold))
+    return Outcome(replace(richer, combiner=combiner), fitted)
+
+
+def with_more_stages(tagger: Tagger) -> Tagger:
+    """The same with re-rankers that the sum does not count, but a combiner can learn from.
+
+    Names in title and abstract apart from those in all of the text, and the words of all of the text.
+    """
+    added = dict[str, Stage]()
+    for name, stage in tagger.retrievers.items():
+        if isinstance(stage, ExactMatch):
+            added[f"{name}_in_abstract"] = stage.alike(replace(stage.options, text_field="title_and_abstract"))
+        if isinstance(stage, Lexical) and stage.options.text_field == "title_and_abstract":
+            added[f"{name}_in_text"] = Lexical(tagger.vocabulary, replace(stage.options, text_field="text"))
+    added = {name: stage for name, stage in added.items() if name not in tagger.stages}
+    first = _weighted_sum(tagger)
+    first = replace(first, weights={**first.weights, **dict.fromkeys(added, 0.0)})
+    return replace(tagger, rerankers={**tagger.rerankers, **added}, combiner=first)
+
+
+def describe_corpus(tagger: Tagger, documents: Sequence[Document], config: Config) -> CandidateFeatures:
+    """How candidates are described, knowing the corpus. The labels of documents are not read."""
+    vectors = next((name for name, stage in tagger.retrievers.items() if isinstance(stage, Dense)), "")
+    options = FeatureOptions(candidates=config.candidates, exclude_self=config.exclude_self, vectors=vectors)
+    described = CandidateFeatures(_weighted_sum(tagger), tagger.vocabulary, options)
+    drawn = np.random.default_rng(config.combiner.seed).permutation(len(documents))[: config.corpus]
+    return described.knowing(pools(tagger, [documents[place] for place in np.sort(drawn).tolist()]))
+
+
+def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[Document]) -> Examples:
+    """The candidates of labelled documents, with features and gold labels."""
+    runs, values, names = list[Run](), list[NDArray[Any]](), tuple[str, ...]()
+    for pool in pools(tagger, documents):
+        runs.append(described.candidates(pool))
+        found = described.describe(pool, runs[-1])
+        names, values = found.names, [*values, found.values]
+    gold = tagger.vocabulary.gold(documents, unknown="ignore")
+    return Examples(Run.concat(runs), Features(names, np.concatenate(values)), gold, len(tagger.vocabulary))
+
+
+def pools(tagger: Tagger, documents: Sequence[Document]) -> Iterator[CandidatePool]:
+    """The candidates of documents, batch by batch."""
+    return map(tagger.candidates, batches(documents, BATCH))
+
+
+def ndcg_at_5(ranking: Run, gold: Run) -> NDArray[np.float64]:
+    """(documents,) what the choice of a combiner goes by."""
+    return ndcg(Hits.of(ranking, gold, 5), 5)
+
+
+def _weighted_sum(tagger: Tagger) -> WeightedSum:
+    if not isinstance(tagger.combiner, WeightedSum):
+        raise ConfigError(
+            f"the tagger combines its stages by {type(tagger.combiner).__name__}, expected a weighted sum to start from"
+        )
+    return tagger.combiner

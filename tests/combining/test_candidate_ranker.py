@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tagwright.combining.candidate_ranker import CandidateRanker, Logistic, fit_logistic
+from tagwright.combining.features import Features
+from tagwright.combining.ranking_trees import TreeOptions, grow, lambda_gradients
+from tagwright.errors import ModelError
+from tagwright.store import write_manifest
+from tagwright.types import Floats, Mask
+
+
+def data() -> tuple[Floats, Mask]:
+    """Thirty documents of ten candidates; the second of three features tells which is right."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(300, 3)).astype(np.float32)
+    return values, values[:, 1] + rng.normal(size=300) > 1.5
+
+
+def ranker() -> tuple[CandidateRanker, Features]:
+    values, right = data()
+    linear = fit_logistic(values, right, base=0, penalty=1.0)
+    gradients = lambda_gradients(right, np.arange(0, 301, 10))
+    trees = grow(values, linear.predict(values), gradients, TreeOptions(trees=7, smallest=5))
+    return CandidateRanker(("a", "b", "c"), linear, trees), Features(("a", "b", "c"), values)
+
+
+def test_log_odds_and_contributions_worked_out_by_hand() -> None:
+    model = Logistic(np.array([1.0, 0.0]), np.array([2.0, 1.0]), np.array([4.0, -1.0]), bias=0.5)
+    features = np.array([[3.0, 2.0]], np.float32)  # (3 - 1) / 2 * 4 = 4, and -2
+    added, constant = model.contributions(features)
+    assert added.tolist() == [[4, -2]]
+    assert constant == 0.5
+    assert model.predict(features).tolist() == [2.5]
+
+
+def test_contributions_add_up_to_the_score() -> None:
+    model, features = ranker()
+    added, constant = model.contributions(features)
+    assert added.sum(axis=1) + constant == pytest.approx(model.predict(features))
+
+
+def test_a_great_penalty_leaves_the_base_alone_free() -> None:
+    values, right = data()
+    shrunk = fit_logistic(values, right, base=1, penalty=1e4)
+    assert np.abs(shrunk.weight[[0, 2]]).max() < 0.01 < 1 < shrunk.weight[1]
+
+
+def test_the_base_is_as_free_as_in_regression_on_it_alone() -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    values, right = data()
+    shrunk = fit_logistic(values, right, base=1, penalty=1e4)
+    alone = LogisticRegression(C=1e9, tol=1e-9).fit(values[:, [1]], right)
+    slope, bias = float(alone.coef_[0, 0]), float(alone.intercept_[0])
+    assert shrunk.predict(values) == pytest.approx(values[:, 1] * slope + bias, abs=0.02)
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_where_all_candidates_are_alike_the_base_ranks(answer: bool) -> None:
+    values, _ = data()
+    model = fit_logistic(values, np.full(300, answer), base=2, penalty=1.0)
+    assert np.array_equal(np.argsort(model.predict(values)), np.argsort(values[:, 2]))
+
+
+def test_a_feature_that_never_changes_counts_nothing() -> None:
+    values, right = data()
+    values[:, 2] = 7.0
+    model = fit_logistic(values, right, base=0, penalty=1.0)
+    assert model.weight[2] == 0
+    assert np.isfinite(model.predict(values)).all()
+
+
+def test_other_features_are_an_error() -> None:
+    model, features = ranker()
+    with pytest.raises(ValueError, match="d"):
+        model.predict(Features(("a", "b", "d"), features.values))
+
+
+@pytest.mark.parametrize("trees", [True, False])
+def test_saved_and_loaded(tmp_path: Path, trees: bool) -> None:
+    model, features = ranker()
+    model = model if trees else CandidateRanker(model.names, model.linear)
+    model.save(tmp_path)
+    assert np.array_equal(CandidateRanker.load(tmp_path).predict(features), model.predict(features))
+
+
+def test_a_damaged_ranker_is_an_error(tmp_path: Path) -> None:
+    model, _ = ranker()
+    model.save(tmp_path)
+    np.save(tmp_path / "linear.npy", np.zeros((3, 3)))
+    with pytest.raises(ModelError, match="deviation"):
+        CandidateRanker.load(tmp_path)
+    write_manifest(tmp_path, "candidate ranker", {"features": 3})
+    with pytest.raises(ModelError, match="features"):
+        CandidateRanker.load(tmp_path)

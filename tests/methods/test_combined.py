@@ -1,0 +1,157 @@
+"""A combiner learned from labelled documents: from documents to a saved tagger."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.tiny import tiny_encoder
+
+from tagwright.combining.followed import Followed, FollowedOptions
+from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.errors import ConfigError
+from tagwright.methods import combined
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
+from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.tagger import Tagger
+from tagwright.types import Document, Label
+
+NAMES = ("honey", "wasp", "flower", "market", "money", "river", "water", "stone")
+LABELS = Vocabulary([Label(name, (name,)) for name in NAMES])
+UNKNOWN = "Zebras graze"
+
+
+def document(number: int, *, labelled: bool = True) -> Document:
+    """One whose title names two labels, and whose text one that alone is right: the sum would have those first."""
+    rng = np.random.default_rng(number)
+    first, second, right = (NAMES[place] for place in rng.permutation(len(NAMES))[:3])
+    labels = (right,) if labelled else ()
+    return Document(f"d{number}", title=f"{first} {second}", abstract=f"About {right} only", labels=labels)
+
+
+TRAINING = [document(number, labelled=number < 40) for number in range(60)]
+OTHERS = [document(number) for number in range(100, 130)]
+
+
+@pytest.fixture(scope="module", name="plain")
+def weighted_sum_of_stages(tmp_path_factory: pytest.TempPathFactory) -> Tagger:
+    encoder = BiEncoder.load(str(tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny")))
+    retrievers = {
+        "exact_match": ExactMatch(LABELS, ExactMatchOptions()),
+        "tfidf": Lexical(LABELS, LexicalOptions(weighting="tfidf", text_field="title_and_abstract")),
+        "dense": Dense(LABELS, encoder, DenseOptions(k=4)),
+    }
+    return Tagger(LABELS, retrievers)
+
+
+@pytest.fixture(scope="module", name="outcome")
+def learned(plain: Tagger) -> combined.Outcome:
+    return combined.fit(TRAINING, plain)
+
+
+def precision(tagger: Tagger) -> float:
+    firsts = [labels[0] for labels, _ in tagger.tag(OTHERS, k=1)]
+    return float(np.mean([LABELS.ids[label] == each.labels[0] for label, each in zip(firsts, OTHERS, strict=True)]))
+
+
+def test_what_the_labels_teach_is_learned(plain: Tagger, outcome: combined.Outcome) -> None:
+    assert precision(plain) < 0.5
+    assert precision(outcome.tagger) > 0.9
+    assert outcome.combiner
+    assert outcome.combiner.gain > 0.2
+
+
+def test_confidences_come_with_the_suggestions(outcome: combined.Outcome) -> None:
+    run = outcome.tagger.tag(OTHERS)
+    assert run.confidences is not None
+    first = run.confidences[run.indptr[:-1]]
+    assert first.mean() > run.confidences.mean()
+
+
+def test_nothing_is_lost_of_what_the_stages_find(plain: Tagger, outcome: combined.Outcome) -> None:
+    narrow = combined.fit(TRAINING, plain, combined.Config(candidates=3)).tagger
+    for tagger in (outcome.tagger, narrow):
+        found = tagger.tag(OTHERS, k=100)
+        assert [sorted(labels) for labels, _ in found] == [sorted(labels) for labels, _ in plain.tag(OTHERS, k=100)]
+
+
+def test_candidates_that_are_not_described_follow_in_the_order_of_the_sum(plain: Tagger) -> None:
+    config = combined.Config(candidates=3)
+    narrow, before = combined.fit(TRAINING, plain, config).tagger.tag(OTHERS, k=100), plain.tag(OTHERS, k=100)
+    for (after, _), (labels, _) in zip(narrow, before, strict=True):
+        assert sorted(after[:3]) == sorted(labels[:3])
+        assert after[3:].tolist() == labels[3:].tolist()
+
+
+def test_an_empty_document_gets_nothing(outcome: combined.Outcome) -> None:
+    assert len(outcome.tagger.tag([Document("empty")]).labels) == 0
+    assert len(outcome.tagger.tag([])) == 0
+
+
+def test_contributions_add_up_and_name_the_features(outcome: combined.Outcome) -> None:
+    combiner = outcome.tagger.combiner
+    assert isinstance(combiner, LearnedCombiner)
+    pool = outcome.tagger.candidates(OTHERS[:2])
+    reasons = combiner.explain(pool)
+    for row, (labels, scores) in enumerate(combiner.combine(pool)):
+        totals = [sum(each.added for each in reasons[row][label]) for label in labels.tolist()]
+        assert np.diff(totals) == pytest.approx(np.diff(scores), abs=1e-4)  # the constant is the same for all
+        names = [each.feature for each in reasons[row][labels[0]]]
+        assert "tfidf: standard score" in names
+        assert sorted(names) == sorted([*combiner.ranker.names, "label: bias"])
+
+
+def test_saved_and_loaded(outcome: combined.Outcome, tmp_path: Path) -> None:
+    outcome.tagger.save(tmp_path / "tagger")
+    loaded, before = Tagger.load(tmp_path / "tagger").tag(OTHERS), outcome.tagger.tag(OTHERS)
+    assert np.array_equal(loaded.labels, before.labels)
+    assert loaded.scores == pytest.approx(before.scores, abs=0.02)  # neighbours' vectors are kept in float16
+
+
+def test_other_labels_need_no_training(outcome: combined.Outcome) -> None:
+    fewer = outcome.tagger.with_labels([*reversed(LABELS), Label("new", ("zebras",))])
+    suggested = [each.id for each in fewer.suggest(Document("x", title="zebras", abstract="About honey only"))]
+    assert {"new", "honey"} <= set(suggested)
+    wanted = outcome.tagger.tag(OTHERS, k=1).labels
+    assert [fewer.vocabulary.ids[label] for label in fewer.tag(OTHERS, k=1).labels] == [LABELS.ids[i] for i in wanted]
+
+
+def test_without_labels_the_tagger_stays_as_it_is(plain: Tagger) -> None:
+    outcome = combined.fit([replace(each, labels=()) for each in TRAINING], plain)
+    assert outcome.tagger is plain
+    assert outcome.combiner is None
+
+
+def test_labels_of_other_documents_are_never_read(plain: Tagger) -> None:
+    more = [replace(each, labels=("honey",)) if not each.labels else each for each in TRAINING]
+    config = combined.Config()
+    tagger = combined.with_more_stages(plain)
+    one, other = (combined.describe_corpus(tagger, each, config) for each in (TRAINING, more))
+    assert one.label_features.keys() == other.label_features.keys()
+    for name, numbers in one.label_features.items():
+        assert np.array_equal(numbers, other.label_features[name])
+
+
+def test_a_document_that_is_a_label_is_no_candidate_of_itself(plain: Tagger) -> None:
+    documents = [replace(each, id=NAMES[number % 8]) for number, each in enumerate(TRAINING)]
+    tagger = combined.with_more_stages(plain)
+    described = combined.describe_corpus(tagger, documents, combined.Config(exclude_self=True))
+    found = described.candidates(tagger.candidates(documents[:8]))
+    assert all(place not in labels for place, (labels, _) in enumerate(found))
+
+
+def test_only_a_weighted_sum_is_improved_upon(plain: Tagger) -> None:
+    followed = Followed(WeightedSum(), FollowedOptions(by="tfidf"))
+    with pytest.raises(ConfigError, match="Followed"):
+        combined.fit(TRAINING, replace(plain, combiner=followed))
+
+
+def test_a_combiner_fits_only_the_stages_it_was_trained_with(plain: Tagger, outcome: combined.Outcome) -> None:
+    with pytest.raises(ConfigError, match="exact_match_in_abstract"):
+        replace(plain, combiner=outcome.tagger.combiner)

@@ -1,0 +1,154 @@
+"""The choice of a combiner: folds that keep documents together, and the fixed sum where nothing is clearly better."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tagwright.combining.features import Features, StageScores, features
+from tagwright.combining.ranking_trees import TreeOptions
+from tagwright.errors import ConfigError, InputError
+from tagwright.evaluation.metrics import Hits, ndcg
+from tagwright.training.combiner_training import (
+    Choice,
+    CombinerOptions,
+    Examples,
+    assign_folds,
+    blend,
+    choose,
+    cross_validate,
+    fit_combiner,
+    out_of_fold,
+    train_ranker,
+)
+from tagwright.types import Longs, Run
+
+OPTIONS = CombinerOptions(trees=TreeOptions(trees=10, smallest=5))
+
+
+def measure(ranking: Run, gold: Run) -> NDArray[np.float64]:
+    return ndcg(Hits.of(ranking, gold, 5), 5)
+
+
+def example_documents(documents: int = 40, *, told_by: str = "stage", seed: int = 0) -> Examples:
+    """Documents with ten candidates, one of them right: the best by a stage, by the fixed sum, or by nothing."""
+    rng = np.random.default_rng(seed)
+    sums = Run.from_rows([dict(enumerate(row)) for row in rng.normal(size=(documents, 10)).tolist()])
+    stage = rng.normal(size=10 * documents).astype(np.float32)
+    noise = rng.normal(size=10 * documents).astype(np.float32)
+    told = {"stage": stage, "fixed sum": sums.scores, "nothing": noise}[told_by]
+    right = sums.labels.reshape(documents, 10)[np.arange(documents), told.reshape(documents, 10).argmax(axis=1)]
+    described = features(sums, {"stage": StageScores(stage)}, {}, {}, {})
+    return Examples(sums, described, Run.from_rows([[label] for label in right.tolist()]), 10)
+
+
+def test_what_a_stage_knows_is_learned() -> None:
+    found = fit_combiner(example_documents(), measure, OPTIONS)
+    assert found.ranker is not None
+    assert found.gain > 0.2
+    others = example_documents(seed=1)
+    ranked = others.run.rescored(found.ranker.predict(others.features))
+    assert measure(ranked, others.gold).mean() > 0.9 > measure(others.run, others.gold).mean() + 0.2
+
+
+def test_the_fixed_sum_stays_where_what_is_learned_is_clearly_worse() -> None:
+    examples = example_documents()
+    best = examples.run.top(1)
+    found = fit_combiner(examples, lambda ranking, _: measure(ranking, best), OPTIONS)  # as if the sum were right
+    assert found.choice is Choice.FIXED
+    assert found.ranker is None
+    assert found.gain == 0
+    with pytest.raises(ValueError, match="fixed sum"):
+        _ = found.out_of_fold
+
+
+def test_folds_are_of_equal_size_and_every_document_is_in_one() -> None:
+    assert sorted(np.bincount(assign_folds(13, 5)).tolist()) == [2, 2, 3, 3, 3]
+    assert sorted(assign_folds(3, 5).tolist()) == [0, 1, 2]
+    assert assign_folds(50, 5, seed=1).tolist() != assign_folds(50, 5, seed=2).tolist()
+
+
+def test_no_document_is_scored_by_a_ranker_that_has_seen_its_labels() -> None:
+    examples = example_documents(12)
+    other = examples.run.labels.reshape(12, 10)[3, 4]
+    gold = examples.gold.labels.copy()
+    gold[3] = other
+    changed = Examples(examples.run, examples.features, Run.from_rows([[label] for label in gold.tolist()]), 10)
+    before, after = (cross_validate(each, measure, OPTIONS) for each in (examples, changed))
+    fold = assign_folds(12, OPTIONS.folds, OPTIONS.seed)
+    together = np.repeat(fold == fold[3], 10)
+    for kind in before:
+        assert np.array_equal(before[kind].raw[together], after[kind].raw[together])
+        assert not np.array_equal(before[kind].raw[~together], after[kind].raw[~together])
+
+
+def test_a_blended_ranker_is_half_the_fixed_sum() -> None:
+    examples = example_documents()
+    pure = train_ranker(examples, OPTIONS)
+    blended = blend(pure, examples)
+    scores, base = pure.predict(examples.features), examples.features.values[:, examples.base]
+    expected = scores / scores.std() + (base - base.mean()) / base.std()
+    assert blended.predict(examples.features) / scores.std() == pytest.approx(expected, abs=1e-5)
+
+
+def test_a_label_that_people_choose_whatever_the_stages_say_is_learned() -> None:
+    examples = example_documents(60, told_by="nothing")
+    always = Examples(examples.run, examples.features, Run.from_rows([[7]] * 60), 10)
+    found = fit_combiner(always, measure, OPTIONS)
+    assert found.bias.argmax() == 7
+    assert found.gain > 0.3
+
+
+def test_documents_without_labels_are_left_out() -> None:
+    examples = example_documents(10)
+    gold = Run.from_rows([[label] if row < 8 else [] for row, label in enumerate(examples.gold.labels.tolist())])
+    found = fit_combiner(Examples(examples.run, examples.features, gold, 10), measure, OPTIONS)
+    assert len(found.fixed) == 8
+
+
+def test_one_labelled_document_is_too_few() -> None:
+    with pytest.raises(InputError, match="1 labelled documents"):
+        fit_combiner(example_documents(1), measure, OPTIONS)
+
+
+def test_no_more_documents_are_looked_at_than_asked_for() -> None:
+    assert len(fit_combiner(example_documents(), measure, replace(OPTIONS, documents=20)).fixed) == 20
+
+
+def test_a_bolder_kind_must_be_clearly_better() -> None:
+    base, steady, wild = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0.9, -0.2, 0.9, -0.7])
+    assert choose(base, {Choice.BLENDED: base, Choice.TREES: steady}, margin=1.0) is Choice.TREES
+    assert choose(base, {Choice.BLENDED: base, Choice.TREES: wild}, margin=1.0) is Choice.BLENDED  # 0.225, error 0.40
+    assert choose(base, {Choice.BLENDED: -wild, Choice.TREES: -wild}, margin=1.0) is Choice.BLENDED
+    assert choose(base, {Choice.BLENDED: -steady, Choice.TREES: wild}, margin=1.0) is Choice.FIXED
+
+
+def test_a_stage_is_trained_on_the_other_folds() -> None:
+    candidates = Run.from_rows([{0: 2.0, 1: 1.0}, {0: 1.0}, {1: 3.0, 2: 2.0, 0: 1.0}])
+
+    def train(seen: Longs) -> object:
+        def score(places: Longs) -> StageScores:
+            count = int(np.diff(candidates.indptr)[places].sum())
+            return StageScores(np.full(count, 10.0 * seen.sum(), np.float32))
+
+        return score
+
+    scores = out_of_fold(np.array([0, 1, 0]), train, candidates)  # type: ignore[arg-type]
+    assert scores.tolist() == [10, 10, 20, 10, 10, 10]  # documents 0 and 2 by a stage that saw 1; 1 by 0 and 2
+
+
+@pytest.mark.parametrize("wrong", [{"penalty": 0.0}, {"folds": 1}, {"margin": -1.0}])
+def test_options_that_cannot_work(wrong: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        CombinerOptions(**wrong)  # type: ignore[arg-type]
+
+
+def test_examples_are_taken_document_by_document() -> None:
+    run = Run.from_rows([{0: 2.0, 1: 1.0}, {2: 1.0}, {1: 3.0}])
+    table = Features(("a",), np.array([[1.0], [2.0], [3.0], [4.0]], np.float32))
+    taken = Examples(run, table, Run.from_rows([[1], [0], [1]]), 3).take(np.array([2, 0]))
+    assert taken.features.values[:, 0].tolist() == [4, 1, 2]
+    assert taken.right.tolist() == [True, False, True]
