@@ -49,13 +49,22 @@ MODEL = Path(tagwright.combining.__file__).with_name("label_free.json")
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Candidates of some documents of a corpus: their features, and whether they are right."""
+    """Candidates of some documents of a corpus: their features, and whether they are right; gold labels of each."""
 
-    documents: int
+    gold: Longs
     run: Run
     right: Mask
     table: Doubles
-    labels_per_document: float
+
+    @property
+    def documents(self) -> int:
+        """How many there are."""
+        return len(self.gold)
+
+    @property
+    def labels_per_document(self) -> float:
+        """How many gold labels a document has on average."""
+        return float(self.gold.mean())
 
     def features(self, labels_per_document: float | None) -> Doubles:
         """The features, rank over the labels of a document where that number is known."""
@@ -134,7 +143,7 @@ def sample(name: str, part: str, *, fitting: bool) -> Sample:
         tables.append(table)
         start += len(batch)
     run = Run.concat(runs)
-    return Sample(len(chosen), run, is_gold(run, gold), np.concatenate(tables), len(gold.labels) / len(gold))
+    return Sample(np.diff(gold.indptr), run, is_gold(run, gold), np.concatenate(tables))
 
 
 def fitted(samples: Sequence[Sample], known: bool) -> Coefficients:
@@ -148,7 +157,7 @@ def fitted(samples: Sequence[Sample], known: bool) -> Coefficients:
 
 def measured(dev: Sample, confidence: Any) -> dict[str, Any]:
     """The measures of `evaluate --json`."""
-    judged = Judged(dev.documents, dev.run.rows, dev.run.ranks, confidence.astype(np.float64), dev.right)
+    judged = Judged(dev.gold, dev.run.rows, dev.run.ranks, confidence.astype(np.float64), dev.right)
     found = assess(judged)
     assert found is not None
     scores = {name: asdict(score) for name, score in found.measures.items()}
@@ -159,7 +168,7 @@ def part(whole: Sample, documents: Mask) -> Sample:
     """Some documents of a sample."""
     kept = documents[whole.run.rows]
     run = whole.run.take(np.flatnonzero(documents))
-    return Sample(int(documents.sum()), run, whole.right[kept], whole.table[kept], whole.labels_per_document)
+    return Sample(whole.gold[documents], run, whole.right[kept], whole.table[kept])
 
 
 def _candidates(tagger: Tagger, batch: list[Document], own: Longs, *, fitting: bool) -> tuple[Run, Doubles]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import platform
+from datetime import datetime, timezone
 from pathlib import Path
 
 
 def describe() -> str:
-    """Processor, cores, Python and torch, in one line."""
+    """Processor, cores, Python, torch and the day, in one line."""
     import torch
 
     cores = os.cpu_count()
     parts = [processor(), f"{cores} cores", f"Python {platform.python_version()}", f"torch {torch.__version__}"]
+    parts.append(datetime.now(timezone.utc).strftime("%Y-%m-%d"))
     if torch.cuda.is_available():
         parts.insert(0, torch.cuda.get_device_name())
     return ", ".join(parts)

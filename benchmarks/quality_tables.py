@@ -65,6 +65,7 @@ def overview() -> Iterator[str]:
     zero_shot = {corpus: {m: each["a"] for m, each in weights[corpus]["titles"].items()} for corpus in CORPORA}
     words = {corpus: {m: each["a"] for m, each in weights[corpus]["names, tfidf"].items()} for corpus in CORPORA}
     rts = {corpus: unsupervised[f"{corpus}, static"]["RTS, fused"] for corpus in ("mdn", "tib")}
+    maclr = {corpus: unsupervised[f"{corpus}, static"]["MACLR 7: all"] for corpus in ("mdn", "tib")}
     micol = {corpus: metadata[corpus]["minilm: mixed, fused"] for corpus in ("mdn", "tib", "epmc", "arxiv")}
     futex = {"epmc": full["epmc, minilm"]["with mentions, append, N = 5"]}
     svm = {corpus: supervised[f"{corpus}, static"]["SVM"] for corpus in ("mdn", "tib")}
@@ -73,6 +74,7 @@ def overview() -> Iterator[str]:
         "exact match and TF-IDF": words,
         "**zero-shot, the default**": zero_shot,
         "`rts --fuse`": rts,
+        "`maclr`": maclr,
         "`micol`": micol,
         "`futex`": futex,
         "`svm`, all labels": svm,
@@ -184,6 +186,21 @@ def descriptions() -> Iterator[str]:
     yield from ("", *(f"- {corpus}: {conditions(found[corpus], 'descriptions')}" for corpus in ("tib", "epmc")))
 
 
+def label_free() -> Iterator[str]:
+    """ECE@5 of the confidences without labels, each corpus left out of the fit."""
+    found = result("calibration")["label-free"]
+    rows = {"unknown": "labels per document unknown", "known": "labels per document known"}
+    body = ([title, *(interval(found[row][corpus]["ECE@5"]) for corpus in CORPORA)] for row, title in rows.items())
+    yield from table(["ECE@5", *CORPORA], body)
+
+
+def score_maps() -> Iterator[str]:
+    """ECE@5 of confidences from labels, by how many documents they were learnt from."""
+    found = result("calibration")["maps"]
+    body = ([*key.split(), percent(row["platt"]), percent(row["isotonic"])] for key, row in found.items())
+    yield from table(["ECE@5", "labelled documents", "logistic curve", "isotonic regression"], body)
+
+
 def intervals(name: str, heading: str) -> Iterator[str]:
     """A table of results with 95% bootstrap intervals, and below it the tests between its rows."""
     found = result(name)[heading]
@@ -252,6 +269,8 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     **{f"full papers, {heading}": partial(full_papers, heading) for heading in _INTERVALS["fulltext"]},
     **{f"supervised, {heading}": partial(supervised, heading) for heading in _INTERVALS["supervised"]},
     "descriptions": descriptions,
+    "label-free": label_free,
+    "score maps": score_maps,
     **{
         f"intervals of {name}, {heading}": partial(intervals, name, heading)
         for name, headings in _INTERVALS.items()

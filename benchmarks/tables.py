@@ -1,7 +1,7 @@
 """Tables of documentation, made of the files in results/: `python -m benchmarks tables` writes them where they stand.
 
-A table stands between `<!-- table NAME -->` and `<!-- end -->`, in README.md and in docs/results. What is around it is
-written by hand. A test fails where a table is not what the results give.
+A table stands between `<!-- table NAME -->` and `<!-- end -->`, in README.md and in any page of docs. What is around it
+is written by hand. A test fails where a table is not what the results give.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ _TABLE = re.compile(r"(<!-- table (?P<name>[^\n]+?) -->)\n.*?(<!-- end -->)", re
 def main(arguments: list[str]) -> None:
     argparse.ArgumentParser(prog="python -m benchmarks tables", description=__doc__).parse_args(arguments)
     for page in pages():
-        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
+        text = page.read_text(encoding="utf-8")
+        if filled(text) != text:
+            page.write_text(filled(text), encoding="utf-8")
 
 
 def pages() -> list[Path]:
-    """The files that hold tables."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs" / "results").glob("*.md"))]
+    """The files that may hold tables."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def filled(text: str) -> str:

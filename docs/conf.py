@@ -16,9 +16,10 @@ author = "Tagwright contributors"
 copyright = "Tagwright contributors. Licence: Apache-2.0"  # noqa: A001  # Sphinx's name for it
 version = release = __version__
 
+# autodoc, not autoapi: that one infers types through the sources of torch and numpy, for minutes of processor time
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build"]
-nitpicky = False
+smartquotes = False  # they would make a dash of the two hyphens of an option
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -54,12 +55,21 @@ def commands() -> str:
     """The help of every command, as Markdown."""
     import typer
     from typer.cli import get_docs_for_click
+    from typer.core import TyperGroup
     from typer.main import get_command
 
     from tagwright.app.cli import app
 
     command = get_command(app)
-    return get_docs_for_click(obj=command, ctx=typer.Context(command, info_name="tagwright"), name="tagwright")
+    assert isinstance(command, TyperGroup)
+    text = get_docs_for_click(
+        obj=command, ctx=typer.Context(command, info_name="tagwright"), name="tagwright", indent=1
+    )
+    for name, each in command.commands.items():
+        start = f"\n* `{name}`: "  # the list of commands cuts their first sentences short
+        before, _, after = text.partition(start)
+        text = before + start + (each.help or "").partition("\n\n")[0] + "\n" + after.partition("\n")[2]
+    return text
 
 
 def measures() -> str:

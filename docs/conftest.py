@@ -27,9 +27,9 @@ from unittest import mock
 from sybil import Document, Example, Region, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.myst.lexers import DirectiveLexer
-from tagwright.encoders.packaged import PACKAGED
 
 from tagwright.encoders import static
+from tagwright.encoders.model_folder import PACKAGED
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 

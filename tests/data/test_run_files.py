@@ -103,3 +103,32 @@ def test_what_is_written_is_read_again_to_the_last_bit(
     np.testing.assert_array_equal(again.indptr, run.indptr)
     np.testing.assert_array_equal(again.labels, run.labels)
     np.testing.assert_array_equal(again.scores, run.scores)
+
+
+def test_confidences_are_written_and_read_back(tmp_path: Path) -> None:
+    run = Run.of(np.array([0, 2, 2]), np.array([2, 0]), np.array([2.0, 1.0]), np.array([0.9, 0.1]))
+    write_run(run, DOCUMENTS, list(LABELS), tmp_path / "run.jsonl")
+    assert '{"label": "ants", "score": 2.0, "confidence": 0.9}' in (tmp_path / "run.jsonl").read_text()
+    found = read_run(tmp_path / "run.jsonl", DOCUMENTS, LABELS).confidences
+    assert found is not None
+    assert found.tolist() == np.array([0.9, 0.1], np.float32).tolist()
+
+
+def test_confidences_go_with_their_labels_when_equal_scores_are_ordered(tmp_path: Path) -> None:
+    sure = '[{"label": "ants", "score": 1, "confidence": 0.25}, {"label": "bees", "score": 1, "confidence": 1}]'
+    run = read(tmp_path, suggesting(sure), EMPTY)
+    assert run.confidences is not None
+    assert (run.labels.tolist(), run.confidences.tolist()) == ([0, 2], [1.0, 0.25])
+
+
+def test_a_run_in_which_some_suggestions_have_no_confidence_has_none(tmp_path: Path) -> None:
+    some = '[{"label": "ants", "score": 2, "confidence": 0.5}, {"label": "bees", "score": 1}]'
+    assert read(tmp_path, suggesting(some), EMPTY).confidences is None
+    other = suggesting('[{"label": "ants", "score": 2}]', "d2")
+    assert read(tmp_path, suggesting('[{"label": "ants", "score": 2, "confidence": 0.5}]'), other).confidences is None
+
+
+@pytest.mark.parametrize("confidence", ["1.5", "-0.1", "null", '"high"', "true", "NaN"])
+def test_a_confidence_that_is_no_probability_is_refused(confidence: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"run.jsonl:1"):
+        read(tmp_path, suggesting(f'[{{"label": "ants", "score": 1, "confidence": {confidence}}}]'), EMPTY)

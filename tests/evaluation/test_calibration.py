@@ -19,6 +19,7 @@ from tagwright.evaluation.calibration import (
     calibration_error,
     reliability,
     risk_coverage,
+    thresholds,
 )
 from tagwright.evaluation.metrics import Doubles
 from tagwright.types import Longs, Mask, Run
@@ -36,7 +37,7 @@ def repeated(judged: Judged, times: Longs) -> Judged:
     parts = [np.flatnonzero(judged.rows == document) for document in copies]
     rows = np.repeat(np.arange(len(copies)), [len(part) for part in parts])
     chosen = np.concatenate(parts)
-    return Judged(len(copies), rows, judged.ranks[chosen], judged.confidence[chosen], judged.right[chosen])
+    return Judged(judged.gold[copies], rows, judged.ranks[chosen], judged.confidence[chosen], judged.right[chosen])
 
 
 @given(PAIRS, st.integers(1, 12))
@@ -135,7 +136,11 @@ def made_up(documents: int, seed: int, shift: float) -> Judged:
     chance = rng.uniform(0.1, 0.8, documents * 12)
     ranks = np.tile(np.arange(1, 13), documents)
     return Judged(
-        documents, np.repeat(np.arange(documents), 12), ranks, chance + shift, rng.random(documents * 12) < chance
+        np.full(documents, 12),
+        np.repeat(np.arange(documents), 12),
+        ranks,
+        chance + shift,
+        rng.random(documents * 12) < chance,
     )
 
 
@@ -199,3 +204,25 @@ def test_documents_without_suggestions_are_drawn_too() -> None:
     found = assess(Judged.of(run, np.array([0.5, 0.5]), Run.from_rows([[0], [0], [1]])), samples=50)
     assert found is not None
     assert found.measures["ECE@5"].value == 0
+
+
+def test_thresholds_are_those_of_all_suggestions_and_of_the_first_ten() -> None:
+    """Nine documents with two gold labels each. The first suggestion is right, the eleventh too, the others wrong.
+
+    Confidences fall with the rank and are the same in all documents: 0.99, 0.98, ... Accepting the first of each misses
+    half of all: (4.5 + 1) / 10 = 0.55. Accepting eleven misses nothing: (0 + 1) / 10 = 0.1. Accepting two makes one
+    wrong label each: (0.9 + 1) / 10 = 0.19, a bound of 1.9; the first alone (0 + 1) / 10 = 0.1, a bound of 1.
+    """
+    run = Run.from_rows([dict.fromkeys(range(11), 1.0)] * 9)
+    confidence = np.tile(0.99 - 0.01 * np.arange(11), 9)
+    found = {
+        (each.rule, each.bound): each for each in thresholds(Judged.of(run, confidence, Run.from_rows([[0, 10]] * 9)))
+    }
+    assert found["missed", 0.5].confidence == pytest.approx(0.89)
+    assert found["missed", 0.1].confidence == pytest.approx(0.89)
+    assert (found["missed", 0.1].accepted, found["missed", 0.1].first) == (11, 11)
+    assert found["wrong", 0.5].confidence is None
+    assert found["wrong", 0.5].accepted == 0
+    assert found["wrong", 1.0].confidence == pytest.approx(0.99)
+    assert found["wrong", 2.0].confidence == pytest.approx(0.98)
+    assert (found["wrong", 2.0].accepted, found["wrong", 2.0].first) == (2, 10)

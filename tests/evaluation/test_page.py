@@ -10,7 +10,7 @@ import pytest
 from tests.evaluation.test_report import COMPARISON, HALF, SCORES
 
 from tagwright.errors import TagwrightError
-from tagwright.evaluation.calibration import Calibration, ReliabilityBin, RiskCoverage
+from tagwright.evaluation.calibration import Calibration, ReliabilityBin, RiskCoverage, Threshold
 from tagwright.evaluation.examples import Example, Missed, Shown
 from tagwright.evaluation.glossary import SENTENCES, SLICES
 from tagwright.evaluation.page import Details, comparison_page, scores_page, write_page
@@ -24,6 +24,7 @@ CONFIDENT = Calibration(
     {"ECE@5": HALF, "AURC": HALF},
     (ReliabilityBin(20, 0.25, 0.5),),
     RiskCoverage(np.array([0.9, 0.1]), np.array([0.5, 1.0]), np.array([0.0, 0.25])),
+    (Threshold("missed", 0.3, 100, 0.25, 4.0),),
 )
 EXAMPLE = Example("d1", "Bees", (Shown("Apiculture", True, ("bees",)), Shown("Banks", False)), ("Orchards",))
 
@@ -95,11 +96,12 @@ def test_a_page_says_how_many_documents_there_are_and_what_the_first_suggestion_
 
 
 def test_a_slice_of_few_documents_is_a_line_instead_of_a_panel() -> None:
-    parts = {"tail": Scores(30, {"P@1": HALF}), "unseen": Scores(29, {"P@1": HALF})}
+    parts = {"tail": Scores(30, {"P@1": HALF}), "unseen": Scores(29, {"P@1": HALF}), "head": Scores(1, {"P@1": HALF})}
     page = scores_page("t", Scores(1234, {"P@1": HALF}, parts), Details({}))
     panels = page[page.index('class="panels"') : page.index("<details>")]
     assert re.findall(r'<th scope="row">(\w+)', panels) == ["tail"]
     assert "unseen: 29 documents, too few to draw (P@1 50.0)" in panels
+    assert "head: 1 document, too few to draw" in panels
 
 
 def test_examples_say_what_is_right_and_wrong_and_why() -> None:
@@ -160,6 +162,7 @@ def test_a_page_shows_confidences_only_where_there_are_any() -> None:
     text = Tags(scores_page("t", Scores(1, {"P@1": HALF}, calibration=CONFIDENT), Details({}))).text
     assert title in text
     assert "Calibration error" in text
+    assert "30% of labels missed" in text
     assert title not in scores_page("t", SCORES, Details({}))
 
 
@@ -167,4 +170,5 @@ def test_the_json_form_holds_the_measures_of_confidences_where_there_are_any() -
     plain = {"value": HALF.value, "low": HALF.low, "high": HALF.high}
     found = Scores(1, {"P@1": HALF}, calibration=CONFIDENT).to_json()
     assert found["calibration"] == {"ECE@5": plain, "AURC": plain}
+    assert found["thresholds"] == [{"rule": "missed", "bound": 0.3, "first": 100, "confidence": 0.25, "accepted": 4.0}]
     assert "calibration" not in Scores(1, {"P@1": HALF}).to_json()

@@ -53,7 +53,7 @@ def test_brackets_in_a_title_are_printed_as_they_are() -> None:
 
 
 def test_a_score_table_prints_each_measure_with_its_interval() -> None:
-    text = printed(score_rows(SCORES), "scores")
+    text = printed(score_rows(SCORES.measures), "scores")
     assert re.search(r"nDCG@3\W+50\.0\W+25\.0 to 75\.0", text)
 
 

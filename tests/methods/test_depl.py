@@ -150,7 +150,7 @@ def test_a_run_that_was_killed_in_either_stage_and_resumed_ends_with_the_same_ve
             depl.fit(TRAIN, LABELS, config, tmp_path / "stopped", resume=True)
     assert (tmp_path / "stopped" / "dual" / NAME).is_file()
     resumed = dual(depl.fit(TRAIN, LABELS, config, tmp_path / "stopped", resume=True))
-    for one, other in ((whole.vectors, resumed.vectors), (whole.free.vectors, resumed.free.vectors)):  # type: ignore[union-attr]
+    for one, other in ((whole.vectors, resumed.vectors), (whole.weights.vectors, resumed.weights.vectors)):  # type: ignore[union-attr]
         assert (one.codes == other.codes).all()  # type: ignore[union-attr]
 
 
@@ -162,10 +162,10 @@ def test_a_trained_classifier_can_be_given_and_is_what_is_gone_on_from(encoder: 
     documents = [document.text for document in UNSEEN]
     np.testing.assert_allclose(given.documents.encode_raw(documents), alone.documents.encode_raw(documents), atol=1e-5)
     everything = Run.from_rows([range(3)] * 30)
-    assert given.free is not None
-    assert alone.free is not None
-    assert given.free.labels.tolist() == alone.free.labels.tolist() == [0, 1, 2]
-    np.testing.assert_allclose(given.free.vectors.codes, alone.free.vectors.codes, atol=1e-3)
+    assert given.weights is not None
+    assert alone.weights is not None
+    assert given.weights.labels.tolist() == alone.weights.labels.tolist() == [0, 1, 2]
+    np.testing.assert_allclose(given.weights.vectors.codes, alone.weights.vectors.codes, atol=1e-3)
     by_text = depl.Config(encoder=encoder["static"], training=config.training, trained_start=False)
     fresh = depl.fit(TRAIN, LABELS, by_text, svm=svm)
     untrained = dual(fresh)
@@ -222,7 +222,7 @@ def test_a_label_whose_documents_have_no_text_is_unseen(encoder: dict[str, str])
     blank = [replace(document, title="", abstract="") if i < 10 else document for i, document in enumerate(TRAIN)]
     config = depl.ClassifierConfig(encoder=encoder["static"], training=replace(TRAINING, steps=2))
     tagger = depl.fit_classifier(blank, LABELS, config)
-    free = dual(tagger).free
+    free = dual(tagger).weights
     assert free is not None
     assert set(free.labels.tolist()) == set(GOLD.labels[10:].tolist())
 

@@ -22,7 +22,7 @@ from tagwright.training.checkpoints import NAME
 from tagwright.training.clusters import ClusterSchedule
 from tagwright.training.encoder_training import in_batch
 from tagwright.training.losses import cluster_loss, label_regularisation
-from tagwright.training.maclr_stage1 import ImprovedIct, eq_2
+from tagwright.training.maclr_stage1 import MaclrStage1, eq_2
 from tagwright.training.pairs import ict_pairs, sample_labels
 from tagwright.training.training_config import TrainingConfig
 from tagwright.types import Floats, Label, Pair, Run
@@ -83,25 +83,25 @@ def test_a_run_that_stopped_in_either_stage_ends_with_the_same_vectors(
         pass
 
     def stopping_at(step: int) -> None:
-        def before_step(objective: ImprovedIct, now: int, encode: object) -> bool:
+        def before_step(objective: MaclrStage1, now: int, encode: object) -> bool:
             if now == step:
                 raise Stop
             return original(objective, now, encode)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(ImprovedIct, "before_step", before_step)
+        monkeypatch.setattr(MaclrStage1, "before_step", before_step)
 
-    original = ImprovedIct.before_step
+    original = MaclrStage1.before_step
     for step in (3, 15):  # among the clusters, and after them
         stopping_at(step)
         with pytest.raises(Stop):
             maclr.fit(TITLED, LABELS, config, tmp_path / "stopped", resume=True)
-    monkeypatch.setattr(ImprovedIct, "before_step", original)
+    monkeypatch.setattr(MaclrStage1, "before_step", original)
     assert (vectors(maclr.fit(TITLED, LABELS, config, tmp_path / "stopped", resume=True)) == whole).all()
 
 
-def objective(**options: Any) -> ImprovedIct:
+def objective(**options: Any) -> MaclrStage1:
     defaults: dict[str, Any] = {"schedule": None, "labels": (), "temperature": 1.0, "dropout": True}
-    return ImprovedIct(pair_loss=in_batch(1.0).pair_loss, pairs=ict_pairs(TITLED), **{**defaults, **options})
+    return MaclrStage1(pair_loss=in_batch(1.0).pair_loss, pairs=ict_pairs(TITLED), **{**defaults, **options})
 
 
 def test_eq_4_is_the_sum_of_eq_2_and_eq_3() -> None:

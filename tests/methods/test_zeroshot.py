@@ -5,12 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.tiny import tiny_encoder
 
+from tagwright.combining.label_free import LEAST_LABELS, label_free
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, ModelError
+from tagwright.joining import join
 from tagwright.methods import zeroshot
 from tagwright.methods.zeroshot import Config
 from tagwright.stages.dense import Dense
@@ -38,6 +41,7 @@ def tiny(tmp_path: Path) -> str:
         ({"stages": ("exact_match",), "weights": (1.0, 1.0)}, "2 weights for the stages exact_match"),
         ({"weights": (1.0,)}, "1 weights for the stages exact_match, tfidf, dense"),
         ({"candidates": 0}, "candidates is 0, expected at least 1"),
+        ({"labels_per_document": 0.0}, "labels_per_document is 0.0, expected more than 0"),
     ],
 )
 def test_a_configuration_that_cannot_work_is_refused(wrong: dict[str, Any], message: str) -> None:
@@ -116,3 +120,36 @@ def test_the_language_says_which_endings_are_cut_off(tiny: str) -> None:
     for language, found in (("german", 1), ("none", 0)):
         config = Config(stages=("exact_match",), weights=(1.0,), language=language)
         assert len(zeroshot.fit(german, config).tag(document).labels) == found
+
+
+MANY = Vocabulary([*LABELS, *(Label(f"x{row}", (f"Stone {row}",)) for row in range(LEAST_LABELS - 2))])
+
+
+def test_suggestions_come_with_the_confidences_of_the_label_free_model(tiny: str, tmp_path: Path) -> None:
+    tagger = zeroshot.fit(MANY, Config(encoder=tiny))
+    pool = tagger.candidates(DOCUMENTS)
+    run = tagger.rank(pool)
+    assert run.confidences is not None
+    words = np.array([2, 4])  # "The bees", "Money in the bank"
+    assert run.confidences.tolist() == label_free(run, list(pool.found.values()), words).tolist()
+    tagger.save(tmp_path / "saved")
+    again = Tagger.load(tmp_path / "saved").suggest(DOCUMENTS[0])
+    assert [each.confidence for each in again] == run.confidences[:10].tolist()
+
+
+def test_confidences_follow_how_many_labels_a_document_has(tiny: str) -> None:
+    few, many = (zeroshot.fit(MANY, Config(encoder=tiny, labels_per_document=usual)) for usual in (2, 12.0))
+    for least, most in zip(few.suggest("The bees"), many.suggest("The bees"), strict=True):
+        assert least.confidence is not None
+        assert most.confidence is not None
+        assert least.confidence < most.confidence
+
+
+def test_confidences_are_not_estimated_where_the_model_was_not_made_for_it(tiny: str) -> None:
+    whole = zeroshot.fit(MANY, Config(encoder=tiny))
+    small, words = zeroshot.fit(LABELS, Config(encoder=tiny)), Config(stages=("exact_match", "tfidf"))
+    others = (small, whole.restrict(["bee", "bank"]), zeroshot.fit(MANY, words), join(whole, small.with_labels(MANY)))
+    for tagger in others:
+        assert [each.confidence for each in tagger.suggest("The bees")][:1] == [None]
+    with pytest.raises(ConfigError, match="does not estimate confidences"):
+        small.suggest("The bees", min_confidence=0.5)

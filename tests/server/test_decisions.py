@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tagwright.errors import ConfigError, InputError
 from tagwright.server.agreement import cohens_kappa, krippendorffs_alpha
 from tagwright.server.decisions import Decision, Decisions, Difference
+from tagwright.server.review_file import ReviewFile
 
 
 def decided(action: Any, label: str | None = None, document: str = "d", reviewer: str = "ann", **more: Any) -> Decision:
@@ -23,14 +24,23 @@ def decided(action: Any, label: str | None = None, document: str = "d", reviewer
 
 @pytest.fixture
 def store(tmp_path: Path) -> Decisions:
-    return Decisions(tmp_path / "reviews.sqlite")
+    return Decisions(ReviewFile(tmp_path / "reviews.sqlite"))
 
 
-def test_accepted_labels_are_those_that_nobody_rejects(store: Decisions) -> None:
+def test_accepted_labels_are_those_that_more_accept_than_reject(store: Decisions) -> None:
     store.add_all([decided("accept", "bee"), decided("accept", "tax"), decided("reject", "tax", reviewer="ben")])
     store.add_all([decided("reject", "bee", document="e"), decided("done", document="f")])
     assert store.labels() == {"f": [], "d": ["bee"]}
     assert store.differences() == [Difference("d", "tax", ("ann",), ("ben",))]
+    assert store.uses() == {"bee": 1}
+
+
+def test_a_third_reviewer_settles_a_difference(store: Decisions) -> None:
+    store.add_all([decided("accept", "tax"), decided("reject", "tax", reviewer="ben")])
+    store.add(decided("accept", "tax", reviewer="eve"))
+    assert (store.labels(), store.differences()) == ({"d": ["tax"]}, [])
+    store.add_all([decided("undo", reviewer="eve"), decided("reject", "tax", reviewer="eve")])
+    assert (store.labels(), store.differences()) == ({}, [])
 
 
 def test_undo_takes_back_the_last_event_of_the_reviewer_in_this_document(store: Decisions) -> None:
@@ -60,10 +70,10 @@ def test_statistics_by_hand(store: Decisions) -> None:
     assert found.alpha == pytest.approx(0.0)
 
 
-def test_what_is_stored_is_read_by_another_process(store: Decisions) -> None:
+def test_what_is_stored_is_read_by_another_process(store: Decisions, tmp_path: Path) -> None:
     event = decided("accept", "bee", rank=3, confidence=0.25, model="m1", note="é")
     assert store.add(event) == 1
-    ((number, again),) = Decisions(store.path).events()
+    ((number, again),) = Decisions(ReviewFile(tmp_path / "reviews.sqlite")).events()
     assert number == 1
     assert again.time.endswith("+00:00")
     assert again == Decision(**{**vars(event), "time": again.time})
@@ -71,7 +81,8 @@ def test_what_is_stored_is_read_by_another_process(store: Decisions) -> None:
 
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed(tmp_path: Path) -> None:
     program = (
-        "import sys\nfrom tagwright.server.decisions import Decision, Decisions\nstore = Decisions(sys.argv[1])\n"
+        "import sys\nfrom tagwright.server.decisions import Decision, Decisions\n"
+        "from tagwright.server.review_file import ReviewFile\nstore = Decisions(ReviewFile(sys.argv[1]))\n"
         "for i in range(10**6):\n"
         "    print(store.add(Decision(document=str(i), reviewer='a', action='done')), flush=True)\n"
     )
@@ -85,7 +96,7 @@ def test_nothing_acknowledged_is_lost_when_the_process_is_killed(tmp_path: Path)
     process.wait()
     seen += [int(line) for line in process.stdout.read().split()]
     process.stdout.close()
-    assert [number for number, _ in Decisions(path).events()][: len(seen)] == seen
+    assert [number for number, _ in Decisions(ReviewFile(path)).events()][: len(seen)] == seen
 
 
 @pytest.mark.parametrize(("action", "label"), [("accept", None), ("done", "bee"), ("delete", None)])
@@ -99,10 +110,10 @@ def test_another_database_is_left_alone(tmp_path: Path) -> None:
         other.execute("CREATE TABLE mine (x)")
     other.close()
     with pytest.raises(InputError, match="a database of something else"):
-        Decisions(tmp_path / "other.sqlite")
+        ReviewFile(tmp_path / "other.sqlite")
     (tmp_path / "text.txt").write_text("no database, and longer than its header of a hundred bytes " * 3)
     with pytest.raises(InputError, match="cannot be used as a store of decisions"):
-        Decisions(tmp_path / "text.txt")
+        ReviewFile(tmp_path / "text.txt")
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20))

@@ -10,7 +10,7 @@ from sentence_transformers import SentenceTransformer
 from tests.tiny import DIM, tiny_encoder
 
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.dual_encoder import encoder, tower
+from tagwright.encoders.dual_encoder import encoder, side
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, ModelError
 from tagwright.stages.description_retriever import ClassifierWeights, DescriptionRetriever, DescriptionRetrieverOptions
@@ -25,7 +25,7 @@ OPTIONS = DescriptionRetrieverOptions(storage="float32")
 
 
 @pytest.fixture(scope="module")
-def towers(tmp_path_factory: pytest.TempPathFactory) -> tuple[BiEncoder, BiEncoder]:
+def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[BiEncoder, BiEncoder]:
     folder = str(tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny"))
     chance = torch.Generator().manual_seed(0)
     poolers = [torch.nn.Linear(DIM, DIM), torch.nn.Linear(DIM, DIM)]
@@ -33,10 +33,10 @@ def towers(tmp_path_factory: pytest.TempPathFactory) -> tuple[BiEncoder, BiEncod
         pooler.weight.data = torch.randn(DIM, DIM, generator=chance)
         pooler.bias.data = torch.randn(DIM, generator=chance)
     shared = encoder(distil(folder))
-    return BiEncoder.of(tower(shared, poolers[0], "cls")), BiEncoder.of(tower(shared, poolers[1], "mean"))
+    return BiEncoder.of(side(shared, poolers[0], "cls")), BiEncoder.of(side(shared, poolers[1], "mean"))
 
 
-def free(rows: list[int], storage: Storage = "float32") -> ClassifierWeights:
+def weights_of(rows: list[int], storage: Storage = "float32") -> ClassifierWeights:
     vectors: Floats = np.random.default_rng(1).standard_normal((len(rows), DIM), np.float32)
     return ClassifierWeights(np.array(rows, np.int32), Vectors.of(vectors, storage))
 
@@ -46,11 +46,11 @@ def sigmoid(logits: Floats) -> Floats:
     return found
 
 
-def expected(towers: tuple[BiEncoder, BiEncoder], vectors: ClassifierWeights | None, *, texts: bool) -> Floats:
+def expected(sides: tuple[BiEncoder, BiEncoder], vectors: ClassifierWeights | None, *, texts: bool) -> Floats:
     """(2, 4) Eq. 4 for the documents with text, written out."""
-    queries = towers[0].model.encode([document.text for document in DOCUMENTS[:2]])
+    queries = sides[0].model.encode([document.text for document in DOCUMENTS[:2]])
     said = ["bee. honey", "market. stock money", "river. water", "stone"]
-    by_text: Floats = sigmoid(queries @ towers[1].model.encode(said).T)
+    by_text: Floats = sigmoid(queries @ sides[1].model.encode(said).T)
     if vectors is None:
         return by_text
     chances = by_text.copy() if texts else np.zeros_like(by_text)
@@ -61,10 +61,10 @@ def expected(towers: tuple[BiEncoder, BiEncoder], vectors: ClassifierWeights | N
 
 
 @pytest.mark.parametrize("kind", ["depl", "depl+cls", "classifier"])
-def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, towers: tuple[BiEncoder, BiEncoder]) -> None:
-    texts, vectors = kind != "classifier", None if kind == "depl" else free([0, 2, 3])
-    stage: Retriever = DescriptionRetriever(LABELS, towers[0], towers[1] if texts else None, vectors, KEYWORDS, OPTIONS)
-    chances = expected(towers, vectors, texts=texts)
+def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, sides: tuple[BiEncoder, BiEncoder]) -> None:
+    texts, vectors = kind != "classifier", None if kind == "depl" else weights_of([0, 2, 3])
+    stage: Retriever = DescriptionRetriever(LABELS, sides[0], sides[1] if texts else None, vectors, KEYWORDS, OPTIONS)
+    chances = expected(sides, vectors, texts=texts)
     run = stage(DOCUMENTS)
     found = np.zeros((2, 4), np.float32)
     found[run.rows, run.labels] = run.scores
@@ -77,15 +77,15 @@ def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, towers: 
     )
 
 
-def test_at_most_k_labels_and_with_two_probabilities_the_best_by_both(towers: tuple[BiEncoder, BiEncoder]) -> None:
-    vectors = free([0, 1, 2, 3])
-    stage = DescriptionRetriever(LABELS, *towers, vectors, KEYWORDS, replace(OPTIONS, k=2))
-    chances = expected(towers, vectors, texts=True)
+def test_at_most_k_labels_and_with_two_probabilities_the_best_by_both(sides: tuple[BiEncoder, BiEncoder]) -> None:
+    vectors = weights_of([0, 1, 2, 3])
+    stage = DescriptionRetriever(LABELS, *sides, vectors, KEYWORDS, replace(OPTIONS, k=2))
+    chances = expected(sides, vectors, texts=True)
     assert stage(DOCUMENTS[:2]).labels.reshape(2, 2).tolist() == np.argsort(-chances, axis=1)[:, :2].tolist()
 
 
-def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(towers: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = DescriptionRetriever(LABELS, *towers, free([0, 2]), KEYWORDS, OPTIONS)
+def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(sides: tuple[BiEncoder, BiEncoder]) -> None:
+    stage = DescriptionRetriever(LABELS, *sides, weights_of([0, 2]), KEYWORDS, OPTIONS)
     new = [LABELS[2], Label("9", ("rain",)), LABELS[0]]
     changed = stage.with_labels(new)
     before, after = stage(DOCUMENTS[:2]), changed(DOCUMENTS[:2])
@@ -93,16 +93,16 @@ def test_a_new_label_is_found_by_its_name_and_the_others_stay_as_they_were(tower
         old, now = (dict(zip(*run[document], strict=True)) for run in (before, after))
         assert now[0] == pytest.approx(old[2], abs=1e-6)
         assert now[2] == pytest.approx(old[0], abs=1e-6)
-        by_name = towers[0].model.encode(DOCUMENTS[document].text) @ towers[1].model.encode("rain")
+        by_name = sides[0].model.encode(DOCUMENTS[document].text) @ sides[1].model.encode("rain")
         assert now[1] == pytest.approx(1 / (1 + np.exp(-by_name)), abs=1e-5)
     back = changed.with_labels(LABELS)
-    assert back.free is not None
-    assert back.free.labels.tolist() == [0, 2]
+    assert back.weights is not None
+    assert back.weights.labels.tolist() == [0, 2]
     np.testing.assert_allclose(back(DOCUMENTS[:2]).scores, before.scores, atol=1e-6)
 
 
-def test_a_classifier_knows_nothing_of_a_new_label(towers: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = DescriptionRetriever(LABELS, towers[0], None, free([1]), options=OPTIONS).with_labels(
+def test_a_classifier_knows_nothing_of_a_new_label(sides: tuple[BiEncoder, BiEncoder]) -> None:
+    stage = DescriptionRetriever(LABELS, sides[0], None, weights_of([1]), options=OPTIONS).with_labels(
         [Label("9", ("rain",))]
     )
     assert not len(stage(DOCUMENTS[:2]).labels)
@@ -110,10 +110,10 @@ def test_a_classifier_knows_nothing_of_a_new_label(towers: tuple[BiEncoder, BiEn
     assert stage.label_texts(LABELS) == []
 
 
-def test_texts_are_cut_edited_and_for_de_ret_only_names(towers: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = DescriptionRetriever(LABELS, *towers, None, KEYWORDS, replace(OPTIONS, tokens=3))
+def test_texts_are_cut_edited_and_for_de_ret_only_names(sides: tuple[BiEncoder, BiEncoder]) -> None:
+    stage = DescriptionRetriever(LABELS, *sides, None, KEYWORDS, replace(OPTIONS, tokens=3))
     assert stage.label_texts(LABELS) == ["bee. honey", "market. stock", "river. water", "stone"]
-    names = DescriptionRetriever(LABELS, *towers, None, KEYWORDS, replace(OPTIONS, names_only=True))
+    names = DescriptionRetriever(LABELS, *sides, None, KEYWORDS, replace(OPTIONS, names_only=True))
     assert names.label_texts(LABELS) == ["bee", "market", "river", "stone"]
     edited = stage.with_keywords({"4": ("rain",)})
     assert edited.label_texts(LABELS)[3] == "stone. rain"
@@ -121,8 +121,8 @@ def test_texts_are_cut_edited_and_for_de_ret_only_names(towers: tuple[BiEncoder,
     assert rained[0] != rained[1]
 
 
-def test_the_sentence_that_speaks_for_a_label_is_quoted_first(towers: tuple[BiEncoder, BiEncoder]) -> None:
-    stage = DescriptionRetriever(LABELS, *towers, free([0]), KEYWORDS, OPTIONS)
+def test_the_sentence_that_speaks_for_a_label_is_quoted_first(sides: tuple[BiEncoder, BiEncoder]) -> None:
+    stage = DescriptionRetriever(LABELS, *sides, weights_of([0]), KEYWORDS, OPTIONS)
     document, text = DOCUMENTS[0], DOCUMENTS[0].text
     spans = stage.spans(document, 1)
     assert {text[quote.start : quote.end] for quote in spans} == {"Honey bee.", "Market stock."}
@@ -137,14 +137,14 @@ def test_the_sentence_that_speaks_for_a_label_is_quoted_first(towers: tuple[BiEn
 
 @pytest.mark.parametrize("kind", ["depl", "depl+cls", "classifier"])
 def test_what_is_saved_is_the_same_when_loaded_and_its_towers_load_elsewhere(
-    kind: str, towers: tuple[BiEncoder, BiEncoder], tmp_path: Path
+    kind: str, sides: tuple[BiEncoder, BiEncoder], tmp_path: Path
 ) -> None:
-    texts = towers[1] if kind != "classifier" else None
+    texts = sides[1] if kind != "classifier" else None
     stage = DescriptionRetriever(
         LABELS,
-        towers[0],
+        sides[0],
         texts,
-        None if kind == "depl" else free([1, 3], "float16"),
+        None if kind == "depl" else weights_of([1, 3], "float16"),
         KEYWORDS,
         DescriptionRetrieverOptions(k=3),
     )
@@ -164,8 +164,8 @@ def test_what_is_saved_is_the_same_when_loaded_and_its_towers_load_elsewhere(
     np.testing.assert_allclose(elsewhere, stage.documents.encode_raw(["honey bee"])[0], atol=1e-2)
 
 
-def test_what_is_damaged_is_refused(towers: tuple[BiEncoder, BiEncoder], tmp_path: Path) -> None:
-    DescriptionRetriever(LABELS, *towers, free([1, 2]), KEYWORDS, OPTIONS).save(tmp_path)
+def test_what_is_damaged_is_refused(sides: tuple[BiEncoder, BiEncoder], tmp_path: Path) -> None:
+    DescriptionRetriever(LABELS, *sides, weights_of([1, 2]), KEYWORDS, OPTIONS).save(tmp_path)
     with pytest.raises(ModelError, match="label vectors are"):
         DescriptionRetriever.load(tmp_path, LABELS[:3])
     manifest = {
@@ -179,8 +179,8 @@ def test_what_is_damaged_is_refused(towers: tuple[BiEncoder, BiEncoder], tmp_pat
         DescriptionRetriever.load(tmp_path, LABELS)
 
 
-def test_options_that_cannot_work_are_refused(towers: tuple[BiEncoder, BiEncoder]) -> None:
+def test_options_that_cannot_work_are_refused(sides: tuple[BiEncoder, BiEncoder]) -> None:
     with pytest.raises(ConfigError, match="tokens is 0, expected at least 1"):
         DescriptionRetrieverOptions(tokens=0)
     with pytest.raises(ValueError, match="neither texts nor classifier weights"):
-        DescriptionRetriever(LABELS, towers[0], None)
+        DescriptionRetriever(LABELS, sides[0], None)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.errors import ConfigError
-from tagwright.training.clusters import Clusters, ClusterSchedule, assign, pack
+from tagwright.training.clusters import Clusters, ClusterSchedule, assign
 from tagwright.types import Floats, Longs
 
 AXES = np.array([0, 1, 2, 0, 1, 2, 0, 0, 1, 2] * 3)
@@ -61,20 +61,6 @@ def test_clusters_are_looked_up_by_group_and_an_unknown_group_is_alone() -> None
     assert ten == forty != fifty
     assert len({ten, fifty, unknown, beyond}) == 4
     assert min(ten, fifty) >= 0 > max(unknown, beyond)
-
-
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.integers(1, 5), st.integers(0, 9))
-def test_packs_hold_one_cluster_and_all_but_the_last_of_a_cluster_are_full(
-    drawn: list[int], size: int, seed: int
-) -> None:
-    clusters = np.array(drawn)
-
-    order = pack(clusters, size, np.random.default_rng(seed))
-
-    assert sorted(order.tolist()) == list(range(len(drawn)))
-    changes = np.flatnonzero(np.diff(clusters[order])) + 1
-    runs = np.split(clusters[order], changes)
-    assert len(runs) <= sum(-(-drawn.count(cluster) // size) for cluster in set(drawn))
 
 
 def algorithm_1(schedule: ClusterSchedule) -> list[tuple[int | None, bool]]:

@@ -129,7 +129,7 @@ def test_the_held_out_loss_chooses_the_weights(encoder: CrossEncoder, tmp_path: 
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"temperature": 0.0}, "temperature is 0.0"), ({"training": replace(CROSS, batch=99)}, "99")],
+    [({"temperature": 0.0}, "temperature is 0.0"), ({"plan": replace(CROSS, batch=99)}, "99")],
 )
 def test_what_cannot_work_is_refused(encoder: CrossEncoder, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 from tests.tiny import DIM, tiny_encoder
 
-from tagwright.encoders.dual_encoder import encoder, tower
+from tagwright.encoders.dual_encoder import encoder, side
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError
 from tagwright.training.checkpoints import NAME
@@ -150,7 +150,7 @@ def test_the_transformer_reads_documents_by_cls_and_labels_by_the_mean(folders: 
     assert heads.label is not None
     shared = torch.from_numpy(model.encode(["a bee in the rain"]))
     for mode, half in (("cls", shared[:, :DIM]), ("mean", shared[:, DIM:])):
-        ours = tower(model, heads.document, mode).encode(["a bee in the rain"])  # type: ignore[arg-type]
+        ours = side(model, heads.document, mode).encode(["a bee in the rain"])  # type: ignore[arg-type]
         theirs = heads.document(torch.nn.functional.normalize(half)).detach().numpy()
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
     by_mean, by_cls = (objective(classifiers=False, label_pooling=pooling) for pooling in ("mean", "cls"))

@@ -68,5 +68,5 @@ def test_a_document_without_text_gives_nothing() -> None:
 
 
 def test_a_chance_is_between_0_and_1() -> None:
-    with pytest.raises(ConfigError, match="abstract is 2, expected a chance from 0 to 1"):
+    with pytest.raises(ConfigError, match="abstract is 2, expected a probability from 0 to 1"):
         one_paragraph(abstract=2)

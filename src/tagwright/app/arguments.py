@@ -109,6 +109,16 @@ Language = Annotated[
     ),
 ]
 Model = Annotated[Optional[Path], typer.Option("--model", help="A saved tagger.", show_default=False)]  # noqa: UP045
+MinConfidence = Annotated[
+    Optional[float],  # noqa: UP045
+    typer.Option(
+        "--min-confidence",
+        min=0,
+        max=1,
+        help="Only labels that are right with this probability, as the tagger sees it: 0.5 likely, 0.2 possible.",
+        show_default=False,
+    ),
+]
 Settings = Annotated[
     list[str],
     typer.Option(

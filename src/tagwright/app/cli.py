@@ -22,6 +22,7 @@ from tagwright.app.arguments import (
     LabelFile,
     Language,
     MaxDocumentSize,
+    MinConfidence,
     Model,
     Offline,
     Quiet,
@@ -31,6 +32,8 @@ from tagwright.app.arguments import (
     Unknown,
     UnknownLabels,
 )
+from tagwright.app.batch_command import batch
+from tagwright.app.reviews_command import reviews
 from tagwright.app.serve_command import serve
 from tagwright.app.train_commands import options, train
 from tagwright.errors import TagwrightError, on_command_line
@@ -76,7 +79,8 @@ def suggest(
     labels: LabelFile = None,
     language: Language = "",
     model: Model = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="Labels per document.")] = 10,
+    k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10,
+    min_confidence: MinConfidence = None,
     output: Annotated[Format, typer.Option("--format", help=FORMATS)] = Format.text,
     explain: Annotated[bool, typer.Option(help="Show the evidence for each label: spans of the document.")] = False,
     path: Annotated[
@@ -99,7 +103,8 @@ def suggest(
     with silence(quiet):
         corpus = jobs.read(docs, columns, input_format)
         tagger = jobs.tagger(model, labels, language, settings, corpus)
-        found = suggestions(tagger, corpus, k, exclude_self=exclude_self, explain=explain, paths=path)
+        switches = {"exclude_self": exclude_self, "explain": explain}
+        found = suggestions(tagger, corpus, k, paths=path, min_confidence=min_confidence, **switches)
         for line in render.suggestions(found, tagger.vocabulary, output.value, paths=paths):
             print(line)
 
@@ -218,7 +223,9 @@ def candidates(
 
 app.command()(train)
 app.command()(options)
+app.command()(batch)
 app.command()(serve)
+app.command()(reviews)
 
 
 @app.command("describe")
@@ -236,9 +243,9 @@ def describe_(
 ) -> None:
     """Describe the data: contents, problems, and applicable methods."""
     from tagwright.app import jobs, render
-    from tagwright.app.description import describe
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.progress import silence
+    from tagwright.survey import describe
 
     with silence(quiet):
         corpus = jobs.read(docs, columns, input_format)

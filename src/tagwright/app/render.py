@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tagwright.app.description import Description, many
 from tagwright.app.options import Option
+from tagwright.combining.confidence import in_words
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import page, report
@@ -24,6 +24,7 @@ from tagwright.evaluation.significance import Comparison
 from tagwright.graph.network import Coverage
 from tagwright.readers.records import to_record
 from tagwright.stages.network_evidence import NetworkEvidence
+from tagwright.survey import Description, many
 from tagwright.tagger import Evidence, Suggestion
 from tagwright.terminal import escaped
 from tagwright.types import Document, EvidenceSpan
@@ -61,11 +62,15 @@ def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str, *, path
 def as_text(
     document: Document, suggested: list[Suggestion], vocabulary: Vocabulary, *, paths: bool = False
 ) -> Iterator[str]:
-    """One document and its labels for people: a line each, and one for the evidence of each stage."""
+    """One document and its labels for people: a line each, and one for the evidence of each stage.
+
+    How sure the tagger is stands there in a word: two decimals would promise more than the estimate is worth.
+    """
     yield f"{_cell(document.id)}  {shortened(document.title, 100)}".rstrip()
     for each in suggested:
         name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
-        yield f"  {each.score:6.3f}  {_cell(name)}  [{_cell(each.id)}]"
+        sure = "" if each.confidence is None else f"{in_words(each.confidence):8}  "
+        yield f"  {each.score:6.3f}  {sure}{_cell(name)}  [{_cell(each.id)}]"
         yield from (f"{_INDENT}{evidence_line(evidence, document)}" for evidence in each.evidence)
         yield from (f"{_INDENT}{neighbours_line(one)}" for one in each.neighbours)
     if not suggested:
@@ -99,7 +104,10 @@ def scores(found: Scores, *, as_json: bool) -> None:
     if as_json:
         _print_json(found.to_json())
         return
-    show_table(report.score_rows(found), many(found.documents, "document"))
+    show_table(report.score_rows(found.measures), many(found.documents, "document"))
+    if found.calibration:
+        show_table(report.score_rows(found.calibration.measures), "confidences; lower is better")
+        show_table(report.threshold_rows(found.calibration.thresholds), "which suggestions to accept")
     if found.slices:
         show_table(report.slice_rows(found))
 
@@ -263,7 +271,9 @@ def _ceiling(stage: Ceiling) -> dict[str, float]:
 
 def _as_jsonl(document: Document, suggested: list[Suggestion]) -> Iterator[str]:
     def record(each: Suggestion) -> dict[str, Any]:
-        plain = {"label": each.id, "score": each.score}
+        plain: dict[str, Any] = {"label": each.id, "score": each.score}
+        if each.confidence is not None:
+            plain["confidence"] = each.confidence
         if not each.evidence:
             return plain
         shared = {"neighbours": [asdict(one) for one in each.neighbours]} if each.neighbours else {}

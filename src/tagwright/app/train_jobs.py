@@ -16,7 +16,6 @@ from tagwright.app.jobs import read as read_documents
 from tagwright.app.options import Option, configure, in_language
 from tagwright.app.options import options_of as described
 from tagwright.app.resume import Start, digest, resumable
-from tagwright.app.trained_check import check, validation, without
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import read_keywords
 from tagwright.data.in_memory import to_vocabulary
@@ -28,12 +27,13 @@ from tagwright.joining import LEARNT
 from tagwright.methods import maclr, zeroshot
 from tagwright.progress import note, silence
 from tagwright.recipes import (
-    BELONGS,
     FINETUNE,
     METHODS,
     SUPERVISED,
     ZERO_SHOT,
+    check_given,
     check_shares,
+    encoder_alone,
     fused,
     machine,
     options_class,
@@ -44,6 +44,7 @@ from tagwright.recipes import (
 )
 from tagwright.store import check_replaceable, is_first, read_manifest, replace_folder
 from tagwright.tagger import Tagger
+from tagwright.trained_check import check, validation, without
 from tagwright.training.checkpoints import configs
 from tagwright.training.gold_labels import confident, known_labels
 from tagwright.types import Document, Longs, Run
@@ -154,9 +155,7 @@ def finetune(job: Job, few: Few) -> None:
         with resumable(job.output, start, resume=job.resume) as folder:
             before = {"before": tagger.training}
             tagger = maclr.fine_tune(tagger, documents, sample, config, folder, resume=job.resume)
-            if job.fuse:  # the other stages are fitted anew, the plain encoder among them
-                tagger = Tagger(tagger.vocabulary, {"dense": tagger.retrievers["dense"]})
-            tagger = _fused(tagger, job)
+            tagger = _fused(encoder_alone(tagger) if job.fuse else tagger, job)
             _save(replace(tagger, training=before), start, job.output, folder)
         _say_check(tagger, documents, gold, rows)
 
@@ -220,10 +219,8 @@ def _say_check(tagger: Tagger, documents: Corpus, gold: Run, rows: Longs) -> Non
 
 def _check_options(method: str, job: Job, few: Few) -> None:
     """Raise ConfigError for an option that the method does not accept, TagwrightError for an unusable output folder."""
-    for name, methods in BELONGS.items():
-        given = getattr(few, name) is not None if hasattr(few, name) else bool(getattr(job, name))
-        if given and method not in methods:
-            raise ConfigError(f"--{name.replace('_', '-')} belongs to {', '.join(methods)}, not to {method}")
+    given = {name: bool(getattr(job, name)) for name in ("fuse", "fuse_with", "keywords", "guesses")}
+    check_given(method, {**given, **{name: value is not None for name, value in vars(few).items()}})
     if job.output.name in ("", ".."):
         raise ConfigError(f"--output {job.output}: give a folder by its name")
     check_replaceable(job.output, "saved tagger")

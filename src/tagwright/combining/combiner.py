@@ -42,7 +42,7 @@ class Combiner(Protocol):
 
             @classmethod
             def load(cls, folder, labels):
-                return cls(**asdict(read_options(folder, cls, read_manifest(folder, "best score").get("options"))))
+                return read_options(folder, cls, read_manifest(folder, "best score").get("options"))
     """
 
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:

@@ -95,7 +95,7 @@ def _broader(labels: Sequence[Label]) -> list[list[int]]:
 
 
 def _depths(broader: Sequence[Sequence[int]]) -> Floats:
-    """(labels,) steps on the shortest way to a label that has none above it; 0 too for those in circles."""
+    """(labels,) steps on the shortest way to a label that has none above it; 0 too for those in cycles."""
     narrower: list[list[int]] = [[] for _ in broader]
     for label, above in enumerate(broader):
         for each in above:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from typing_extensions import Self
 
 from tagwright.combining.fusion import Weight, reciprocal_ranks, standard_scores, summed_evidence
+from tagwright.combining.label_free import LEAST_LABELS, label_free, word_counts
 from tagwright.combining.pool import CandidatePool
 from tagwright.errors import ConfigError
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Label, Run
 
 By: TypeAlias = Literal["evidence", "scores", "ranks"]
+Confidence: TypeAlias = Literal["none", "label_free"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,9 +39,20 @@ class WeightedSum:
     rank_constant: float = 60.0
     "60 is the constant of Cormack et al. 2009; 0 gives FuTex Eq. 9."
 
+    confidence: Confidence = "none"
+    """label_free: how sure the ranking is, by a model that was made for the zero-shot stages and has seen no label of
+    the corpus (combining/label_free.py)."""
+
+    labels_per_document: float | None = None
+    "How many labels a document has as a rule, if that is known: confidences are much better then."
+
     def __post_init__(self) -> None:
         if self.by not in get_args(By):
             raise ConfigError(f'a weighted sum of "{self.by}": expected "evidence", "scores" or "ranks"')
+        if self.confidence not in get_args(Confidence):
+            raise ConfigError(f'confidence by "{self.confidence}": expected "none" or "label_free"')
+        if self.labels_per_document is not None and not 0 < self.labels_per_document < math.inf:
+            raise ConfigError(f"labels_per_document is {self.labels_per_document}, expected more than 0, or none")
         numbers = {**self.weights, "rank_constant": self.rank_constant}
         if not all(0 <= number < math.inf for number in numbers.values()):
             raise ConfigError(f"a weighted sum with {numbers}: expected finite numbers of 0 or more")
@@ -60,6 +73,14 @@ class WeightedSum:
 
     def combine(self, pool: CandidatePool) -> Run:
         """The candidates under the weighted sum of all stages whose weight is not 0."""
+        ranked = self._ranked(pool)
+        if self.confidence == "none":
+            return ranked
+        words = word_counts([document.text for document in pool.documents])
+        sure = label_free(ranked, list(pool.found.values()), words, self.labels_per_document)
+        return replace(ranked, confidences=sure)
+
+    def _ranked(self, pool: CandidatePool) -> Run:
         voters = [name for name in pool.stages if self.weight(name)]
         if len(voters) == 1 and pool.run is pool.found.get(voters[0]):
             return pool.run
@@ -79,8 +100,8 @@ class WeightedSum:
         return f"{weights}; combined by {self.by}" if len(stages) > 1 else weights
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
-        """The same: it knows nothing of single labels."""
-        return self
+        """The same, as it knows nothing of single labels; without confidences where there are too few."""
+        return replace(self, confidence="none") if len(labels) < LEAST_LABELS else self
 
     def save(self, folder: Path) -> None:
         """Write the options."""

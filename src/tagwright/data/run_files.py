@@ -1,6 +1,7 @@
 """Run files: a Run in, JSON lines out, and back.
 
-One line per document, `{"id": document id, "suggestions": [{"label": id, "score": number}, ...]}`, best first.
+One line per document, `{"id": document id, "suggestions": [{"label": id, "score": number}, ...]}`, best first. Each
+suggestion can have a `"confidence"` as well, from 0 to 1; a run has confidences where all of its suggestions have one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tagwright.errors import InputError
 from tagwright.fields import shown
 from tagwright.readers.lines import Place, id_field, json_lines
 from tagwright.store import replace_file
-from tagwright.types import Floats, Ints, Run
+from tagwright.types import Run
 
 _LARGEST = 3.4028235e38
 "The largest float32, as it is written."
@@ -30,14 +31,19 @@ def write_run(run: Run, document_ids: Sequence[str], label_ids: Sequence[str], p
 
 
 def run_lines(run: Run, document_ids: Sequence[str], label_ids: Sequence[str]) -> Iterator[str]:
-    """The lines of a run file, suggestions best first, scores with just the digits that distinguish them.
+    """The lines of a run file, suggestions best first, numbers with just the digits that distinguish them.
 
     >>> list(run_lines(Run.from_rows([{1: 0.9, 0: 0.5}]), ["d"], ["bees", "wasps"]))[0]
     '{"id": "d", "suggestions": [{"label": "wasps", "score": 0.9}, {"label": "bees", "score": 0.5}]}'
     """
+    columns = {"score": run.scores}
+    if run.confidences is not None:
+        columns["confidence"] = run.confidences
     for row, document_id in zip(range(len(run)), document_ids, strict=True):
+        places = range(int(run.indptr[row]), int(run.indptr[row + 1]))
         suggestions = [
-            {"label": label_ids[label], "score": float(str(score))} for label, score in zip(*run[row], strict=True)
+            {"label": label_ids[run.labels[i]], **{name: float(str(column[i])) for name, column in columns.items()}}
+            for i in places
         ]
         yield json.dumps({"id": document_id, "suggestions": suggestions}, ensure_ascii=False, allow_nan=False)
 
@@ -46,10 +52,11 @@ def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str,
     """Read a run file into a row for each of the documents, in their order; labels: id -> index in the vocabulary.
 
     Raises InputError, with the line where there is one: an unknown document or label, a document or label twice, a
-    document without a line, a score that is not finite or is higher than the one before it.
+    document without a line, a score that is not finite or is higher than the one before it, a confidence that is not a
+    number from 0 to 1.
     """
     row_of = {document_id: row for row, document_id in enumerate(document_ids)}
-    found: dict[int, tuple[Ints, Floats]] = {}
+    found: dict[int, Run] = {}
     for line, record in json_lines(path):
         place = Place(path, line)
         document_id = id_field(record, place)
@@ -62,14 +69,17 @@ def read_run(path: Path | str, document_ids: Sequence[str], labels: Mapping[str,
     if missing:
         problem = f"no line for document {shown(missing[0])}, {len(missing)} of {len(document_ids)} have none"
         raise InputError(f'{problem}; one without suggestions is written with "suggestions": []', path)
-    return _run([found[row] for row in range(len(document_ids))])
+    whole = Run.concat([found[row] for row in range(len(document_ids))])
+    return whole.rescored(whole.scores, whole.confidences)  # ties in the order of the vocabulary
 
 
-def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Place) -> tuple[Ints, Floats]:
+def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Place) -> Run:
+    """The one row of a document."""
     suggestions = record.get("suggestions")
     if not isinstance(suggestions, list) or not all(isinstance(entry, dict) for entry in suggestions):
         raise place.error(f'suggestions is {shown(suggestions)}, expected a list of {{"label": id, "score": number}}')
     scores: dict[int, float] = {}
+    confidences: list[float] = []
     before = math.inf
     for entry in suggestions:
         label, score = _label(entry, labels, place), _score(entry, place)
@@ -78,7 +88,14 @@ def _suggestions(record: Mapping[str, Any], labels: Mapping[str, int], place: Pl
         if score > before:
             raise place.error(f"score {score} follows {before}, expected the best suggestion first; sort them")
         scores[label] = before = score
-    return np.fromiter(scores, np.int32, len(scores)), np.fromiter(scores.values(), np.float32, len(scores))
+        if "confidence" in entry:
+            confidences.append(_confidence(entry, place))
+    return Run(
+        np.array([0, len(scores)], np.int64),
+        np.fromiter(scores, np.int32, len(scores)),
+        np.fromiter(scores.values(), np.float32, len(scores)),
+        np.array(confidences, np.float32) if len(confidences) == len(scores) else None,
+    )
 
 
 def _label(entry: Mapping[str, Any], labels: Mapping[str, int], place: Place) -> int:
@@ -95,10 +112,8 @@ def _score(entry: Mapping[str, Any], place: Place) -> float:
     return float(score)
 
 
-def _run(rows: Sequence[tuple[Ints, Floats]]) -> Run:
-    indptr = np.cumsum([0, *(len(labels) for labels, _ in rows)], dtype=np.int64)
-    return Run.of(
-        indptr,
-        np.concatenate([np.zeros(0, np.int32), *(labels for labels, _ in rows)]),
-        np.concatenate([np.zeros(0, np.float32), *(scores for _, scores in rows)]),
-    )
+def _confidence(entry: Mapping[str, Any], place: Place) -> float:
+    confidence = entry["confidence"]
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        raise place.error(f"confidence is {shown(confidence)}, expected a number from 0 to 1")
+    return float(confidence)

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def encoder(model: SentenceTransformer) -> SentenceTransformer:
-    """What is trained: a copy of a model's first module; a transformer gives [CLS, mean], both halves of one vector.
+    """The shared encoder to train: a copy of a model's first module; a transformer gives [CLS, mean] as one vector.
 
-    The model's prompts stay.
+    The model's prompts are kept.
     """
     from sentence_transformers import SentenceTransformer
 
@@ -35,11 +35,11 @@ def width(model: SentenceTransformer) -> int:
     return int(module.get_embedding_dimension())
 
 
-def tower(model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal["cls", "mean"]) -> SentenceTransformer:
+def side(model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal["cls", "mean"]) -> SentenceTransformer:
     """One side of the dual encoder: the shared encoder, its pooling, and the linear pooler (3.3).
 
-    Before the pooler, vectors get length 1, which the paper does not say: the encoders are made for cosines. The mean
-    of a label's text (Eq. 2) counts the special tokens, as the encoders' own pooling does.
+    Before the pooler, vectors are scaled to length 1, which the paper does not mention: the encoders are made for
+    cosines. The mean of a label's text (Eq. 2) counts the special tokens, as the encoders' own pooling does.
     """
     import torch
     from sentence_transformers import SentenceTransformer
@@ -53,7 +53,7 @@ def tower(model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal[
 
 
 def pooler_of(model: SentenceTransformer) -> torch.nn.Linear:
-    """The linear pooler of a tower."""
+    """The linear pooler of one side."""
     last: Any = model[len(model) - 1]
     linear: torch.nn.Linear = last.linear
     return linear

@@ -8,12 +8,15 @@ of one document are right or wrong together.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.combining.acceptance import surest_first, threshold_for_missed, threshold_for_wrong
 from tagwright.evaluation.metrics import Doubles, is_gold
 from tagwright.evaluation.resampling import Measures, Ratios, Score, estimates
 from tagwright.types import Longs, Mask, Run
@@ -27,16 +30,20 @@ DEPTHS = (5, 10)
 ACCEPTABLE = 10
 "Suggestions of each document that can be accepted or not, when AURC and AUGRC are computed."
 
+MISSED, WRONG = (0.5, 0.3, 0.2, 0.1), (0.5, 1.0, 2.0)
+"Bounds for which thresholds are given: of the share of labels that are missed, and of wrong labels per document."
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
     """Suggestions for a number of documents, with their confidence, and whether they are right.
 
-    documents: how many there are. rows: (suggestions,) the document of each. ranks: (suggestions,) from 1.
-    confidence: (suggestions,) from 0 to 1. right: (suggestions,) whether the label is a gold label of its document.
+    gold: (documents,) how many gold labels each document has. rows: (suggestions,) the document of each. ranks:
+    (suggestions,) from 1. confidence: (suggestions,) from 0 to 1. right: (suggestions,) whether the label is a gold
+    label of its document.
     """
 
-    documents: int
+    gold: Longs
     rows: Longs
     ranks: Longs
     confidence: Doubles
@@ -52,13 +59,19 @@ class Judged:
             raise ValueError(f"{len(confidence)} confidences for {len(run.labels)} suggestions")
         if not ((confidence >= 0) & (confidence <= 1)).all():
             raise ValueError("a confidence is not a number from 0 to 1")
-        return cls(len(run), run.rows, run.ranks, confidence.astype(np.float64), is_gold(run, gold))
+        sizes = np.diff(gold.indptr)
+        return cls(sizes, run.rows, run.ranks, confidence.astype(np.float64), is_gold(run, gold))
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are, with suggestions or without."""
+        return len(self.gold)
 
     def first(self, k: int) -> Judged:
         """The first k suggestions of each document."""
         kept = self.ranks <= k
         rows, ranks = self.rows[kept], self.ranks[kept]
-        return Judged(self.documents, rows, ranks, self.confidence[kept], self.right[kept])
+        return Judged(self.gold, rows, ranks, self.confidence[kept], self.right[kept])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +96,31 @@ class RiskCoverage:
     risk: Doubles
 
 
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """The confidence from which suggestions are to be accepted, if a document is to be expected to keep a bound.
+
+    rule: "missed", the share of its gold labels that are not accepted; "wrong", how many that are accepted are wrong.
+    first: of the first so many suggestions of a document; with fewer, more is missed. confidence: None where no
+    threshold can promise it. accepted: labels that are accepted then, per document. What is guaranteed: see
+    combining/acceptance.py.
+    """
+
+    rule: Literal["missed", "wrong"]
+    bound: float
+    first: int
+    confidence: float | None
+    accepted: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """All that is said of the confidences of a run: the measures with their intervals, and the two curves."""
+    """All that is said of the confidences of a run: the measures with their intervals, two curves, and thresholds."""
 
     measures: Mapping[str, Score]
     reliability: tuple[ReliabilityBin, ...]
     risk_coverage: RiskCoverage
+    thresholds: tuple[Threshold, ...] = ()
 
 
 def assess(judged: Judged, *, samples: int = 1000, seed: int = 0) -> Calibration | None:
@@ -106,14 +137,32 @@ def assess(judged: Judged, *, samples: int = 1000, seed: int = 0) -> Calibration
         estimates(measures, judged.documents, samples, seed),
         tuple(reliability(five.confidence, five.right)),
         risk_coverage(acceptable.confidence, acceptable.right),
+        tuple(thresholds(judged)),
     )
+
+
+def thresholds(judged: Judged) -> Iterator[Threshold]:
+    """The thresholds for `MISSED`, of all suggestions, and for `WRONG`, of the first `ACCEPTABLE` of each document."""
+    first = judged.first(ACCEPTABLE)
+    for bound in MISSED:
+        least = threshold_for_missed(judged.confidence, judged.right, judged.rows, judged.gold, bound)
+        yield _threshold("missed", bound, math.inf if least is None else least, judged)
+    for bound in WRONG:
+        least = threshold_for_wrong(first.confidence, first.right, first.rows, first.documents, bound, ACCEPTABLE)
+        yield _threshold("wrong", bound, least, first)
+
+
+def _threshold(rule: Literal["missed", "wrong"], bound: float, least: float, judged: Judged) -> Threshold:
+    accepted = float((judged.confidence >= least).sum() / judged.documents)
+    first = int(judged.ranks.max(initial=0))
+    return Threshold(rule, bound, first, least if math.isfinite(least) else None, accepted)
 
 
 def calibration_error(confidence: Doubles, right: Mask, bins: int = BINS) -> float:
     """ECE: the mean distance of confidence from the share that is right, over bins of as many suggestions each.
 
     Naeini et al. 2015, with the equal-mass bins of Nixon et al. 2019: sum over the bins b of
-    n_b / n * |mean confidence in b - share right in b|. Equal confidences are never parted, so bins can be larger.
+    n_b / n * |mean confidence in b - share right in b|. Equal confidences are never separated, so bins can be larger.
 
     Two bins. The surer one is 0.85 sure and half right, the other 0.25 sure and all wrong: (0.35 + 0.25) / 2.
 
@@ -167,7 +216,7 @@ def risk_coverage(confidence: Doubles, right: Mask) -> RiskCoverage:
     >>> curve.threshold.tolist(), curve.coverage.round(2).tolist(), curve.risk.round(2).tolist()
     ([0.9, 0.5], [0.33, 1.0], [0.0, 0.33])
     """
-    order, ends = _falling(confidence)
+    order, ends = surest_first(confidence)
     wrong, accepted = np.cumsum(~right[order])[ends], ends + 1.0
     return RiskCoverage(confidence[order][ends], accepted / max(1, len(confidence)), wrong / accepted)
 
@@ -182,7 +231,7 @@ def aurc(confidence: Doubles, right: Mask) -> float:
     >>> round(aurc(np.array([0.9, 0.8, 0.3]), np.array([True, False, False])), 4)
     0.3889
     """
-    order, ends = _falling(confidence)
+    order, ends = surest_first(confidence)
     return _areas(np.ones(len(order)), (~right[order]).astype(np.float64), ends)[0]
 
 
@@ -198,7 +247,7 @@ def augrc(confidence: Doubles, right: Mask) -> float:
     >>> round(augrc(np.array([0.9, 0.8, 0.3]), np.array([True, False, False])), 4)
     0.2222
     """
-    order, ends = _falling(confidence)
+    order, ends = surest_first(confidence)
     return _areas(np.ones(len(order)), (~right[order]).astype(np.float64), ends)[1]
 
 
@@ -237,7 +286,7 @@ class _Areas:
 
     @classmethod
     def of(cls, judged: Judged) -> _Areas:
-        order, ends = _falling(judged.confidence)
+        order, ends = surest_first(judged.confidence)
         return cls(judged.rows[order], (~judged.right[order]).astype(np.float64), ends)
 
     def sums(self, weights: Doubles) -> Doubles:
@@ -253,12 +302,6 @@ def _brier(name: str, judged: Judged) -> Ratios:
     squares: Doubles = np.bincount(judged.rows, (judged.confidence - judged.right) ** 2, judged.documents).astype(float)
     sizes = np.bincount(judged.rows, minlength=judged.documents).astype(np.float64)
     return Ratios((name,), squares[:, None], sizes[:, None])
-
-
-def _falling(confidence: Doubles) -> tuple[Longs, Longs]:
-    """The order by falling confidence, and where in it each group of equally sure suggestions ends."""
-    order = np.argsort(-confidence, kind="stable")
-    return order, np.flatnonzero(np.append(np.diff(confidence[order]) != 0, np.ones(min(1, len(order)), np.bool_)))
 
 
 def _areas(weights: Doubles, wrong: Doubles, ends: Longs) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from tagwright.evaluation.examples import Example, Missed, Shown
 from tagwright.evaluation.frequency import Bin
 from tagwright.evaluation.glossary import SLICES, explained, sentence
 from tagwright.evaluation.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
-from tagwright.evaluation.report import Rows, comparison_rows, percent, slice_rows
+from tagwright.evaluation.report import Rows, comparison_rows, percent, slice_rows, threshold_rows
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
@@ -116,7 +116,12 @@ def _calibration(found: Calibration | None) -> str:
         return ""
     drawn = f'<div class="panels">{reliability_plot(found.reliability)}{risk_coverage_plot(found.risk_coverage)}</div>'
     measures = _beside(interval_table(found.measures), _terms(explained(found.measures)))
-    return _section("How far the confidences can be trusted", measures, drawn)
+    note = (
+        "<p>Which suggestions to accept, so that a further document of the same kind is expected to keep a bound. This "
+        "holds if these documents had no part in how the confidences were learnt (conformal risk control).</p>"
+    )
+    rules = note + _table(threshold_rows(found.thresholds)) if found.thresholds else ""
+    return _section("How far the confidences can be trusted", measures, drawn, rules)
 
 
 def _slices(scores: Scores) -> str:
@@ -140,7 +145,8 @@ def _slices(scores: Scores) -> str:
 
 def _line(name: str, part: Scores) -> str:
     found = ", ".join(f"{each} {percent(part.measures[each].value)}" for each in CARDS if each in part.measures)
-    return f"{escape(name)}: {part.documents:,} documents, too few to draw ({escape(found)})"
+    documents = f"{part.documents:,} document{'' if part.documents == 1 else 's'}"
+    return f"{escape(name)}: {documents}, too few to draw ({escape(found)})"
 
 
 def _examples(examples: Iterable[Example]) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tagwright.evaluation.calibration import Threshold
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import LabelScore, Scores
 from tagwright.evaluation.significance import Comparison, Difference
@@ -19,16 +21,34 @@ Rows = Sequence[Sequence[str]]
 "A table as text: the first row names the columns, the first column the rows."
 
 
-def score_rows(scores: Scores) -> Rows:
+def score_rows(measures: Mapping[str, Score]) -> Rows:
     """Every measure with its interval, in percent.
 
-    >>> score_rows(Scores(9, {"P@1": Score(0.5, 0.25, 0.754)}))
+    >>> score_rows({"P@1": Score(0.5, 0.25, 0.754)})
     [['%', 'value', '95% interval'], ['P@1', '50.0', '25.0 to 75.4']]
     """
     return [
         ["%", "value", "95% interval"],
-        *([name, percent(estimate.value), between(estimate)] for name, estimate in scores.measures.items()),
+        *([name, percent(estimate.value), between(estimate)] for name, estimate in measures.items()),
     ]
+
+
+def threshold_rows(thresholds: Sequence[Threshold]) -> Rows:
+    """From which confidence on suggestions are to be accepted to keep a bound, and how many these are.
+
+    The threshold is rounded to the side on which the bound is kept.
+
+    >>> rows = threshold_rows([Threshold("missed", 0.3, 100, 0.2509, 4.0), Threshold("wrong", 0.5, 10, None, 0.0)])
+    >>> rows[1], rows[2]
+    (['30% of labels missed', '100', '0.250', '4.0'], ['0.5 labels wrong per document', '10', 'none', '0.0'])
+    """
+    bounds = {"missed": lambda bound: f"{bound:.0%} of labels missed", "wrong": "{} labels wrong per document".format}
+    rounding = {"missed": math.floor, "wrong": math.ceil}
+    rows = [["expected at most", "of the first", "accept from confidence", "labels per document"]]
+    for each in thresholds:
+        least = "none" if each.confidence is None else f"{rounding[each.rule](1000 * each.confidence) / 1000:.3f}"
+        rows.append([bounds[each.rule](each.bound), str(each.first), least, f"{each.accepted:.1f}"])
+    return rows
 
 
 def slice_rows(scores: Scores) -> Rows:

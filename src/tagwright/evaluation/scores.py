@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.errors import ConfigError, InputError, option
-from tagwright.evaluation.calibration import Calibration
+from tagwright.evaluation.calibration import Calibration, Judged, assess
 from tagwright.evaluation.metrics import (
     Contingency,
     Doubles,
@@ -65,14 +65,15 @@ class Scores:
     calibration: Calibration | None = None
 
     def __getitem__(self, measure: str) -> Score:
-        """One measure over all documents. Raises ConfigError for one that was not computed.
+        """One measure over all documents, of confidences too. Raises ConfigError for one that was not computed.
 
         >>> Scores(2, {"P@1": Score(0.5, 0.0, 1.0)})["P@1"].value
         0.5
         """
-        if measure not in self.measures:
-            raise ConfigError(f'no measure "{measure}" was computed; the measures are {", ".join(self.measures)}')
-        return self.measures[measure]
+        found = {**self.measures, **(self.calibration.measures if self.calibration else {})}
+        if measure not in found:
+            raise ConfigError(f'no measure "{measure}" was computed; the measures are {", ".join(found)}')
+        return found[measure]
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form: documents, measures, the measures of each slice, and of the confidences if there are any."""
@@ -80,7 +81,7 @@ class Scores:
             "documents": self.documents,
             "measures": _plain(self.measures),
             "slices": {name: _plain(part.measures) for name, part in self.slices.items()},
-            **({"calibration": _plain(self.calibration.measures)} if self.calibration else {}),
+            **({} if self.calibration is None else _confident(self.calibration)),
         }
 
 
@@ -101,7 +102,8 @@ def evaluate(
     train: the gold labels of the training documents, a row for each; gives the measures `WITH_TRAIN` and the slices by
     label. labels: size of the vocabulary; gives coverage@10. lengths: (documents,) words of each document; gives the
     slices short, medium, long. measures: names such as P@7 instead of the standard ones. propensity: A and B. samples:
-    bootstrap samples. Slices have no macro-F1, which averages over labels of the whole ranking.
+    bootstrap samples. Slices have no macro-F1, which averages over labels of the whole ranking. A run with confidences
+    gives the measures of calibration too.
 
     Raises InputError when there is no document, or one without gold labels; ConfigError for an unknown measure.
     """
@@ -118,7 +120,9 @@ def evaluate(
         name: Scores(len(part_gold), _estimates(by_document, part, part_gold, samples, seed))
         for name, part, part_gold in _slices(run, gold, setting.counts, lengths)
     }
-    return Scores(len(gold), found, parts)
+    sure = run.confidences
+    calibration = None if sure is None else assess(Judged.of(run, sure, gold), samples=samples, seed=seed)
+    return Scores(len(gold), found, parts, calibration)
 
 
 def check(gold: Run, *runs: Run) -> None:
@@ -342,6 +346,10 @@ def _slices(
     for name, mask in ({} if lengths is None else length_groups(lengths)).items():
         if mask.any():
             yield name, run.take(np.flatnonzero(mask)), gold.take(np.flatnonzero(mask))
+
+
+def _confident(found: Calibration) -> dict[str, Any]:
+    return {"calibration": _plain(found.measures), "thresholds": [asdict(each) for each in found.thresholds]}
 
 
 def _plain(measures: Mapping[str, Score]) -> dict[str, dict[str, float]]:

@@ -1,7 +1,7 @@
 """The baselines of both papers: one kind of pair, RTS Eq. 1 (MACLR Eq. 1), and the labels nearest to a document.
 
 ICT, the inverse cloze task, pairs the text of a document with its title (Lee et al., 2019, as in MACLR 4.2). SimCSE
-pairs a text with itself, told apart by dropout alone (Gao et al., 2021).
+pairs a text with itself, distinguished by dropout alone (Gao et al., 2021).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TRANSFORMER = TrainingPlan(batch=256, epochs=10, learning_rate=1e-5)
 "As MACLR trains (Appendix A), which has both as baselines."
 
 STATIC = TrainingPlan(batch=1024, epochs=20, learning_rate=1e-2, weight_decay=0.0)
-"For a static encoder, as in MACLR. It has no dropout: SimCSE then only drives texts apart."
+"For a static encoder, as in MACLR. It has no dropout: SimCSE then only moves texts apart."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,12 +33,12 @@ class Config(VectorOptions):
     temperature: Positive = 0.05
     "tau of Eq. 1."
     label_text: LabelText = "both"
-    """What of a label is embedded. The papers embed its text ("text"); the vectors of name and text, averaged, keep the
-    name from drowning in a description, as for plain encoders: see `DenseOptions`."""
+    """The text of a label to embed. The papers use its full text ("text"); "both" averages the vectors of name and
+    text, so that a long description does not hide the name: see `DenseOptions`."""
     candidates: AtLeastOne = 500
-    "Labels that are found for a document."
+    "The number of labels to find for a document."
     training: TrainingConfig = TrainingConfig()
-    "How to train; what is not set is `TRANSFORMER`'s or `STATIC`'s."
+    "How to train; unset values are those of `TRANSFORMER` or `STATIC`."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class IctConfig(Config):
     """The choices of ICT."""
 
     delete_title: bool = False
-    "Whether the title is cut out where the text below repeats it."
+    "Whether repetitions of the title in the text are removed."
 
 
 def paper() -> IctConfig:

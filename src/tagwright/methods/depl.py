@@ -17,7 +17,7 @@ import numpy as np
 from tagwright.data.descriptions import Keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.dual_encoder import encoder, pooler_of, tower, width
+from tagwright.encoders.dual_encoder import encoder, pooler_of, side, width
 from tagwright.errors import ConfigError
 from tagwright.fields import AtLeastOne, AtLeastZero, Range
 from tagwright.stages.description_retriever import (
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 LEAST_STEPS = 400
-"""Batches of a classifier, where its epochs are fewer: its label vectors are randomly initialised. A dual encoder knows
-the labels' texts, and is past its best by then (1,200 documents of tib: after 40)."""
+"""Minimum batches of a classifier, whose label vectors are randomly initialised. A dual encoder, which reads the
+labels' texts, needs far fewer."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ TRANSFORMER = Recipe(
 )
 """A.1.3: rates 5e-5, 1e-4 and 2e-3 for the classifier, then 1e-5 and 1e-4, here of AdamW with warm-up and decay, the
 usual way to train a BERT. Epochs, batch and optimiser are not given there. Gradients are those of a sum over labels,
-and so is the length to which they are cut. Nothing is for validation: the epochs are few, and a label with one document
-would lose it."""
+and so is the length to which they are cut. No documents are for validation: the epochs are few, and a label with one
+document would lose it."""
 
 STATIC = Recipe(
     TrainingPlan(batch=256, epochs=4, learning_rate=1e-2, weight_decay=0.1, dropout="off", clip=1e3, validation=0.0),
@@ -84,8 +84,8 @@ STATIC = Recipe(
     sampled=3072,
 )
 """For a static encoder, whose vectors move only with the texts that hold a token: hence the rate. A larger batch with
-more labels is faster. Rates and epochs were chosen by nDCG@5 on validation documents of tib. Clipping would only
-act while the loss, a sum over the labels of a batch, is still far off."""
+more labels is faster. Rates and epochs were chosen by nDCG@5 on validation documents. Clipping would only act while the
+loss, a sum over the labels of a batch, is still far off."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,10 +95,10 @@ class ClassifierConfig(EncoderOptions):
     sampled_labels: Annotated[int, Range(least=2)] | None = None
     "|S_b|, labels of a batch; None: 500 for a transformer, the paper's for many labels, or 3072 for a static one."
     candidates: AtLeastOne = 100
-    "Labels that are found for a document."
+    "The number of labels to find for a document."
     training: TrainingConfig = TrainingConfig()
-    """How to train, in both stages where there are two; what is not set is `TRANSFORMER`'s or `STATIC`'s. validation: a
-    share of the documents, of which nothing is learnt, not by the SVM either."""
+    """How to train, in both stages if there are two; unset values are those of `TRANSFORMER` or `STATIC`. validation: a
+    share of the documents that is left out of training, also of the SVM's."""
 
     @property
     def options(self) -> DescriptionRetrieverOptions:
@@ -153,8 +153,8 @@ class ClsConfig(Config):
     """The choices of DEPL+cls: the probabilities of DEPL and of a classifier are averaged."""
 
     apart: bool = True
-    """Whether both heads have a loss each, and only their probabilities are averaged. False is the paper's loss of the
-    average (Eq. 4), in which a head that is sure and wrong learns nothing any more."""
+    """Whether both heads have their own loss and only their probabilities are averaged. False is the paper's loss of
+    the average (Eq. 4), in which a head that is confident and wrong gets no gradient."""
 
 
 def paper() -> Config:
@@ -204,9 +204,9 @@ def fit(
     """DEPL, DE-ret or DEPL+cls, as the config says, on documents with labels.
 
     output: an existing folder for logs and checkpoints; resume from there. gold: instead of the documents' own labels,
-    such as `confident` suggestions of another tagger. svm, classifier: taggers that these methods gave for the same
-    documents, so that they are not trained again. keywords: instead of the SVM's, such as edited ones. Raises
-    ConfigError when there is nothing to learn from, ModelError without encoder.
+    such as `confident` suggestions of another tagger. svm, classifier: taggers of these methods for the same documents,
+    to avoid training them again. keywords: instead of the SVM's, such as edited ones. Raises ConfigError when there is
+    nothing to learn from, ModelError without encoder.
     """
     known = known_of_texts(documents, labels, gold)
     seen = without_validation(known, config.training.validation or 0.0, config.training.seed)
@@ -256,7 +256,10 @@ def _keywords(stage: Linear, labels: Vocabulary, count: int) -> dict[str, tuple[
 
 @dataclass(frozen=True)
 class _Material:
-    """What the neural methods learn from. seen: gold without the validation documents. hard: the SVM's mistakes."""
+    """The training data of the neural methods.
+
+    seen: gold without the validation documents. hard: the SVM's mistakes.
+    """
 
     documents: Sequence[Document]
     labels: Vocabulary
@@ -268,7 +271,7 @@ class _Material:
     def learn(
         self, config: ClassifierConfig, start: DescriptionRetriever | None, output: Path | None, *, resume: bool
     ) -> DescriptionRetriever:
-        """Train the encoder and its heads. start: a trained classifier to go on from (A.1.5)."""
+        """Train the encoder and its heads. start: a trained classifier to initialise them (A.1.5)."""
         from tagwright.training.loop import train
 
         recipe, own, seed = config.recipe, config.training, config.training.seed
@@ -305,8 +308,8 @@ class _Material:
             seen = np.unique(self.seen.labels)
             vectors: Floats = heads.classifiers.detach().cpu().numpy()[seen]
             weights = ClassifierWeights(seen, Vectors.of(vectors, config.options.storage))
-        documents = BiEncoder.of(tower(model, heads.document, "cls"))
-        texts = BiEncoder.of(tower(model, heads.label, _pooling(config))) if heads.label else None
+        documents = BiEncoder.of(side(model, heads.document, "cls"))
+        texts = BiEncoder.of(side(model, heads.label, _pooling(config))) if heads.label else None
         return DescriptionRetriever(self.labels, documents, texts, weights, self.keywords, config.options)
 
 
@@ -316,16 +319,16 @@ def _pooling(config: ClassifierConfig) -> Literal["cls", "mean"]:
 
 def _learnt(classifier: DescriptionRetriever) -> tuple[torch.nn.Linear, Floats]:
     """The document pooler of a trained classifier, and (labels, dim) its vectors, their mean for labels without."""
-    assert classifier.free is not None
-    known = classifier.free.vectors[np.arange(len(classifier.free.labels))]
+    assert classifier.weights is not None
+    known = classifier.weights.vectors[np.arange(len(classifier.weights.labels))]
     vectors: Floats = np.repeat(known.mean(0, keepdims=True), len(classifier.labels), axis=0)
-    vectors[classifier.free.labels] = known
+    vectors[classifier.weights.labels] = known
     return pooler_of(classifier.documents.model), vectors
 
 
 def _stage_of(classifier: Tagger) -> DescriptionRetriever:
     stage = classifier.stages.get("classifier")
-    if not isinstance(stage, DescriptionRetriever) or stage.free is None:
+    if not isinstance(stage, DescriptionRetriever) or stage.weights is None:
         raise ConfigError(f"the tagger has the stages {', '.join(classifier.stages)}; expected one called classifier")
     return stage
 

@@ -1,7 +1,7 @@
-"""FuTex: rank the labels of a paper by its abstract and by its full text, then learn from the first of them.
+"""FuTex: rank the labels of a paper by its abstract and its full text, then train a classifier on the best of them.
 
 "Weakly Supervised Multi-Label Classification of Full-Text Scientific Papers" (Zhang et al., 2023). No label of a
-document is read. The paper ranks the documents it learns from; here others can follow without training again.
+document is read. The paper tags its training documents; here the tagger also tags others.
 """
 
 from __future__ import annotations
@@ -60,8 +60,7 @@ Network: TypeAlias = Literal["auto", "cross", "bi", "both", "none"]
 Ranking: TypeAlias = Literal["abstract", "fulltext", "mentions", "all_mentions"]
 
 CROSS = TrainingPlan(batch=8, epochs=1, learning_rate=5e-5, dropout="all")
-"""4.1, but for the epochs, of which the paper has 20 and 5: one is what two cores can do; and the warm-up, there 100
-steps and here a tenth of all, as there may be fewer."""
+"""4.1, but with one epoch, for CPUs (the paper has 20 and 5), and a tenth of the steps for warm-up instead of 100."""
 
 TRANSFORMER = TrainingPlan(batch=64, epochs=1, learning_rate=2e-5)
 "For a bi-encoder, which the paper does not train; the rate is the usual one."
@@ -70,10 +69,10 @@ STATIC = TrainingPlan(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0)
 "As the static encoder of MICoL."
 
 COUNT, COUNT_WITHOUT_GPU = 45_000, 4_000
-"Paragraphs p of an epoch: those of MAG-CS (4.1); the second number is ten minutes of two cores."
+"Paragraphs p of an epoch: those of MAG-CS (4.1); the second number is for a machine without a GPU."
 
 BATCH = 256
-"Documents that are ranked between two looks at the clock."
+"Documents that are ranked between two checkpoints by time."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,16 +80,15 @@ class Config(FullTextOptions, VectorOptions):
     """The choices of FuTex; those of the aggregation are in `FullTextOptions`, of the encoder in `VectorOptions`."""
 
     encoder: str = PACKAGED
-    """Reads paragraphs and labels, each alone (Eq. 5), and is what the cross-encoder starts from: "minilm", a folder or
-    a Hugging Face id; or "static", much faster, beside which the cross-encoder starts from minilm."""
+    """The bi-encoder of paragraphs and labels (Eq. 5), from which the cross-encoder is initialised: "minilm", a folder
+    or a Hugging Face id; or "static", much faster, with the cross-encoder initialised from minilm."""
     network: Network = "auto"
     """Which encoders learn from the network (3.1): the cross-encoder, which reads abstract and label together, the
     bi-encoder, which reads each alone, or both. Without a cross-encoder, the bi-encoder reads the abstract too; "none"
-    is NoNetwork of Table 3. "auto" is cross, as in the paper, with a GPU, and none without: there 100,000 candidates
-    take a cross-encoder most of an hour, and a bi-encoder learns nothing from the pairs of some minutes (epmc in
-    benchmarks/results/fulltext.json)."""
+    is NoNetwork of Table 3. "auto" is cross, as in the paper, with a GPU, and none without, where a cross-encoder takes
+    long and a bi-encoder learns nothing from a few minutes of pairs (benchmarks/results/fulltext.json)."""
     meta_path: str = "P->P<-P"
-    "Whose paragraphs are alike; the paper's (4.1)."
+    "The meta-path that makes documents similar; the paper's (4.1)."
     count: AtLeastOne | None = None
     "Paragraphs p of an epoch, drawn anew for each; None: 45,000, or 4,000 on a machine without a GPU."
     abstract_chance: Probability = 0.5
@@ -105,38 +103,38 @@ class Config(FullTextOptions, VectorOptions):
     retrievers: Annotated[tuple[RetrieverName, ...], Distinct()] = ("exact_match",)
     "What finds the candidates C(d): exact_match, bm25, or dense, the nearest labels to the full text."
     text_field: TextField = "title_and_abstract"
-    "Where exact_match and bm25 look: title and abstract, if there is one, as in the paper, or everything."
+    "What exact_match and bm25 read: title and abstract, if there is an abstract, as in the paper, or everything."
     found: AtLeastOne = 100
     "The most labels that bm25 and dense find for a document."
     budget: AtLeastOne | None = None
     "The most candidates of a document that are ranked; None: all, as in the paper."
     third: str = ""
-    "A cross-encoder by name, as trained by others for natural language inference, that ranks the candidates too."
+    "A cross-encoder for natural language inference, by name, that also ranks the candidates."
     self_training: bool = True
-    "Whether a classifier of the full text learns from the first labels (3.3; Table 3, NoSelfTrain)."
+    "Whether a classifier of the full text is trained on the first labels (3.3; Table 3, NoSelfTrain)."
     pseudo_labels: AtLeastOne = 5
     "N: the first labels of a document that the classifier learns from, and that stay first (Eq. 11)."
     order: Literal["example", "append"] = "append"
-    """What the classifier's labels follow: the first N (Example 3.1), or the whole ranking (published code). The latter
-    agrees better with the keywords of authors (benchmarks/results/fulltext.json)."""
+    """After which labels the classifier's are appended: the first N (Example 3.1), or the whole ranking (published
+    code). The latter agrees better with the keywords of authors (benchmarks/results/fulltext.json)."""
     trees: AtLeastOne = 3
     "Trees of the classifier (4.1)."
     leaf_labels: Annotated[int, Range(least=2)] = 100
     "Labels in a leaf of a tree (4.1)."
     beam: AtLeastOne = 10
-    "Nodes of a level of a tree that are looked into (4.1)."
+    "Nodes followed on each level of a tree (4.1)."
     min_papers: AtLeastOne = 5
-    "A word counts that so many documents hold (4.1)."
+    "The fewest documents that must hold a word (4.1)."
     suggestions: AtLeastOne = 100
     "Labels that the classifier suggests for a document."
     label_text: LabelText = "both"
-    "What of a label the bi-encoder reads: see `DenseOptions`. The paper has name and description."
+    "The text of a label for the bi-encoder: see `DenseOptions`. The paper has name and description."
     language: str = AUTO
-    """The language of the names, for endings and stop words: a code or a name ("fi", "finnish"), several as "de+en";
-    "auto" recognises it in the names, "none" leaves words whole."""
+    """The language of the names, for stemming and stop words: a code or a name ("fi", "finnish"), several as "de+en";
+    "auto" recognises it in the names, "none" turns both off."""
 
     training: TrainingConfig = TrainingConfig()
-    "How to train on the network; what is not set is `CROSS`'s, `TRANSFORMER`'s or `STATIC`'s."
+    "How to train on the network; unset values are those of `CROSS`, `TRANSFORMER` or `STATIC`."
 
     def __post_init__(self) -> None:
         FullTextOptions.__post_init__(self)
@@ -162,7 +160,7 @@ class Config(FullTextOptions, VectorOptions):
 
     @property
     def learning(self) -> str:
-        """What "auto" stands for on this machine, or else the network that is named; none where no encoder is asked."""
+        """The resolved "auto" on this machine, or else the named network; none if no encoder is used."""
         if not {"abstract", "fulltext", "dense"} & {*self.rankings, *self.retrievers}:
             return "none"
         if self.network != "auto":
@@ -220,8 +218,8 @@ def fit(
 ) -> Tagger:
     """Algorithm 1. output: an existing folder for logs and checkpoints of every stage; resume from there.
 
-    Raises ConfigError or InputError when documents and config do not fit, before anything is loaded; ModelError
-    without encoder, TagwrightError without omikuji where label trees are to be grown.
+    Raises ConfigError or InputError when documents and config do not fit, before anything is loaded; ModelError without
+    encoder, TagwrightError without omikuji if label trees are needed.
     """
     if config.self_training:
         check_omikuji()
@@ -238,7 +236,7 @@ def fit(
 def fine_tune(
     documents: Sequence[Document], config: Config, output: Path | None = None, *, resume: bool = False
 ) -> tuple[CrossEncoder | None, BiEncoder]:
-    """Network-aware contrastive fine-tuning (3.1): what reads abstracts with labels, if any, and what reads paragraphs.
+    """Network-aware contrastive fine-tuning (3.1): the cross-encoder of abstracts, if any, and that of paragraphs.
 
     The triples of the cross-encoder have no neighbour as p- (Eq. 3). The bi-encoder's negatives are the other p+ of a
     batch but for those of its own two documents; a neighbour can be among them.
@@ -270,7 +268,7 @@ def fine_tune(
 
 
 def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: Config) -> Tagger:
-    """The candidates C(d) in the order of the rankings together (Eq. 4 to 9)."""
+    """The candidates C(d) in the combined order of all rankings (Eq. 4 to 9)."""
 
     @cache
     def dense() -> Dense:
@@ -291,21 +289,21 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
         "mentions" if config.text_field == "title_and_abstract" else "all_mentions"
     )  # how the retriever scores its candidates
     heard = "exact_match" in config.retrievers and own in config.rankings
-    rankers = {str(name): makers[name]() for name in config.rankings if not (heard and name == own)}
+    rerankers = {str(name): makers[name]() for name in config.rankings if not (heard and name == own)}
     if config.third:
         third = CrossEncoder.load(config.third)
-        rankers["third"] = CrossEncoderReranker(labels, third, RerankerOptions(label_text="statement"))
+        rerankers["third"] = CrossEncoderReranker(labels, third, RerankerOptions(label_text="statement"))
     found_by = retrievers(labels, config, full)
     weights = {name: float(heard and name == "exact_match") for name in found_by}
     combiner = WeightedSum(by="ranks", weights=weights, rank_constant=0)  # Eq. 9
-    return Tagger(labels, found_by, rankers, PoolOptions(limit=config.budget), combiner)
+    return Tagger(labels, found_by, rerankers, PoolOptions(limit=config.budget), combiner)
 
 
 ABSTRACT = FullTextOptions(aggregate="abstract")
 
 
 def retrievers(labels: Vocabulary, config: Config, full: Callable[[], Retriever]) -> dict[str, Retriever]:
-    """What finds the candidates C(d), by name. full: makes what "dense" stands for."""
+    """The retrievers of the candidates C(d), by name. full: makes the one for "dense"."""
     makers: dict[RetrieverName, Callable[[], Retriever]] = {
         "exact_match": lambda: ExactMatch(
             labels, ExactMatchOptions(text_field=config.text_field, stem=config.language)
@@ -353,7 +351,7 @@ def pseudo_labels(
 
 
 def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, config: Config) -> Tagger:
-    """A classifier of the full text, learnt from pseudo labels; its labels follow those of the ensemble (3.3)."""
+    """A classifier of the full text, trained on pseudo labels; its labels follow those of the ensemble (3.3)."""
     trees = classifier(ensemble.vocabulary, *bag_of_words(documents, config), pseudo, config)
     keep = config.pseudo_labels if config.order == "example" else None  # Example 3.1
     assert isinstance(ensemble.combiner, WeightedSum), "what `rank` makes"
@@ -374,7 +372,7 @@ def bag_of_words(documents: Sequence[Document], config: Config) -> tuple[BagOfWo
 
 
 def classifier(labels: Vocabulary, bag: BagOfWords, features: Matrix, pseudo: Run, config: Config) -> Retriever:
-    """Parabel, learnt from pseudo labels of the documents that the features are of."""
+    """Parabel, trained on pseudo labels of the documents of the features."""
     options = TreeOptions(trees=config.trees, leaf=config.leaf_labels, beam=config.beam)
     return Trees(labels, bag, fit_trees(features, pseudo, len(labels), options), config.suggestions)
 

@@ -1,7 +1,7 @@
-"""MACLR: learn from titles, clusters and labels, then from the encoder's and TF-IDF's own guesses (Xiong et al., 2022).
+"""MACLR: train on titles, clusters and labels, then on pseudo labels of the encoder and of TF-IDF (Xiong et al., 2022).
 
 "Extreme Zero-Shot Learning for Extreme Text Classification". `fit` reads no label of a document (EZ-XMC); `fine_tune`
-goes on with the few that somebody knows (FS-XMC).
+continues with few known labels (FS-XMC).
 """
 
 from __future__ import annotations
@@ -31,56 +31,56 @@ from tagwright.training.encoder_training import (
     train_encoder,
     train_model,
 )
-from tagwright.training.maclr_stage1 import ImprovedIct, eq_2
+from tagwright.training.maclr_stage1 import MaclrStage1, eq_2
 from tagwright.training.pairs import Source, ict_pairs, labelled_pairs
 from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document, Retriever, Run
 
 TRANSFORMER = TrainingPlan(batch=256, epochs=10, learning_rate=1e-5, dropout="all")
-"""Appendix A, with AdamW for its Adam. Its 100,000 steps are 87 epochs of its smallest corpus; ten are what two cores
-can do. Dropout: Eq. 3 tells an instance from itself by nothing else."""
+"""Appendix A, with AdamW for its Adam. Its 100,000 steps are 87 epochs of its smallest corpus; here ten, for CPUs.
+Dropout is required by Eq. 3."""
 
 STATIC = TrainingPlan(batch=1024, epochs=20, learning_rate=1e-2, weight_decay=0.0)
 """For a static encoder, whose vectors move only with the texts that hold a token: hence the rate. A document gives one
-pair, a tenth of what RTS cuts from it: hence the epochs. It has no dropout; Eq. 3 then only keeps labels away."""
+pair, a tenth of what RTS cuts from it: hence the epochs. It has no dropout; Eq. 3 then only repels labels."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(VectorOptions):
     """The choices of MACLR. The four switches are the columns of Table 4.
 
-    pooling, projection, max_length: by default those of the encoder as it comes, so that what it knows is kept; the
-    paper has a CLS token, a projection to 512 dimensions and 288 tokens (Appendix A).
+    pooling, projection, max_length: by default the encoder's own, so that its knowledge is kept; the paper has a CLS
+    token, a projection to 512 dimensions and 288 tokens (Appendix A).
     """
 
     clustering: bool = True
     "Multi-scale adaptive clustering (4.2.1)."
     label_regularisation: bool = True
-    "Eq. 3: instances keep their distance to labels drawn at random."
+    "Eq. 3: instances are kept away from random labels."
     encoder_pairs: bool = True
     "Stage II with the encoder's first labels as pseudo labels."
     tfidf_pairs: bool = True
     "Stage II with TF-IDF's first labels as pseudo labels."
     pseudo_labels: AtLeastOne = 3
-    "k, the first labels of either kind that count (Table 10)."
+    "k, the pseudo labels of each kind (Table 10)."
     temperature: Positive = 0.05
     """Cosines over 0.05, as in RTS, for the paper's plain inner products: labels are searched by cosine, and the
     vectors of an encoder like MiniLM have length 1, on which inner products are too flat to learn from."""
     delete_title: bool = False
-    "Whether the title is cut out where the text below repeats it; the paper does not."
+    "Whether repetitions of the title in the text are removed; the paper does not."
     exclude_self: bool = False
-    "Where documents are labels too: none is its own pseudo label."
+    "Whether a document that is a label too is excluded from its own pseudo labels."
     label_text: LabelText = "both"
-    """What of a label is embedded. The papers embed its text ("text"); the vectors of name and text, averaged, keep the
-    name from drowning in a description, as for plain encoders: see `DenseOptions`."""
+    """The text of a label to embed. The papers use its full text ("text"); "both" averages the vectors of name and
+    text, so that a long description does not hide the name: see `DenseOptions`."""
     candidates: AtLeastOne = 500
-    "Labels that are found for a document."
+    "The number of labels to find for a document."
     training: TrainingConfig = TrainingConfig()
-    "How to train in both stages; what is not set is `TRANSFORMER`'s or `STATIC`'s."
+    "How to train in both stages; unset values are those of `TRANSFORMER` or `STATIC`."
 
     @property
     def dense(self) -> DenseOptions:
-        """Which labels are found (4.1), and of what text."""
+        """Retrieval of labels (4.1), and their text."""
         return DenseOptions(k=self.candidates, label_text=self.label_text)
 
 
@@ -143,18 +143,18 @@ def fit(
 
 @dataclass(frozen=True, kw_only=True)
 class FewShot(Checked):
-    """How `fine_tune` trains. Raises ConfigError when a value cannot work."""
+    """How `fine_tune` trains. Raises ConfigError for invalid values."""
 
     temperature: Positive = 0.05
     "As in `Config`."
     training: TrainingConfig = TrainingConfig()
-    "How to train; what is not set is `FEW_TRANSFORMER`'s or `FEW_STATIC`'s."
+    "How to train; unset values are those of `FEW_TRANSFORMER` or `FEW_STATIC`."
 
 
 FEW_TRANSFORMER = TrainingPlan(batch=256, epochs=20, learning_rate=5e-6, validation=0.1)
-"""Appendix A. The paper's steps, 2,000 for 1% of the labels and 10,000 for 5%, are far more epochs; twenty are enough
-to see the loss of the validation pairs rise again: of so few, a tenth is for validation, as they are soon known by
-heart and the best weights are early ones."""
+"""Appendix A. The paper's steps, 2,000 for 1% of the labels and 10,000 for 5%, are far more epochs; after twenty the
+validation loss rises again. A tenth of the pairs is for validation, as few pairs overfit soon and the best weights come
+early."""
 
 FEW_STATIC = TrainingPlan(batch=256, epochs=20, learning_rate=1e-2, weight_decay=0.0, validation=0.1)
 "As `STATIC`; the loss of validation pairs falls further than with a smaller rate, and then rises again."
@@ -169,11 +169,11 @@ def fine_tune(
     *,
     resume: bool = False,
 ) -> Tagger:
-    """FS-XMC (4.4): train the encoder of a tagger on the labels known of some documents, by Eq. 1.
+    """FS-XMC (4.4): train the encoder of a tagger on the known labels of some documents, by Eq. 1.
 
-    gold: labels of the documents, or a sample of them: see `pairs.sample_labels`. The given tagger stays as it is.
-    Of a tagger with a stage "learnt", as `train --fuse` saves, that one is trained, otherwise "dense". Raises
-    ConfigError when there is too little to learn from, or the tagger has neither.
+    gold: labels of the documents, or a sample of them: see `pairs.sample_labels`. The given tagger is not changed. Of a
+    tagger with a stage "learnt", as `train --fuse` saves, that one is trained, otherwise "dense". Raises ConfigError
+    when there is too little to learn from, or the tagger has neither.
     """
     name = LEARNT if LEARNT in tagger.retrievers else "dense"
     dense = tagger.retrievers.get(name)
@@ -189,8 +189,8 @@ def fine_tune(
     return replace(tagger, retrievers={**tagger.retrievers, name: Dense(tagger.vocabulary, encoder, dense.options)})
 
 
-def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, plan: TrainingPlan) -> ImprovedIct:
-    return ImprovedIct(
+def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, plan: TrainingPlan) -> MaclrStage1:
+    return MaclrStage1(
         pair_loss=in_batch(config.temperature).pair_loss,
         pairs=pairs,
         schedule=ClusterSchedule.for_corpus(documents, plan.steps or 1) if config.clustering else None,
@@ -202,7 +202,7 @@ def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, pla
 
 
 def _guesses(documents: Sequence[Document], labels: Vocabulary, encoder: BiEncoder, config: Config) -> Iterator[Source]:
-    """A source of pseudo pairs for each view that is on (4.3)."""
+    """A source of pseudo pairs for each enabled view (4.3)."""
     k = config.pseudo_labels + config.exclude_self
     if config.encoder_pairs:
         yield _pseudo_pairs(Dense(labels, encoder, replace(config.dense, k=k)), documents, labels, config)

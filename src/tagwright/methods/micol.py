@@ -69,7 +69,7 @@ STATIC = TrainingPlan(batch=256, epochs=3, learning_rate=1e-2, weight_decay=0.0,
 "As the static encoder of RTS, in batches as much smaller as there are fewer pairs."
 
 PAIRS, PAIRS_WITHOUT_GPU = 55_000, 1_100
-"Pairs of an epoch, one in eleven of them held out (A.3.2); the second number is a few minutes of two cores."
+"Pairs of an epoch, one in eleven of them for validation (A.3.2); the second number is for machines without a GPU."
 
 PER_DOCUMENT = 10
 "No more pairs of an epoch than this times the documents: the paper's corpora are far larger than its sample."
@@ -78,7 +78,7 @@ CROSS_BUDGET = 50
 "Candidates that a cross-encoder reads with a document: some seconds a document with a hundred on two cores."
 
 CONFIDENT = 3
-"The first labels of a document that count as confident, as in MACLR's pseudo labels."
+"The number of labels of a document that count as confident, as in MACLR's pseudo labels."
 
 CALIBRATED_ON = 500
 "Documents, drawn by the seed, on which the threshold of BM25 is calibrated."
@@ -91,13 +91,13 @@ WEIGHTS = {"exact_match": 0.5, "lexical": 1.0, "encoder": 2.5}
 class Config(VectorOptions):
     """The choices of MICoL; those of the encoder are in `VectorOptions`.
 
-    pooling, max_length: by default those of the encoder as it comes, so that what it knows is kept; the paper has the
-    CLS token of SciBERT and 256 tokens, or 512 of both texts for a cross-encoder (3.3, A.3.2).
+    pooling, max_length: by default the encoder's own, so that its knowledge is kept; the paper has the CLS token of
+    SciBERT and 256 tokens, or 512 of both texts for a cross-encoder (3.3, A.3.2).
     """
 
     encoder: str = PACKAGED
-    """As in `VectorOptions`, but not static by default: what is learnt from a small corpus does not make up for what
-    the packaged encoder knows (arxiv and tib in benchmarks/results/metadata.json)."""
+    """As in `VectorOptions`, but not static by default: a small corpus does not make up for the knowledge of the
+    packaged encoder (benchmarks/results/metadata.json)."""
     architecture: Literal["bi", "cross"] = "bi"
     "A cross-encoder reads document and label together: slower by the number of candidates, and never static."
     meta_path: str = AUTO
@@ -106,11 +106,11 @@ class Config(VectorOptions):
     pairs: Pairs = "mixed"
     """What is paired: documents that the meta-path joins ("metadata"); a document and each value of a field ("values")
     or each of the first label names in it ("names"); these three in equal parts ("mixed"); the pairs of RTS; a document
-    and a noised copy ("eda", "uda") or its translation there and back ("translated", UDA's other noise)."""
+    and an augmented copy ("eda", "uda") or its back-translation ("translated", from UDA)."""
     translators: tuple[str, ...] = ()
     "For translated pairs: two models, there and back; folders or Hugging Face ids that are on this machine."
     field: str = "keyword"
-    "The metadata field of short texts whose values are paired; mixed pairs do without where no document has it."
+    "The metadata field of short texts whose values are paired; mixed pairs leave it out if no document has it."
     by_value: bool = False
     "Whether d+ is drawn through a metadata value first, so that hubs weigh less, in place of Eq. 15."
     count: AtLeastOne | None = None
@@ -119,25 +119,25 @@ class Config(VectorOptions):
     temperature: Positive = 0.05
     "tau of Eq. 9."
     candidates: Annotated[float, Range(least=1)] = 100.0
-    """Labels that BM25 finds for a document on average: its threshold is fitted to a seeded sample of 500 documents.
-    The paper's threshold of 400 is on a scale of its own, and no threshold suits all vocabularies."""
+    """Labels that BM25 finds for a document on average: its threshold is calibrated on a seeded sample of 500
+    documents. The paper's threshold of 400 is on an unstated scale, and no threshold suits all vocabularies."""
     budget: AtLeastOne | None = None
-    "The most candidates of a document that are ranked, the best of those who found them; None: all, or 50 for cross."
+    "The most candidates of a document to rank, the best ones of the retrievers; None: all, or 50 for cross."
     text_field: TextField = "title_and_abstract"
-    "What is read of a document that is tagged: title and abstract, as in the paper, or everything."
+    "What is read of a document to tag: title and abstract, as in the paper, or everything."
     rank: Literal["encoder", "fused"] = "fused"
-    """Whether the encoder alone ranks the candidates, as in the paper ("encoder"), or together with those who found
-    them: that agrees better with the keywords of authors (benchmarks/results/metadata.json, "train alone")."""
+    """Whether the encoder alone ranks the candidates, as in the paper ("encoder"), or together with the retrievers,
+    which agrees better with the keywords of authors (benchmarks/results/metadata.json, "train alone")."""
     label_text: LabelText = "both"
-    """What of a label the encoder reads: its preferred "name", all "names", or its "text", all names and the
+    """The text of a label for the encoder: its preferred "name", all "names", or its "text", all names and the
     description; "both" averages the vectors of name and text in a bi-encoder, and is text for a cross-encoder. The
     paper reads the preferred name and the description (3.2, footnote 4)."""
     language: str = "auto"
-    """The language of the names, for endings and stop words: a code or a name ("fi", "finnish"), several as "de+en";
-    "auto" recognises it in the names, "none" leaves words whole."""
+    """The language of the names, for stemming and stop words: a code or a name ("fi", "finnish"), several as "de+en";
+    "auto" recognises it in the names, "none" turns both off."""
 
     training: TrainingConfig = TrainingConfig()
-    "How to train; what is not set is `TRANSFORMER`'s, `CROSS`'s or `STATIC`'s."
+    "How to train; unset values are those of `TRANSFORMER`, `CROSS` or `STATIC`."
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -225,7 +225,7 @@ def fit(
 
 
 def retrievers(documents: Sequence[Document], labels: Vocabulary, config: Config) -> dict[str, Retriever]:
-    """What finds the candidates of a document (3.2): exact names, and BM25 above a calibrated threshold (Eq. 2)."""
+    """The retrievers of a document's candidates (3.2): exact names, and BM25 above a calibrated threshold (Eq. 2)."""
     names = ExactMatch(labels, ExactMatchOptions(text_field=config.text_field, stem=config.language))
     label_text: LexicalText = "described" if config.label_text == "described" else "text"
     options = LexicalOptions(k=None, text_field=config.text_field, stem=config.language, label_text=label_text)
@@ -253,7 +253,7 @@ def pair_source(
 ) -> PairSource:
     """`count` pairs an epoch (A.3.1), each with a negative if they are for a cross-encoder.
 
-    Mixed pairs do without the short texts that the documents do not have, saying so.
+    Mixed pairs leave out short texts that the documents lack, with a warning.
     """
     count = config.count or min(_usual_count(config), PER_DOCUMENT * len(documents))
     cross, parts = config.architecture == "cross", dict[PairSource, float]()
@@ -283,7 +283,7 @@ def pair_source(
 def choose_path(
     documents: Sequence[Document], labels: Vocabulary, graph: Graph, found_by: Mapping[str, Retriever], seed: int = 0
 ) -> list[PathEstimate]:
-    """What "auto" knows of the usual meta-paths, beginning with the one that it takes."""
+    """The measured usual meta-paths for "auto", the chosen one first."""
     found = rank_paths(graph, Tagger(labels, found_by).tag(documents, CONFIDENT), seed=seed)
     best, *others = (f"{each.expression} ({each.divergence:.3f})" for each in found)
     log.warning("meta_path auto: %s, by the divergence of Eq. 17; then %s", best, ", ".join(others) or "none")
@@ -293,7 +293,7 @@ def choose_path(
 def _with_path(
     documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Retriever]
 ) -> Config:
-    """The same with the meta-path that "auto" stands for, where pairs are drawn along one."""
+    """The config with "auto" resolved to a meta-path, if pairs are drawn along one."""
     if config.pairs not in ("metadata", "mixed") or split_paths(config.meta_path) != [AUTO]:
         return config
     best = choose_path(documents, labels, Graph.of(documents), found_by, config.training.seed)[0]
@@ -316,7 +316,7 @@ def _text_pairs(
         return eda_pairs(documents, near_words(documents, BiEncoder.of(distil()).encode), seed=config.training.seed)
     if kind == "translated":
         there, back = map(Translator, config.translators)
-        said: dict[str, str] = {}  # every epoch asks for the same sentences
+        said: dict[str, str] = {}  # every epoch needs the same sentences
 
         def again(sentences: Sequence[str]) -> list[str]:
             new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in said]

@@ -24,16 +24,15 @@ TRANSFORMER = TrainingPlan(batch=384, epochs=10, learning_rate=5e-5)
 falls to nothing, where the paper lets it fall to a tenth: see `paper`."""
 
 STATIC = TrainingPlan(batch=1024, epochs=4, learning_rate=1e-2, weight_decay=0.0)
-"""For a static encoder, as the loss of held-out pairs of mdn would have it: after 4 epochs it was 2.59 with a rate of
-1e-3, 1.89 with 5e-3, 1.81 with 1e-2, 1.84 with 2e-2; 8 epochs gave 1.82. The rate is far above a transformer's because
-a token's vector moves only with the texts that hold it. Decay would wear away the tokens that no text holds."""
+"""For a static encoder; chosen by the validation loss on one corpus. The rate is far above a transformer's because a
+token's vector moves only with the texts that hold it. Weight decay would shrink tokens that no text holds."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(RtsOptions, VectorOptions):
     """The choices of RTS; the options of the pairs are in `RtsOptions`, those of the encoder in `VectorOptions`.
 
-    pooling: MiniLM averages its tokens as it was trained to, where the paper's MPNet has its CLS token (3.2.3).
+    pooling: MiniLM averages its tokens, as it was trained; the paper's MPNet uses its CLS token (3.2.3).
     """
 
     temperature: Positive = 0.05
@@ -42,12 +41,12 @@ class Config(RtsOptions, VectorOptions):
     """False-negative masking: two segments of one document are not each other's negatives. Eq. 1 does not mask them:
     False is the paper's loss, and measures worse (benchmarks/results/unsupervised.json, "RTS, no groups")."""
     label_text: LabelText = "both"
-    """What of a label is embedded. The papers embed its text ("text"); the vectors of name and text, averaged, keep the
-    name from drowning in a description, as for plain encoders: see `DenseOptions`."""
+    """The text of a label to embed. The papers use its full text ("text"); "both" averages the vectors of name and
+    text, so that a long description does not hide the name: see `DenseOptions`."""
     candidates: AtLeastOne = 500
-    "Labels that are found for a document."
+    "The number of labels to find for a document."
     training: TrainingConfig = TrainingConfig()
-    "How to train; what is not set is `TRANSFORMER`'s or `STATIC`'s."
+    "How to train; unset values are those of `TRANSFORMER` or `STATIC`."
 
 
 def paper() -> Config:

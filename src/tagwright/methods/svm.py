@@ -1,4 +1,4 @@
-"""The linear SVM over words, the sparse classifier of DEPL (3.2, A.1.3): strong wherever labels have documents."""
+"""The linear SVM over words, the sparse classifier of DEPL (3.2, A.1.3): strong if labels have many documents."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tagwright.types import Document, Run
 
 @dataclass(frozen=True, kw_only=True)
 class Config(SvmOptions):
-    """The choices of the SVM. Its words stand as they are, where the paper has lemmas: those need a language model."""
+    """The choices of the SVM. Its words are not lemmatised as in the paper, which needs a language model."""
 
     candidates: AtLeastOne = 100
-    "Labels that are suggested for a document."
+    "The number of labels to suggest for a document."
 
     @property
     def svm(self) -> SvmOptions:

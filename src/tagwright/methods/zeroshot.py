@@ -1,4 +1,7 @@
-"""Zero-shot tagging: nothing is trained. Names, words and meaning suggest labels, and score what the others found."""
+"""Zero-shot tagging: nothing is trained.
+
+Names, words and meaning suggest labels, and all score the candidates of each other.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
+from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -13,7 +17,7 @@ from tagwright.encoders.model_folder import pinned
 from tagwright.encoders.precision import Precision
 from tagwright.encoders.prompts import check_prompts
 from tagwright.errors import ConfigError
-from tagwright.fields import AtLeastOne, Checked, Distinct
+from tagwright.fields import AtLeastOne, Checked, Distinct, Positive
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
@@ -25,35 +29,38 @@ from tagwright.types import Document, Retriever, Stage, TextField
 StageName = Literal["exact_match", "bm25", "tfidf", "dense"]
 
 WEIGHTS: Mapping[str, float] = {"exact_match": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5}
-"What each stage counts by default."
+"The default weight of each stage."
 
 TITLES = "title_match"
-"The name of the stage that scores what titles name."
+"The name of the stage that scores names in titles."
 
 
 NGRAMS = 0.5
-"""The weight of character n-grams beside words where a language joins words: the best of those tried on the train
-documents of kirja, with their labels."""
+"""The weight of character n-grams beside words in languages with compounds, chosen on labelled training documents of a
+Finnish corpus."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Checked):
-    """The choices of the zero-shot method. What could be chosen without gold labels was: see benchmarks/zeroshot.py."""
+    """The options of the zero-shot method.
+
+    Defaults were chosen without gold labels where possible: see benchmarks/zeroshot.py.
+    """
 
     stages: Annotated[tuple[StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
-    "Which stages suggest and score: names, bm25, tfidf, dense."
+    "Which stages suggest and score: exact_match, bm25, tfidf, dense."
 
     weights: tuple[float, ...] | None = None
-    """One per stage; None: names 0.5, bm25 and tfidf 1, dense 2.5. The weight of dense was chosen by
-    benchmarks/zeroshot.py; that test is made of names and cannot judge them, so they got the least of the weights
+    """One per stage; None: exact_match 0.5, bm25 and tfidf 1, dense 2.5. The weight of dense was chosen by
+    benchmarks/zeroshot.py; that test is made of names and cannot judge exact_match, which got the least of the weights
     tried."""
 
     title_match: float = 1.0
-    """The weight of what a title names exactly (stages/title_match.py), with names and dense, which can speak
-    against it; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
+    """The weight of what a title names exactly (stages/title_match.py), with exact_match and dense, which can
+    lower the label again; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
 
     trust: bool = True
-    """Whether dense and titles lose weight on documents in a language that the encoder does not know: see
+    """Whether dense and title_match lose weight on documents in a language that the encoder does not know: see
     stages/trust.py."""
 
     fusion: By = "evidence"
@@ -68,18 +75,22 @@ class Config(Checked):
     {query="query: ", document="passage: "} for E5; what is not given is the model's own, and "" is none."""
 
     precision: Precision = "auto"
-    """What the encoder computes in: auto is bfloat16 where the device has it, else int8 where the processor multiplies
+    """The precision of the encoder: auto is bfloat16 where the device has it, else int8 where the processor multiplies
     8 bits by 8, else float32."""
 
     language: str = AUTO
-    """The language of the names, for endings, stop words and parts of words: a code or a name ("fi", "finnish"),
-    several as "de+en"; "auto" recognises it, "none" leaves words whole."""
+    """The language of the names, for stemming, stop words and n-grams: a code or a name ("fi", "finnish"), several as
+    "de+en"; "auto" recognises it, "none" turns them off."""
 
     text_field: TextField = "title_and_abstract"
     "What bm25 and tfidf read: title and abstract, or everything."
 
     candidates: AtLeastOne = 500
-    "Labels that each stage suggests; the candidates of all are then scored by all."
+    "The number of labels each stage suggests; every stage then scores all candidates."
+
+    labels_per_document: Positive | None = None
+    """How many labels a document has as a rule, which confidences cannot know from texts: with it, they are within 0.12
+    of what is right on corpora they were not made for (ECE@5), without it within 0.2 (benchmarks/calibration.py)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,9 +112,9 @@ class Config(Checked):
 
 
 def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Document] = ()) -> Tagger:
-    """A tagger over the labels. Labels are encoded, nothing is learned. Raises ModelError when there is no encoder.
+    """A tagger over the labels. Labels are encoded, nothing is trained. Raises ModelError when there is no encoder.
 
-    documents: some of those that are to be tagged, if they are known; their language counts where names have none.
+    documents: some of those to tag, if known; their language is used if names show none.
     """
     resolved = replace(config, language=resolve(config.language, labels, documents))
     retrievers = {str(name): _retriever(name, labels, resolved) for name in config.stages}
@@ -112,7 +123,13 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
         rerankers[TITLES] = TitleMatch(labels, ExactMatchOptions(stem=resolved.language))
         weights[TITLES] = config.title_match
     judged = [name for name in ("dense", TITLES) if config.trust and name in {**retrievers, **rerankers}]
-    combiner = WeightedSum(by=config.fusion, weights=weights, language_trust=dict.fromkeys(judged, "dense"))
+    combiner = WeightedSum(
+        by=config.fusion,
+        weights=weights,
+        language_trust=dict.fromkeys(judged, "dense"),
+        confidence="label_free" if "dense" in retrievers and len(labels) >= LEAST_LABELS else "none",
+        labels_per_document=config.labels_per_document,
+    )
     return Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
 
 

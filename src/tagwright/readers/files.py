@@ -27,6 +27,7 @@ from tagwright.readers.lines import WORKBOOKS, open_bytes, open_lines
 from tagwright.readers.pdf import read_pdf
 from tagwright.readers.plain_text import SUFFIXES, read_text
 from tagwright.readers.records import Located
+from tagwright.readers.rejected import is_collected
 from tagwright.readers.tables import read_arrow, read_csv, read_parquet, read_tsv
 from tagwright.readers.tei import read_tei
 from tagwright.text.words import clean
@@ -249,8 +250,9 @@ def _sparing(documents: Iterator[Located], damaged: list[InputError]) -> Iterato
     try:
         yield from documents
     except InputError as error:
-        _log.warning("%s", error)
-        damaged.append(error)
+        if not is_collected(error):
+            _log.warning("%s", error)
+            damaged.append(error)
 
 
 def _not_empty(documents: Iterator[Located], path: Path) -> Iterator[Located]:

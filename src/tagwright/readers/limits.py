@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from tagwright.errors import ConfigError, InputError
+from tagwright.readers.rejected import is_collected
 
 DEFAULT = 20_000_000
 "About forty novels; anything larger is hardly one document."
@@ -59,8 +60,9 @@ def too_large(what: str = "") -> str:
 
 
 def leave_out(path: Path | str, line: int) -> None:
-    """Log that a document is too large and therefore left out."""
-    _log.warning("%s", InputError(f"left out: {too_large()}", path, line))
+    """Log that a document is too large and therefore left out, unless such documents are collected."""
+    if not is_collected(InputError(too_large(), path, line)):
+        _log.warning("%s", InputError(f"left out: {too_large()}", path, line))
 
 
 def read_whole(file: IO[bytes], path: Path | str, times: int = 1) -> bytes:

@@ -19,6 +19,7 @@ from tagwright import store
 from tagwright.errors import InputError
 from tagwright.fields import shown
 from tagwright.readers.limits import largest_document, leave_out, too_large
+from tagwright.readers.rejected import reject
 from tagwright.text.words import clean
 
 WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
@@ -77,10 +78,12 @@ def open_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int,
             if number == 1:
                 line = line.removeprefix(_BOM)
             try:
-                yield number, line.decode().rstrip("\r\n")
+                text = line.decode()
             except UnicodeDecodeError as error:
                 problem = f"byte 0x{line[error.start]:02x} is not UTF-8; save the file as UTF-8"
-                raise InputError(problem, path, number) from None
+                _refuse(InputError(problem, path, number), large)
+            else:
+                yield number, text.rstrip("\r\n")
 
 
 def open_text(path: Path | str) -> str:
@@ -102,7 +105,12 @@ def json_lines(path: Path | str, large: Large = "refuse") -> Iterator[tuple[int,
     """
     for number, line in open_lines(path, large):
         if line.strip():
-            yield number, _object(_parsed(line, path, number), path, number)
+            try:
+                record = _object(_parsed(line, path, number), path, number)
+            except InputError as error:
+                _refuse(error, large)
+            else:
+                yield number, record
 
 
 def json_objects(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -212,6 +220,13 @@ def _raw_lines(file: IO[bytes], path: Path | str, large: Large) -> Iterator[tupl
             leave_out(path, number)
             while line and not line.endswith(b"\n"):
                 line = file.readline(_CHUNK)
+
+
+def _refuse(error: InputError, large: Large) -> None:
+    """Raise the error; where lines are documents, it may be collected instead."""
+    if large != "leave out":
+        raise error from None
+    reject(error)
 
 
 def _parsed(text: str, path: Path | str, number: int | None) -> object:

@@ -11,8 +11,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from tagwright.errors import InputError
 from tagwright.fields import shown
 from tagwright.readers.lines import Place, id_field, ids_field, text_field, texts_field
+from tagwright.readers.rejected import reject
 from tagwright.readers.s2orc import adapt_s2orc
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
@@ -53,7 +55,12 @@ def recognise(fields: Collection[str], place: Place) -> Shape:
 def to_documents(records: Iterable[tuple[int, Record]], shape: Shape, path: Path | str) -> Iterator[Located]:
     """Each record as a document, with its line. Raises InputError with path and line for a field of a wrong type."""
     for line, record in records:
-        yield line, to_document(record, shape, Place(path, line))
+        try:
+            document = to_document(record, shape, Place(path, line))
+        except InputError as error:  # noqa: PERF203
+            reject(error)
+        else:
+            yield line, document
 
 
 def to_document(record: Record, shape: Shape, place: Place) -> Document:

@@ -15,6 +15,7 @@ from tagwright.readers.columns import ALIASES, SAMPLE, Columns, folded, running_
 from tagwright.readers.lines import Place, csv_rows, tsv_rows
 from tagwright.readers.parquet import parquet_rows
 from tagwright.readers.records import Located, Record, checked, recognise, to_documents
+from tagwright.readers.rejected import reject
 
 LONGEST_NAME = 6
 "The most words in the name of a column."
@@ -134,7 +135,8 @@ def _records(columns: Sequence[str], rows: Iterable[_Row], path: Path) -> Iterat
     for line, cells in rows:
         if len(cells) != len(columns):
             problem = f"has {len(cells)} columns, expected {len(columns)} as in the header ({', '.join(columns)})"
-            raise InputError(problem, path, line)
+            reject(InputError(problem, path, line))
+            continue
         yield line, dict(zip(columns, cells, strict=True))
 
 

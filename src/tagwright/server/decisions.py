@@ -1,28 +1,23 @@
 """Decisions of reviewers in, a log that is never rewritten on disk; what holds now, and who disagrees, out.
 
-The log is a table of SQLite in WAL mode. A decision is acknowledged when it is on disk: a killed server loses none.
-Undo is an event as well. What was never shown is not taken for rejected.
+A decision is acknowledged when it is on disk: a killed server loses none. Undo is an event as well. What was never
+shown is not taken for rejected.
 """
 
 from __future__ import annotations
 
-import sqlite3
-import threading
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import astuple, dataclass, fields
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import ConfigError
 from tagwright.server.agreement import krippendorffs_alpha, pairwise_kappas
+from tagwright.server.review_file import ReviewFile
 
 Verdict = Literal["accept", "reject"]
 Action = Literal["accept", "reject", "undo", "skip", "done", "note"]
-
-FORMAT = 1
-_APPLICATION = 0x54414757  # "TAGW": says that the file is ours
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,20 +76,11 @@ _COLUMNS = tuple(field.name for field in fields(Decision))
 
 
 class Decisions:
-    """The log in a file; several threads and processes may use it at a time. Raises InputError for another file."""
+    """The log in a file of reviews; several threads and processes may use it at a time."""
 
-    def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
-        self._lock = threading.Lock()
-        try:
-            self._database = sqlite3.connect(self.path, check_same_thread=False, timeout=30)
-            self._prepare()
-        except sqlite3.Error as error:
-            raise InputError(f"cannot be used as a store of decisions ({error})", self.path) from None
-
-    def close(self) -> None:
-        """Release the file."""
-        self._database.close()
+    def __init__(self, file: ReviewFile) -> None:
+        self._file = file
+        self._last: tuple[int, list[Decision]] = 0, []
 
     def add(self, decision: Decision) -> int:
         """Store an event; it is on disk when this returns. Returns its number.
@@ -107,36 +93,23 @@ class Decisions:
         """Store events together: all of them or none."""
         now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
         statement = f"INSERT INTO events ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
-        with self._lock:
-            try:
-                with self._database:
-                    rows = [(*astuple(each)[:-1], each.time or now) for each in decisions]
-                    return [int(self._database.execute(statement, row).lastrowid or 0) for row in rows]
-            except sqlite3.Error as error:
-                raise InputError(f"the decision could not be stored ({error})", self.path) from None
+        return self._file.insert(statement, [(*astuple(each)[:-1], each.time or now) for each in decisions])
 
     def events(self, document: str | None = None) -> Iterator[tuple[int, Decision]]:
         """All events in order, with their numbers; undone ones and the undoing too."""
         where, values = ("WHERE document = ?", (document,)) if document is not None else ("", ())
         statement = f"SELECT id, {', '.join(_COLUMNS)} FROM events {where} ORDER BY id"  # noqa: S608
-        with self._lock, closing(self._database.execute(statement, values)) as cursor:
-            rows = cursor.fetchall()
+        rows = self._file.rows(statement, values)
         return ((number, Decision(**dict(zip(_COLUMNS, values, strict=True)))) for number, *values in rows)
 
     def standing(self, document: str | None = None) -> list[Decision]:
         """The events that hold: none that was undone; of several verdicts of a reviewer on a label the last."""
-        kept: dict[tuple[str, str], list[Decision]] = {}
-        for _, event in self.events(document):
-            stack = kept.setdefault((event.document, event.reviewer), [])
-            if event.action != "undo":
-                stack.append(event)
-            elif stack:
-                stack.pop()
-        last: dict[tuple[str, str, str | None, str], Decision] = {}
-        for event in (event for stack in kept.values() for event in stack):
-            kind = "verdict" if event.label is not None else event.action
-            last[event.document, event.reviewer, event.label, kind] = event
-        return list(last.values())
+        if document is not None:
+            return _standing(event for _, event in self.events(document))
+        ((last,),) = self._file.rows("SELECT coalesce(max(id), 0) FROM events")
+        if last != self._last[0]:
+            self._last = last, _standing(event for _, event in self.events())
+        return self._last[1]
 
     def verdicts(self, document: str | None = None) -> dict[tuple[str, str], dict[str, Verdict]]:
         """(document, label) -> reviewer -> verdict, as they stand."""
@@ -147,22 +120,26 @@ class Decisions:
         return found
 
     def labels(self) -> dict[str, list[str]]:
-        """Document -> labels that were accepted and that nobody has rejected.
+        """Document -> labels that more reviewers accept than reject.
 
         A document without any is there only if a reviewer is done with it: then it has none.
         """
         found: dict[str, list[str]] = {event.document: [] for event in self.standing() if event.action == "done"}
         for (document, label), given in self.verdicts().items():
-            if set(given.values()) == {"accept"}:
+            if _balance(given) > 0:
                 found.setdefault(document, []).append(label)
         return found
 
+    def uses(self) -> Counter[str]:
+        """Label -> documents that have it."""
+        return Counter(label for labels in self.labels().values() for label in labels)
+
     def differences(self) -> list[Difference]:
-        """Labels on which reviewers contradict each other, for a third to settle."""
+        """Labels that as many reviewers accept as reject, for another one to settle."""
         return [
             Difference(document, label, _given(given, "accept"), _given(given, "reject"))
             for (document, label), given in self.verdicts().items()
-            if len(set(given.values())) > 1
+            if _balance(given) == 0
         ]
 
     def statistics(self) -> Statistics:
@@ -182,24 +159,24 @@ class Decisions:
             alpha=krippendorffs_alpha(tuple(given.values()) for given in verdicts.values()),
         )
 
-    def _prepare(self) -> None:
-        execute = self._database.execute
-        (owner,), (version,) = execute("PRAGMA application_id").fetchone(), execute("PRAGMA user_version").fetchone()
-        empty = not execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if not empty and (owner, version) != (_APPLICATION, FORMAT):
-            raise InputError("is a database of something else, or of another version of Tagwright", self.path)
-        execute("PRAGMA journal_mode = WAL")
-        execute("PRAGMA synchronous = FULL")  # an acknowledged decision survives a power cut, not only a kill
-        if empty:
-            with self._database:
-                execute(f"PRAGMA application_id = {_APPLICATION}")
-                execute(f"PRAGMA user_version = {FORMAT}")
-                execute(
-                    "CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY AUTOINCREMENT, document TEXT NOT NULL, "
-                    "reviewer TEXT NOT NULL, action TEXT NOT NULL, label TEXT, rank INTEGER, confidence REAL, "
-                    "model TEXT NOT NULL, note TEXT NOT NULL, time TEXT NOT NULL)"
-                )
-                execute("CREATE INDEX IF NOT EXISTS by_document ON events (document)")
+
+def _standing(events: Iterable[Decision]) -> list[Decision]:
+    kept: dict[tuple[str, str], list[Decision]] = {}
+    for event in events:
+        stack = kept.setdefault((event.document, event.reviewer), [])
+        if event.action != "undo":
+            stack.append(event)
+        elif stack:
+            stack.pop()
+    last: dict[tuple[str, str, str | None, str], Decision] = {}
+    for event in (event for stack in kept.values() for event in stack):
+        kind = "verdict" if event.label is not None else event.action
+        last[event.document, event.reviewer, event.label, kind] = event
+    return list(last.values())
+
+
+def _balance(verdicts: Mapping[str, Verdict]) -> int:
+    return sum(1 if verdict == "accept" else -1 for verdict in verdicts.values())
 
 
 def _given(verdicts: Mapping[str, Verdict], wanted: Verdict) -> tuple[str, ...]:

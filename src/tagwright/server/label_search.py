@@ -7,19 +7,36 @@ stops there, however many there are.
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 import threading
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
+from tagwright.caching import cache_folder
+from tagwright.errors import TagwrightError
+from tagwright.replacing import replace_file
 from tagwright.text.words import clean
 from tagwright.types import Label
 
 FEWEST_FOR_PARTS = 3
 "Characters that a search inside words needs: the index holds groups of three."
+
+FEWEST_KEPT = 20_000
+"Labels from which on the index is kept on disk: fewer take a second."
+
+MOST_KEPT = 5
+"Indexes that are kept; the least recently used goes first."
+
+FORMAT = 1
+"Increased whenever an index is built otherwise than before."
+
+_log = logging.getLogger(__name__)
 
 _NAMES_PER_LABEL = 8
 "Names read for each label that is wanted, since several names of one label may match."
@@ -28,8 +45,9 @@ _NAMES_PER_LABEL = 8
 class LabelSearch:
     """Finds labels while somebody types. Case and accents do not count.
 
-    labels: any number; about 1 KB of disk for each. path: file of the index, replaced if it exists; None: in memory.
-    Safe to be used by several threads.
+    labels: any number; about 1 KB of disk for each. path: file of the index; one that was finished there before is used
+    as it is, so its name must say of which labels it is (`kept_index`); None: in memory. Safe to be used by several
+    threads.
 
     >>> search = LabelSearch([Label("1", ("Honey bees", "Apis")), Label("2", ("Bees",)), Label("3", ("Café",))])
     >>> search("bee"), search("apis"), search("cafe"), search("one")
@@ -37,11 +55,14 @@ class LabelSearch:
     """
 
     def __init__(self, labels: Sequence[Label], path: Path | None = None) -> None:
-        if path is not None:
-            path.unlink(missing_ok=True)
         self._lock = threading.Lock()
-        self._database = sqlite3.connect(path or ":memory:", check_same_thread=False)
-        self._build(sorted(_names(labels)))
+        if path is None:
+            self._database = _connect(":memory:")
+            _build(self._database, labels)
+        else:
+            if not _is_finished(path):
+                _build_file(path, labels)
+            self._database = _connect(path)
 
     def __call__(self, query: str, k: int = 20) -> list[int]:
         """At most k positions of labels, best first.
@@ -58,21 +79,6 @@ class LabelSearch:
     def close(self) -> None:
         """Release the file of the index."""
         self._database.close()
-
-    def _build(self, names: Iterable[tuple[int, bool, str, int]]) -> None:
-        execute = self._database.execute
-        execute("PRAGMA journal_mode = OFF")
-        execute("PRAGMA synchronous = OFF")
-        execute("CREATE TABLE names (row INTEGER PRIMARY KEY, text TEXT, label INTEGER)")
-        execute("CREATE VIRTUAL TABLE words USING fts5(text, content='', prefix='1 2 3', tokenize='unicode61')")
-        execute("CREATE VIRTUAL TABLE parts USING fts5(text, content='', detail='none', tokenize='trigram')")
-        rows = ((row, text, label) for row, (_, _, text, label) in enumerate(names))
-        self._database.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)
-        execute("CREATE INDEX by_text ON names (text)")
-        for index in ("words", "parts"):
-            execute(f"INSERT INTO {index} (rowid, text) SELECT row, text FROM names")  # noqa: S608  # names of our own
-            execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")  # noqa: S608
-        self._database.commit()
 
     def _distinct(self, text: str, k: int) -> Iterator[int]:
         """Labels in order, each once."""
@@ -104,6 +110,26 @@ class LabelSearch:
         return (label for (label,) in self._database.execute(statement, (*values, limit)))
 
 
+def kept_index(labels: Sequence[Label]) -> LabelSearch:
+    """The search in these labels, its index from the cache if it is there; small ones are made in memory.
+
+    A cache that cannot be written saves no work, and is otherwise no error.
+    """
+    if len(labels) < FEWEST_KEPT:
+        return LabelSearch(labels)
+    path = cache_folder() / "label-search" / f"{_digest(labels)}.sqlite"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        search = LabelSearch(labels, path)
+        path.touch()  # used just now
+        for old in sorted(path.parent.glob("*.sqlite"), key=lambda each: each.stat().st_mtime)[:-MOST_KEPT]:
+            old.unlink(missing_ok=True)
+    except (TagwrightError, OSError, sqlite3.Error) as error:
+        _log.info("the index of the labels is not kept (%s)", error)
+        return LabelSearch(labels)
+    return search
+
+
 def folded(text: str) -> str:
     """Text as it is compared: without case, accents and superfluous blanks.
 
@@ -112,6 +138,52 @@ def folded(text: str) -> str:
     """
     apart = unicodedata.normalize("NFKD", clean(text).casefold())
     return " ".join("".join(sign for sign in apart if not unicodedata.combining(sign)).split())
+
+
+def _connect(path: Path | str) -> sqlite3.Connection:
+    return sqlite3.connect(path, check_same_thread=False)
+
+
+def _is_finished(path: Path) -> bool:
+    """Whether the file holds a whole index in the present form."""
+    if not path.is_file():
+        return False
+    with closing(_connect(path)) as database:
+        try:
+            return bool(database.execute("PRAGMA user_version").fetchone() == (FORMAT,))
+        except sqlite3.Error:
+            return False
+
+
+def _build_file(path: Path, labels: Sequence[Label]) -> None:
+    """Make the index beside the file, and put it in place when it is whole."""
+    with replace_file(path) as unfinished, closing(_connect(unfinished)) as database:
+        _build(database, labels)
+
+
+def _build(database: sqlite3.Connection, labels: Sequence[Label]) -> None:
+    execute = database.execute
+    execute("PRAGMA journal_mode = OFF")
+    execute("PRAGMA synchronous = OFF")
+    execute("CREATE TABLE names (row INTEGER PRIMARY KEY, text TEXT, label INTEGER)")
+    execute("CREATE VIRTUAL TABLE words USING fts5(text, content='', prefix='1 2 3', tokenize='unicode61')")
+    execute("CREATE VIRTUAL TABLE parts USING fts5(text, content='', detail='none', tokenize='trigram')")
+    rows = ((row, text, label) for row, (_, _, text, label) in enumerate(sorted(_names(labels))))
+    database.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)
+    execute("CREATE INDEX by_text ON names (text)")
+    for index in ("words", "parts"):
+        execute(f"INSERT INTO {index} (rowid, text) SELECT row, text FROM names")  # noqa: S608  # names of our own
+        execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")  # noqa: S608
+    execute(f"PRAGMA user_version = {FORMAT}")
+    database.commit()
+
+
+def _digest(labels: Iterable[Label]) -> str:
+    """What tells vocabularies apart whose labels have other names, ids or places."""
+    digest = blake2b(digest_size=16)
+    for label in labels:
+        digest.update(repr((label.id, label.names)).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def _names(labels: Sequence[Label]) -> Iterator[tuple[int, bool, str, int]]:

@@ -66,9 +66,9 @@ class ClassifierWeights:
 class DescriptionRetriever(Retriever):
     """Candidates by DEPL: the labels of greatest probability. A types.Retriever.
 
-    documents: phi_doc. texts: phi_label of Eq. 1, or None for the dense classifier. free: the classifier, or None for
-    DEPL. With both, the score is Eq. 4; a label without classifier weights has the probability of its text. keywords:
-    of the labels that have any. vectors: those of the labels' texts if known.
+    documents: phi_doc. texts: phi_label of Eq. 1, or None for the dense classifier. weights: the classifier's, or None
+    for DEPL. With both, the score is Eq. 4; a label without classifier weights has the probability of its text.
+    keywords: of the labels that have any. vectors: those of the labels' texts if known.
     """
 
     distribution: Distribution = "sparse"
@@ -78,16 +78,16 @@ class DescriptionRetriever(Retriever):
         labels: Sequence[Label],
         documents: BiEncoder,
         texts: BiEncoder | None,
-        free: ClassifierWeights | None = None,
+        weights: ClassifierWeights | None = None,
         keywords: Keywords | None = None,
         options: DescriptionRetrieverOptions = DescriptionRetrieverOptions(),
         *,
         vectors: Vectors | None = None,
         index: Index | None = None,
     ) -> None:
-        if texts is None and free is None:
+        if texts is None and weights is None:
             raise ValueError("neither texts nor classifier weights: nothing to compare documents with")
-        self.labels, self.documents, self.texts, self.free = labels, documents, texts, free
+        self.labels, self.documents, self.texts, self.weights = labels, documents, texts, weights
         self.keywords, self.options = keywords or {}, options
         self.vectors, self.index = vectors, index
         if texts and vectors is None:
@@ -108,9 +108,9 @@ class DescriptionRetriever(Retriever):
         With two probabilities, the first 2 k by each are scored.
         """
         queries, k = reading.vectors, self.options.k
-        depth = 2 * k if self.vectors is not None and self.free else k
+        depth = 2 * k if self.vectors is not None and self.weights else k
         found = [self._nearest(queries, depth)] if self.vectors is not None else []
-        pool = Run.union([*found, *([self.free.nearest(queries, depth)] if self.free else [])])
+        pool = Run.union([*found, *([self.weights.nearest(queries, depth)] if self.weights else [])])
         pool = pool.keep(reading.written[pool.rows])
         return pool.rescored(self._probabilities(queries, pool.rows, pool.labels)).top(k)
 
@@ -133,7 +133,7 @@ class DescriptionRetriever(Retriever):
         Labels keep their keywords and classifier weights by id. Only new texts are encoded.
         """
         at = {label.id: position for position, label in enumerate(self.labels)}
-        free = self.free and self.free.of([at.get(label.id) for label in labels])
+        weights = self.weights and self.weights.of([at.get(label.id) for label in labels])
         vectors = None
         if self.vectors is not None:
             known = {text: row for row, text in enumerate(self.label_texts(self.labels))}
@@ -143,12 +143,12 @@ class DescriptionRetriever(Retriever):
             rows = np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
             vectors = self.vectors.take(rows, Vectors.of(self._encode(new), self.options.storage))
         return DescriptionRetriever(
-            labels, self.documents, self.texts, free, self.keywords, self.options, vectors=vectors
+            labels, self.documents, self.texts, weights, self.keywords, self.options, vectors=vectors
         )
 
     def with_keywords(self, keywords: Keywords) -> DescriptionRetriever:
         """The same with other keywords, such as edited ones; the labels are encoded again, without training."""
-        return DescriptionRetriever(self.labels, self.documents, self.texts, self.free, keywords, self.options)
+        return DescriptionRetriever(self.labels, self.documents, self.texts, self.weights, keywords, self.options)
 
     def label_texts(self, labels: Sequence[Label]) -> list[str]:
         """The text of each label: its truncated pseudo description; for DE-ret its name."""
@@ -159,7 +159,7 @@ class DescriptionRetriever(Retriever):
     def describe(self) -> str:
         """A summary: "26,983 labels by their texts, 14,000 by classifier weights"."""
         parts = [f"{len(self.vectors):,} labels by their texts"] if self.vectors is not None else []
-        return ", ".join([*parts, *([f"{len(self.free.labels):,} by classifier weights"] if self.free else [])])
+        return ", ".join([*parts, *([f"{len(self.weights.labels):,} by classifier weights"] if self.weights else [])])
 
     def save(self, folder: Path) -> None:
         """Write both encoders, each in the sentence-transformers format, the vectors of the labels, and keywords."""
@@ -169,13 +169,13 @@ class DescriptionRetriever(Retriever):
             self.vectors.save(folder)
         if self.index:
             self.index.save(folder)
-        if self.free:
+        if self.weights:
             (folder / "free").mkdir()
-            self.free.vectors.save(folder / "free")
-            write_arrays(folder / "free", {"labels": self.free.labels})
+            self.weights.vectors.save(folder / "free")
+            write_arrays(folder / "free", {"labels": self.weights.labels})
         write_keywords(self.labels, self.keywords, folder / "keywords.jsonl")
         index = self.index and self.index.described
-        parts = {"texts": self.texts is not None, "free": self.free is not None, "encoder": self.documents.record}
+        parts = {"texts": self.texts is not None, "free": self.weights is not None, "encoder": self.documents.record}
         write_manifest(folder, "dual", {"options": asdict(self.options), "index": index, **parts})
 
     @classmethod
@@ -194,7 +194,7 @@ class DescriptionRetriever(Retriever):
             labels,
             documents,
             texts,
-            _load_free(folder / "free", options.storage, *shape) if parts[1] else None,
+            _load_weights(folder / "free", options.storage, *shape) if parts[1] else None,
             _read_keywords(folder / "keywords.jsonl"),
             options,
             vectors=Vectors.load(folder, options.storage, shape) if parts[0] else None,
@@ -213,14 +213,14 @@ class DescriptionRetriever(Retriever):
     def _probabilities(self, queries: Floats, rows: Longs, labels: Ints) -> Floats:
         """(pairs,) Eq. 4, or its available part, for query rows[i] and labels[i]."""
         by_text = None if self.vectors is None else probability(self.vectors.cosines(queries, rows, labels))
-        if self.free is None:
+        if self.weights is None:
             assert by_text is not None
             return by_text
-        places = np.searchsorted(self.free.labels, labels).clip(max=max(0, len(self.free.labels) - 1))
-        has = self.free.labels[places] == labels if len(self.free.labels) else np.zeros(len(labels), np.bool_)
+        places = np.searchsorted(self.weights.labels, labels).clip(max=max(0, len(self.weights.labels) - 1))
+        has = self.weights.labels[places] == labels if len(self.weights.labels) else np.zeros(len(labels), np.bool_)
         found = np.zeros(len(labels), np.float32) if by_text is None else by_text
-        free = probability(self.free.vectors.cosines(queries, rows[has], places[has]))
-        found[has] = free if by_text is None else (by_text[has] + free) / 2
+        by_weights = probability(self.weights.vectors.cosines(queries, rows[has], places[has]))
+        found[has] = by_weights if by_text is None else (by_text[has] + by_weights) / 2
         return found
 
 
@@ -268,7 +268,7 @@ def _read_keywords(path: Path) -> Keywords:
         raise ModelError(f"{error}; save the model again") from None
 
 
-def _load_free(folder: Path, storage: Storage, labels: int, dim: int) -> ClassifierWeights:
+def _load_weights(folder: Path, storage: Storage, labels: int, dim: int) -> ClassifierWeights:
     rows = np.array(read_array(folder, "labels", np.int32, (None,)))
     if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < labels:
         raise ModelError(

@@ -1,7 +1,7 @@
-"""Documents in, pairs of a document and a noised copy of it out: EDA and UDA, the text-only baselines of MICoL.
+"""Documents in, pairs of a document and an augmented copy of it out: EDA and UDA, the text-only baselines of MICoL.
 
-A copy is made of the folded words of title and abstract. Words that stand in more than a tenth of the documents take
-the place of a list of stop words, so that it works in any language.
+A copy is made of the folded words of title and abstract. Words in more than a tenth of the documents serve as stop
+words, so that it works in any language.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from tagwright.training.pairs import Key, Source, group_of_document
 from tagwright.types import Document, Pair
 
 Synonyms: TypeAlias = Callable[[str], Sequence[str]]
-"Word in, words of about the same meaning out, none for a word that is to be left as it is."
+"Word in, words of similar meaning out; none for a word that must not be replaced."
 
 Translate: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
-"Sentences in, each said otherwise out."
+"Sentences in, a paraphrase of each out."
 
 TOGETHER = 16
 "Documents that are translated together."
@@ -36,7 +36,7 @@ STOP = 0.1
 "A word in more than this share of the documents is a stop word."
 
 FOLLOWED = 20_000
-"The most frequent words of a corpus get neighbours."
+"Only this many most frequent words of a corpus get neighbours."
 
 
 def eda_pairs(documents: Sequence[Document], synonyms: Synonyms, *, share: float = 0.1, seed: int = 0) -> Source:
@@ -55,13 +55,14 @@ def eda_pairs(documents: Sequence[Document], synonyms: Synonyms, *, share: float
             return insert_words(text, count, synonyms, rng)
         return swap_words(text, count, rng) if operation == 2 else delete_words(text, share, rng)
 
-    return _noised_pairs(documents, augmented, seed)
+    return _augmented_pairs(documents, augmented, seed)
 
 
 def uda_pairs(documents: Sequence[Document], *, share: float = 0.3, seed: int = 0) -> Source:
-    """(document, copy) with words of low TF-IDF replaced by others such (Xie et al. 2020, TF-IDF word replacement).
+    """(document, copy) with words of low TF-IDF replaced by other such words (Xie et al.
 
-    share: p, about the share of the words that are replaced. Raises ConfigError when no document has text.
+    2020, TF-IDF word replacement). share: p, about the share of the words that are replaced. Raises ConfigError when no
+    document has text.
     """
     counts = WordCounts.of(documents)
     known = {word: state for state, word in enumerate(counts.words)}
@@ -75,11 +76,11 @@ def uda_pairs(documents: Sequence[Document], *, share: float = 0.3, seed: int = 
         others = dict(zip(replaced.tolist(), drawn.tolist(), strict=True))
         return [counts.words[others[state]] if state in others else word for state, word in enumerate(text)]
 
-    return _noised_pairs(documents, augmented, seed)
+    return _augmented_pairs(documents, augmented, seed)
 
 
 def translated_pairs(documents: Sequence[Document], translate: Translate, *, seed: int = 0) -> Source:
-    """(document, translated there and back, sentence by sentence): UDA's other noise. Raises as `uda_pairs`."""
+    """(document, translated there and back, sentence by sentence): UDA's back-translation. Raises as `uda_pairs`."""
 
     def draw(block: range, _: Key) -> Iterator[Pair]:
         for start in range(block.start, block.stop, TOGETHER):
@@ -93,7 +94,7 @@ def translated_pairs(documents: Sequence[Document], translate: Translate, *, see
 
 
 def replace_words(text: Sequence[str], count: int, synonyms: Synonyms, rng: Generator) -> list[str]:
-    """EDA's first operation: `count` different words that have synonyms, each replaced wherever it stands.
+    """EDA's first operation: `count` different words that have synonyms, each replaced wherever it occurs.
 
     >>> replace_words(["bees", "and", "bees"], 1, {"bees": ["wasps"]}.get, np.random.default_rng(0))
     ['wasps', 'and', 'wasps']
@@ -132,7 +133,7 @@ def swap_words(text: Sequence[str], count: int, rng: Generator) -> list[str]:
 
 
 def delete_words(text: Sequence[str], share: float, rng: Generator) -> list[str]:
-    """EDA's fourth operation: every word is left out with this chance; if all would be, one stays.
+    """EDA's fourth operation: every word is deleted with this probability; one is always kept.
 
     >>> delete_words(["bees", "bees"], 1.0, np.random.default_rng(0))
     ['bees']
@@ -142,9 +143,12 @@ def delete_words(text: Sequence[str], share: float, rng: Generator) -> list[str]
 
 
 def replacement_chance(tfidf: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """(words,) UDA's chance of each word to be replaced: min(p (C - TFIDF) / Z, 1); C the maximum, Z mean C - TFIDF.
+    """(words,) UDA's probability of each word to be replaced: min(p (C - TFIDF) / Z, 1).
 
-    Of the weights 3, 1, 2 the differences are 0, 2, 1 with the mean 1; where all weigh the same, all have the chance p.
+    C is the maximum, Z the mean of C - TFIDF. Of the weights 3, 1, 2 the differences are 0, 2, 1 with the mean 1; with
+    equal weights, all have probability p.
+
+    Of the weights 3, 1, 2 the differences are 0, 2, 1 with the mean 1; with equal weights, all have probability p.
 
     >>> replacement_chance(np.array([3.0, 1.0, 2.0]), 0.4).tolist()
     [0.0, 0.8, 0.4]
@@ -156,7 +160,7 @@ def replacement_chance(tfidf: NDArray[np.float64], share: float) -> NDArray[np.f
 
 
 def unimportance(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(words,) UDA's chance of each word of the corpus to be what replaces another: (max S - S) / Z', summing to 1.
+    """(words,) UDA's probability of each word of the corpus to replace another: (max S - S) / Z', summing to 1.
 
     >>> unimportance(np.array([3.0, 1.0, 1.0])).tolist()
     [0.0, 0.5, 0.5]
@@ -213,7 +217,7 @@ class WordCounts:
         return weights
 
 
-def _noised_pairs(
+def _augmented_pairs(
     documents: Sequence[Document], augmented: Callable[[list[str], Generator], list[str]], seed: int
 ) -> Source:
     def copy(text: str, rng: Generator) -> str:

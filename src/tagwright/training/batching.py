@@ -1,4 +1,4 @@
-"""A pair source in, batches out: without validation pairs, sorted by length where asked, ahead of who needs them."""
+"""A pair source in, batches out: without validation pairs, sorted by length if requested, prefetched."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tagwright.types import Pair, PairSource
 T = TypeVar("T")
 
 MOST_VALIDATION_PAIRS = 1024
-"At most so many pairs are held out for measuring: a loss over them is exact enough, and they are read often."
+"The most validation pairs: enough for an accurate loss, and few enough to be measured often."
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class SamplerState:
 
 @dataclass(frozen=True)
 class Batches:
-    """The batches of a pair source, all of `size` pairs; what is left of an epoch is dropped, other pairs each time.
+    """The batches of a pair source, all of `size` pairs; the incomplete last batch of an epoch is dropped.
 
     window: number of batches drawn together, their pairs sorted by length, and the batches shuffled again.
     validation: the share of groups kept for validation, in no batch; a group is never split. The same seed gives the
@@ -45,7 +45,7 @@ class Batches:
     seed: int = 0
 
     def __call__(self, state: SamplerState) -> Iterator[tuple[SamplerState, list[Pair]]]:
-        """Batches without end from `place` on, each with the place after it.
+        """Batches without end from `state` on, each with the state after it.
 
         Raises ConfigError when an epoch has too few pairs for one batch.
         """
@@ -67,11 +67,11 @@ class Batches:
         return sum(not self.is_validation(pair) for pair in self.pairs(0)) // self.size
 
     def validation_pairs(self) -> list[Pair]:
-        """Held-out pairs of the first epoch, at most MOST_VALIDATION_PAIRS."""
+        """Validation pairs of the first epoch, at most MOST_VALIDATION_PAIRS."""
         return list(islice(filter(self.is_validation, self.pairs(0)), MOST_VALIDATION_PAIRS)) if self.validation else []
 
     def is_validation(self, pair: Pair) -> bool:
-        """Whether the pair's group is one of the share that is held out."""
+        """Whether the pair's group is in the validation share."""
         return is_validation(pair.group, self.validation, self.seed)
 
     def _epoch(self, epoch: int) -> Iterator[list[Pair]]:
@@ -86,20 +86,20 @@ class Batches:
 
 
 def is_validation(group: int, share: float, seed: int) -> bool:
-    """Whether a group is one of this share of all groups; another seed holds out others.
+    """Whether a group is in this share of all groups, which depends on the seed.
 
     A group lies at its multiple of the golden ratio, here 0.618:
 
     >>> is_validation(1, 0.61, seed=0), is_validation(1, 0.62, seed=0)
     (False, True)
     """
-    # Multiplying by the golden ratio spreads any groups evenly over 64 bits, be they hashes or small numbers.
+    # Multiplying by the golden ratio spreads any groups evenly over 64 bits, hashes as well as small numbers.
     return ((group + seed) * 0x9E3779B97F4A7C15) % 2**64 < share * 2**64
 
 
 @contextmanager
 def ahead(items: Iterable[T], size: int = 3) -> Iterator[Iterator[T]]:
-    """Yield an iterator over `items` that takes them in another thread, up to `size` before they are asked for."""
+    """Yield an iterator over `items` that prefetches up to `size` of them in another thread."""
     source = iter(items)
     with ThreadPoolExecutor(1) as thread:
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tagwright.errors import ConfigError, ModelError
 from tagwright.fields import shown
-from tagwright.store import remove_leftovers, replace_file
+from tagwright.store import replace_file
 
 if TYPE_CHECKING:
     import torch
@@ -21,9 +21,10 @@ NAME = "checkpoint.safetensors"
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """progress: plain JSON, where the run stands. config: plain JSON, what it must be resumed with. tensors: by name.
+    """progress: plain JSON, the position of the run.
 
-    Chance needs no state here: it is seeded by the run's seed and the step, epoch or batch that it serves.
+    config: plain JSON, which must be the same on resuming. tensors: by name. Random generators need no state: they are
+    seeded by the run's seed and the step, epoch or batch.
     """
 
     progress: Mapping[str, Any]
@@ -31,7 +32,7 @@ class Checkpoint:
     tensors: Mapping[str, torch.Tensor]
 
     def save(self, folder: Path) -> None:
-        """Take the place of the folder's checkpoint. A process that dies meanwhile leaves the old one whole."""
+        """Replace the checkpoint of the folder. A process that dies meanwhile leaves the old one intact."""
         from safetensors.torch import save_file
 
         with replace_file(folder / NAME) as path:
@@ -67,7 +68,7 @@ class Checkpoint:
 
 
 def check_resumed(place: Path, before: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> None:
-    """Raise ConfigError unless a run that goes on at a place has the options and data it was started with.
+    """Raise ConfigError unless a resumed run has the options and data it was started with.
 
     Both are plain JSON; tables are compared entry by entry. Digests of data are not shown.
     """
@@ -86,12 +87,6 @@ def _difference(name: str, old: object, new: object) -> str:
     if name.startswith("data."):
         return f"other {name.removeprefix('data.')}"
     return f"{name.removeprefix('options.')} {shown(old)}, not {shown(new)}"
-
-
-def discard(folder: Path) -> None:
-    """Remove the checkpoint of a run whose model is stored elsewhere."""
-    remove_leftovers(folder / NAME)
-    (folder / NAME).unlink(missing_ok=True)
 
 
 def configs(folder: Path) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Instance embeddings in, clusters out: MACLR's multi-scale adaptive clustering and its timetable (4.2.1).
+"""Instance embeddings in, clusters out: MACLR's multi-scale adaptive clustering and its schedule (4.2.1).
 
 Contexts and titles of one cluster are each other's positives in `losses.cluster_loss`. Clusters are few and large at
-first and grow in number, from an easy task to the real one, in which every instance is its own cluster.
+first and grow in number, from an easy task to the final one with every instance in its own cluster.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator
 from typing_extensions import Self
 
 from tagwright.errors import ConfigError
@@ -18,7 +17,7 @@ from tagwright.types import Floats, Longs
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSchedule:
-    """How many clusters there are when (MACLR Algorithm 1). Steps are counted as done: 0 is before the first.
+    """The number of clusters at each step (MACLR Algorithm 1). Steps are counted as done: 0 is before the first.
 
     Raises ConfigError when a value is below 1, or the number of clusters would double between two renewals.
     """
@@ -30,9 +29,9 @@ class ClusterSchedule:
     update_every: int
     "T_update, steps after which embeddings and assignments are renewed; T_K is a multiple of it."
     steps: int
-    "T_total, steps of the whole training; clusters serve in its first half."
+    "T_total, steps of the whole training; clusters are used in its first half."
     documents: int
-    "How many documents are clustered; there are never more clusters."
+    "The number of clustered documents, and the most clusters."
 
     def __post_init__(self) -> None:
         for name in ("first", "double_every", "update_every", "steps", "documents"):
@@ -45,10 +44,10 @@ class ClusterSchedule:
 
     @classmethod
     def for_corpus(cls, documents: int, steps: int) -> Self:
-        """The paper's timetable scaled to a corpus and a length of training (MACLR Appendix A and B).
+        """The paper's schedule scaled to a corpus and a length of training (MACLR Appendix A and B).
 
-        Its 2,048 clusters belong to 294,805 documents: 144 documents each. Its periods of 10,000 and 5,000 belong to
-        100,000 steps: a tenth and a twentieth. There are at least two clusters.
+        Its 2,048 clusters belong to 294,805 documents: 144 documents each. Its periods of 10,000 and 5,000 are a tenth
+        and a twentieth of 100,000 steps. There are at least two clusters.
 
         >>> paper = ClusterSchedule.for_corpus(documents=294_805, steps=100_000)
         >>> paper.first, paper.double_every, paper.update_every
@@ -76,7 +75,7 @@ class ClusterSchedule:
         return min(self.first << (step // self.double_every), self.documents)
 
     def is_update(self, step: int) -> bool:
-        """Whether instances are to be assigned anew before the next step; the end of clustering is no update.
+        """Whether instances are reassigned before the next step; the end of clustering is not an update.
 
         >>> schedule = ClusterSchedule(first=4, double_every=10, update_every=5, steps=30, documents=99)
         >>> [step for step in range(30) if schedule.is_update(step)]
@@ -87,7 +86,7 @@ class ClusterSchedule:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Which cluster the pairs of a group are in. groups: (groups,) int64, rising; clusters: (groups,) int64, from 0."""
+    """The cluster of each group. groups: (groups,) int64, ascending; clusters: (groups,) int64, from 0."""
 
     groups: Longs
     clusters: Longs
@@ -96,7 +95,7 @@ class Clusters:
     def of(cls, groups: Longs, embeddings: Floats, clusters: int, *, seed: int = 0) -> Self:
         """Cluster instances by the angle of their embeddings. groups: (instances,). embeddings: (instances, dim).
 
-        Of several instances of one group, the first counts.
+        Of several instances of a group, the first is used.
         """
         unique, first = np.unique(groups, return_index=True)
         return cls(unique, assign(embeddings[first], clusters, seed=seed))
@@ -123,31 +122,9 @@ def assign(embeddings: Floats, clusters: int, *, iterations: int = 20, seed: int
         return np.arange(len(embeddings), dtype=np.int64)
     vectors = np.array(embeddings, np.float32, order="C")
     faiss.normalize_L2(vectors)
-    # min_points_per_centroid: small clusters are meant, and FAISS would warn of them on stderr
+    # min_points_per_centroid: small clusters are intended, and FAISS would warn of them on stderr
     kmeans = faiss.Kmeans(
         vectors.shape[1], clusters, niter=iterations, seed=seed, spherical=True, min_points_per_centroid=1
     )
     kmeans.train(vectors)
     return np.asarray(kmeans.assign(vectors)[1], np.int64)
-
-
-def pack(clusters: Longs, size: int, rng: Generator) -> Longs:
-    """A random order of instances that keeps `size` of one cluster together, as far as a cluster has so many left.
-
-    In batches drawn uniformly, as in the paper, an instance meets about (batch - 1) / clusters others of its cluster.
-    At the start of the timetable above and in a batch of 256, these are 3.2 of 11,446 documents, but only 0.12 of
-    294,805. Packs make them meet.
-
-    Two clusters of three, packs of three: either cluster may come first, but they do not mix.
-
-    >>> clusters = np.array([0, 1, 0, 1, 0, 1])
-    >>> order = pack(clusters, 3, np.random.default_rng(0))
-    >>> np.ptp(clusters[order].reshape(2, 3), axis=1).tolist()
-    [0, 0]
-    """
-    shuffled = rng.permutation(len(clusters))
-    order = shuffled[np.argsort(clusters[shuffled], kind="stable")]
-    _, starts, clusters_in_order = np.unique(clusters[order], return_index=True, return_inverse=True)
-    place_in_cluster = np.arange(len(order)) - starts[clusters_in_order]
-    packs = np.cumsum(place_in_cluster % size == 0) - 1
-    return order[np.argsort(rng.permutation(len(order))[packs], kind="stable")]

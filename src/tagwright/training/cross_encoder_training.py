@@ -26,7 +26,7 @@ usual one of BERT's fine-tuning. Both texts of a pair are cut together, where th
 
 
 TRIES = 10
-"How often a negative is drawn for a pair, until it is of another group; then the pair is left out."
+"The most draws of a negative of another group; after that, the pair is left out."
 
 
 class TripleContrast(Contrastive):
@@ -77,8 +77,8 @@ def train_cross_encoder(
 def with_negatives(pairs: PairSource, *, seed: int = 0) -> Callable[[int], Iterator[Triple]]:
     """The pairs as `Triple`s: the negative of each is the positive of a pair of another group, never one of its anchor.
 
-    So negatives are of the kind of the positives: a short one is not known by its length. Neighbours of the anchor
-    can be among them: a source that knows the neighbours gives better triples. The pairs of an epoch are held at once.
+    So negatives resemble positives, for instance in length. Neighbours of the anchor can be among them: a source that
+    knows the neighbours gives better triples. All pairs of an epoch are in memory.
     """
 
     def triples(epoch: int) -> Iterator[Triple]:
@@ -88,8 +88,8 @@ def with_negatives(pairs: PairSource, *, seed: int = 0) -> Callable[[int], Itera
         rng = np.random.default_rng((seed, epoch))
         for pair in drawn:
             others = (drawn[i] for i in rng.integers(len(drawn), size=TRIES).tolist())
-            strange = (o.positive for o in others if o.group != pair.group and o.positive not in own[pair.anchor])
-            negative = next(strange, None)
+            foreign = (o.positive for o in others if o.group != pair.group and o.positive not in own[pair.anchor])
+            negative = next(foreign, None)
             if negative is not None:
                 yield Triple(pair.anchor, pair.positive, pair.group, negative)
 

@@ -1,4 +1,4 @@
-"""The encoder options that trained methods share, and what they lead to: a trained encoder."""
+"""The encoder options that trained methods share, and the training of an encoder by them."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ STATIC = "static"
 
 @dataclass(frozen=True, kw_only=True)
 class EncoderOptions(Checked):
-    """Which encoder is trained. Raises ConfigError when a value cannot work."""
+    """The encoder to train. Raises ConfigError for invalid values."""
 
     encoder: str = "auto"
-    """"static", distilled from minilm: token vectors, averaged; "minilm", a folder, or a Hugging Face id, with
-    @revision if need be, which is fetched where it is not on this machine; "auto" is static without a GPU and minilm
-    with one."""
+    """"static", distilled from minilm: averaged token vectors; "minilm", a folder, or a Hugging Face id, optionally
+    with @revision, which is fetched if it is not on this machine; "auto" is static without a GPU and minilm with
+    one."""
     prompts: Mapping[str, str] = field(default_factory=dict)
-    """What a transformer reads before a text: "query" before texts to be tagged, "document" before labels, as
-    {query="query: ", document="passage: "} for E5; what is not given is the model's own, and "" is none."""
+    """Prompts before the texts of a transformer: "query" for texts to tag, "document" for labels, as in
+    {query="query: ", document="passage: "} for E5; missing ones are the model's own, and "" is none."""
     max_length: Annotated[int, Range(least=3)] | None = None
     "Tokens that a transformer reads of a text; None: as many as it can. A static encoder reads all."
 
@@ -55,19 +55,19 @@ class EncoderOptions(Checked):
 
     @property
     def _of_transformers(self) -> bool:
-        """Whether an option is set that only a transformer has."""
+        """Whether an option is set that only transformers have."""
         return self.max_length is not None or bool(self.prompts)
 
     @property
     def encoder_name(self) -> str:
-        """The encoder that "auto" stands for on this machine, or else the one that is named."""
+        """The encoder that "auto" resolves to on this machine, or the named one."""
         if self.encoder != "auto":
             return self.encoder
         return PACKAGED if best_device().type == "cuda" else STATIC
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """What the options that are "auto" or unset stand for on this machine: stored with what is trained.
+        """The resolved values of "auto" and unset options on this machine, stored with the trained tagger.
 
         A model of the Hugging Face Hub is named with its revision.
         """
@@ -82,10 +82,10 @@ class EncoderOptions(Checked):
 
 @dataclass(frozen=True, kw_only=True)
 class VectorOptions(EncoderOptions):
-    """Which encoder is trained, and how a transformer makes one vector of a text."""
+    """The encoder to train, and how a transformer pools a text to one vector."""
 
     pooling: Literal["cls", "mean"] | None = None
-    "How a transformer makes one vector of a text; None: as it was trained to."
+    "How a transformer pools a text to one vector; None: as it was trained."
     projection: Annotated[int, Range(least=3)] | None = None
     "Dimensions that a linear layer maps a transformer's vectors to (MACLR: 512). It is randomly initialised."
 
@@ -95,10 +95,10 @@ class VectorOptions(EncoderOptions):
 
 
 def settle(config: TrainingConfig, plan: TrainingPlan, pairs: PairSource) -> TrainingPlan:
-    """The method's plan with what the user has set.
+    """The method's plan with the user's settings.
 
     A batch size that the user has not set is halved until an epoch has 8 batches. Raises ConfigError when the pairs of
-    an epoch do not fill a batch; no more of them are drawn than are needed to see it.
+    an epoch do not fill a batch; no more of them are drawn than necessary.
     """
     settled = config.over(plan)
     while config.batch is None and settled.batch > 2 and not has_batches(pairs, settled, BATCHES):
@@ -149,13 +149,13 @@ def load(options: EncoderOptions, seed: int = 0) -> SentenceTransformer:
 
 
 def untrained(options: EncoderOptions) -> BiEncoder:
-    """A transformer as it comes, with these options. Raises ModelError when there is none of that name."""
+    """An untrained transformer with these options. Raises ModelError when there is none of that name."""
     pooling = getattr(options, "pooling", None)
     return BiEncoder.load(options.encoder_name, max_length=options.max_length, pooling=pooling, prompts=options.prompts)
 
 
 def stage_folder(output: Path | None, name: str) -> Path | None:
-    """A folder in output for one stage of a training, made if need be; None where nothing is kept."""
+    """A folder in output for one stage of a training, created if necessary; None without output."""
     if output:
         (output / name).mkdir(parents=True, exist_ok=True)
     return output and output / name
@@ -167,19 +167,19 @@ def is_static(model: SentenceTransformer) -> bool:
 
 
 def check_batch(pairs: PairSource, plan: TrainingPlan) -> None:
-    """Raise ConfigError when an epoch does not fill a batch; no more pairs are drawn than are needed to see it."""
+    """Raise ConfigError when an epoch does not fill a batch; draws no more pairs than necessary."""
     next(_batches(pairs, plan)(SamplerState()))
 
 
 def has_batches(pairs: PairSource, plan: TrainingPlan, count: int) -> bool:
-    """Whether an epoch has at least so many batches; no more pairs are drawn than are needed to see it."""
+    """Whether an epoch has at least this many batches; draws no more pairs than necessary."""
     batches = _batches(pairs, plan)
     trained = (pair for pair in pairs(0) if not batches.is_validation(pair))
     return next(islice(trained, count * plan.batch - 1, None), None) is not None
 
 
 def count_steps(pairs: PairSource, plan: TrainingPlan) -> TrainingPlan:
-    """The same with its length in steps; what a timetable of the training has to know."""
+    """The same with its length in steps, for a schedule of the training."""
     return replace(plan, steps=plan.steps or max(1, round(plan.epochs * _batches(pairs, plan).count())))
 
 

@@ -1,4 +1,4 @@
-"""Documents with labels in, what is learnt from out: their labels, or another tagger's surest suggestions."""
+"""Documents with labels in, training labels out: gold labels, or confident suggestions of another tagger."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 def known_labels(documents: Iterable[Document], labels: Vocabulary, unknown: Unknown = "warn") -> Run:
-    """The documents' labels. Says how many documents have none, and how many labels never occur.
+    """The documents' labels. Logs how many documents have none, and how many labels never occur.
 
     unknown: see `Vocabulary.gold`. Raises ConfigError when no document has any label of the vocabulary.
     """
@@ -40,7 +40,7 @@ def known_labels(documents: Iterable[Document], labels: Vocabulary, unknown: Unk
 
 
 def known_of_texts(documents: Sequence[Document], labels: Vocabulary, gold: Run | None) -> Run:
-    """The labels of documents with text, read once: no text teaches nothing, and its labels are unseen.
+    """The labels of documents with text, read once; labels of documents without text count as unseen.
 
     gold: instead of the documents' own labels.
     """
@@ -72,6 +72,6 @@ def confident(run: Run, *, most: int = 1, share: float = 0.5) -> Run:
 
 
 def without_validation(gold: Run, share: float, seed: int) -> Run:
-    """The labels of all documents but of those that are for validation: see `batching.is_validation`."""
+    """The labels of all but the validation documents: see `batching.is_validation`."""
     validation = np.array([is_validation(i, share, seed) for i in range(len(gold))], np.bool_)
     return gold.keep(~validation[gold.rows])

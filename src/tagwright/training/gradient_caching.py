@@ -1,4 +1,4 @@
-"""Tokens and a loss in, gradients out: a loss over all vectors of a batch, whatever fits in memory, on all processes.
+"""Tokens and a loss in, gradients out: a loss over all vectors of a batch, however large, on all processes.
 
 Gradient caching (Gao et al., 2021, "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup"): the
 vectors of a batch are computed in chunks, keeping no graph; the loss over all of them gives a gradient for each vector;
@@ -36,7 +36,7 @@ class Texts:
 
 @dataclass(frozen=True, eq=False)
 class GradientCache:
-    """Encodes the texts of a step and brings the gradients of a loss to the weights.
+    """Encodes the texts of a step and propagates the gradients of a loss to the weights.
 
     Each process encodes its share of the texts, all have the vectors of all and compute the whole loss, and the
     gradients of the weights are summed: so the loss is that of a single process. activation_token_budget:
@@ -91,7 +91,7 @@ class GradientCache:
             return self._gather([self._embed(plain, rows, 0) for rows in chunks], chunks, len(texts.tokens))
 
     def _chunks(self, texts: Texts) -> list[Longs]:
-        """This process's share of the texts in chunks: every n-th by length, so that all have as much to do."""
+        """This process's share of the texts in chunks: every n-th by length, so that all have equal work."""
         mine = np.argsort(texts.tokens.lengths, kind="stable")
         mine = mine[self.accelerator.process_index :: self.accelerator.num_processes]
         kinds = [mine[~texts.dropout[mine]], mine[texts.dropout[mine]]]
@@ -102,7 +102,8 @@ class GradientCache:
 
         dropout = bool(texts.dropout[rows[0]])
         if dropout:
-            # Seeded by what is encoded, not carried on: encoded again, or after a restart, texts meet the same masks.
+            # Seeded by the chunk instead of a running state: texts get the same masks when encoded again or after a
+            # restart.
             key = np.random.SeedSequence((self.seed, step, self.accelerator.process_index, int(rows[0])))
             torch.manual_seed(int(key.generate_state(1)[0]))
         self.encoder.model.train(dropout)

@@ -1,11 +1,11 @@
-"""Linear SVMs of many labels over the same documents: exact, though each looks at few of the documents.
+"""Linear SVMs of many labels over the same documents: exact, although each is trained on few of the documents.
 
-The SVM of a label is min 1/2 |w|^2 + 1/2 b^2 + C sum loss(y (w x + b)) over all documents. Documents whose margin
-y (w x + b) is 1 or more have no loss, and without them the solution is the same. So each label is solved by liblinear
-on a working set: the documents that have it, those of the others that share most with them, and some at random, which
-show where the rest lies. One product then scores all documents, for many labels at a time; those whose margin is below
-1 - tolerance join the set, until there are none. Then the solution is that of all documents: to leave out documents
-that lack at most the tolerance changes no margin by more than about that.
+The SVM of a label is min 1/2 |w|^2 + 1/2 b^2 + C sum loss(y (w x + b)) over all documents. Documents whose margin y (w
+x + b) is 1 or more have no loss, and without them the solution is the same. So each label is solved by liblinear on a
+working set: the documents that have it, the most similar others, and some at random to represent the rest. One product
+then scores all documents, for many labels at a time; those whose margin is below 1 - tolerance join the set, until none
+is left. Then the solution is that of all documents: to leave out documents that lack at most the tolerance changes no
+margin by more than about that.
 
 The sets stay small. The duals of the documents without the label sum up to those of the documents with it, minus b;
 for the squared hinge a margin of 1 - tolerance has the dual 2 C tolerance, so there cannot be many of them.
@@ -29,16 +29,16 @@ Weights: TypeAlias = tuple[Ints, Floats]
 _NOTHING: Weights = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
 NEAR, FAR = 192, 128
-"Documents without the label that a working set starts with: alike, and at random."
+"Documents without the label in the initial working set: similar ones, and random ones."
 
 JOIN = 256
 "The most documents that join a working set in a round, unless it is larger itself."
 
 TOGETHER, CELLS = 128, 1 << 24
-"The most labels that are scored at once: a float32 for each word, and for each document, of each label."
+"The most labels that are scored together: a float32 per word and per document for each label."
 
 TELLING = 0.02
-"The documents most alike are found by the words that no larger share of the documents holds."
+"Similar documents are found by words that at most this share of the documents holds."
 
 STEPS = 100_000
 "The most passes of liblinear over a working set; it takes about 30."
@@ -56,8 +56,8 @@ def solve(
 ) -> tuple[Matrix, Floats]:
     """(labels, words) float32 CSR weights and (labels,) biases, given the documents that have each label.
 
-    features: (documents, words) float32 CSR. tolerance, prune: as in `SvmOptions`. A label that all documents have is
-    told by no word: weights 0, bias 1.
+    features: (documents, words) float32 CSR. tolerance, prune: as in `SvmOptions`. A label of all documents depends on
+    no word: weights 0, bias 1.
     """
     from scipy.sparse import csr_matrix
     from sklearn.svm import LinearSVC
@@ -113,14 +113,16 @@ def _fit(svm: Any, features: Matrix, positives: int) -> tuple[Weights, float]:
 
     if positives == features.shape[0]:
         return _NOTHING, 1.0
-    with config_context(assume_finite=True, skip_parameter_validation=True):  # a fit takes less long than its checks
+    with config_context(assume_finite=True, skip_parameter_validation=True):  # a fit is faster than its checks
         svm.fit(features, np.arange(features.shape[0]) < positives)
     found = np.flatnonzero(svm.coef_[0])
     return (found.astype(np.int32), svm.coef_[0][found].astype(np.float32)), float(svm.intercept_[0])
 
 
 def _joining(scores: Floats, sets: Sequence[Ints], limits: Floats) -> Iterator[tuple[int, Ints]]:
-    """The labels whose sets lack documents, and which: those that score more than the limit, the most a few.
+    """The labels whose working sets lack documents, and a few of these documents each.
+
+    Those above the limit, the highest first.
 
     scores: (documents, labels), changed here. limits: (labels,).
     """

@@ -1,4 +1,4 @@
-"""What DEPL and its family train for: documents near the texts of their labels, or near a free vector of each label."""
+"""The objectives of DEPL and its variants: documents near the texts of their labels, or near classifier weights."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SCALE = 4.0
 "A pooler starts as this multiple of the identity, so that the inner product starts as 16 cosines of the encoder."
 
 MEASURED = 4096
-"Labels that the held-out documents are ranked against."
+"The number of labels that validation documents are ranked against."
 
 
 def labelled_documents(documents: Sequence[Document], gold: Run, *, seed: int = 0) -> Source:
     """One pair for each document that has text and a label; its group is the document's position.
 
-    The labels are the objective's matter: the pair has nothing to say of them. Raises ConfigError when there is none.
+    The labels belong to the objective, not to the pair. Raises ConfigError when there is no pair.
     """
     labelled = np.diff(gold.indptr) > 0
 
@@ -44,7 +44,7 @@ def labelled_documents(documents: Sequence[Document], gold: Run, *, seed: int = 
 class LabelSampler:
     """S_b, the labels that a batch is trained on (DEPL 3.3).
 
-    gold, hard: for each training document its labels, and the labels that a sparse classifier mistakes for them.
+    gold, hard: for each training document its labels, and the wrong labels that a sparse classifier ranks highest.
     labels: size of the vocabulary. size: the labels of a batch.
     """
 
@@ -55,9 +55,9 @@ class LabelSampler:
     seed: int = 0
 
     def __call__(self, documents: Longs, size: int | None = None) -> Ints:
-        """Every label of these documents, then hard negatives, then random labels, up to `size`; in rising order.
+        """Every label of these documents, then hard negatives, then random labels, up to `size`; ascending.
 
-        More positives than `size` are all there. The same documents always give the same labels.
+        Positives are never dropped, even if there are more than `size`. The same documents always give the same labels.
         """
         size = size or self.size
         if size >= self.labels:
@@ -72,12 +72,12 @@ class LabelSampler:
 
     @property
     def share(self) -> float:
-        """About which share of a batch's labels is right for a document."""
+        """The estimated share of a batch's labels that is right for a document."""
         documents = max(1, int((np.diff(self.gold.indptr) > 0).sum()))
         return min(0.5, len(self.gold.labels) / documents / min(self.size, self.labels))
 
     def relevant(self, documents: Longs, labels: Ints) -> Mask:
-        """(documents, labels) whether the label is one of the document's. labels: in rising order."""
+        """(documents, labels) whether the label is one of the document's. labels: ascending."""
         gold = self.gold.take(documents)
         places = np.searchsorted(labels, gold.labels).clip(max=len(labels) - 1)
         there = labels[places] == gold.labels
@@ -97,9 +97,9 @@ def hard_negatives(found: Run, gold: Run, count: int) -> Run:
 
 @dataclass(eq=False)
 class Heads:
-    """What stands on the shared encoder: linear poolers, and a free vector of each label. None: there is no such part.
+    """The layers on the shared encoder: linear poolers, and classifier weights of each label.
 
-    document: phi_doc of 3.3. label: Eq. 1. classifiers: (labels, dim), Eq. 3.
+    None: there is no such part. document: phi_doc of 3.3. label: Eq. 1. classifiers: (labels, dim), Eq. 3.
     """
 
     document: torch.nn.Linear
@@ -111,7 +111,8 @@ class Heads:
         """Poolers that keep the encoder's cosines, and label vectors near 0.
 
         share: of the labels of a batch that are right for a document. The biases are such that a document and a label
-        start at this probability: otherwise the first steps go into unlearning one half (Lin et al., 2017, 4.1).
+        start at this probability: otherwise the first steps only move all probabilities away from one half (Lin et al.,
+        2017, 4.1).
         """
         import torch
 
@@ -125,14 +126,13 @@ class Heads:
 
         with torch.no_grad():
             drawn = torch.randn(labels if classifiers else 0, dim, generator=torch.Generator().manual_seed(seed))
-            free = torch.nn.Parameter(drawn.mul_(0.1 / dim**0.5).sub_(offset)) if classifiers else None
-            return cls(pooler(offset), pooler(-offset) if texts else None, free)
+            weights = torch.nn.Parameter(drawn.mul_(0.1 / dim**0.5).sub_(offset)) if classifiers else None
+            return cls(pooler(offset), pooler(-offset) if texts else None, weights)
 
     def go_on_from(self, document: torch.nn.Linear, classifiers: Floats) -> None:
-        """Take the document pooler of a trained classifier (A.1.5), and its label vectors where there are any here.
+        """Take the document pooler of a trained classifier (A.1.5), and its label vectors if this model has any.
 
-        The bias of the label pooler becomes the mean of those vectors: what a label of which nothing is known starts
-        as.
+        The bias of the label pooler becomes the mean of those vectors, the start of an unknown label.
         """
         import torch
 
@@ -156,7 +156,7 @@ class Heads:
 
 @dataclass(frozen=True)
 class Rates:
-    """Learning rates of poolers and of free label vectors, in those of the encoder (A.1.3)."""
+    """Learning rates of poolers and of classifier weights, relative to the encoder's (A.1.3)."""
 
     poolers: float
     classifiers: float
@@ -166,11 +166,11 @@ class Rates:
 class DualEncoder:
     """Binary cross-entropy of documents and the labels S_b of their batch. An objectives.Objective.
 
-    texts: of every label, what it is retrieved by; without heads.label they are not read. Pairs are those of
-    `labelled_documents`. seen: (labels,) which labels have a training document. The others have no free vector, in
-    training as in tagging: with both heads, their probability is what their text gives. apart: with both heads, each
-    has a loss of its own. label_pooling: which half of a transformer's vector, [CLS, mean], is the label's; the
-    document's is CLS. A static encoder has one vector, which is both.
+    texts: the text of every label; not read without heads.label. Pairs are those of `labelled_documents`. seen:
+    (labels,) which labels have a training document. The others have no classifier weights, in training as in tagging:
+    with both heads, their probability is that of their text. apart: with both heads, each has its own loss.
+    label_pooling: which half of a transformer's vector, [CLS, mean], represents the label; CLS represents the document.
+    A static encoder has a single vector for both.
     """
 
     heads: Heads
@@ -192,9 +192,9 @@ class DualEncoder:
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
         """3.3 or Eq. 4, as a sum over labels: the paper's mean, times |S_b|.
 
-        Adam sees no difference, but for its epsilon, which would swallow gradients of a mean over a million cells. With
-        `apart`, the mean of the losses of both heads: in the loss of a mean of probabilities, the head that is sure and
-        wrong has no gradient, and stays so.
+        This only changes Adam relative to its epsilon, which would swamp gradients of a mean over a million cells. With
+        `apart`, the mean of the losses of both heads: in the loss of averaged probabilities, a head that is confident
+        and wrong gets no gradient.
         """
         import torch
 
@@ -215,9 +215,9 @@ class DualEncoder:
         return [pair.anchor for pair in pairs], self._texts(self.sampler(_documents(pairs), MEASURED))
 
     def validation_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
-        """How far nDCG@5 among these labels is from 1.
+        """1 - nDCG@5 among these labels.
 
-        The cross-entropy of documents that are not trained on rises long before their ranking stops to improve.
+        The cross-entropy of validation documents rises long before their ranking stops improving.
         """
         import torch
 
@@ -248,7 +248,7 @@ class DualEncoder:
         return [] if self.heads.label is None else [self.texts[label] for label in labels.tolist()]
 
     def _vectors(self, documents: torch.Tensor, texts: torch.Tensor, labels: Ints) -> list[torch.Tensor]:
-        """The vectors of the documents, then of the labels: what their texts say, their free vectors, or both."""
+        """The vectors of the documents, then of the labels: from their texts, their classifier weights, or both."""
         import torch
         from torch.nn.functional import normalize
 
@@ -258,11 +258,11 @@ class DualEncoder:
             half = texts[:, :dim] if self.label_pooling == "cls" else texts[:, -dim:]
             found.append(self.heads.label(normalize(half, dim=1)))
         if self.heads.classifiers is not None:
-            free = self.heads.classifiers[torch.from_numpy(labels).to(documents.device)]
+            weights = self.heads.classifiers[torch.from_numpy(labels).to(documents.device)]
             if self.heads.label is not None:
                 seen = torch.from_numpy(self.seen[labels]).to(documents.device)
-                free = torch.where(seen[:, None], free, found[1])  # the mean of twice the same
-            found.append(free)
+                weights = torch.where(seen[:, None], weights, found[1])  # the mean of twice the same
+            found.append(weights)
         return found
 
 

@@ -31,8 +31,8 @@ Block: TypeAlias = tuple[Matrix, Floats]
 "(labels, words) weights and (labels,) biases."
 
 BLOCK, PARTS = 1024, 16
-"""The most labels that are learnt and stored together, what a killed run loses in each process; fewer of few labels, so
-that every process has some."""
+"""The most labels that are trained and stored together: what an interrupted run loses per process. Fewer if there are
+few labels, so that every process has some."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,27 +40,26 @@ class SvmOptions(Checked):
     """The linear SVM. Raises ConfigError for a value that cannot work."""
 
     loss: Loss = "squared_hinge"
-    """squared_hinge is what scikit-learn's LinearSVC and DiSMEC minimise, hinge what DEPL prints (3.2): 1.2 points of
-    P@1 below on train documents of tib that were held out."""
+    """squared_hinge is minimised by scikit-learn's LinearSVC and DiSMEC, hinge by DEPL (3.2); see
+    benchmarks/results/linear.json."""
 
     cost: Positive = 0.3
-    """C: how much the losses count against the norm of the weights; 1 in scikit-learn. P@1 / P@5 on those documents,
-    for a thousand labels: 54.5 / 16.9 with 0.3, 54.2 / 17.2 with 0.2, 53.5 / 16.5 with 1, 51.3 / 15.6 with 4."""
+    """C: the weight of the losses relative to the norm of the weights; 1 in scikit-learn. The default was chosen on
+    validation documents."""
 
     tolerance: Positive = 0.02
-    """How far below 1 the margin of a document may be that is left out. With 0.02, P@k on tib is scikit-learn's within
-    0.4 points (benchmarks/results/linear.json); 0.05 takes three quarters of the time, and costs up to 0.4 points more
-    of P@1 and more of R@100."""
+    """How far below 1 the margin of an omitted document may be. With the default, P@k is that of scikit-learn within
+    0.4 points (benchmarks/results/linear.json); larger values are faster and less accurate."""
 
     prune: NotNegative = 0.01
-    """Weights nearer to 0 are dropped at the end, as in DiSMEC; 0 keeps all. On tib an eighth of the weights stays, and
-    P@k changes by 0.2 points at most."""
+    """Weights closer to 0 are dropped at the end, as in DiSMEC; 0 keeps all. Most weights are, with hardly any effect
+    on P@k (benchmarks/results/linear.json)."""
 
     workers: AtLeastZero = 0
     "Processes; 0 is one for each core."
 
     seed: AtLeastZero = 0
-    "Which documents every label is first compared with."
+    "The documents that every label is first compared with, drawn at random."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,13 +67,13 @@ class TreeOptions(Checked):
     """Trees of labels by omikuji; the defaults are FuTex's Parabel. Raises ConfigError for what cannot work."""
 
     kind: Kind = "parabel"
-    "parabel: balanced trees that part in two; bonsai: shallow trees that part in up to 100, as they fall."
+    "parabel: balanced binary trees; bonsai: shallow trees with up to 100 unbalanced branches."
 
     trees: AtLeastOne = 3
-    "Trees, each grown from another start; their probabilities are averaged."
+    "Trees, each grown from another random start; their probabilities are averaged."
 
     leaf: Annotated[int, Range(least=2)] = 100
-    "A branch with fewer labels is not parted again."
+    "A branch with fewer labels is not split again."
 
     beam: Annotated[int, Range(least=1, most=WIDEST)] = 10
     "Branches that are followed in each tree when a document is tagged."
@@ -108,11 +107,11 @@ def fit_svm(
     *,
     resume: bool = False,
 ) -> LinearModel:
-    """One SVM against the rest for each label that a document has (DEPL 3.2), as training/hinge.py says how.
+    """One SVM against the rest for each label that a document has (DEPL 3.2), as described in training/hinge.py.
 
-    features: (documents, words) CSR. gold: a row for each document. labels: how many there are; those that no document
-    has are not learnt. folder: finished blocks of labels are stored there, under svm/; resume goes on with them.
-    Raises ConfigError when no document has a label, or the stored blocks belong to other documents or options.
+    features: (documents, words) CSR. gold: a row for each document. labels: their number; those without documents get
+    no weights. folder: finished blocks of labels are stored there, under svm/; resume goes on with them. Raises
+    ConfigError when no document has a label, or the stored blocks belong to other documents or options.
     """
     from scipy.sparse import csr_matrix, vstack
 
@@ -139,7 +138,7 @@ def fit_svm(
 def fit_trees(features: Matrix, gold: Run, labels: int, options: TreeOptions = TreeOptions()) -> LabelTrees:
     """Parabel or Bonsai (FuTex 3.3). features: (documents, words) CSR; gold: a row for each document.
 
-    omikuji takes no seed: two trainings differ a little. Documents without labels or words teach nothing. Raises
+    omikuji takes no seed: two trainings differ a little. Documents without labels or words are ignored. Raises
     ConfigError when no document is left, TagwrightError when omikuji fails or is not installed.
     """
     used = np.flatnonzero((np.diff(features.indptr) > 0) & (np.diff(gold.indptr) > 0))
@@ -182,7 +181,7 @@ def _stored(folder: Path, features: Matrix, gold: Run, options: SvmOptions, *, r
 def _solved(
     features: Matrix, blocks: Sequence[Sequence[Ints]], options: SvmOptions, stored: Path | None
 ) -> Iterator[Block]:
-    """Weights and biases of each block in turn, learnt now or taken from the folder."""
+    """Weights and biases of each block in turn, trained now or read from the folder."""
     from joblib import Parallel, delayed
     from joblib.externals.loky import get_reusable_executor
 
@@ -222,9 +221,9 @@ def _read(path: Path, words: int) -> Block:
 
 
 def _settings(options: TreeOptions) -> dict[str, Any]:
-    """The options in omikuji's words."""
+    """The options as omikuji names them."""
     settings: dict[str, Any] = {"n_trees": options.trees, "min_branch_size": options.leaf}
-    if options.kind == "bonsai":  # a branch that is parted must have as many labels as it gets parts
+    if options.kind == "bonsai":  # a branch that is split must have as many labels as it gets branches
         settings |= {"cluster_balanced": False, "cluster_k": min(100, options.leaf), "max_depth": 3}
     return settings
 

@@ -1,4 +1,4 @@
-"""A model, a source of pairs and an objective in, the trained model out: the only training loop."""
+"""A model, a source of pairs and an objective in, the trained model out: the training loop of every method."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ def train(
 ) -> History:
     """Train `model` in place; at the end it has the weights with the lowest validation loss, or else the last ones.
 
-    output: a folder for the log (log.jsonl) and the checkpoint, which stays when all is done: see
-    `checkpoints.discard`. resume: go on from the checkpoint, if there is one; the weights are bit for bit those of a
-    run that was never stopped (on a processor, with the same number of threads). Started by `accelerate launch` on
-    several processes, all of them call this, and the loss is that of one process with the same batch.
+    output: a folder for the log (log.jsonl) and the checkpoint, which is kept after training: see
+    `checkpoints.discard`. resume: continue from the checkpoint, if there is one; the weights are bit for bit those of
+    an uninterrupted run (on a CPU, with the same number of threads). Started by `accelerate launch` on several
+    processes, all of them call this, and the loss is that of one process with the same batch.
 
     Raises ConfigError when the data do not fill a batch, or a checkpoint is of another run; TagwrightError when the
     loss is no longer a number.
@@ -74,7 +74,7 @@ def train(
     checkpoint = Checkpoint.load(output, run.config) if output and resume else None
     with torch.random.fork_rng(), run.encoder.ready(), silence(not accelerator.is_main_process):
         run.resume(checkpoint) if checkpoint else run.begin()
-        accelerator.wait_for_everyone()  # nobody writes a checkpoint while another still reads one
+        accelerator.wait_for_everyone()  # no process writes a checkpoint while another still reads it
         saved = time.monotonic()
         for _ in run.steps_from_here():
             if folder and time.monotonic() - saved >= training.checkpoint_seconds:
@@ -102,7 +102,7 @@ def rate_at(step: int, steps: int, rising: int, decay: float = 1.0) -> float:
 
 @dataclass(eq=False)
 class _Run:
-    """A training run: everything that changes while it goes on."""
+    """A training run: everything that changes during it."""
 
     encoder: TrainableEncoder
     batches: Batches
@@ -141,12 +141,12 @@ class _Run:
         self.started = time.monotonic()
 
     def begin(self) -> None:
-        """Measure the model as it comes."""
+        """Measure the untrained model."""
         self.training_log.clear()
         self._evaluate()
 
     def steps_from_here(self) -> Iterator[int]:
-        """Do the steps that are left. Whenever one is yielded, it is done and a checkpoint can be taken."""
+        """Do the remaining steps. After each, a checkpoint can be taken when it is yielded."""
         with bar("training", (self.steps - self.step) * self.training.batch) as done:
             self._redraws()
             while self.step < self.steps:
@@ -159,7 +159,7 @@ class _Run:
                             break
 
     def checkpoint(self) -> Checkpoint:
-        """The run as it is now."""
+        """The current state as a checkpoint."""
         state = self.optimiser.state
         tensors: dict[str, torch.Tensor] = {f"weights/{name}": weight for name, weight in self.weights.items()}
         tensors |= {f"best/{name}": weight for name, weight in self.best.items()}
@@ -177,7 +177,7 @@ class _Run:
         return Checkpoint(progress, self.config, tensors)
 
     def resume(self, checkpoint: Checkpoint) -> None:
-        """Become the run that the checkpoint was taken from."""
+        """Restore the run from the checkpoint."""
         progress = checkpoint.progress
         self.step, self.state = progress["step"], SamplerState(progress["epoch"], progress["batch"])
         self.best_step, self.best_loss = progress["best_step"], progress["best_loss"]
@@ -191,7 +191,7 @@ class _Run:
         self.started -= self.training_log.rows[-1]["seconds"] if self.training_log.rows else 0.0
 
     def take_best(self) -> None:
-        """Give the model the weights with the lowest validation loss, if that was measured."""
+        """Give the model the weights with the lowest validation loss, if it was measured."""
         _copy(self.best, self.weights)
         self.encoder.model.eval()
 
@@ -207,7 +207,7 @@ class _Run:
         return found
 
     def _redraws(self) -> bool:
-        """Tell the objective that a step comes; whether it wants the pairs of that step drawn anew."""
+        """Notify the objective of the next step; returns whether its pairs must be drawn again."""
         if not self.objective.before_step(self.step, self.encode):
             return False
         if self.state.batch:
@@ -252,7 +252,7 @@ class _Run:
             self._evaluate()
 
     def _evaluate(self) -> None:
-        """Measure the validation pairs, and remember the weights if they are the best so far."""
+        """Measure the validation pairs, and keep the weights if they are the best so far."""
         import torch
 
         if len(self.validation.groups) < 2:
@@ -275,7 +275,7 @@ class _Run:
 class _Step:
     """A batch, ready to be encoded. place: after it. groups: (pairs,), or (pairs, 2) where pairs have two.
 
-    views: the number of texts of each view.
+    views: the number of texts in each view.
     """
 
     state: SamplerState
@@ -285,7 +285,7 @@ class _Step:
 
 
 def _optimiser(weights: Iterable[OwnWeight], training: TrainingPlan) -> torch.optim.AdamW:
-    """AdamW (Loshchilov and Hutter, 2019) without decay of biases and of the weights of norms, which are vectors."""
+    """AdamW (Loshchilov and Hutter, 2019) without decay of biases and norm weights, which are vectors."""
     import torch
 
     def kind(weight: OwnWeight) -> tuple[bool, float]:

@@ -2,8 +2,8 @@
 
 A contrastive loss sees matrices of embeddings and nothing else. So it can be called on a batch whose embeddings were
 computed in parts (cached gradients), and on several processes: `positives` then holds the rows of all of them, and
-`offset` says where the caller's own begin. Half precision is raised to float32 first: at a temperature of 0.05 the
-last bit of a bfloat16 cosine moves a logit by 0.08. For the same reason, call the losses outside of autocast.
+`offset` is the first row of the caller. Half precision is converted to float32 first: at a temperature of 0.05 the last
+bit of a bfloat16 cosine moves a logit by 0.08. For the same reason, call the losses outside of autocast.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def cluster_loss(
 def label_regularisation(
     instances: Tensor, second_views: Tensor, labels: Tensor, temperature: float = 1.0, *, similarity: Similarity = "dot"
 ) -> Tensor:
-    """MACLR Eq. 3: an instance is nearer to itself under another dropout mask than to labels drawn at random.
+    """MACLR Eq. 3: an instance is closer to itself under another dropout mask than to random labels.
 
     instances, second_views: (batch, dim), the same texts encoded twice. labels: (sampled, dim). Returns a scalar,
     mean over the batch; the paper has the sum.
@@ -142,8 +142,8 @@ def dual_encoder_bce(documents: Tensor, labels: Tensor, relevant: Tensor) -> Ten
 def dual_encoder_classifier_bce(documents: Tensor, labels: Tensor, classifiers: Tensor, relevant: Tensor) -> Tensor:
     """DEPL Eq. 4: binary cross-entropy of the mean of two probabilities, the dual encoder's and a classifier's.
 
-    As `dual_encoder_bce`; classifiers: (sampled, dim), the learned weights of the labels (Eq. 3). The probabilities
-    are only ever held as logarithms, so that one that rounds to 0 or 1 still has a gradient.
+    As `dual_encoder_bce`; classifiers: (sampled, dim), the learned weights of the labels (Eq. 3). Probabilities are
+    computed as logarithms, so that one that rounds to 0 or 1 still has a gradient.
 
     Probabilities 1/2 and 3/4 for a right label: -log(5/8).
 
@@ -157,7 +157,7 @@ def dual_encoder_classifier_bce(documents: Tensor, labels: Tensor, classifiers: 
 
 
 def missed_ndcg(scores: Tensor, relevant: Tensor, k: int) -> Tensor:
-    """1 - nDCG@k, the mean over the documents that have a right label: to measure with, it has no gradient.
+    """1 - nDCG@k, the mean over the documents that have a right label: for measuring only, without a gradient.
 
     scores: (batch, labels). relevant: (batch, labels), true where the label is right.
 

@@ -1,4 +1,4 @@
-"""What MACLR's Stage I trains for: titles of a whole cluster attract an instance, labels drawn at random repel it."""
+"""The objective of MACLR's Stage I: an instance is close to the titles of its cluster and far from random labels."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     import torch
 
 CHUNK = 4096
-"Instances whose texts are in memory at once when all are encoded."
+"Instances whose texts are in memory together when all are encoded."
 
 
 @dataclass(kw_only=True)
-class ImprovedIct(Contrastive):
+class MaclrStage1(Contrastive):
     """MACLR Eq. 4 on the pairs (context, title) of `pairs.ict_pairs`.
 
-    pair_loss: of the held-out pairs. pairs: what is clustered. schedule: None without clustering; every instance is
-    then its own cluster, but for those of one title. labels: empty without label regularisation. Each step draws as
-    many of them as there are pairs in its batch (the paper does not say how many). dropout: whether the encoder has
-    any. Without, the second view of an instance is the first one.
+    pair_loss: of the validation pairs. pairs: the instances to cluster. schedule: None without clustering; every
+    instance is then its own cluster, except that instances with the same title share one. labels: empty without label
+    regularisation. Each step draws as many of them as there are pairs in its batch (the paper does not say how many).
+    dropout: whether the encoder has any. Without it, both views of an instance are the same.
     """
 
     pairs: PairSource
@@ -42,7 +42,7 @@ class ImprovedIct(Contrastive):
         self.clusters: Clusters | None = None
 
     def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[Text]]:
-        """Contexts, titles; contexts once more, if dropout tells them apart; labels drawn at random."""
+        """Contexts, titles; contexts again if dropout makes them differ; random labels."""
         contexts, titles = super().views(batch, step)
         again = [contexts] if self.labels and self.dropout else []
         return [contexts, titles, *again, *([self._drawn(len(batch), step)] if self.labels else [])]
@@ -63,7 +63,7 @@ class ImprovedIct(Contrastive):
         return loss + label_regularisation(contexts, second, others[-1], self.temperature, similarity="cosine")
 
     def before_step(self, step: int, encode: Encode) -> bool:
-        """Cluster the instances anew where the schedule says so. Which pairs come next does not depend on it."""
+        """Cluster the instances again when the schedule says so. The order of pairs does not depend on it."""
         clusters = self.schedule.clusters_at(step) if self.schedule else None
         if clusters is None:
             self.clusters = None
@@ -76,7 +76,7 @@ class ImprovedIct(Contrastive):
         return {"groups": self.clusters.groups, "clusters": self.clusters.clusters} if self.clusters else {}
 
     def restore(self, state: Arrays) -> None:
-        """Become what `state` was taken from."""
+        """Restore `state`."""
         self.clusters = Clusters(state["groups"], state["clusters"]) if state else None
 
     def _drawn(self, count: int, step: int) -> list[str]:

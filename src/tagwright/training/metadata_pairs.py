@@ -1,8 +1,8 @@
 """Documents and their metadata in, sources of training pairs and triples out (MICoL 3.3.2), and mixtures of sources.
 
-A pair of documents has the groups of both, so that neither meets itself as a negative; it is held out by that of the
-first. A pair of a document and a short text, such as a keyword, has the groups of both too, and is held out by that of
-the text.
+A pair of documents has the groups of both, so that neither is its own negative; the group of the first decides whether
+it is for validation. A pair of a document and a short text, such as a keyword, has the groups of both too; there the
+group of the text decides.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from tagwright.types import Document, Label, Longs, Pair, PairSource, Run, Tripl
 T = TypeVar("T")
 
 View: TypeAlias = Callable[[Document, Key], str]
-"What is learnt from of a document, and what chance is seeded with where it is drawn."
+"The training text of a document; the integers seed a random choice."
 
 TRIES = 100
-"How often a negative is drawn again that is a neighbour after all. A document with none of its own gives no triple."
+"How often a negative that is a neighbour is redrawn. A document without negatives gives no triple."
 
 KEPT = 1 << 17
-"Titles and abstracts that stay in memory: some 200 MB."
+"Titles and abstracts that stay in memory, about 200 MB."
 
 ROUNDS = 1 << 16
-"The most often that a source may be begun anew in an epoch of a mixture."
+"The most restarts of a source in an epoch of a mixture."
 
 
 def metadata_pairs(
@@ -48,10 +48,9 @@ def metadata_pairs(
 ) -> Source:
     """(d, d+): `count` documents that have a neighbour, and one neighbour of each (MICoL A.3.1), drawn anew each epoch.
 
-    d+ is uniform over N_M(d) (Eq. 15), or with by_value as `Neighbours.draw_by_value` has it. Of a document, title
-    and abstract are taken, or what `view` takes. validation: the share of groups that the trainer holds out under this
-    seed; then no pair has a document of theirs as d+ of another, so that a held-out document is not trained on from
-    the other end.
+    d+ is uniform over N_M(d) (Eq. 15), or with by_value as `Neighbours.draw_by_value` has it. The text of a document is
+    its title and abstract, or that of `view`. validation: the share of groups that the trainer keeps for validation
+    under this seed; their documents are then no d+ of training pairs, so that no validation document is trained on.
 
     Raises InputError when the meta-path joins no two documents, ConfigError when those it joins have no text.
     """
@@ -80,7 +79,7 @@ def metadata_triples(
 ) -> PairSource:
     """The pairs of `metadata_pairs` as `Triple`s: each with a random document d- (MICoL A.3.1), never d nor in N_M(d).
 
-    A document that nearly all others are neighbours of may give none. Raises as `metadata_pairs` does, and ConfigError
+    A document whose neighbours are nearly all others may give none. Raises as `metadata_pairs` does, and ConfigError
     when no document has a negative.
     """
     sample, read = _sampler(neighbours, count, by_value=by_value, seed=seed), _reader(documents, view)
@@ -107,7 +106,7 @@ def value_pairs(documents: Sequence[Document], field: str, *, seed: int = 0) -> 
     """(document, value) for every value of a metadata field of texts, such as keywords; the group is the value's.
 
     Pairs a long text with a short one, as a document and a label are. In a batch, another value of the document can be
-    a negative of it, which a pair of another document brings along. Raises ConfigError when there is no such pair.
+    a negative, if a pair of another document has it. Raises ConfigError when there is no such pair.
 
     >>> bees = Document("1", "Bees", "They fly.", metadata={"keyword": ("insect", "wing")})
     >>> sorted(pair.positive for pair in value_pairs([bees], "keyword")(epoch=0))
@@ -126,7 +125,7 @@ def value_pairs(documents: Sequence[Document], field: str, *, seed: int = 0) -> 
 def name_pairs(documents: Sequence[Document], labels: Sequence[Label], run: Run, *, seed: int = 0) -> Source:
     """(document, name of a label) for every suggestion of the run, such as the labels whose names a document holds.
 
-    Raises ConfigError when there is no such pair, ValueError when the run is about other documents.
+    Raises ConfigError when there is no such pair, ValueError when the run is over other documents.
     """
     if len(run) != len(documents):
         raise ValueError(f"the run is over {len(run)} documents, expected {len(documents)}")
@@ -141,11 +140,10 @@ def name_pairs(documents: Sequence[Document], labels: Sequence[Label], run: Run,
 
 
 def mixed(parts: Mapping[Callable[[int], Iterable[T]], float], count: int) -> Callable[[int], Iterator[T]]:
-    """A source that takes turns: `count` items an epoch, of each source as many as its weight says, in any stretch.
+    """A source that alternates: `count` items an epoch, evenly mixed in proportion to the weights.
 
-    A source that ends is begun anew. Raises ConfigError for a weight that is not positive, or an empty source.
-
-    Of weights 2 and 1, the first source gives two of three:
+    A source that ends is restarted. Raises ConfigError for a weight that is not positive, or an empty source. Of
+    weights 2 and 1, the first source gives two of three:
 
     >>> "".join(mixed({lambda epoch: "aA": 2.0, lambda epoch: "b": 1.0}, 6)(0))
     'abAabA'
@@ -165,7 +163,7 @@ def mixed(parts: Mapping[Callable[[int], Iterable[T]], float], count: int) -> Ca
 
 
 def text_of(document: Document) -> str:
-    """What is learnt from of a document: title and abstract, or all of it where there is neither."""
+    """The training text of a document: title and abstract, or all of it if there is neither."""
     return (document.title_and_abstract or document.text).strip()
 
 
@@ -174,7 +172,7 @@ def _texts(view: View | None, documents: Sequence[Document], key: Key) -> list[s
 
 
 def _sampler(neighbours: Neighbours, count: int, *, by_value: bool, seed: int) -> Callable[[int], tuple[Longs, Longs]]:
-    """The documents and neighbours of an epoch, those of the last one remembered."""
+    """The documents and neighbours of an epoch; the last epoch is cached."""
 
     @lru_cache(1)
     def sample(epoch: int) -> tuple[Longs, Longs]:
@@ -184,7 +182,10 @@ def _sampler(neighbours: Neighbours, count: int, *, by_value: bool, seed: int) -
 
 
 def _reader(documents: Sequence[Document], view: View | None) -> Callable[[int], Document]:
-    """What looks a document up. Titles and abstracts, if they are enough, stay in memory: they come again and again."""
+    """A function that reads a document.
+
+    Titles and abstracts stay in memory if nothing else is read, since they recur.
+    """
     if view:
         return documents.__getitem__
 
@@ -201,7 +202,7 @@ def _reader(documents: Sequence[Document], view: View | None) -> Callable[[int],
 
 
 def _random_negatives(neighbours: Neighbours, documents: Longs, rng: Generator) -> Longs:
-    """For each of these documents one that it is not joined with, nor is itself; -1 where none is found."""
+    """For each of these documents another one that is not a neighbour; -1 where none is found."""
     drawn, pending = np.full(len(documents), -1), np.arange(len(documents))
     for _ in range(TRIES):
         others = rng.integers(len(neighbours), size=len(pending))
@@ -214,7 +215,7 @@ def _random_negatives(neighbours: Neighbours, documents: Longs, rng: Generator) 
 
 
 def _is_apart(anchor: Document, other: Document, validation: float, seed: int) -> bool:
-    """Whether the two do not bring a held-out document into the training by the back door."""
+    """Whether a pair does not train on a validation document as its d+."""
     here, there = (is_validation(group_of_document(end), validation, seed) for end in (anchor, other))
     return here or not there
 

@@ -1,4 +1,4 @@
-"""What a method trains for: which texts of a batch are encoded, and what the loss is of their vectors."""
+"""Training objectives: which texts of a batch are encoded, and the loss of their vectors."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ Loss: TypeAlias = "Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Te
 "Anchors (batch, dim), positives (batch, dim) and int64 groups in, (batch,) or (batch, 2); a scalar out."
 
 Text: TypeAlias = str | tuple[str, str]
-"What the model takes: a text, or two that a cross-encoder reads together."
+"The input of the model: a text, or two that a cross-encoder reads together."
 
 Encode: TypeAlias = Callable[[Sequence[str]], Floats]
-"Texts in, (texts, dim) unit vectors out, as the model in training has them now."
+"Texts in, (texts, dim) unit vectors out, by the current state of the model in training."
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 class OwnWeight(NamedTuple):
-    """A weight that is the objective's and not the model's. rate: its learning rate in those of the model."""
+    """A weight of the objective, outside the model. rate: its learning rate relative to the model's."""
 
     parameter: torch.nn.Parameter
     rate: float = 1.0
 
 
 class Objective(Protocol):
-    """What `train` asks of a method. `Contrastive` is the simplest one, and to be inherited from."""
+    """The interface of an objective for `train`. `Contrastive` is the simplest one, to inherit from."""
 
     def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[Text]]:
         """The texts to be encoded for a batch, in groups. The first two groups are anchors and positives.
 
-        Depends on the batch and the step alone: it is called ahead of time, in another thread.
+        Must depend only on the batch and the step: it is called ahead of time, in another thread.
         """
         ...
 
     def role(self, view: int) -> Role:
-        """Which of the model's prompts is read before the texts of a view; of the held-out views too."""
+        """The role of the texts of a view, also of validation views: it selects the model's prompt."""
         ...
 
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
@@ -52,39 +52,43 @@ class Objective(Protocol):
         ...
 
     def validation_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[Text], Sequence[Text]]:
-        """The texts that the loss of pairs that are not trained on is about: anchors, and what they are held to."""
+        """The texts for the loss of validation pairs: anchors, and the texts they are compared with."""
         ...
 
     def validation_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
-        """The loss of pairs that are not trained on: for the curve, and for the choice of the best weights."""
+        """The loss of validation pairs: for the curve, and for the choice of the best weights."""
         ...
 
     def weights(self) -> Mapping[str, OwnWeight]:
-        """What is trained besides the model, by name: always the same parameters. They are stored in checkpoints."""
+        """Parameters that are trained besides the model, by name: always the same parameters.
+
+        They are stored in checkpoints.
+        """
         ...
 
     def before_step(self, step: int, encode: Encode) -> bool:
-        """Called before each step, from 0. True: the rest of the epoch is dropped, the pair source is asked anew.
+        """Called before each step, from 0.
 
-        Without that, the pairs that are to come must not depend on what changes here: they may be drawn already.
+        True: the rest of the epoch is dropped and the pair source is called again. Otherwise, later pairs must not
+        depend on changes here: they may have been drawn already.
         """
         ...
 
     def state(self) -> Arrays:
-        """What `before_step` has changed, for a checkpoint."""
+        """The state changed by `before_step`, for a checkpoint."""
         ...
 
     def restore(self, state: Arrays) -> None:
-        """Become what `state` was taken from."""
+        """Restore `state`."""
         ...
 
 
 @dataclass
 class Contrastive:
-    """Nothing but a loss of anchors and positives, RTS and the baselines. roles: what anchors and positives stand for.
+    """Only a loss of anchors and positives, as in RTS and the baselines. roles: the roles of anchors and positives.
 
-    An anchor is usually text of a document, which labels are searched with, and its positive a label, or what stands
-    for one, such as a title.
+    An anchor is usually text of a document, with which labels are searched, and its positive a label, or a substitute
+    such as a title.
     """
 
     pair_loss: Loss

@@ -1,10 +1,10 @@
 """Documents and labels in, sources of training pairs out: RTS, the inverse cloze task, SimCSE, labels known or guessed.
 
-A source gives the pairs of an epoch well mixed: whoever makes batches may take them as they come. What is drawn for a
-document depends on the seed, the epoch and the document's position alone, not on how much is read at a time.
+A source gives the pairs of an epoch well shuffled: batches may take them in order. The draw for a document depends only
+on the seed, the epoch and the document's position, not on how much is read at a time.
 
-The group of a pair says what the pair is about: a number made from a title or a label's name. So the pairs of one
-document, of two documents with one title, and of a label and its duplicate share it, within a source and across.
+The group of a pair identifies its subject: a number made from a title or a label's name. So the pairs of one document,
+of two documents with one title, and of a label and its duplicate share it, within a source and across.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from tagwright.training.segments import Segmentation, segments
 from tagwright.types import Document, Label, Mask, Pair, Run
 
 Key: TypeAlias = tuple[int, ...]
-"What chance is seeded with."
+"The integers that seed a random generator."
 
 BLOCK = 32
-"Neighbouring items visited together: one by one, documents on disk take five times as long to read."
+"Neighbouring items that are read together: single documents take five times as long to read from disk."
 
 WINDOW = 1 << 25
-"""Characters of pairs shuffled together: tens of thousands of segments, so that a batch seldom holds many of one block.
-Whole texts are longer: of them a batch holds more that stand together than chance would give."""
+"""Characters of pairs that are shuffled together: tens of thousands of segments, so that a batch seldom holds many of
+one block. Of whole texts, which are longer, a batch holds more neighbours than a full shuffle would."""
 
 
 @dataclass(frozen=True)
 class Source:
     """A PairSource: visits blocks of its items in an order drawn for the epoch, draws their pairs, and mixes them.
 
-    items: how many documents, labels or suggestions there are. draw: a range of them and the key of the epoch to
-    their pairs. `a + b` is the source of the pairs of both, mixed.
+    items: the number of documents, labels or suggestions. draw: from a range of them and the key of the epoch to their
+    pairs. `a + b` is the source of the pairs of both, mixed.
     """
 
     items: int
@@ -79,7 +79,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class RtsOptions(Checked):
-    """What RTS pairs with what. Raises ConfigError when no pair can come of it."""
+    """Which texts RTS pairs. Raises ConfigError when no pairs are possible."""
 
     segmentation: Segmentation = "random"
     "How text is cut; the other two are for comparison (RTS Table 5)."
@@ -88,7 +88,7 @@ class RtsOptions(Checked):
     max_words: int = 80
     "L_max; in the paper always twice L_min (RTS 3.3)."
     title_pairs: bool = True
-    "(title, segment); the paper leaves them out for articles, which keep repeating their title (RTS 4.2.3)."
+    "(title, segment); the paper leaves them out for articles, which often repeat their title (RTS 4.2.3)."
     segment_pairs: bool = True
     "(segment, segment)."
     label_pairs: bool = True
@@ -111,9 +111,9 @@ def rts_pairs(
     """Pairs of titles and randomly cut segments of the text below them (RTS 3.2.1, 3.2.2), cut anew each epoch.
 
     A document with k segments gives k pairs (title, segment), and ceil(k / 2) pairs (segment, segment) in which every
-    segment occurs; for odd k the one left over goes with segment 1; a single segment has no partner. A label gives
-    the same of its name and description, or, where that is nothing, one pair of its text with itself, which dropout
-    tells apart. Raises ConfigError when the documents lack what the pairs are made of.
+    segment occurs; for odd k the last one is paired with segment 1; a single segment has no partner. A label gives the
+    same pairs from its name and description or, if there are none, one pair of its text with itself, distinguished by
+    dropout. Raises ConfigError when the documents lack what the pairs are made of.
 
     >>> twos = RtsOptions(min_words=2, max_words=2, segment_pairs=False)
     >>> source = rts_pairs([Document("1", "Bees", "They fly and sting.")], [], twos)
@@ -147,8 +147,8 @@ def rts_pairs(
 def ict_pairs(documents: Sequence[Document], *, delete_title: bool = False, seed: int = 0) -> Source:
     """Inverse cloze task as MACLR has it (4.2): (context, title), the context being all text below the title.
 
-    delete_title: where the context repeats the title word for word, in any case, a blank takes its place, so that
-    more has to be learnt than to look for it. Raises ConfigError when no document has both title and context.
+    delete_title: remove literal repetitions of the title, in any case, from the context, so that finding them is not
+    enough. Raises ConfigError when no document has both title and context.
     """
 
     def draw(block: range, _: Key) -> Iterator[Pair]:
@@ -165,7 +165,7 @@ def ict_pairs(documents: Sequence[Document], *, delete_title: bool = False, seed
 
 
 def simcse_pairs(documents: Sequence[Document], *, seed: int = 0) -> Source:
-    """SimCSE, a baseline of both papers: every document's text with itself, told apart by dropout alone.
+    """SimCSE, a baseline of both papers: every document's text with itself, distinguished by dropout alone.
 
     Raises ConfigError when no document has text.
     """
@@ -183,9 +183,9 @@ def labelled_pairs(documents: Sequence[Document], labels: Sequence[Label], run: 
     """(document text, label text) for every suggestion of the run, in the group of the label.
 
     The run may hold gold labels (FS-XMC), or the best few of a stage as pseudo labels: `run.top(3)` in MACLR 4.3.
-    Another right label of the same document is a negative where the two meet in a batch, as in Eq. 1 of MACLR (FS-XMC).
-    Its Stage II sums over all pairs of a document instead. Raises ConfigError when the run is empty, ValueError when it
-    is about other documents.
+    Another right label of the same document is a negative if both are in a batch, as in Eq. 1 of MACLR (FS-XMC). Its
+    Stage II sums over all pairs of a document instead. Raises ConfigError when the run is empty, ValueError when it is
+    over other documents.
     """
     if len(run) != len(documents):
         raise ValueError(f"the run is over {len(run)} documents, expected {len(documents)}")
@@ -204,7 +204,10 @@ def labelled_pairs(documents: Sequence[Document], labels: Sequence[Label], run: 
 
 
 def sample_documents(documents: Sequence[Document], count: int, *, seed: int = 0) -> Sequence[Document]:
-    """`count` documents drawn at random, in their order, or all where there are no more: the first are often alike."""
+    """`count` documents drawn at random, in their order, or all if there are no more.
+
+    The first documents are often alike.
+    """
     if len(documents) <= count:
         return documents
     chosen = np.sort(np.random.default_rng(seed).permutation(len(documents))[:count])
@@ -214,7 +217,8 @@ def sample_documents(documents: Sequence[Document], count: int, *, seed: int = 0
 def sample_labels(gold: Run, labels: int, share: float, *, seed: int = 0) -> Run:
     """FS-XMC by share of labels (MACLR 5.3): all gold pairs of a random share of the vocabulary, seen in gold or not.
 
-    labels: size of the vocabulary. At least one label is drawn; under one seed a larger share holds the smaller.
+    labels: size of the vocabulary. At least one label is drawn; with the same seed, a larger share contains the
+    smaller.
     """
     chosen = _sample(labels, share, seed)
     return gold.keep(chosen[gold.labels])
@@ -226,7 +230,7 @@ def sample_pairs(gold: Run, share: float, *, seed: int = 0) -> Run:
 
 
 def group_of(text: str) -> int:
-    """The group of what has this title or name: 63 bits of a hash, the same on every machine; case and blanks aside.
+    """The group of this title or name: 63 bits of a hash, the same on every machine, ignoring case and spaces.
 
     >>> group_of("Honey  bee") == group_of("honey bee") != group_of("honey bees")
     True
@@ -235,7 +239,7 @@ def group_of(text: str) -> int:
 
 
 def group_of_document(document: Document) -> int:
-    """The group of what is about a document: that of its title, or of its id where it has none."""
+    """The group of a document: that of its title, or of its id if it has none."""
     return group_of(document.title.strip() or document.id)
 
 
@@ -263,10 +267,10 @@ def _structural_pairs(title: str, text: str, group: int, options: RtsOptions, ke
 
 
 def _partners(k: int, rng: Generator) -> Iterable[tuple[int, int]]:
-    """ceil(k / 2) pairs of different numbers below k that leave none out; for odd k the last pair ends in 0."""
+    """ceil(k / 2) pairs of different numbers below k that cover all; for odd k the last pair ends in 0."""
     order = rng.permutation(k).tolist() if k > 1 else []
     if len(order) % 2:
-        if order[-1] == 0:  # the partner itself may not be the one left over
+        if order[-1] == 0:  # the partner must not be the last one itself
             order[0], order[-1] = order[-1], order[0]
         order.append(0)
     return zip(order[::2], order[1::2], strict=True)

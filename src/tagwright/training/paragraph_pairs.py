@@ -1,4 +1,4 @@
-"""What FuTex learns from of a document: a paragraph of its full text, drawn anew each epoch (3.1).
+"""The training text of FuTex: a random paragraph of the full text, redrawn each epoch (3.1).
 
 `metadata_triples(documents, neighbours, count, view=one_paragraph())` gives p, p+ and p- of Eq. 1 to 3 for a
 cross-encoder, p- never from a neighbour; `metadata_pairs` gives p and p+ for a bi-encoder.
@@ -16,22 +16,22 @@ from tagwright.types import Document
 
 
 def one_paragraph(*, abstract: float = 0.5, shortest: int = SHORTEST) -> View:
-    """Title and abstract by this chance, or else any paragraph, title and abstract among them, each alike.
+    """Title and abstract with this probability, otherwise any paragraph (including title and abstract), uniformly.
 
     abstract: 0 as FuTex 3.1 has it; 0.5 as its published code does. shortest: words; shorter paragraphs are left out.
     The same document and key give the same paragraph; a document without text gives "". Raises ConfigError.
     """
     if not 0 <= abstract <= 1:
-        raise ConfigError(f"abstract is {abstract}, expected a chance from 0 to 1")
+        raise ConfigError(f"abstract is {abstract}, expected a probability from 0 to 1")
 
     def draw(document: Document, key: Key) -> str:
-        rng, head = np.random.default_rng(key), document.title_and_abstract.strip()
-        if head and rng.random() < abstract:
-            return head
-        texts = [text for text in (head, *(text for part in document.sections for text in part.paragraphs)) if text]
-        drawn: list[str] = [texts[state] for state in rng.permutation(len(texts)).tolist()]
-        # Only what is drawn is counted: to count the words of a paper takes longer than all the rest.
-        kept = next((text for text in drawn if text is head or is_long(text, shortest)), None)
+        rng, first = np.random.default_rng(key), document.title_and_abstract.strip()
+        if first and rng.random() < abstract:
+            return first
+        texts = [text for text in (first, *(text for part in document.sections for text in part.paragraphs)) if text]
+        drawn: list[str] = [texts[place] for place in rng.permutation(len(texts)).tolist()]
+        # Only drawn paragraphs are counted: counting the words of a whole paper would dominate the time.
+        kept = next((text for text in drawn if text is first or is_long(text, shortest)), None)
         return (kept or next(iter(drawn), "")).strip()
 
     return draw

@@ -10,16 +10,17 @@ from numpy.random import Generator
 from tagwright.text.words import sentence_spans
 
 Segmentation: TypeAlias = Literal["random", "fixed", "natural"]
-"random: lengths between the bounds, drawn anew each time; fixed: their mean; natural: sentences (RTS 3.2.1, 4.5)."
+"random: lengths between the bounds, redrawn each time; fixed: their mean; natural: sentences (RTS 3.2.1, 4.5)."
 
 
 def segments(text: str, kind: Segmentation, min_words: int, max_words: int, rng: Generator) -> list[str]:
-    r"""Cut a text into segments (RTS 3.2.1). A word is what stands between blanks; a segment joins its words by one.
+    r"""Cut a text into segments (RTS 3.2.1).
 
-    When the last segment has fewer than min_words / 2 words, it is joined to the one before it. Sentences are left as
-    they are, whatever their length. A text without words has no segments.
+    Words are separated by spaces; a segment joins its words with single spaces. When the last segment has fewer than
+    min_words / 2 words, it is joined to the one before it. Sentences are left as they are, whatever their length. A
+    text without words has no segments.
 
-    Of five words cut in twos, the last stands alone; cut in fours, it is shorter than 4 / 2.
+    Of five words cut in twos, the last is alone; cut in fours, it is shorter than 4 / 2.
 
     >>> import numpy as np
     >>> text, rng = "To be, or not\nto...", np.random.default_rng(0)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 REMEMBERED = 1 << 20
-"Words whose tokens are kept, some 200 MB; then they are forgotten and learned anew."
+"Words whose tokens are cached, about 200 MB; then the cache is cleared."
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ def tokenizer_of(tokenizer: Tokenizer) -> Tokenize:
 
 
 def treats_words_alone(tokenizer: Tokenizer) -> bool:
-    """Whether the tokens of a text are those of its words between blanks, one after the other, as in BERT."""
+    """Whether the tokens of a text are those of its space-separated words, one after the other, as in BERT."""
     parts = json.loads(tokenizer.to_str())
     normalizer, pre_tokenizer = (parts.get(part) or {} for part in ("normalizer", "pre_tokenizer"))
     return (
@@ -70,7 +70,7 @@ def treats_words_alone(tokenizer: Tokenizer) -> bool:
 
 
 class WordTokenizer:
-    """Tokenises each different word once: most words of a text are repeats, and looking them up is all that is left.
+    """Tokenises each different word once, and looks up all repetitions.
 
     For a tokenizer that `treats_words_alone`.
     """
@@ -81,7 +81,7 @@ class WordTokenizer:
         self._tokens = Tokens.of([])
 
     def __len__(self) -> int:
-        """The number of words that are known."""
+        """The number of cached words."""
         return len(self._places)
 
     def __call__(self, texts: Sequence[str]) -> Tokens:

@@ -1,4 +1,4 @@
-"""A sentence-transformers model in, what the trainer needs of it out: tokens, chunks of texts, vectors with graphs."""
+"""A sentence-transformers model in, its interface for training out: tokens, chunks of texts, vectors with graphs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder, SentenceTransformer
 
 CHUNK_TOKENS = {"cpu": 4096, "cuda": 65_536}
-"Tokens, padding included, that are encoded together; more are no faster."
+"Tokens, padding included, that are encoded together; larger chunks are not faster."
 
 PADDING = 1.1
 "A chunk ends where its padded size would exceed its tokens by this factor ..."
@@ -52,7 +52,7 @@ class TrainableEncoder(Protocol):
         ...
 
     def chunks(self, lengths: Longs) -> list[Longs]:
-        """Positions of the texts that are to be encoded together, all texts once. lengths: (texts,) tokens."""
+        """Positions of the texts to encode together, each text once. lengths: (texts,) tokens."""
         ...
 
     def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
@@ -106,7 +106,7 @@ class Static:
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """One core is left to drawing and tokenising, which take as long as the rest; fighting over it costs more."""
+        """One core is left for drawing and tokenising, which take as long as the rest."""
         import torch
 
         cores = torch.get_num_threads()
@@ -166,14 +166,14 @@ class Transformer:
         return vectors.float()
 
     def features(self, ids: torch.Tensor) -> dict[str, torch.Tensor]:
-        """What the model is given of the ids that `tokenize` made, padded."""
+        """The padded input of the model, from the ids of `tokenize`."""
         return {"input_ids": ids}
 
     @contextmanager
     def ready(self) -> Iterator[None]:
-        """On a processor with plain attention, which trains half as fast again as SDPA there."""
+        """On a CPU with plain attention, which trains 1.5 times as fast as SDPA there."""
         inner: Any = getattr(self.model, "transformers_model", None)
-        # The name in use is private: where it is not to be had, the model trains with what it has.
+        # The setting is private: if it is missing, the model trains with its own attention.
         before = getattr(getattr(inner, "config", None), "_attn_implementation", None)
         switch = getattr(inner, "set_attn_implementation", None)
         if self.model.device.type != "cpu" or switch is None or not isinstance(before, str):

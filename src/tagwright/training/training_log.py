@@ -16,7 +16,7 @@ Row: TypeAlias = Mapping[str, float]
 
 
 class TrainingLog:
-    """Keeps the rows; with a folder, also writes them to log.jsonl there, each at once.
+    """Keeps the rows; with a folder, also writes each to log.jsonl there immediately.
 
     Raises ConfigError when TensorBoard is asked for and not installed.
     """
@@ -38,7 +38,7 @@ class TrainingLog:
             self._board.flush()
 
     def go_back(self, step: int) -> None:
-        """Take up the log on disk after this step; what a killed run has logged beyond it will come again."""
+        """Continue the log on disk after this step; later rows of the interrupted run will be written again."""
         if self.file and self.file.is_file():
             lines = self.file.read_text(encoding="utf-8").splitlines(keepends=True)
             # Only the last line can be unfinished, and it is always beyond the checkpoint.

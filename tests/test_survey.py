@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from tagwright.app.advice import Holdings, advise
-from tagwright.app.description import describe, many
+from tagwright.advice import Holdings, advise
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.survey import describe, many
 from tagwright.types import Document, Label, Section
 
 LABELS = Vocabulary(
@@ -91,14 +91,14 @@ def test_unknown_gold_labels_are_named() -> None:
 
 def test_methods_need_what_they_learn_from() -> None:
     assert describe([Document("1", "Bees")], None, None).methods == (
-        "zeroshot: needs a vocabulary (--labels)",
+        "zero-shot: needs a vocabulary (--labels)",
         "text pairs (RTS, MACLR): no, no document has a title and a text",
         "metadata (MICoL): no, no metadata value is shared by two documents",
         "full text (FuTex): no, no document has sections",
         "supervised (DEPL): no, no document has labels",
     )
     assert describe([BEES, WASPS], LABELS, None).methods == (
-        "zeroshot: yes, nothing is trained",
+        "zero-shot: yes, nothing is trained",
         "text pairs (RTS, MACLR): yes, 2 of 2 documents have a title and a text",
         "metadata (MICoL): yes, by author",
         "full text (FuTex): yes, 1 of 2 documents have sections",

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tagwright.app.advice import PAPER, Advice, Holdings, advise
+from tagwright.advice import PAPER, Advice, Holdings, advise
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.text.words import fold
 from tagwright.types import Document
@@ -198,7 +198,7 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
 
 def _methods(survey: Survey, labels: Vocabulary | None) -> Iterator[str]:
     documents = len(survey.words)
-    yield "zeroshot: yes, nothing is trained" if labels else "zeroshot: needs a vocabulary (--labels)"
+    yield "zero-shot: yes, nothing is trained" if labels else "zero-shot: needs a vocabulary (--labels)"
     yield f"text pairs (RTS, MACLR): {_yes(survey.titled_texts, documents, 'a title and a text')}"
     linked = [name for name in survey.values if survey.joins(name)]
     names = ", ".join(sorted(linked))

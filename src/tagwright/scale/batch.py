@@ -1,0 +1,135 @@
+"""Documents and a saved tagger in, a folder with a file of suggestions for each shard out; what is there is skipped."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tagwright.errors import ConfigError
+from tagwright.progress import bar
+from tagwright.readers.records import Located
+from tagwright.scale.batch_options import BatchOptions
+from tagwright.scale.local_processes import Tagged, in_processes
+from tagwright.scale.output_folder import OutputFolder
+from tagwright.scale.scratch import scratch_folder
+from tagwright.scale.shards import Shard, cut
+
+MOST_PROCESSES = 8
+"Processes by default, at most: each needs memory besides the tagger, which they share."
+
+Engine = Callable[[Iterator[Shard]], Iterator[Tagged]]
+"Shards in, the same shards tagged out, in any order, reading few of them ahead."
+
+
+@dataclass(frozen=True)
+class Share:
+    """Which part of the shards this run tags: those whose number leaves `index` when divided by `count`."""
+
+    index: int = 0
+    count: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Share:
+        """Parse `i/n`, i from 0. Raises ConfigError.
+
+        >>> Share.parse("1/4")
+        Share(index=1, count=4)
+        """
+        index, slash, count = text.partition("/")
+        if not (slash and index.isascii() and index.isdigit() and count.isascii() and count.isdigit()):
+            raise ConfigError(f"--shard {text[:40]}: expected i/n, such as 0/4, the first of four")
+        if not int(index) < int(count):
+            raise ConfigError(f"--shard {text[:40]}: expected i from 0 to n - 1, such as 0/4, the first of four")
+        return cls(int(index), int(count))
+
+    def __contains__(self, number: int) -> bool:
+        return number % self.count == self.index
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run did. shards, documents: tagged now; errors: documents of these without suggestions."""
+
+    shards: int
+    skipped: int
+    documents: int
+    errors: int
+    seconds: float
+
+    @property
+    def documents_per_second(self) -> float:
+        """Documents with suggestions, over the whole time of the run."""
+        return (self.documents - self.errors) / self.seconds if self.seconds else 0.0
+
+
+def default_processes() -> int:
+    """Half of the processors that this process may use, at least one."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(MOST_PROCESSES, max(1, usable // 2))
+
+
+def run(
+    sources: Iterable[tuple[str, Iterator[Located]]],
+    model: Path,
+    output: Path,
+    options: BatchOptions,
+    share: Share,
+    *,
+    processes: int | None = None,
+    ray: str | None = None,
+) -> Summary:
+    """Tag documents in shards; those whose files are whole already are skipped.
+
+    sources: as `open_sources` gives them. ray: the address of a Ray cluster, or "local", in place of processes. Raises
+    ConfigError and TagwrightError for settings that cannot be, an output that is no batch or one with other settings,
+    and what cannot be written.
+    """
+    folder = OutputFolder(output, options.format)
+    folder.claim(options.settings(model))
+    folder.remove_leftovers()
+    engine = _engine(model, options, processes, ray)
+    start = time.perf_counter()
+    shards = skipped = documents = errors = 0
+    with scratch_folder() as scratch, bar("tagging", None) as progress:
+        work = _Work(cut(sources, options.shard_size, share.__contains__, scratch), folder, share)
+        for tagged in engine(iter(work)):
+            errors += folder.keep(tagged.shard, tagged.suggestions, tagged.failed)
+            tagged.suggestions.unlink()
+            tagged.shard.remove()
+            shards, documents = shards + 1, documents + tagged.shard.size
+            progress(tagged.shard.size)
+        skipped = work.skipped
+    folder.finish(work.found)
+    return Summary(shards, skipped, documents, errors, time.perf_counter() - start)
+
+
+class _Work:
+    """The shards that are to be tagged. skipped: those that are whole; found: all of the input."""
+
+    def __init__(self, shards: Iterator[Shard], folder: OutputFolder, share: Share) -> None:
+        self._shards, self._folder, self._share = shards, folder, share
+        self.skipped = self.found = 0
+
+    def __iter__(self) -> Iterator[Shard]:
+        for shard in self._shards:
+            self.found += 1
+            if shard.number not in self._share:
+                continue
+            if self._folder.is_whole(shard):
+                self.skipped += 1
+                shard.remove()
+            else:
+                yield shard
+
+
+def _engine(model: Path, options: BatchOptions, processes: int | None, ray: str | None) -> Engine:
+    if ray is None:
+        return lambda shards: in_processes(shards, model, options, processes or default_processes())
+    if processes is not None:
+        raise ConfigError("Ray decides how many processes there are: give --processes or --ray")
+    from tagwright.scale.ray_actors import on_ray
+
+    return lambda shards: on_ray(shards, model, options, ray)

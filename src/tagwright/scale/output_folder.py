@@ -1,0 +1,110 @@
+"""The folder of a batch: a file of suggestions for each shard, what is known of it beside it, and the settings of all.
+
+`manifest.json` holds the settings. `shard-000003.jsonl` is put in place in one step, and after it
+`shard-000003.json`, which says what the shard was made of and how to tell whether its file is whole. `errors.jsonl` is
+put together from these at the end. Several processes may write to the same folder.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tagwright.errors import ModelError, TagwrightError
+from tagwright.fields import shown
+from tagwright.scale.batch_options import FileFormat
+from tagwright.scale.shards import Shard, Unread
+from tagwright.store import digest, read_manifest, remove_leftovers, replace_file, write_manifest_file
+
+KIND = "batch"
+
+
+class OutputFolder:
+    """Where the suggestions of a batch lie."""
+
+    def __init__(self, folder: Path, format: FileFormat) -> None:  # noqa: A002
+        self.folder, self._format = folder, format
+
+    def claim(self, settings: Mapping[str, Any]) -> None:
+        """Begin here, or continue what has the same settings.
+
+        Raises TagwrightError saying which settings differ, and for a folder that holds something else.
+        """
+        manifest = self.folder / "manifest.json"
+        if not manifest.exists():
+            if self.folder.exists() and (not self.folder.is_dir() or any(self._visible())):
+                raise TagwrightError(f"{self.folder}: exists and is not the folder of a batch; choose another place")
+            with replace_file(manifest) as temporary:
+                write_manifest_file(temporary, KIND, {"settings": dict(settings)})
+        found = read_manifest(self.folder, KIND).get("settings")
+        there = found if isinstance(found, dict) else {}
+        different = [name for name in sorted({*settings, *there}) if settings.get(name) != there.get(name)]
+        if different:
+            pairs = (f"{name} {shown(there.get(name))}, now {shown(settings.get(name))}" for name in different)
+            problem = f"holds a batch with other settings ({'; '.join(pairs)})"
+            raise TagwrightError(f"{self.folder}: {problem}; give the same ones or choose another folder")
+
+    def file(self, number: int) -> Path:
+        """The file of suggestions of a shard."""
+        return self.folder / f"shard-{number:06}.{self._format}"
+
+    def is_whole(self, shard: Shard) -> bool:
+        """Whether the shard is tagged, from the same documents, and its file as it was written."""
+        record, file = self._record(shard.number), self.file(shard.number)
+        if record is None or record.get("input") != shard.digest:
+            return False
+        try:
+            return file.stat().st_size == record.get("bytes") and digest(file) == record.get("digest")
+        except (OSError, ModelError):
+            return False
+
+    def keep(self, shard: Shard, suggestions: Path, failed: Sequence[Unread]) -> int:
+        """Put a file of suggestions in place as that of the shard. failed: documents that could not be tagged.
+
+        Returns the number of documents without suggestions. Raises TagwrightError when it cannot be written.
+        """
+        with replace_file(self.file(shard.number)) as temporary:
+            shutil.copyfile(suggestions, temporary)
+            known = {"bytes": temporary.stat().st_size, "digest": digest(temporary)}
+        errors = [each._asdict() for each in (*shard.unread, *failed)]
+        record = {"shard": shard.number, "documents": shard.size, **known, "input": shard.digest, "errors": errors}
+        with replace_file(self._record_file(shard.number)) as temporary:
+            temporary.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
+        return len(errors)
+
+    def finish(self, shards: int) -> None:
+        """Put together the errors of the first so many shards that are there, and remove any other shard."""
+        for number in self._numbers():
+            if number >= shards:
+                self._record_file(number).unlink(missing_ok=True)
+                self.file(number).unlink(missing_ok=True)
+        path = self.folder / "errors.jsonl"
+        with replace_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
+            for number in self._numbers():  # read while the file is locked: the last to finish has all of them
+                for error in (self._record(number) or {}).get("errors", ()):
+                    file.write(json.dumps({"shard": number, **error}, ensure_ascii=False) + "\n")
+
+    def remove_leftovers(self) -> None:
+        """Remove what killed processes have left."""
+        for path in {re.sub(r"^\.(.*)\.(tmp[0-9a-f]{8}|lock)$", r"\1", each.name) for each in self.folder.glob(".*")}:
+            remove_leftovers(self.folder / path)
+
+    def _numbers(self) -> list[int]:
+        return sorted(int(each.stem.partition("-")[2]) for each in self.folder.glob("shard-*[0-9].json"))
+
+    def _record_file(self, number: int) -> Path:
+        return self.folder / f"shard-{number:06}.json"
+
+    def _record(self, number: int) -> dict[str, Any] | None:
+        try:
+            record = json.loads(self._record_file(number).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
+            return None
+        return record if isinstance(record, dict) else None
+
+    def _visible(self) -> Iterator[Path]:
+        return (each for each in self.folder.iterdir() if not each.name.startswith("."))

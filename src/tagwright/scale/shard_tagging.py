@@ -1,0 +1,110 @@
+"""A shard of documents in, its file of suggestions out: the one function that every process and every node runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tagwright.data.run_files import run_lines
+from tagwright.errors import TagwrightError, one_line_of
+from tagwright.readers.arrow import MappedFile
+from tagwright.scale.batch_options import BatchOptions
+from tagwright.scale.shards import Unread
+from tagwright.suggestions import best_labels
+from tagwright.tagger import Tagger, batches
+from tagwright.types import Document, Run
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class ShardTagger:
+    """A tagger with the options of a batch."""
+
+    tagger: Tagger
+    options: BatchOptions
+
+    @classmethod
+    def load(cls, model: Path, options: BatchOptions) -> ShardTagger:
+        """Load a saved tagger, memory-mapped. Raises ModelError."""
+        return cls(Tagger.load(model), options)
+
+    def write(self, documents: Path, path: Path) -> list[Unread]:
+        """Tag documents in an Arrow file and write their suggestions; returns those that could not be tagged.
+
+        Raises what the tagger raises where it can tag none of a batch: then it is not the documents.
+        """
+        failed: list[Unread] = []
+        file = MappedFile(documents)
+        try:
+            tagged = self._tagged(file.documents(0, len(file)), failed)
+            if self.options.format == "parquet":
+                _write_parquet(tagged, self.tagger, path)
+            else:
+                _write_lines(tagged, self.tagger, path)
+        finally:
+            file.close()
+        return failed
+
+    def _tagged(self, documents: Iterator[Document], failed: list[Unread]) -> Iterator[tuple[list[str], Run]]:
+        """Ids and suggestions, batch by batch."""
+        for batch in batches(documents):
+            parts, problems = self._as_far_as_possible(batch)
+            if not parts and len(problems) > 1:
+                raise problems[0][1]
+            failed += [Unread(f"cannot be tagged ({one_line_of(error)})", id=id_) for id_, error in problems]
+            yield from parts
+
+    def _as_far_as_possible(
+        self, batch: Sequence[Document]
+    ) -> tuple[list[tuple[list[str], Run]], list[tuple[str, Exception]]]:
+        """Halved until the documents that make the tagger fail are alone."""
+        options = self.options
+        try:
+            run = best_labels(self.tagger, batch, options.k, options.exclude_self, options.min_confidence)
+        except (TagwrightError, MemoryError):
+            raise
+        except Exception as error:
+            if len(batch) == 1:
+                return [], [(batch[0].id, error)]
+            halves = [self._as_far_as_possible(half) for half in (batch[: len(batch) // 2], batch[len(batch) // 2 :])]
+            return [each for parts, _ in halves for each in parts], [each for _, some in halves for each in some]
+        return [([document.id for document in batch], run)], []
+
+
+def _write_lines(tagged: Iterator[tuple[list[str], Run]], tagger: Tagger, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for ids, run in tagged:
+            file.writelines(line + "\n" for line in run_lines(run, ids, tagger.vocabulary.ids))
+
+
+def _write_parquet(tagged: Iterator[tuple[list[str], Run]], tagger: Tagger, path: Path) -> None:
+    """One row a document: id, and the list of its suggestions with label, name, score and confidence."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    fields = [("label", pa.string()), ("name", pa.string()), ("score", pa.float32()), ("confidence", pa.float32())]
+    schema = pa.schema([("id", pa.string()), ("suggestions", pa.list_(pa.struct(fields)))])
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for ids, run in tagged:
+            writer.write_batch(_to_batch(ids, run, tagger, schema))
+
+
+def _to_batch(ids: list[str], run: Run, tagger: Tagger, schema: pa.Schema) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    labels = [tagger.vocabulary[position] for position in run.labels.tolist()]
+    confidences: list[Any] = [None] * len(labels) if run.confidences is None else run.confidences.tolist()
+    columns = zip(labels, run.scores.tolist(), confidences, strict=True)
+    each = [
+        {"label": label.id, "name": label.name, "score": score, "confidence": confidence}
+        for label, score, confidence in columns
+    ]
+    rows = [each[start:end] for start, end in pairwise(run.indptr.tolist())]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(ids, schema.field(0).type), pa.array(rows, schema.field(1).type)], schema=schema
+    )

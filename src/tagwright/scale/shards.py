@@ -1,0 +1,135 @@
+"""Files of documents in, numbered shards of fixed size out, each as an Arrow file for whoever tags it.
+
+A shard is so many consecutive documents of the input, those that cannot be read included: which documents it holds
+depends on nothing else, and a document that is mended later does not move the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from tagwright.errors import InputError
+from tagwright.fields import shown
+from tagwright.readers import arrow
+from tagwright.readers.records import Located
+from tagwright.readers.rejected import collecting
+from tagwright.types import Document
+
+T = TypeVar("T")
+
+
+class Unread(NamedTuple):
+    """A document without suggestions, and why. file, line: where it is, as far as that is known."""
+
+    reason: str
+    file: str = ""
+    line: int | None = None
+    id: str = ""
+
+
+@dataclass
+class Shard:
+    """One shard. path: its documents, as `arrow.write` writes them; digest: of what was read, errors included."""
+
+    number: int
+    path: Path
+    documents: int = 0
+    digest: str = ""
+    unread: list[Unread] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """Documents, with those that cannot be read."""
+        return self.documents + len(self.unread)
+
+    def remove(self) -> None:
+        """Remove its documents: they are tagged."""
+        self.path.unlink(missing_ok=True)
+
+
+def cut(
+    sources: Iterable[tuple[str, Iterator[Located]]], size: int, wanted: Callable[[int], bool], folder: Path
+) -> Iterator[Shard]:
+    """The shards of all sources in order; one that is not wanted is read past and has no file.
+
+    folder: where the documents of wanted shards are written, for the caller to remove. A file whose rest cannot be read
+    counts as one more document that cannot; so does a second document with the same id in a shard. Raises OSError when
+    the disk is full.
+    """
+    rest = _read_all(sources)
+    number = 0
+    while True:
+        shard = Shard(number, folder / f"{number}.arrow")
+        documents = _into(shard, islice(rest, size))
+        if wanted(number):
+            arrow.write(documents, shard.path)
+        else:
+            for _ in documents:
+                pass
+        if not shard.size:
+            shard.remove()
+            return
+        yield shard
+        number += 1
+
+
+def _into(shard: Shard, found: Iterable[tuple[str, int, Document] | Unread]) -> Iterator[Document]:
+    """The documents, while the shard counts and hashes them and keeps the errors."""
+    digest, ids = hashlib.blake2b(digest_size=16), set[str]()
+    for each in found:
+        if isinstance(each, Unread):
+            shard.unread.append(each)
+            digest.update(repr(each).encode(errors="replace"))
+            continue
+        file, line, document = each
+        if document.id in ids:
+            reason = f"the id {shown(document.id)} is also that of an earlier document; every document needs its own"
+            shard.unread.append(Unread(reason, file, line or None, document.id))
+        else:
+            ids.add(document.id)
+            shard.documents += 1
+            yield document
+        digest.update(repr((document.id, document.title, document.abstract, document.sections)).encode())
+    shard.digest = digest.hexdigest()
+
+
+def _read_all(sources: Iterable[tuple[str, Iterator[Located]]]) -> Iterator[tuple[str, int, Document] | Unread]:
+    """Documents with file and line, and in their places those that cannot be read."""
+    waiting: list[Unread] = []
+
+    def collect(error: InputError) -> None:
+        unread = Unread(error.problem, str(error.path or ""), error.line)
+        if unread not in waiting[-1:]:  # formats are guessed from lines that are then read again
+            waiting.append(unread)
+
+    for file, documents in _collected(sources, collect):
+        try:
+            for line, document in _collected(documents, collect):
+                yield from _taken(waiting)
+                yield file, line, document
+        except InputError as error:
+            collect(error)
+        yield from _taken(waiting)
+
+
+def _collected(items: Iterable[T], collect: Callable[[InputError], None]) -> Iterator[T]:
+    """The items, with errors collected while the next one is made, and not while the caller has the last one."""
+    rest = iter(items)
+    while True:
+        with collecting(collect):
+            try:
+                item = next(rest)
+            except StopIteration:
+                return
+        yield item
+
+
+def _taken(waiting: list[Unread]) -> list[Unread]:
+    taken = waiting[:]
+    waiting.clear()
+    return taken

@@ -1,0 +1,72 @@
+"""The file of a review in, one connection to it out: SQLite in WAL mode, with the tables of all that a review holds."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from tagwright.errors import InputError
+
+FORMAT = 1
+_APPLICATION = 0x54414757  # "TAGW": says that the file is ours
+
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY AUTOINCREMENT, document TEXT NOT NULL, "
+    "reviewer TEXT NOT NULL, action TEXT NOT NULL, label TEXT, rank INTEGER, confidence REAL, "
+    "model TEXT NOT NULL, note TEXT NOT NULL, time TEXT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS by_document ON events (document)",
+    "CREATE TABLE IF NOT EXISTS documents (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "
+    "title TEXT NOT NULL, content TEXT NOT NULL)",
+)
+
+
+class ReviewFile:
+    """The file, made if there is none; several threads and processes may use it at a time.
+
+    Raises InputError for another file, and where the disk does not take what is written.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self._lock = threading.Lock()
+        try:
+            self._database = sqlite3.connect(self.path, check_same_thread=False, timeout=30)
+            self._prepare()
+        except sqlite3.Error as error:
+            raise InputError(f"cannot be used as a store of decisions ({error})", self.path) from None
+
+    def close(self) -> None:
+        """Release the file."""
+        self._database.close()
+
+    def insert(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[int]:
+        """Insert rows together, all of them or none; they are on disk when this returns. Returns their numbers."""
+        with self._lock:
+            try:
+                with self._database:
+                    return [int(self._database.execute(statement, row).lastrowid or 0) for row in rows]
+            except sqlite3.Error as error:
+                raise InputError(f"could not be written ({error})", self.path) from None
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        """The rows that a query finds."""
+        with self._lock, closing(self._database.execute(statement, values)) as cursor:
+            return cursor.fetchall()
+
+    def _prepare(self) -> None:
+        execute = self._database.execute
+        (owner,), (version,) = execute("PRAGMA application_id").fetchone(), execute("PRAGMA user_version").fetchone()
+        empty = not execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if not empty and (owner, version) != (_APPLICATION, FORMAT):
+            raise InputError("is a database of something else, or of another version of Tagwright", self.path)
+        execute("PRAGMA journal_mode = WAL")
+        execute("PRAGMA synchronous = FULL")  # an acknowledged decision survives a power cut, not only a kill
+        with self._database:
+            execute(f"PRAGMA application_id = {_APPLICATION}")
+            execute(f"PRAGMA user_version = {FORMAT}")
+            for table in _TABLES:
+                execute(table)

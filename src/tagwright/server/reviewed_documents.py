@@ -1,0 +1,69 @@
+"""Documents to be reviewed in, kept with all of their text in the file of decisions; one after the other out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from tagwright.errors import InputError
+from tagwright.readers.lines import Place
+from tagwright.readers.records import SHAPES, to_document, to_record
+from tagwright.server.review_file import ReviewFile
+from tagwright.types import Document
+
+_AT_ONCE = 500
+
+
+class Entry(NamedTuple):
+    """A document in the list: number is its place in the order of arrival, from 1."""
+
+    number: int
+    id: str
+    title: str
+
+
+class ReviewedDocuments:
+    """The documents of a review in the order in which they came; one with an id that is known is left as it is."""
+
+    def __init__(self, file: ReviewFile) -> None:
+        self._file = file
+
+    def add(self, documents: Iterable[Document]) -> int:
+        """Keep documents with their texts; returns how many are new. Raises InputError when the disk refuses."""
+        before, batch = len(self), list[Document]()
+        for document in documents:
+            batch.append(document)
+            if len(batch) == _AT_ONCE:
+                self._insert(batch)
+                batch.clear()
+        self._insert(batch)
+        return len(self) - before
+
+    def __len__(self) -> int:
+        ((count,),) = self._file.rows("SELECT count(*) FROM documents")
+        return int(count)
+
+    def __getitem__(self, number: int) -> Document:
+        """The document with this number. Raises KeyError."""
+        found = self._file.rows("SELECT content FROM documents WHERE number = ?", (number,))
+        if not found:
+            raise KeyError(number)
+        try:
+            record = json.loads(found[0][0])
+        except ValueError:
+            raise InputError(f"document {number} is damaged", self._file.path) from None
+        return to_document(record, SHAPES["jsonl"], Place(self._file.path, number))
+
+    def entries(self) -> list[Entry]:
+        """All documents in order, without their texts."""
+        return [Entry(*row) for row in self._file.rows("SELECT number, id, title FROM documents ORDER BY number")]
+
+    def by_id(self, ids: Iterable[str]) -> dict[str, Document]:
+        """Those of the documents with these ids that are known, in the order of arrival."""
+        wanted = set(ids)
+        return {entry.id: self[entry.number] for entry in self.entries() if entry.id in wanted}
+
+    def _insert(self, documents: Sequence[Document]) -> None:
+        rows = [(each.id, each.title, json.dumps(to_record(each), ensure_ascii=False)) for each in documents]
+        self._file.insert("INSERT OR IGNORE INTO documents (id, title, content) VALUES (?, ?, ?)", rows)

@@ -1,0 +1,23 @@
+"""A folder that is saved and read back in tests: a number, and an array of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tagwright.store import read_manifest, replace_folder, write_arrays, write_manifest
+
+
+def save(folder: Path, number: int) -> None:
+    with replace_folder(folder) as target:
+        write_manifest(target, "box", {"number": number})
+        write_arrays(target, {"values": np.full(3, number)})
+
+
+def number(folder: Path) -> int:
+    return int(read_manifest(folder, "box")["number"])
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())

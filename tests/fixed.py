@@ -1,0 +1,39 @@
+"""A stage for tests that gives every document the same scores, whatever it says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run
+
+
+class Fixed(Retriever):
+    """A stage that gives every document the same scores, whatever it says."""
+
+    distribution: Distribution = "information_content"
+
+    def __init__(self, scores: dict[int, float]) -> None:
+        self.scores = scores
+        self.asked: list[int] = []
+
+    def read(self, documents: Sequence[Document]) -> int:
+        self.asked.append(len(documents))
+        return len(documents)
+
+    def find(self, reading: int) -> Run:
+        return Run.from_rows([self.scores] * reading)
+
+    def score(self, reading: int, candidates: Run) -> Floats:  # noqa: ARG002
+        return np.array([self.scores.get(label, 0.0) for label in candidates.labels.tolist()], np.float32)
+
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
+        return ()
+
+    def with_labels(self, labels: Sequence[Label]) -> Fixed:  # noqa: ARG002
+        return self
+
+    def save(self, folder: Path) -> None:  # noqa: ARG002
+        raise OSError(28, "No space left on device")

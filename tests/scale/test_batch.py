@@ -1,0 +1,268 @@
+"""The same bytes whichever way a batch is run, stopped and continued."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from tests.scale.conftest import BROKEN, DOCUMENTS, NAMELESS, NAMES, REPEATED, words
+
+from tagwright.data.in_memory import to_vocabulary
+from tagwright.data.run_files import read_run
+from tagwright.errors import ConfigError, ModelError, TagwrightError
+from tagwright.readers.files import open_sources
+from tagwright.scale import batch
+from tagwright.scale.batch_options import BatchOptions
+from tagwright.scale.local_processes import Tagged
+from tagwright.scale.shard_tagging import ShardTagger
+from tagwright.scale.shards import Shard, Unread
+from tagwright.tagger import Tagger
+from tagwright.types import Document
+
+TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
+SIZE = 10
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def command(documents: Path, model: Path, output: Path, *more: str) -> list[str]:
+    where = ["--model", str(model), "--output", str(output), "--shard-size", str(SIZE), "--quiet"]
+    return [*TAGWRIGHT, "batch", str(documents), *where, *more]
+
+
+def run(documents: Path, model: Path, output: Path, *more: str) -> str:
+    done = subprocess.run(command(documents, model, output, *more), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def here(monkeypatch: pytest.MonkeyPatch, model: Path, options: BatchOptions) -> list[int]:
+    """Shards are tagged in this process; returns the list to which their numbers are added."""
+    tagger, numbers = ShardTagger.load(model, options), list[int]()
+
+    def engine(shards: object, *_: object) -> object:
+        for shard in shards:  # type: ignore[attr-defined]
+            numbers.append(shard.number)
+            target = shard.path.with_suffix(".suggestions")
+            yield Tagged(shard, target, tagger.write(shard.path, target))
+
+    monkeypatch.setattr(batch, "in_processes", engine)
+    return numbers
+
+
+def tag(documents: Path, model: Path, output: Path, options: BatchOptions, share: str = "0/1") -> batch.Summary:
+    return batch.run(open_sources(documents), model, output, options, batch.Share.parse(share))
+
+
+OPTIONS = BatchOptions(shard_size=SIZE)
+
+
+def test_one_process_two_processes_and_shares_of_the_shards_write_the_same_bytes(
+    documents: Path, model: Path, tmp_path: Path
+) -> None:
+    said = run(documents, model, tmp_path / "one", "--processes", "1", "--json")
+    summary = json.loads(said)
+    assert (summary["shards"], summary["documents"], summary["errors"], summary["skipped"]) == (6, DOCUMENTS, 3, 0)
+    run(documents, model, tmp_path / "two", "--processes", "2")
+    for part in ("0/2", "1/2"):
+        run(documents, model, tmp_path / "parts", "--shard", part, "--processes", "1")
+    assert contents(tmp_path / "one") == contents(tmp_path / "two") == contents(tmp_path / "parts")
+
+
+def test_killed_in_the_middle_and_started_again_it_writes_the_same_bytes(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here(monkeypatch, model, OPTIONS)
+    tag(documents, model, tmp_path / "whole", OPTIONS)
+    killed = tmp_path / "killed"
+    started = subprocess.Popen(command(documents, model, killed, "--processes", "1"), stdout=subprocess.DEVNULL)
+    while started.poll() is None and not (killed / "shard-000000.json").exists():
+        time.sleep(0.01)
+    started.send_signal(signal.SIGKILL)
+    started.wait()
+    numbers = here(monkeypatch, model, OPTIONS)
+    summary = tag(documents, model, killed, OPTIONS)
+    assert 0 not in numbers
+    assert summary.skipped + summary.shards == 6
+    assert contents(killed) == contents(tmp_path / "whole")
+
+
+def test_the_files_are_run_files_of_what_the_tagger_suggests(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here(monkeypatch, model, OPTIONS)
+    tag(documents, model, tmp_path / "out", OPTIONS)
+    text = "".join(file.read_text(encoding="utf-8") for file in sorted((tmp_path / "out").glob("shard-*.jsonl")))
+    lines = text.splitlines(keepends=True)
+    readable = [i for i in range(1, DOCUMENTS + 1) if i not in (BROKEN, NAMELESS, REPEATED)]
+    known = [Document(f"d{i}", words(i), words(i + 1)) for i in readable]
+    assert [json.loads(line)["id"] for line in lines[: SIZE - 1]] == [each.id for each in known[: SIZE - 1]]
+    expected = Tagger.load(model).tag(known[:5])
+    short = tmp_path / "short.jsonl"
+    short.write_text("".join(lines[:5]), encoding="utf-8")
+    found = read_run(short, [each.id for each in known[:5]], to_vocabulary(NAMES).index)
+    assert found.labels.tolist() == expected.labels.tolist()
+    assert found.scores.tolist() == expected.scores.tolist()
+
+
+def test_parquet_holds_the_same_with_the_names_of_labels(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parquet = BatchOptions(shard_size=SIZE, format="parquet")
+    for options in (OPTIONS, parquet):
+        here(monkeypatch, model, options)
+        tag(documents, model, tmp_path / options.format, options)
+    rows = pq.read_table(tmp_path / "parquet" / "shard-000001.parquet").to_pylist()
+    lines = (tmp_path / "jsonl" / "shard-000001.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [row["id"] for row in rows] == [json.loads(line)["id"] for line in lines]
+    for row, line in zip(rows, lines, strict=True):
+        suggested = json.loads(line)["suggestions"]
+        assert [each["label"] for each in row["suggestions"]] == [each["label"] for each in suggested]
+        assert all(each["name"] == each["label"] and each["confidence"] is None for each in row["suggestions"])
+
+
+def test_errors_say_which_document_and_why(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here(monkeypatch, model, OPTIONS)
+    tag(documents, model, tmp_path / "out", OPTIONS)
+    errors = records(tmp_path / "out" / "errors.jsonl")
+    assert [(each["shard"], each["line"]) for each in errors] == [(0, BROKEN), (2, NAMELESS), (2, REPEATED)]
+    assert "is not JSON" in errors[0]["reason"]
+
+
+def test_a_document_that_the_tagger_fails_on_costs_no_other(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Tagger.tag
+
+    def failing(self: Tagger, batch: list[object], k: int) -> object:
+        if any(getattr(each, "id", "") == "d15" for each in batch):
+            raise ValueError("no\nsuch thing")
+        return real(self, batch, k)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Tagger, "tag", failing)
+    here(monkeypatch, model, OPTIONS)
+    tag(documents, model, tmp_path / "out", OPTIONS)
+    errors = records(tmp_path / "out" / "errors.jsonl")
+    assert {"shard": 1, "reason": "cannot be tagged (no such thing)", "file": "", "line": None, "id": "d15"} in errors
+    lines = (tmp_path / "out" / "shard-000001.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["id"] for line in lines] == [f"d{i}" for i in range(11, 21) if i != 15]
+
+
+def test_a_tagger_that_fails_on_everything_is_an_error(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: object) -> object:
+        raise RuntimeError("out of order")
+
+    monkeypatch.setattr(Tagger, "tag", failing)
+    here(monkeypatch, model, OPTIONS)
+    with pytest.raises(RuntimeError, match="out of order"):
+        tag(documents, model, tmp_path / "out", OPTIONS)
+
+
+def test_what_is_whole_is_skipped_and_what_is_damaged_or_from_other_documents_is_tagged_again(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    here(monkeypatch, model, OPTIONS)
+    tag(documents, model, out, OPTIONS)
+    before = contents(out)
+    numbers = here(monkeypatch, model, OPTIONS)
+    assert tag(documents, model, out, OPTIONS).skipped == 6
+    file = out / "shard-000002.jsonl"
+    file.write_bytes(b"X" + file.read_bytes()[1:])
+    (out / "shard-000003.jsonl").unlink()
+    (out / "shard-000004.json").write_text("{")
+    (out / ".shard-000001.jsonl.tmp01234567").write_text("what a killed process has left")
+    tag(documents, model, out, OPTIONS)
+    assert numbers == [2, 3, 4]
+    assert contents(out) == before
+    lines = documents.read_text(encoding="utf-8").splitlines()
+    lines[BROKEN - 1] = json.dumps({"id": "mended", "title": "Bees"})
+    documents.write_text("\n".join(lines[:45]) + "\n", encoding="utf-8")
+    numbers.clear()
+    tag(documents, model, out, OPTIONS)
+    assert numbers == [0, 4]
+    assert not (out / "shard-000005.jsonl").exists()
+    errors = records(out / "errors.jsonl")
+    assert [each["line"] for each in errors] == [NAMELESS, REPEATED]
+
+
+def test_other_settings_are_refused_with_what_differs(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here(monkeypatch, model, OPTIONS)
+    tag(documents, model, tmp_path / "out", OPTIONS)
+    with pytest.raises(TagwrightError, match=r"other settings \(k 10, now 3; shard_size 10, now 5\)"):
+        tag(documents, model, tmp_path / "out", BatchOptions(k=3, shard_size=5))
+    Tagger.load(model).with_labels(["Bees"]).save(tmp_path / "other")
+    with pytest.raises(TagwrightError, match=r"other settings \(model"):
+        tag(documents, tmp_path / "other", tmp_path / "out", OPTIONS)
+
+
+def test_a_folder_of_something_else_is_left_alone(documents: Path, model: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "letter.txt").write_text("Dear")
+    with pytest.raises(TagwrightError, match="is not the folder of a batch"):
+        tag(documents, model, mine, OPTIONS)
+    with pytest.raises(ModelError, match="holds 'tagger', expected a saved batch"):
+        tag(documents, model, model, OPTIONS)
+    assert [file.name for file in mine.iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.parametrize("text", ["", "1", "2/2", "-1/2", "a/b", "0/0", "1/2/3"])
+def test_a_share_that_cannot_be_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="expected i"):
+        batch.Share.parse(text)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL is for POSIX")
+def test_a_process_that_is_killed_costs_nothing(documents: Path, model: Path, tmp_path: Path) -> None:
+    run(documents, model, tmp_path / "whole", "--processes", "1")
+    out = tmp_path / "out"
+    started = subprocess.Popen(command(documents, model, out, "--processes", "1"), stdout=subprocess.DEVNULL)
+    children = Path(f"/proc/{started.pid}/task/{started.pid}/children")
+    if not children.exists():
+        started.wait()
+        pytest.skip("no list of children here")
+    killed = False
+    while started.poll() is None and not killed:
+        for child in children.read_text().split():
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                os.kill(int(child), signal.SIGKILL)
+                killed = True
+        time.sleep(0.005)
+    assert started.wait() == 0
+    assert killed
+    assert contents(out) == contents(tmp_path / "whole")
+
+
+def test_a_missing_confidence_is_an_error_of_the_tagger_in_one_line(
+    documents: Path, model: Path, tmp_path: Path
+) -> None:
+    arguments = command(documents, model, tmp_path / "out", "--min-confidence", "0.5")
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "does not estimate confidences" in done.stderr
+
+
+def test_a_shard_counts_what_cannot_be_read() -> None:
+    assert Shard(0, Path("x"), documents=2, unread=[Unread("why")]).size == 3
