@@ -78,9 +78,7 @@ def main(arguments: list[str]) -> None:
     if options.output.is_file():
         result = {**json.loads(options.output.read_text(encoding="utf-8")), **result}
     for name in options.corpora:
-        task = prepare(
-            name, options.documents, max(options.sizes) * (options.draws if max(options.sizes) < 1000 else 1)
-        )
+        task = prepare(name, options.documents, options.unlabelled, 2 * max(options.sizes))
         for size in options.sizes:
             if size <= len(task.pool.run) // 2:
                 draws = min(options.draws, 3) if size >= LARGE else options.draws
