@@ -16,9 +16,10 @@ author = "Tagwright contributors"
 copyright = "Tagwright contributors. Licence: Apache-2.0"  # noqa: A001  # Sphinx's name for it
 version = release = __version__
 
+# autodoc, not autoapi: that one infers types through the sources of torch and numpy, for minutes of processor time
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build"]
-nitpicky = False
+smartquotes = False  # they would make a dash of the two hyphens of an option
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3

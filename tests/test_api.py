@@ -154,7 +154,7 @@ def test_an_unknown_option_is_refused_with_the_nearest() -> None:
         tw.zero_shot(NAMES, encodr="minilm")
     with pytest.raises(tw.ConfigError, match='no method "bert"; there are zero-shot, rts'):
         tw.train("bert", [BEES], NAMES)
-    with pytest.raises(tw.ConfigError, match=r"guesses=... belongs to svm"):
+    with pytest.raises(tw.ConfigError, match=r"guesses=\.\.\. belongs to svm"):
         tw.train("rts", [BEES], NAMES, guesses=tw.Run.from_rows([[0]]))
     with pytest.raises(tw.ConfigError, match="device is 'tpu', expected one of auto, cpu, cuda"):
         tw.zero_shot(NAMES, device="tpu")  # type: ignore[arg-type]

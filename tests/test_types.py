@@ -138,7 +138,7 @@ def test_a_document_outside_the_run_is_an_index_error() -> None:
         ([0, 1], [1], [0.5, 0.1], "with 1 labels and 2 scores"),
         ([0, 2, 1, 3], [1, 2, 3], [0.3, 0.2, 0.1], "indptr"),
         ([0, 1], [1], [float("nan")], "1 of 1 scores are not numbers"),
-        ([0, 2], [3, 3], [0.5, 0.1], "a label stands twice in one row"),
+        ([0, 2], [3, 3], [0.5, 0.1], "a label occurs twice in one row"),
     ],
 )
 def test_arrays_that_are_no_run_are_refused(

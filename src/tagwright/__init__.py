@@ -5,7 +5,7 @@
     tagger = tw.zero_shot(["Bees", "Orchards", "Tax law"])
     tagger.suggest("Honey bees visit apple orchards.", k=3)
 
-Everything here is imported when it is first asked for: the import itself loads no numpy and no torch.
+Everything here is imported on first use: the import itself loads no numpy and no torch.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The way in for Python: documents and labels in memory in, taggers and scores out. `import tagwright as tw` shows it.
+"""The Python interface: documents and labels in memory in, taggers and scores out; see `import tagwright as tw`.
 
 Documents and labels may be given as `data.in_memory` says: texts, Documents, records, columns and tables of pandas,
 polars, Arrow and Hugging Face, a Corpus, a Path; names, Labels, a Vocabulary, the name of a file.
@@ -56,10 +56,10 @@ def zero_shot(
 ) -> Tagger:
     """A tagger that needs no training: names, words and meaning suggest labels.
 
-    documents: some of those that are to be tagged, if there are any at hand: their language counts where a file has
-    names in several. options: those of `methods.zeroshot.Config`, such as language, stages, encoder, precision.
-    offline: do not fetch an encoder that is not on this machine (HF_HUB_OFFLINE says the same). progress: show progress
-    bars on a terminal. Raises InputError, ConfigError, ModelError (all TagwrightErrors).
+    documents: some of those to tag, if available: their language is preferred if a file has names in several. options:
+    those of `methods.zeroshot.Config`, such as language, stages, encoder, precision. offline: do not fetch an encoder
+    that is not on this machine (HF_HUB_OFFLINE says the same). progress: show progress bars on a terminal. Raises
+    InputError, ConfigError, ModelError (all TagwrightErrors).
 
     >>> tagger = zero_shot(["Bees", "Orchards", "Tax law"], stages=["exact_match", "tfidf"], language="en")
     >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=1)]
@@ -135,7 +135,7 @@ def train(
 
 
 def load(folder: Path | str, *, device: Device = "auto", precision: Precision | None = None) -> Tagger:
-    """A saved tagger; nothing is fetched for it, as its encoder lies with it.
+    """A saved tagger; nothing is fetched for it, since its encoder is saved with it.
 
     precision: what its encoders compute in; None: what was asked for when it was made. Raises ModelError when the
     folder holds none, is damaged, or cannot be computed in this precision here; ConfigError when there is no such
@@ -167,8 +167,8 @@ def evaluate(
     """Score a tagger, or a run, against gold labels: `evaluate(...)["nDCG@5"]` is a Score(value, low, high).
 
     gold: documents with labels, or with y, the ids or names of each document's labels; or a Run. labels: the
-    vocabulary, needed for a run over documents. train: documents that tell how frequent labels are, for PSP and tail
-    labels. measures: names such as P@7 or macro-F1@5. exclude_self: a document that is a label is not suggested for
+    vocabulary, needed for a run over documents. train: training documents for label frequencies, which PSP and slices
+    need. measures: names such as P@7 or macro-F1@5. exclude_self: a document that is a label is not suggested for
     itself. Raises InputError for a document without gold labels unless skip_unlabelled; ConfigError for a measure that
     does not exist.
 
@@ -223,7 +223,7 @@ def _more(
     guesses: Run | None,
     unknown: Unknown,
 ) -> Mapping[str, Any]:
-    """What supervised methods are given besides: gold labels, or guesses, and keywords."""
+    """Further arguments of supervised methods: gold labels, or guesses, and keywords."""
     if method not in SUPERVISED:
         return {}
     gold = known_labels(corpus, vocabulary, unknown) if guesses is None else confident(guesses)

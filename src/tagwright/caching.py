@@ -1,4 +1,4 @@
-"""Where a user's caches lie."""
+"""The folder of the user's caches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """$TAGWRIGHT_CACHE, or where the platform keeps a user's caches."""
+    """$TAGWRIGHT_CACHE, or the platform's folder for caches."""
     if folder := os.environ.get("TAGWRIGHT_CACHE"):
         return Path(folder)
     if sys.platform == "darwin":

@@ -1,4 +1,4 @@
-"""What goes wrong and the user can mend. Apart from `types`: the command line needs no numpy to print its help."""
+"""Errors that the user can fix. Separate from `types`, so that the help is printed without numpy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ _on_command_line: ContextVar[bool] = ContextVar("on_command_line", default=False
 
 
 class TagwrightError(Exception):
-    """Something the user can mend. The message says what, got, expected, remedy; the command line exits 2 with it."""
+    """An error that the user can fix.
+
+    Its message gives what, got, expected and remedy; the command line then exits with 2.
+    """
 
 
 class InputError(TagwrightError):
@@ -24,11 +27,11 @@ class InputError(TagwrightError):
 
 
 class ConfigError(TagwrightError):
-    """An option has a value that cannot work, or does not exist."""
+    """An option has an invalid value or does not exist."""
 
 
 class ModelError(TagwrightError):
-    """An encoder or a saved tagger is missing, damaged or not the one it should be."""
+    """An encoder or a saved tagger is missing, damaged or not the expected one."""
 
 
 @contextmanager
@@ -68,7 +71,7 @@ def setting(name: str, value: str) -> str:
 
 
 def one_line_of(error: Exception, longest: int = 100) -> str:
-    r"""What another library's error says, in one line; its class where it says nothing.
+    r"""The message of another library's error in one line, or its class if it has none.
 
     >>> one_line_of(ValueError("no\n  tag")), one_line_of(KeyError())
     ('no tag', 'KeyError')

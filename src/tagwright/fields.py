@@ -1,8 +1,8 @@
-"""Options in, checked: whether values fit the fields of a configuration, and what would fit.
+"""Checked options: whether values fit the fields of a configuration, and what would fit.
 
-A configuration is a frozen dataclass whose annotations say all that can be said of one field alone: its type, its
-choices (Literal) and its range (`Annotated[int, Range(least=1)]`). A class that inherits from `Checked` is checked by
-them whenever it is made, and `build` makes one from values as TOML and JSON have them.
+A configuration is a frozen dataclass whose annotations hold the constraints of each field: its type, its choices
+(Literal) and its range (`Annotated[int, Range(least=1)]`). A class that inherits from `Checked` is checked by them
+whenever it is made, and `build` makes one from values as TOML and JSON have them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Distinct:
-    """A list with at least one value, and none twice."""
+    """A list with at least one value and no duplicates."""
 
     def admits(self, value: Any) -> bool:
         """Whether the list is one."""
@@ -66,7 +66,7 @@ Positive: TypeAlias = Annotated[float, Range(above=0)]
 NotNegative: TypeAlias = Annotated[float, Range(least=0)]
 Probability: TypeAlias = Annotated[float, Range(least=0, most=1)]
 PartialShare: TypeAlias = Annotated[float, Range(least=0, below=1)]
-"A share of something of which something must be left."
+"A share below 1, so that something is left."
 
 
 class Checked:
@@ -79,8 +79,8 @@ class Checked:
 def build(kind: type[C], values: Mapping[str, Any], within: str = "") -> C:
     """The dataclass with these values, as TOML and JSON have them; the other fields keep their defaults.
 
-    A list becomes a tuple, a table the dataclass that its field has. within: what stands before the names in messages.
-    Raises ConfigError for an unknown name, with the nearest known one, and for a value that does not fit.
+    A list becomes a tuple, a table the dataclass that its field has. within: a prefix of the names in messages. Raises
+    ConfigError for an unknown name, with the nearest known one, and for a value that does not fit.
     """
     hints = _hints(kind)  # type: ignore[arg-type]
     for name in values:

@@ -15,7 +15,7 @@ _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 @contextmanager
 def silence(quiet: bool = True) -> Iterator[None]:
-    """No bars inside this block, if it is to be quiet: what `--quiet` asks for."""
+    """No bars inside this block if quiet, as with `--quiet`."""
     token = _silent.set(quiet or _silent.get())
     try:
         yield
@@ -29,20 +29,20 @@ def is_silent() -> bool:
 
 
 def note(text: str) -> None:
-    """Say on stderr what is worth knowing and no warning, in one line; nothing inside `silence`."""
+    """Print one line of information, which is no warning, on stderr; nothing inside `silence`."""
     if not _silent.get():
         print(f"tagwright: {escaped(text)}", file=sys.stderr)  # noqa: T201
 
 
 def hint(text: str) -> None:
-    """A `note` for people at a terminal only, who may not know what was chosen for them."""
+    """A `note` only at a terminal, about automatic choices."""
     if sys.stderr.isatty():
         note(text)
 
 
 @contextmanager
 def unlogged(library: str) -> Iterator[None]:
-    """Without what a library logs inside this block."""
+    """Suppress the log of a library inside this block."""
     logger = logging.getLogger(library)
     level = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -54,10 +54,10 @@ def unlogged(library: str) -> Iterator[None]:
 
 @contextmanager
 def bar(title: str, total: int | None) -> Iterator[Callable[[int], object]]:
-    """Yield a function that is told how many more are done. total None: nobody knows; the time so far is shown.
+    """Yield a function to call with the number of items done. total None: unknown; the elapsed time is shown.
 
-    Nothing is shown when there is no title or nothing to do, when stderr is not a terminal, under `silence`, and
-    inside another bar, since one bar at a time can be read.
+    Nothing is shown when there is no title or nothing to do, when stderr is not a terminal, under `silence`, and inside
+    another bar.
     """
     if not title or total == 0 or _silent.get() or not sys.stderr.isatty():
         yield lambda _: None

@@ -1,7 +1,6 @@
-"""The name of a method and values for its options in, its module and a checked configuration out.
+"""The name of a method and values for its options in, the method and a checked configuration out.
 
-What the command line and Python share: which methods there are, which options each accepts, and what is recorded of a
-training.
+Shared by the command line and Python: the methods, their options, and the record of a training.
 """
 
 from __future__ import annotations
@@ -59,10 +58,10 @@ METHODS: dict[str, Method] = {
 "Methods that are trained from scratch, by name."
 
 ZERO_SHOT = "zero-shot"
-"The method that learns nothing: its tagger is saved as it is."
+"The method without training: its tagger is saved as it is."
 
 FINETUNE = "finetune"
-"Going on with a trained tagger and gold labels."
+"Continues training a tagger with gold labels."
 
 SUPERVISED = ("svm", "classifier", "de-ret", "depl", "depl+cls")
 "Methods that learn from gold labels."
@@ -77,7 +76,7 @@ BELONGS: Mapping[str, Sequence[str]] = {
     "guesses": SUPERVISED,
     **dict.fromkeys(("model", "share_of_labels", "share_of_pairs"), (FINETUNE,)),
 }
-"What a training can be given besides documents, labels and the method's own options -> the methods that accept it."
+"Arguments of a training besides documents, labels and the method's options -> the methods that accept them."
 
 
 KEYS: Mapping[str, str] = {
@@ -206,25 +205,25 @@ def check_shares(of_labels: float | None, of_pairs: float | None) -> None:
 
 
 def sampled(gold: Run, labels: Vocabulary, of_labels: float | None, of_pairs: float | None, seed: int) -> Run:
-    """What fine-tuning learns from: all of gold, or a share of the labels or of the pairs of document and label."""
+    """The training labels of fine-tuning: all of gold, or a share of the labels or of the (document, label) pairs."""
     if of_labels is not None:
         return sample_labels(gold, len(labels), of_labels, seed=seed)
     return gold if of_pairs is None else sample_pairs(gold, of_pairs, seed=seed)
 
 
 def resolved(config: Any) -> Mapping[str, Any]:
-    """What the method's options that are "auto" or unset stand for on this machine."""
+    """The resolved values of "auto" and unset options on this machine."""
     found: Mapping[str, Any] = getattr(config, "resolved", {})
     return {name: value for name, value in found.items() if getattr(config, name) != value}
 
 
 def options_of(config: Any) -> dict[str, Any]:
-    """The options that make a training what it is, with what "auto" stands for; plain values."""
+    """The options that determine a training, with "auto" resolved; plain values."""
     return {**lasting_options(config), **resolved(config)}
 
 
 def machine() -> dict[str, str]:
-    """What of the machine bears on the last digits of what is learnt. Plain texts."""
+    """Properties of the machine that affect the last digits of the weights. Plain texts."""
     import torch
 
     device = best_device()
@@ -239,7 +238,7 @@ def machine() -> dict[str, str]:
 
 
 def record(method: str, options: Mapping[str, Any], on: Mapping[str, str], version: str, **more: Any) -> dict[str, Any]:
-    """How a tagger came to be: what is saved with it for the reader."""
+    """The training record that is saved with a tagger, for information."""
     date = datetime.now(timezone.utc).date().isoformat()
     return {"method": method, "options": dict(options), **more, "machine": dict(on), "version": version, "date": date}
 

@@ -1,10 +1,10 @@
-"""A file or folder takes the place of another in one step, whoever else reads, writes or dies meanwhile.
+"""Replace a file or folder atomically, with concurrent readers and writers, even if processes are killed.
 
-A writer of NAME holds `.NAME.lock` and writes to `.NAME.tmpXXXXXXXX`; both lie beside NAME, as on the same disk they
-can be renamed. Who gets the lock removes what a killed writer has left. Folders cannot be exchanged in one step on
-every system: the old one is first renamed to `.NAME.previous`, and put back when nobody finished. A symbolic link
-stays; what it points to is replaced. On Windows, files are synced only when opened for writing, nothing can be renamed
-to a name that is taken by a folder, and what somebody has open may not be renamed for a moment.
+A writer of NAME holds `.NAME.lock` and writes to `.NAME.tmpXXXXXXXX`; both are beside NAME, on the same disk, so that
+they can be renamed. The next owner of the lock removes the files of a killed writer. Not every system can exchange
+folders atomically: the old one is first renamed to `.NAME.previous`, and restored if the replacement was not finished.
+A symbolic link is kept; its target is replaced. On Windows, files can be synced only when opened for writing, nothing
+can be renamed to the name of a folder, and open files may not be renamed for a moment.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ PATIENCE = 600.0
 "Seconds that a writer waits for another one."
 
 READERS_PATIENCE = 5.0
-"Seconds that a reader waits for a writer, of the two renames it is between."
+"Seconds that a reader waits for a writer between its two renames."
 
 TRIES = 20
-"How often a step is repeated that another process can be in the way of."
+"How often a step is retried when another process may be in the way."
 
 WINDOWS = os.name == "nt"
 
@@ -39,13 +39,13 @@ _replace = os.replace
 
 @contextlib.contextmanager
 def replace_file(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on leaving, it takes the place of `path` in one step. A pipe stays.
+    """Yield a temporary path beside `path`; on leaving, it replaces `path` atomically. A pipe is kept.
 
-    Raises TagwrightError when the file cannot be written; what was there before is then untouched.
+    Raises TagwrightError when the file cannot be written; the old file is then unchanged.
     """
     path = Path(path)
     with writing(path):
-        if path.exists() and not path.is_file():  # a pipe or a device: what is written there cannot be taken back
+        if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
             yield path
             return
         path = _followed(path)
@@ -64,7 +64,7 @@ def replace_file(path: Path | str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def replace_folder(folder: Path | str) -> Iterator[Path]:
-    """Yield a temporary folder beside `folder`; on leaving, it takes the place of `folder`.
+    """Yield a temporary folder beside `folder`; on leaving, it replaces `folder`.
 
     Raises TagwrightError as `replace_file` does, when `folder` holds something that Tagwright did not save, and when
     another process has been writing there for ten minutes.
@@ -87,7 +87,7 @@ def replace_folder(folder: Path | str) -> Iterator[Path]:
 
 
 def check_replaceable(folder: Path, expected: str = "folder saved by Tagwright") -> None:
-    """Refuse what `replace_folder` would refuse, before the work is done; remove what a killed save has left.
+    """Refuse what `replace_folder` would refuse, before any work; remove the files of a killed save.
 
     Raises TagwrightError naming the expected, and when nothing can be written there.
     """
@@ -99,16 +99,16 @@ def check_replaceable(folder: Path, expected: str = "folder saved by Tagwright")
 
 
 def recover(folder: Path) -> None:
-    """Put back a saved folder whose replacement was cut off between its two renames; otherwise leave it as it is."""
+    """Restore a saved folder whose replacement was interrupted between its two renames; otherwise change nothing."""
     with contextlib.suppress(OSError):
         folder = _followed(folder)
         if _previous(folder).is_dir():
             with contextlib.suppress(TagwrightError), _locked(folder, READERS_PATIENCE):
-                pass  # who has the lock has tidied up
+                pass  # the owner of the lock has cleaned up
 
 
 def put_back(folder: Path, file: Path) -> bool:
-    """Whether a file is in a saved folder, once the folder is back from a replacement that goes on or was cut off."""
+    """Whether a file is in a saved folder, after a running or interrupted replacement is settled."""
     for _ in range(TRIES):
         recover(folder)
         if file.is_file() or not _is_on_its_way(folder):
@@ -118,7 +118,7 @@ def put_back(folder: Path, file: Path) -> bool:
 
 
 def read_whole(folder: Path, read: Callable[[], T]) -> T:
-    """What `read` makes of a saved folder; read again where it was replaced meanwhile, so never half old, half new."""
+    """The result of `read` on a saved folder, repeated if it was replaced meanwhile, so never half old and half new."""
     for _ in range(TRIES):
         before = _version(folder)
         try:
@@ -130,11 +130,11 @@ def read_whole(folder: Path, read: Callable[[], T]) -> T:
             if _version(folder) == before:
                 return found
         time.sleep(0.01)
-    raise ModelError(f"{folder}: is replaced again and again while it is read; try later")
+    raise ModelError(f"{folder}: is replaced repeatedly while it is read; try later")
 
 
 def remove_leftovers(path: Path) -> None:
-    """Remove what killed writers of this file or folder have left, and nobody else is writing."""
+    """Remove the files of killed writers of this file or folder, unless another process is writing."""
     with contextlib.suppress(OSError, TagwrightError):
         place = _followed(path)
         if place.parent.is_dir():
@@ -144,7 +144,7 @@ def remove_leftovers(path: Path) -> None:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Say in one line that `path` cannot be written, whichever library found out: TagwrightError."""
+    """Raise TagwrightError, in one line, for any library's error that `path` cannot be written."""
     try:
         yield
     except Exception as error:
@@ -155,7 +155,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def _refusal(error: Exception) -> str | None:
-    """What the system said, if an error comes from it. Libraries in Rust and C++ have errors of their own."""
+    """The message of the system, if an error comes from it. Libraries in Rust and C++ wrap it in their own errors."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     said = re.search(r"([^:(\n]+) \(os error \d+\)", str(error)) or re.search(
@@ -166,12 +166,12 @@ def _refusal(error: Exception) -> str | None:
 
 @contextlib.contextmanager
 def _locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
-    """Be the only one who writes to `path`, and remove what those have left who died."""
+    """Hold the lock for writing `path`, and remove the files of killed writers."""
     from filelock import FileLock, Timeout
 
     file = path.with_name(f".{path.name}.lock")
     lock = FileLock(file, timeout=patience, poll_interval=0.02, thread_local=False)
-    file.touch()  # where nothing can be created this fails at once; the lock would try until its time is up
+    file.touch()  # fails at once if nothing can be created; the lock would retry until its timeout
     try:
         lock.acquire()
     except Timeout:
@@ -186,7 +186,7 @@ def _locked(path: Path, patience: float = PATIENCE) -> Iterator[None]:
 
 
 def _tidy(path: Path) -> None:
-    """Remove the temporaries of the dead, and their old folder; put that back where there is no new one."""
+    """Remove temporaries of killed writers and their old folder, which is restored if there is no new one."""
     previous = _previous(path)
     if previous.is_dir() and not path.exists() and _ours(previous):
         _rename(previous, path)
@@ -198,7 +198,7 @@ def _tidy(path: Path) -> None:
 
 
 def _exchange(new: Path, folder: Path) -> None:
-    """Give `new` the name `folder`; what was there is removed only when that is done."""
+    """Rename `new` to `folder`; the old folder is removed only after that."""
     previous = _previous(folder)
     if not folder.exists():
         _rename(new, folder)
@@ -215,7 +215,7 @@ def _exchange(new: Path, folder: Path) -> None:
 
 
 def _discard(previous: Path, folder: Path) -> None:
-    """Remove an old folder. It loses its name first: cut off in the middle, nobody may take it for the only one."""
+    """Remove an old folder. It is renamed first: half removed, it must not be restored."""
     doomed = _temporary(folder)
     with contextlib.suppress(OSError):
         _rename(previous, doomed)
@@ -224,7 +224,7 @@ def _discard(previous: Path, folder: Path) -> None:
 
 
 def _rename(source: Path, target: Path) -> None:
-    """Rename, again and again for a second: virus scanners and readers hold files on Windows for a moment."""
+    """Rename, retrying for a second: on Windows, virus scanners and readers hold files for a moment."""
     for left in reversed(range(TRIES)):
         try:
             _replace(source, target)
@@ -237,15 +237,15 @@ def _rename(source: Path, target: Path) -> None:
 
 
 def _sync(path: Path) -> None:
-    """Bring a file to the disk: a full disk shows here at the latest, before anything is replaced."""
+    """Sync a file to the disk: a full disk is detected here at the latest, before anything is replaced."""
     if path.is_file():
-        with path.open("r+b") as file:  # Windows syncs only what can be written to
+        with path.open("r+b") as file:  # Windows syncs only writable files
             os.fsync(file.fileno())
 
 
 def _sync_names(folder: Path) -> None:
-    """Bring the names in a folder to the disk, where a system can."""
-    with contextlib.suppress(OSError):  # Windows opens no folders
+    """Sync the names in a folder to the disk, if the system can."""
+    with contextlib.suppress(OSError):  # Windows cannot open folders
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -290,7 +290,7 @@ def _is_on_its_way(folder: Path) -> bool:
 
 
 def _version(folder: Path) -> tuple[int, ...] | None:
-    """What differs between a saved folder and the one that takes its place."""
+    """A value that differs between a saved folder and its replacement."""
     with contextlib.suppress(OSError):
         found = (folder / "manifest.json").stat()
         return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size

@@ -28,12 +28,12 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Any method of Tagwright for pipelines, grid search and cross-validation.
 
     method: as in `tagwright.train`. labels: names, Labels, a Vocabulary or a file; None: the labels of y, by name. k:
-    the most labels that `predict` gives a document. min_score: what scores less is not predicted. depth: the most
+    the most labels that `predict` gives a document. min_score: the least score of a predicted label. depth: the most
     labels of a document that get a probability above 0. options: those of the method.
 
-    X: texts, Documents, or a column of them. y: what multi-label scikit-learn has, an indicator matrix (documents,
-    labels), dense or sparse, with the columns in the order of `classes_`; or the ids or names of each document's
-    labels. `cross_val_score` and `GridSearchCV` compare with an indicator matrix: make one with `MultiLabelBinarizer`.
+    X: texts, Documents, or a column of them. y: an indicator matrix (documents, labels), dense or sparse, as in
+    scikit-learn, with the columns in the order of `classes_`; or the ids or names of each document's labels.
+    `cross_val_score` and `GridSearchCV` compare with an indicator matrix: make one with `MultiLabelBinarizer`.
 
     classes_: the id of each label. tagger_: the tagger, for suggestions with names and evidence, and to be saved, as
     not every stage can be pickled. There is no decision_function: a sparse matrix has no place for scores of 0 or less.
@@ -59,7 +59,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._options = options
 
     def fit(self, X: Texts, y: Any = None) -> Self:  # noqa: N803
-        """Train the method; what learns from texts alone, or not at all, needs no y. Raises TagwrightError.
+        """Train the method; methods that need no gold labels ignore a missing y. Raises TagwrightError.
 
         >>> TaggerClassifier(stages=["exact_match"]).fit(["Bees fly."], [["Bees", "Insects"]]).classes_.tolist()
         ['Bees', 'Insects']
@@ -111,7 +111,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return {**super().get_params(deep), **self._options}
 
     def set_params(self, **params: Any) -> Self:
-        """Change arguments; what is none of the constructor's is an option of the method, checked by `fit`.
+        """Change arguments; any other name is an option of the method, checked by `fit`.
 
         >>> TaggerClassifier("rts").set_params(k=3, temperature=0.1).get_params()["temperature"]
         0.1
@@ -154,7 +154,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _texts(X: Any) -> Texts:  # noqa: N803
-    """What a step of a pipeline hands on. Raises InputError for one text, or rows of numbers."""
+    """The documents passed by a pipeline. Raises InputError for one text, or rows of numbers."""
     if isinstance(X, str):
         raise InputError("X is one text, expected a list of texts: [text]")
     if getattr(X, "ndim", 1) != 1 and not hasattr(X, "columns"):

@@ -1,8 +1,8 @@
 """Save and load: atomic files and folders, arrays and manifests. Nothing that could execute code is ever read.
 
-A saved thing is a folder: `manifest.json` says what it is and how it was configured, arrays lie beside it as `.npy`
-(memory-mapped on load), texts as JSON lines. A reader of a folder that is being replaced sees the old one or the new
-one; a writer that dies leaves the old one whole. How that is done, on every system, is in `replacing`.
+A saved object is a folder: `manifest.json` holds its kind and configuration, arrays are beside it as `.npy`
+(memory-mapped on load), texts as JSON lines. A reader sees either the old or the new folder during a replacement, and a
+killed writer leaves the old one intact: see `replacing`.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ __all__ = [
 ]
 
 FORMAT = 2
-"Rises when a saved folder of an older Tagwright can no longer be read."
+"Increased when saved folders of an older Tagwright can no longer be read."
 
 MOST = 1 << 31
-"A whole number in a saved configuration is smaller: libraries that are given larger ones end the process."
+"The limit of whole numbers in a saved configuration: larger ones make libraries abort the process."
 
 BLOCK = 1 << 24
-"Numbers that are looked at together."
+"Numbers that are checked together."
 
 T = TypeVar("T")
 
@@ -73,7 +73,7 @@ def is_first() -> bool:
 
 
 def is_folder_name(name: object) -> bool:
-    """Whether a folder can be called so inside another one, on every system, and is then inside it.
+    """Whether this is a valid name of a folder inside another one, on every system.
 
     >>> [is_folder_name(name) for name in ("dense", "../dense", "C:dense", "..", "", "con", "manifest.json")]
     [True, False, False, False, False, False, False]
@@ -134,7 +134,7 @@ def read_options(folder: Path, kind: type[T], values: object) -> T:
 
 
 def read_number(folder: Path, manifest: Mapping[str, Any], name: str, most: int = MOST - 1) -> int:
-    """A whole number of a manifest, from 1 to `most`. Raises ModelError when it is something else."""
+    """A whole number of a manifest, from 1 to `most`. Raises ModelError otherwise."""
     value = manifest.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise ModelError(
@@ -165,7 +165,7 @@ def read_array(
     path = folder / f"{name}.npy"
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except Exception as error:  # numpy reads the header as a piece of Python, which fails in many ways
+    except Exception as error:  # numpy parses the header as Python, which fails in many ways
         raise ModelError(f"{path}: cannot be read ({error}); save the model again") from None
     if not isinstance(array, np.ndarray):
         raise ModelError(f"{path}: cannot be read (not one array); save the model again")
@@ -183,7 +183,7 @@ def read_array(
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """What tells whether a file below the folder is damaged: a hash of each but the manifests, which are read as text.
+    """Hashes of the files below the folder, to detect damage; without manifests, which are read as text.
 
     A gigabyte takes about a second.
     """
@@ -191,7 +191,7 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def check_files(folder: Path, expected: object) -> None:
-    """Raise ModelError when a file is missing or not the one that `digests` saw. Other files do not matter."""
+    """Raise ModelError when a file is missing or differs from its digest. Other files are ignored."""
     if not isinstance(expected, dict):
         raise ModelError(f"{folder}: the list of files is damaged; save the model again")
     files = _files(folder)
@@ -220,7 +220,7 @@ def digest(file: Path) -> str:
 
 
 def _is_finite(array: NDArray[Any]) -> bool:
-    """Whether all numbers are. Looks at every one of them: 0.03 s for 30,000 vectors."""
+    """Whether all numbers are finite. Checks each: 0.03 s for 30,000 vectors."""
     flat = array.reshape(-1)
     blocks = range(0, len(flat), BLOCK) if array.dtype.kind == "f" else ()
     return all(np.isfinite(flat[start : start + BLOCK]).all() for start in blocks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import ModuleType
 
@@ -99,8 +100,8 @@ def page() -> ModuleType:
 def words_only(monkeypatch: pytest.MonkeyPatch) -> None:
     fit = zeroshot.fit
 
-    def without_encoder(labels: Vocabulary) -> Tagger:
-        return fit(labels, replace(zeroshot.Config(), stages=("exact_match", "tfidf"), weights=(0.5, 1.0)))
+    def without_encoder(labels: Vocabulary, config: zeroshot.Config) -> Tagger:
+        return fit(labels, replace(config, stages=("exact_match", "tfidf"), weights=(0.5, 1.0)))
 
     monkeypatch.setattr(zeroshot, "fit", without_encoder)
 
@@ -183,3 +184,18 @@ def test_the_demo_fits_a_screen_and_marks_what_is_right(words_only: None, capsys
     assert all(("<- as in the manual" in each) != ("(in the manual: " in each) for each in examples)
     assert any("By chance: " in line for line in lines)
     assert "tagwright suggest FOLDER" in lines[-2]
+
+
+def test_a_terminal_of_80_columns_has_colours_and_no_line_that_wraps(
+    words_only: None, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "80"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    demo.run()
+    out = capsys.readouterr().out
+    assert "\x1b[32m" in out
+    lines = re.sub(r"\x1b\[[\d;]*m", "", out).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(line.endswith("… <- as in the manual") for line in lines)
+    assert not any("…" in line for line in (*lines[:2], *lines[-5:]))

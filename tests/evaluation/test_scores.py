@@ -154,3 +154,14 @@ def test_per_label_lists_what_is_gold_or_suggested() -> None:
     ]
     assert (rows[0].precision, rows[0].recall, rows[0].f1) == pytest.approx((0.5, 1, 2 / 3))
     assert per_label(Run.from_rows([[5]]), Run.from_rows([[7]]))[0] == (5, None, 0, 1, 0, 0.0, 0.0, 0.0)
+
+
+def test_a_run_with_confidences_is_scored_by_them_too() -> None:
+    """Two suggestions of 0.5, one of them right, in one bin: no error, and (1/4 + 1/4) / 2 squared distance."""
+    run = Run.of(np.array([0, 1, 2]), np.array([0, 0]), np.array([2.0, 1.0]), np.array([0.5, 0.5]))
+    found = evaluate(run, Run.from_rows([[0], [1]]), samples=10)
+    assert (found["ECE@5"].value, found["Brier@5"].value) == (0.0, 0.25)
+    without = evaluate(Run(run.indptr, run.labels, run.scores), Run.from_rows([[0], [1]]), samples=10)
+    assert without.calibration is None
+    with pytest.raises(ConfigError, match='no measure "ECE@5" was computed'):
+        without["ECE@5"]

@@ -104,7 +104,7 @@ def test_contributions_add_up_and_name_the_features(outcome: combined.Outcome) -
         assert np.diff(totals) == pytest.approx(np.diff(scores), abs=1e-4)  # the constant is the same for all
         names = [each.feature for each in reasons[row][labels[0]]]
         assert "tfidf: standard score" in names
-        assert len(names) == len(combiner.ranker.names)
+        assert sorted(names) == sorted([*combiner.ranker.names, "label: bias"])
 
 
 def test_saved_and_loaded(outcome: combined.Outcome, tmp_path: Path) -> None:

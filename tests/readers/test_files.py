@@ -97,7 +97,7 @@ def test_a_workbook_is_refused_in_words(tmp_path: Path, name: str) -> None:
     message = refusal(written(tmp_path, content.getvalue(), name))
     assert message.startswith(f"{name}: is ")
     assert "a spreadsheet workbook" in message
-    assert message.endswith("which is not read; save its sheet as CSV")
+    assert message.endswith("which cannot be read; save the sheet as CSV")
 
 
 def test_a_format_for_a_folder_takes_the_files_that_are_not_of_another(tmp_path: Path) -> None:

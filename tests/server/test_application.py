@@ -6,6 +6,7 @@ from tests.server.conftest import word_tagger
 
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
+from tagwright.server.serving import ServerOptions, _own_names
 
 
 @pytest.mark.parametrize(
@@ -31,3 +32,15 @@ def test_a_mistake_of_the_program_shows_nothing_of_it(client: TestClient, monkey
     answer = client.get("/v1/projects")
     assert answer.status_code == 500
     assert "ZeroDivision" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost:8765", 200), ("127.0.0.1", 200), ("[::1]:8765", 200), ("evil.org", 421), ("localhost.evil.org", 421),
+     ("", 421)],
+)  # fmt: skip
+def test_a_server_for_this_machine_answers_under_no_other_name(host: str, status: int) -> None:
+    hosts = _own_names(ServerOptions())
+    with TestClient(application([ServedModel("bees", word_tagger(), "Bees")], hosts=hosts)) as client:
+        assert client.get("/health", headers={"Host": host}).status_code == status
+    assert _own_names(ServerOptions(token="a long enough token")) is None

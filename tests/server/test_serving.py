@@ -4,16 +4,23 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from tests.server.conftest import word_tagger
 
-from tagwright.errors import ConfigError
-from tagwright.server.serving import ServerOptions, saved_models
+from tagwright.errors import ConfigError, InputError
+from tagwright.server.review_file import ReviewFile
+from tagwright.server.reviewing import Review
+from tagwright.server.served_model import ServedModel
+from tagwright.server.serving import ServerOptions, open_review, saved_models, store_learnt
 
 
 def test_other_machines_need_a_token() -> None:
@@ -40,19 +47,78 @@ def test_models_are_called_by_their_folder_or_as_told(tmp_path: Path) -> None:
         saved_models([f"a b={folder}"])
 
 
-def test_the_command_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
-    (tmp_path / "labels.txt").write_text("Bees\nTax law\n")
+@contextmanager
+def serving(folder: Path, *more: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server of its own, over two labels, and its address."""
+    (folder / "labels.txt").write_text("Bees\nTax law\n")
     words = ["--set", "stages=['exact_match']", "--set", "weights=[1.0]", "--language", "en"]
     command = [sys.executable, "-m", "tagwright", "serve", "--labels", "labels.txt", "--port", "0", "--quiet", *words]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, env={**os.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    address = re.search(r"http://\S+", process.stdout.readline())
-    assert address
-    request = urllib.request.Request(f"{address[0]}projects/zero-shot/suggest", b"text=Honey+bees")
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        assert [each["label"] for each in json.load(answer)["results"]] == ["Bees"]
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(60) in (0, -signal.SIGTERM)
-    process.stdout.close()
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen([*command, *more], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        address = re.search(r"http://[^/]+", process.stdout.readline())
+        assert address
+        yield process, address[0]
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_the_command_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
+    with serving(tmp_path) as (process, address):
+        request = urllib.request.Request(f"{address}/v1/projects/zero-shot/suggest", b"text=Honey+bees")
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            assert [each["label"] for each in json.load(answer)["results"]] == ["Bees"]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) in (0, -signal.SIGTERM)
+
+
+def test_documents_that_clients_send_keep_their_texts(tmp_path: Path) -> None:
+    file = ReviewFile(tmp_path / "reviews.sqlite")
+    model = ServedModel("bees", word_tagger(), "Bees", learns=True)
+    bee, tax = {"uri": "http://x.org/bee"}, {"uri": "http://x.org/tax"}
+    store_learnt(file, model, [
+        {"text": "Honey bees", "document_id": "d1", "subjects": [bee, bee, {"uri": "http://x.org/unknown"}]},
+        {"text": "Taxes", "subjects": [tax]},
+        {"text": "Taxes", "subjects": [bee]},
+    ])  # fmt: skip
+    documents, labels = Review(model, file).labelled()
+    assert [document.text for document in documents] == ["Honey bees", "Taxes"]
+    assert labels == [["http://x.org/bee"], ["http://x.org/tax", "http://x.org/bee"]]
+
+
+def test_documents_to_review_are_read_once(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": "1", "text": "Bees"}\n{"id": "2", "text": "Taxes"}\n')
+    options = ServerOptions(reviews=tmp_path / "r.sqlite", documents=[str(tmp_path / "a.jsonl")])
+    model = ServedModel("bees", word_tagger(), "Bees")
+    for _ in range(2):
+        review = open_review(model, options)
+        assert review is not None
+        assert [entry.id for entry in review.documents.entries()] == ["1", "2"]
+        review.file.close()
+    with pytest.raises(ConfigError, match="give --reviews"):
+        ServerOptions(documents=["x"])
+    with pytest.raises(InputError, match="no such file"):
+        open_review(model, ServerOptions(reviews=tmp_path / "r.sqlite", documents=[str(tmp_path / "none.jsonl")]))
+
+
+def test_what_is_under_way_is_finished_when_it_is_told_to_end(tmp_path: Path) -> None:
+    with serving(tmp_path, "--reviews", "r.sqlite") as (process, address):
+        host, port = urlsplit(address).netloc.split(":")
+        with socket.create_connection((host, int(port)), timeout=60) as connection:
+            connection.sendall(
+                b"POST /v1/projects/zero-shot/suggest HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 15\r\n"
+                b"Content-Type: application/x-www-form-urlencoded\r\n\r\ntext="
+            )
+            urllib.request.urlopen(f"{address}/health", timeout=60).close()  # the first request has arrived by now
+            process.send_signal(signal.SIGTERM)
+            with pytest.raises(OSError, match=r".") as refused:
+                while True:  # until nobody new is let in
+                    socket.create_connection((host, int(port)), timeout=60).close()
+            assert isinstance(refused.value, ConnectionRefusedError)
+            connection.sendall(b"Honey+bees")
+            answer = b"".join(iter(lambda: connection.recv(65536), b""))
+        assert answer.startswith(b"HTTP/1.1 200")
+        assert b'"label":"Bees"' in answer
+        assert process.wait(60) in (0, -signal.SIGTERM)

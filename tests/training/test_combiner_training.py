@@ -42,7 +42,7 @@ def example_documents(documents: int = 40, *, told_by: str = "stage", seed: int 
     told = {"stage": stage, "fixed sum": sums.scores, "nothing": noise}[told_by]
     right = sums.labels.reshape(documents, 10)[np.arange(documents), told.reshape(documents, 10).argmax(axis=1)]
     described = features(sums, {"stage": StageScores(stage)}, {}, {}, {})
-    return Examples(sums, described, Run.from_rows([[label] for label in right.tolist()]))
+    return Examples(sums, described, Run.from_rows([[label] for label in right.tolist()]), 10)
 
 
 def test_what_a_stage_knows_is_learned() -> None:
@@ -76,13 +76,13 @@ def test_no_document_is_scored_by_a_ranker_that_has_seen_its_labels() -> None:
     other = examples.run.labels.reshape(12, 10)[3, 4]
     gold = examples.gold.labels.copy()
     gold[3] = other
-    changed = Examples(examples.run, examples.features, Run.from_rows([[label] for label in gold.tolist()]))
+    changed = Examples(examples.run, examples.features, Run.from_rows([[label] for label in gold.tolist()]), 10)
     before, after = (cross_validate(each, measure, OPTIONS) for each in (examples, changed))
     fold = assign_folds(12, OPTIONS.folds, OPTIONS.seed)
     together = np.repeat(fold == fold[3], 10)
     for kind in before:
-        assert np.array_equal(before[kind].scores[together], after[kind].scores[together])
-        assert not np.array_equal(before[kind].scores[~together], after[kind].scores[~together])
+        assert np.array_equal(before[kind].raw[together], after[kind].raw[together])
+        assert not np.array_equal(before[kind].raw[~together], after[kind].raw[~together])
 
 
 def test_a_blended_ranker_is_half_the_fixed_sum() -> None:
@@ -94,10 +94,18 @@ def test_a_blended_ranker_is_half_the_fixed_sum() -> None:
     assert blended.predict(examples.features) / scores.std() == pytest.approx(expected, abs=1e-5)
 
 
+def test_a_label_that_people_choose_whatever_the_stages_say_is_learned() -> None:
+    examples = example_documents(60, told_by="nothing")
+    always = Examples(examples.run, examples.features, Run.from_rows([[7]] * 60), 10)
+    found = fit_combiner(always, measure, OPTIONS)
+    assert found.bias.argmax() == 7
+    assert found.gain > 0.3
+
+
 def test_documents_without_labels_are_left_out() -> None:
     examples = example_documents(10)
     gold = Run.from_rows([[label] if row < 8 else [] for row, label in enumerate(examples.gold.labels.tolist())])
-    found = fit_combiner(Examples(examples.run, examples.features, gold), measure, OPTIONS)
+    found = fit_combiner(Examples(examples.run, examples.features, gold, 10), measure, OPTIONS)
     assert len(found.fixed) == 8
 
 
@@ -141,6 +149,6 @@ def test_options_that_cannot_work(wrong: dict[str, object]) -> None:
 def test_examples_are_taken_document_by_document() -> None:
     run = Run.from_rows([{0: 2.0, 1: 1.0}, {2: 1.0}, {1: 3.0}])
     table = Features(("a",), np.array([[1.0], [2.0], [3.0], [4.0]], np.float32))
-    taken = Examples(run, table, Run.from_rows([[1], [0], [1]])).take(np.array([2, 0]))
+    taken = Examples(run, table, Run.from_rows([[1], [0], [1]]), 3).take(np.array([2, 0]))
     assert taken.features.values[:, 0].tolist() == [4, 1, 2]
     assert taken.right.tolist() == [True, False, True]

@@ -33,6 +33,7 @@ from tagwright.app.arguments import (
     UnknownLabels,
 )
 from tagwright.app.batch_command import batch
+from tagwright.app.reviews_command import reviews
 from tagwright.app.serve_command import serve
 from tagwright.app.train_commands import options, train
 from tagwright.errors import TagwrightError, on_command_line
@@ -224,6 +225,7 @@ app.command()(train)
 app.command()(options)
 app.command()(batch)
 app.command()(serve)
+app.command()(reviews)
 
 
 @app.command("describe")
@@ -241,9 +243,9 @@ def describe_(
 ) -> None:
     """Describe the data: contents, problems, and applicable methods."""
     from tagwright.app import jobs, render
-    from tagwright.app.description import describe
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.progress import silence
+    from tagwright.survey import describe
 
     with silence(quiet):
         corpus = jobs.read(docs, columns, input_format)

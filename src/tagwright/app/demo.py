@@ -32,19 +32,23 @@ SCORED = 3
 """Functions of each heading that are scored. There are 150 distributions that describe themselves in much the same
 words; with all of them the figures would be about these."""
 
+RIGHT = " <- as in the manual"
+
 
 class Line(NamedTuple):
     """A line of the demo, and how a terminal shows it."""
 
     text: str
     style: str = ""
+    end: str = ""
+    "What stays where the text is too long for the terminal."
 
 
 def run() -> None:
     """Tag five functions, with the evidence, and score the suggestions for many."""
     manual = scipy_manual.read()
     _print(_introduction(manual))
-    tagger = zeroshot.fit(manual.vocabulary)
+    tagger = zeroshot.fit(manual.vocabulary, zeroshot.Config(language="english"))
     documents = {document.id: document for document in manual.documents}
     for document in (documents[id_] for id_ in EXAMPLES if id_ in documents):
         _print(_example(document, tagger.explain(document, k=SHOWN)))
@@ -80,9 +84,9 @@ def because(evidence: Iterable[Evidence], document: Document) -> str:
 
 
 def _introduction(manual: Manual) -> Iterator[Line]:
-    lists = f"lists {len(manual.documents):,} functions under {len(manual.vocabulary)} headings"
-    yield Line(f"The manual of SciPy {manual.version} {lists}. Which is right,")
-    yield Line("given only what a function says of itself? Nothing is trained.")
+    functions, headings = f"{len(manual.documents):,} functions", f"{len(manual.vocabulary)} headings"
+    yield Line(f"The manual of SciPy {manual.version} lists {functions} under {headings}.")
+    yield Line("Which is right, given only what a function says of itself? Nothing is trained.")
     yield Line("")
 
 
@@ -90,7 +94,8 @@ def _example(document: Document, suggestions: Sequence[Suggestion]) -> Iterator[
     yield Line(f"{document.id}: {document.title}", "bold")
     for each in suggestions:
         right = each.id in document.labels
-        yield Line(f"{each.score:6.1f}  {each.id}{'   <- as in the manual' if right else ''}", "green" if right else "")
+        style, end = ("green", RIGHT) if right else ("", "")
+        yield Line(f"{each.score:6.1f} {each.id}", style, end)
         yield Line(f"        {because(each.evidence, document)}", "dim")
     if not any(each.id in document.labels for each in suggestions):
         yield Line(f"        (in the manual: {'; '.join(document.labels)})", "yellow")
@@ -101,16 +106,15 @@ def _figures(tagger: Tagger, documents: Sequence[Document]) -> Iterator[Line]:
     scores = evaluate(tagger.tag(documents, DEPTH), tagger.vocabulary.gold(documents), measures=("P@1", "R@5"))
     first, five = (percent(scores.measures[name].value) for name in ("P@1", "R@5"))
     chance = 1 / len(tagger.vocabulary)
-    yield Line(
-        f"Of {len(documents)} functions, at most {SCORED} of each heading, {first}% get the manual's heading first"
-    )
-    yield Line(f"and {five}% among the first five. By chance: {percent(chance)}% and {percent(5 * chance)}%.")
+    drawn = f"Of {len(documents)} functions, at most {SCORED} of each heading,"
+    yield Line(f"{drawn} {first}% get the manual's heading")
+    yield Line(f"first and {five}% among five. By chance: {percent(chance)}% and {percent(5 * chance)}%.")
     yield Line("")
 
 
 def _what_next() -> Iterator[Line]:
     yield Line("Your own documents: tagwright suggest FOLDER --labels subjects.txt --explain", "bold")
-    yield Line("(subjects.txt: a label on each line; tagwright --help lists the other commands)")
+    yield Line("(subjects.txt: a label on each line; tagwright --help lists the commands)")
 
 
 def _print(lines: Iterable[Line]) -> None:
@@ -118,10 +122,11 @@ def _print(lines: Iterable[Line]) -> None:
     from rich.text import Text
 
     console = Console(highlight=False, soft_wrap=True)  # colours only on a terminal that has them
+    width = min(WIDTH, console.width) if console.is_terminal else WIDTH
     for line in lines:
-        console.print(Text(_fitting(line.text), style=line.style))
+        console.print(Text(_fitting(line.text, width - len(line.end)) + line.end, style=line.style))
 
 
-def _fitting(text: str) -> str:
+def _fitting(text: str, width: int) -> str:
     indent = len(text) - len(text.lstrip())
-    return " " * indent + escaped(shortened(text, WIDTH - indent))
+    return " " * indent + escaped(shortened(text, width - indent))

@@ -13,7 +13,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tagwright.app.description import Description, many
 from tagwright.app.options import Option
 from tagwright.combining.confidence import in_words
 from tagwright.data.paragraphs import headings_at
@@ -25,6 +24,7 @@ from tagwright.evaluation.significance import Comparison
 from tagwright.graph.network import Coverage
 from tagwright.readers.records import to_record
 from tagwright.stages.network_evidence import NetworkEvidence
+from tagwright.survey import Description, many
 from tagwright.tagger import Evidence, Suggestion
 from tagwright.terminal import escaped
 from tagwright.types import Document, EvidenceSpan

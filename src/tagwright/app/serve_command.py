@@ -31,8 +31,16 @@ def serve(
     learn: Annotated[bool, typer.Option("--learn", help="Store the labelled documents that clients send.")] = False,
     reviews: Annotated[
         Optional[Path],  # noqa: UP045
-        typer.Option(metavar="FILE.sqlite", help="Where decisions are stored.", show_default=False),
+        typer.Option(
+            metavar="FILE.sqlite",
+            help="Where decisions are stored; with it there is a review page.",
+            show_default=False,
+        ),
     ] = None,
+    documents: Annotated[
+        list[str],
+        typer.Option(metavar="DOCS", help="Documents to review; may be repeated.", show_default=False),
+    ] = [],  # noqa: B006
     quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
@@ -43,7 +51,8 @@ def serve(
         from tagwright.server import serving
     except ImportError as error:
         raise ConfigError(f'serve needs {error.name}: pip install "tagwright[serve]"') from None
-    options = serving.ServerOptions(host=host, port=port, token=token, insecure=insecure, learn=learn, reviews=reviews)
+    options = serving.ServerOptions(host=host, port=port, token=token, insecure=insecure, learn=learn, reviews=reviews,
+                                    documents=documents)  # fmt: skip
     if model and (labels or settings):
         raise ConfigError("--labels and --set are for the zero-shot method; a saved tagger (--model) has its own")
     with silence(quiet):

@@ -16,7 +16,6 @@ from tagwright.app.jobs import read as read_documents
 from tagwright.app.options import Option, configure, in_language
 from tagwright.app.options import options_of as described
 from tagwright.app.resume import Start, digest, resumable
-from tagwright.app.trained_check import check, validation, without
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import read_keywords
 from tagwright.data.in_memory import to_vocabulary
@@ -45,6 +44,7 @@ from tagwright.recipes import (
 )
 from tagwright.store import check_replaceable, is_first, read_manifest, replace_folder
 from tagwright.tagger import Tagger
+from tagwright.trained_check import check, validation, without
 from tagwright.training.checkpoints import configs
 from tagwright.training.gold_labels import confident, known_labels
 from tagwright.types import Document, Longs, Run

@@ -104,10 +104,10 @@ def threshold_for_missed(confidence: Confidences, right: Mask, rows: Longs, gold
     [0.7, 0.6, None]
     """
     documents = _check(gold, alpha, "the share of missed labels")
-    order, ends, thresholds = _falling(confidence)
+    order, ends = surest_first(confidence)
     found = np.cumsum(np.where(right, 1.0 / gold[rows], 0.0)[order])[ends]
     holds = (documents - found + 1) / (documents + 1) <= alpha + 1e-12
-    return float(thresholds[int(np.argmax(holds))]) if holds.any() else None
+    return float(confidence[order][ends][int(np.argmax(holds))]) if holds.any() else None
 
 
 def threshold_for_wrong(
@@ -135,10 +135,22 @@ def threshold_for_wrong(
     if most < 1 or np.bincount(rows, minlength=1).max() > most:
         raise ConfigError(f"a document has more than {most} suggestions; cut them to those that would be accepted")
     _check(np.ones(documents, np.int64), wrong / most, f"wrong labels over the {most} that are accepted at most")
-    order, ends, thresholds = _falling(confidence)
+    order, ends = surest_first(confidence)
     losses = np.cumsum(np.where(right, 0.0, 1.0 / most)[order])[ends]
     holds = (losses + 1) / (documents + 1) <= wrong / most + 1e-12
-    return float(thresholds[int(holds.sum()) - 1]) if holds.any() else math.inf
+    return float(confidence[order][ends][int(holds.sum()) - 1]) if holds.any() else math.inf
+
+
+def surest_first(confidence: Confidences) -> tuple[Longs, Longs]:
+    """The order by falling confidence, and where in it each group of equally sure suggestions ends.
+
+    >>> order, ends = surest_first(np.array([0.5, 0.9, 0.5]))
+    >>> order.tolist(), ends.tolist()
+    ([1, 0, 2], [0, 2])
+    """
+    order = np.argsort(-confidence, kind="stable")
+    changes = np.diff(confidence[order]) != 0
+    return order, np.flatnonzero(np.append(changes, np.ones(min(1, len(order)), np.bool_)))
 
 
 def _check(gold: Longs, alpha: float, name: str) -> int:
@@ -147,11 +159,3 @@ def _check(gold: Longs, alpha: float, name: str) -> int:
     if not len(gold) or (gold < 1).any():
         raise ConfigError("a guarantee needs labelled documents, each with a gold label")
     return len(gold)
-
-
-def _falling(confidence: Confidences) -> tuple[Longs, Longs, Confidences]:
-    """The order by falling confidence, where each group of equally sure suggestions ends, and their confidences."""
-    order = np.argsort(-confidence, kind="stable")
-    falling = confidence[order]
-    ends = np.flatnonzero(np.append(np.diff(falling) != 0, np.ones(min(1, len(order)), np.bool_)))
-    return order, ends, falling[ends]

@@ -6,17 +6,20 @@ some labels holds for all. Every stage is a group of columns by being there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.fusion import standardised
-from tagwright.types import Floats, Run
+from tagwright.types import Floats, Mask, Run
 
 FIXED_SUM = "fixed sum"
 "The group of columns of the ranking that needs no labels."
+
+OWN = "reciprocal rank of its own"
+"The column that says where a candidate stands in the list of the retriever, before the lists were pooled."
 
 FIRST = 5
 "Ranks up to which a stage counts as agreeing."
@@ -66,8 +69,7 @@ def features(
     columns: dict[str, NDArray[np.floating]] = {}
     for name, said in {FIXED_SUM: StageScores(candidates.scores), **stages}.items():
         columns |= {f"{name}: {what}": column for what, column in _of_stage(candidates, said).items()}
-    columns["agreement: stages"] = _agreement(candidates, stages)
-    columns["agreement: retrievers"] = _retrievers(candidates, stages)
+    columns |= _agreement(columns, stages)
     columns |= {f"neighbours: {name}": column for name, column in support.items()}
     columns |= {f"label: {name}": column[candidates.labels] for name, column in labels.items()}
     columns |= {f"document: {name}": column[candidates.rows] for name, column in documents.items()}
@@ -119,7 +121,7 @@ def _of_stage(candidates: Run, said: StageScores) -> dict[str, NDArray[np.floati
         "reciprocal rank": reciprocal_ranks_within(candidates, said.scores, sparse=said.sparse),
     }
     if said.found is not None:
-        columns["reciprocal rank of its own"] = _own_ranks(candidates, said.found)
+        columns[OWN] = _own_ranks(candidates, said.found)
     return columns
 
 
@@ -128,21 +130,18 @@ def _own_ranks(candidates: Run, found: Run) -> Floats:
     return Run(found.indptr, found.labels, reciprocal_ranks_within(found, found.scores)).scores_of(candidates)
 
 
-def _agreement(candidates: Run, stages: Mapping[str, StageScores]) -> Floats:
-    """(suggestions,) how many stages have it among their first five candidates."""
-    count = np.zeros(len(candidates.labels), np.float32)
-    for said in stages.values():
-        count += reciprocal_ranks_within(candidates, said.scores, sparse=said.sparse) >= 1 / FIRST
-    return count
+def _agreement(
+    columns: Mapping[str, NDArray[np.floating]], stages: Mapping[str, StageScores]
+) -> dict[str, NDArray[np.floating]]:
+    """How many stages have a candidate among their first five, and how many retrievers found it."""
+    first = [columns[f"{name}: reciprocal rank"] >= 1 / FIRST for name in stages]
+    found = [columns[f"{name}: {OWN}"] > 0 for name, said in stages.items() if said.found is not None]
+    return {f"agreement: {name}": _count(each) for name, each in (("stages", first), ("retrievers", found)) if each}
 
 
-def _retrievers(candidates: Run, stages: Mapping[str, StageScores]) -> Floats:
-    """(suggestions,) how many retrievers found it."""
-    count = np.zeros(len(candidates.labels), np.float32)
-    for said in stages.values():
-        if said.found is not None:
-            count += _own_ranks(candidates, said.found) > 0
-    return count
+def _count(masks: Sequence[Mask]) -> Floats:
+    total: Floats = np.stack(masks).sum(axis=0, dtype=np.float32)
+    return total
 
 
 def _best(run: Run) -> Floats:

@@ -13,10 +13,14 @@ from numpy.typing import NDArray
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.candidate_ranker import CandidateRanker
 from tagwright.combining.confidence import ScoreMap, load_score_map, save_score_map
+from tagwright.combining.label_bias import follow_labels
 from tagwright.combining.pool import CandidatePool
 from tagwright.errors import ConfigError, ModelError
-from tagwright.store import read_manifest, write_manifest
+from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.types import Label, Mask, Run
+
+BIAS = "label: bias"
+"What is added to the score of a label whatever its features are."
 
 
 class Contribution(NamedTuple):
@@ -30,12 +34,14 @@ class Contribution(NamedTuple):
 class LearnedCombiner:
     """Ranks the best candidates of the fixed sum anew; the others follow in its order. A combiner.
 
-    described: how candidates are described. ranker: what their features are worth. confidence: from scores to
-    probabilities of being right; None where they are not estimated. See training/combiner_training.py.
+    described: how candidates are described. ranker: what their features are worth. bias: (labels,) what is added to the
+    score of each label. confidence: from scores to probabilities of being right; None where they are not estimated.
+    See training/combiner_training.py.
     """
 
     described: CandidateFeatures
     ranker: CandidateRanker
+    bias: NDArray[np.float64]
     confidence: ScoreMap | None = None
 
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
@@ -52,7 +58,8 @@ class LearnedCombiner:
     def combine(self, pool: CandidatePool) -> Run:
         """The candidates by their scores, with confidences where they are estimated."""
         everything, described = self.described.ranked(pool)
-        scores = self.ranker.predict(self.described.describe(pool, everything.keep(described)))
+        head = everything.keep(described)
+        scores = self.ranker.predict(self.described.describe(pool, head)) + self.bias[head.labels]
         scores = _with_others(everything, described, scores)
         return everything.rescored(scores, self.confidence(scores) if self.confidence else None)
 
@@ -63,10 +70,11 @@ class LearnedCombiner:
         """
         head = self.described.candidates(pool)
         added, _ = self.ranker.contributions(self.described.describe(pool, head))
+        added, names = np.column_stack([added, self.bias[head.labels]]), (*self.ranker.names, BIAS)
         found: list[dict[int, list[Contribution]]] = [{} for _ in range(len(head))]
         for row, label, each in zip(head.rows.tolist(), head.labels.tolist(), added, strict=True):
             order = np.argsort(-np.abs(each), kind="stable")
-            found[row][label] = [Contribution(self.ranker.names[place], float(each[place])) for place in order]
+            found[row][label] = [Contribution(names[place], float(each[place])) for place in order]
         return found
 
     def describe(self, stages: Collection[str]) -> str:
@@ -76,10 +84,12 @@ class LearnedCombiner:
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> LearnedCombiner:
         """The same over another vocabulary: what is known of single labels follows their ids."""
-        return replace(self, described=self.described.with_labels(before, labels))
+        bias = follow_labels(self.bias, before, labels)
+        return replace(self, described=self.described.with_labels(before, labels), bias=bias)
 
     def save(self, folder: Path) -> None:
-        """Write features, ranker and confidence into folders of their own."""
+        """Write the bias, and features, ranker and confidence into folders of their own."""
+        write_arrays(folder, {"bias": self.bias})
         for name in ("features", "ranker"):
             (folder / name).mkdir()
         self.described.save(folder / "features")
@@ -98,6 +108,7 @@ class LearnedCombiner:
         return cls(
             CandidateFeatures.load(folder / "features", labels),
             CandidateRanker.load(folder / "ranker"),
+            read_array(folder, "bias", np.float64, (len(labels),)),
             load_score_map(folder / "confidence") if confident else None,
         )
 

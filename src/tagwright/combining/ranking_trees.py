@@ -36,10 +36,10 @@ EPSILON = 1e-12
 class TreeOptions:
     """How many trees are grown, and how. Raises ConfigError for a value that cannot work."""
 
-    trees: int = 60
+    trees: int = 120
     "How many."
 
-    depth: int = 3
+    depth: int = 4
     "Questions on the way to a leaf."
 
     rate: float = 0.1
@@ -51,7 +51,7 @@ class TreeOptions:
     smallest: int = 20
     "Candidates that a leaf has at least."
 
-    features: float = 0.5
+    features: float = 0.25
     "The share of the features that a tree may ask about, drawn for each tree."
 
     bins: int = 64

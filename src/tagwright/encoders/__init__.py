@@ -1,1 +1,1 @@
-"""Texts in, vectors out: the encoders, their fast inference and the cache of what they computed."""
+"""Texts in, vectors out: the encoders, their fast inference and the cache of embeddings."""

@@ -1,4 +1,4 @@
-"""What a sentence-transformers model is made of, from its folder (nothing heavy imported) or from memory."""
+"""The architecture of a sentence-transformers model, from its folder (without heavy imports) or from memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Architecture:
-    """modules: class names in order. config: the transformer's own. max_length: tokens; None where nothing says so."""
+    """modules: class names in order. config: the transformer's own. max_length: tokens; None if unstated."""
 
     modules: tuple[str, ...]
     config: Mapping[str, Any]
@@ -61,7 +61,7 @@ def read_architecture(folder: Path) -> Architecture:
     )
     return Architecture(
         tuple(paths),
-        # Lower-casing before the tokenizer is an old option that only the general path knows.
+        # Lower-casing before the tokenizer is an old option that only the general path supports.
         config if not sentence.get("do_lower_case") and not paths.get("Transformer") else {},
         _pooling(pooling),
         min((length for length in lengths if isinstance(length, int) and length > 0), default=None),
@@ -85,7 +85,7 @@ def architecture_of(model: SentenceTransformer) -> Architecture:
 
 
 def prompts_of(model: SentenceTransformer | CrossEncoder) -> Prompts:
-    """What a model in memory puts before texts."""
+    """The prompts of a model in memory."""
     pooled = all(getattr(module, "include_prompt", True) for module in model)
     return Prompts.of_model(model.prompts, model.default_prompt_name, pooled=pooled)
 
@@ -99,7 +99,7 @@ def _prompts(file: Path, *, pooled: bool) -> Prompts:
 
 
 def _pooling(config: Mapping[str, Any]) -> str:
-    """The one mode that is switched on; older files have a switch for each mode."""
+    """The enabled pooling mode; older files have a switch for each mode."""
     old = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
     modes = (
         [config["pooling_mode"]]
@@ -110,7 +110,7 @@ def _pooling(config: Mapping[str, Any]) -> str:
 
 
 def _check_numbers(file: Path, config: Mapping[str, Any]) -> None:
-    """Raise ModelError for a size of the transformer that is none."""
+    """Raise ModelError for an invalid size of the transformer."""
     names = ("hidden_size", "num_attention_heads", "num_hidden_layers", "max_position_embeddings", "vocab_size")
     for name in names:
         value = config.get(name, 1)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 BATCH_TOKENS = {"cpu": 1024, "cuda": 65_536}
-"Tokens in a batch: on a processor few, so that activations stay in the core's caches and memory is used again."
+"Tokens in a batch: few on a CPU, so that activations stay in the core's caches and memory is reused."
 
 
 SECOND = 1 << 32
@@ -109,7 +109,7 @@ class Bert:
 
     @classmethod
     def read(cls, folder: Path, architecture: Architecture, precision: Computed | None = None) -> Bert | None:
-        """Read model.safetensors and tokenizer.json; None where that is not all there is to it.
+        """Read model.safetensors and tokenizer.json; None if the model has other parts.
 
         Raises ModelError when the weights are damaged.
         """
@@ -122,20 +122,20 @@ class Bert:
             return None
         try:
             splits = tokenizers.Tokenizer.from_file(str(tokenizer))
-        except Exception as error:  # the library has no class of its own for it
+        except Exception as error:  # the library has no error class for it
             raise ModelError(f"{tokenizer}: damaged ({error}); get the model again") from error
         try:
             return cls(architecture, load_file(weights), splits, precision)
         except (SafetensorError, RuntimeError, TypeError, ValueError, ArithmeticError) as error:  # or the settings are
             raise ModelError(f"{weights}: damaged ({error}); get the model again") from error
-        except KeyError:  # a tensor is called otherwise
+        except KeyError:  # a tensor has another name
             return None
 
     @classmethod
     def of(
         cls, model: SentenceTransformer, architecture: Architecture, precision: Computed | None = None
     ) -> Bert | None:
-        """Copy the weights that a model in memory has now; None where they are called otherwise."""
+        """Copy the current weights of a model in memory; None if they have other names."""
         import tokenizers
 
         try:
@@ -164,7 +164,7 @@ class Bert:
         for layer in self.layers:
             # (texts, tokens, 3 dim) -> 3 of (texts, heads, tokens, dim of a head), and back
             q, k, v = layer.qkv(x).view(*x.shape[:2], 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-            if self.pooling == "cls" and layer is self.layers[-1]:  # nothing reads its other tokens
+            if self.pooling == "cls" and layer is self.layers[-1]:  # its other tokens are not used
                 x, q = x[:, first : first + 1], q[:, :, first : first + 1]
             attended = attend(q, k, v).transpose(1, 2).reshape(x.shape)
             x = layer.attention_norm(x + layer.output(attended))
@@ -179,7 +179,7 @@ class Bert:
     ) -> Floats:
         """(texts, dim) vectors of any norm. done: told how many texts were encoded since the last time.
 
-        role: which prompt is put before the texts.
+        role: selects the prompt before the texts.
         """
         prompt = self.prompts.of(role)
         tokens = self.tokenize([prompt + text for text in texts] if prompt else texts)
@@ -194,9 +194,10 @@ class Bert:
         done: Callable[[int], object],
         skipped: int = 0,
     ) -> Floats:
-        """(texts, width) vectors of texts of so many tokens. ids: those of the texts at these positions, of one length.
+        """(texts, width) vectors of texts with this many tokens.
 
-        The ids may hold types: see SECOND. skipped: see `forward`.
+        ids: those of the texts at these positions, of one length. The ids may hold types: see SECOND. skipped: see
+        `forward`.
         """
         vectors = np.empty((len(lengths), self.width), np.float32)
 
@@ -228,9 +229,10 @@ class Bert:
 def tokenize(
     tokenizer: tokenizers.Tokenizer, texts: Sequence[str], max_length: int, *, marks: bool = True
 ) -> list[list[int]]:
-    """The token ids of each text. Of a long text no more is read than is needed.
+    """The token ids of each text.
 
-    tokenizer: one that cuts texts at max_length. marks: whether [CLS] and [SEP] are set around each text.
+    Long texts are read only as far as necessary. tokenizer: one that truncates at max_length. marks: whether to add
+    [CLS] and [SEP].
     """
     heads = [_head(text, 8 * max_length) for text in texts]
     tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(heads, add_special_tokens=marks)]
@@ -243,7 +245,7 @@ def tokenize(
 def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
     """Positions of texts of equal length, with `budget` tokens or one text in each batch.
 
-    In mixed order, so that the time left which a progress bar shows is honest from the start.
+    In mixed order, so that the remaining time of a progress bar is accurate from the start.
 
     >>> sorted(batches([3, 5, 3, 3], budget=6))
     [[0, 2], [1], [3]]
@@ -260,6 +262,6 @@ def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
 
 
 def _head(text: str, length: int) -> str:
-    """The first words of a text, together at most `length` characters; all of it if it has no such words."""
+    """The first words of a text, at most `length` characters in all; all of it if it has no such words."""
     end = text.rfind(" ", 0, length) if len(text) > length else -1
     return text if end < 0 else text[:end]

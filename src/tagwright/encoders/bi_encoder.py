@@ -34,12 +34,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_VERSION = 2  # rises when an unchanged model gives other vectors than before
-_CHUNK = 4096  # texts between two writes to the cache: what a killed run can lose
+_VERSION = 2  # increased when an unchanged model gives other vectors than before
+_CHUNK = 4096  # texts between two writes to the cache, which an interrupted run can lose
 
 
 class Forward(Protocol):
-    """What computes vectors of texts: `bert.Bert` where it can, `sentence_transformer.General` for any other model."""
+    """Computes vectors of texts: `bert.Bert` where possible, `sentence_transformer.General` for any other model."""
 
     def __call__(self, texts: Sequence[str], done: Callable[[int], object], role: Role | None) -> Floats:
         """(texts, dim) vectors of any norm; `done` is told how many texts were encoded since the last time."""
@@ -47,11 +47,11 @@ class Forward(Protocol):
 
 
 class BiEncoder:
-    """Turns texts into vectors that are near where the texts mean the same. Make one with `load` or `of`.
+    """Turns texts into vectors that are close for texts of similar meaning. Make one with `load` or `of`.
 
-    name: what it was loaded as. cache: the vectors of earlier runs; None: every text is computed. asked: the precision
-    that was asked for. precision: the one that this machine computes in. origin: the name and revision of the model on
-    the Hugging Face Hub, empty for others.
+    name: the name it was loaded by. cache: the vectors of earlier runs; None: every text is computed. asked: the
+    requested precision. precision: the one used on this machine. origin: the name and revision of the model on the
+    Hugging Face Hub, empty for others.
     """
 
     def __init__(
@@ -77,10 +77,10 @@ class BiEncoder:
         """The packaged encoder ("minilm"), a folder in the sentence-transformers format, or a Hugging Face id.
 
         max_length (tokens), pooling, prompts ("query" for texts to be tagged, "document" for labels): instead of the
-        model's own. precision: what it is computed in; auto: what is fastest here, see `precision.resolve`. cached:
-        keep vectors for later runs. A Hugging Face model that is not on this machine is fetched, see
-        `model_folder.find`; weights are read from safetensors only. Raises ModelError when there is no such encoder or
-        its files are damaged, ConfigError when it cannot have this max_length, pooling, precision or these prompts.
+        model's own. precision: its number format; auto: the fastest here, see `precision.resolve`. cached: keep vectors
+        for later runs. A Hugging Face model that is not on this machine is fetched, see `model_folder.find`; weights
+        are read from safetensors only. Raises ModelError when there is no such encoder or its files are damaged,
+        ConfigError when it cannot have this max_length, pooling, precision or these prompts.
         """
         folder = find(name)
         own = read_architecture(folder)
@@ -97,7 +97,7 @@ class BiEncoder:
         )
         encoder = cls(name, folder, chosen, precision)
         if precision != "auto":
-            _ = encoder.precision  # refused now, not when the first text is encoded
+            _ = encoder.precision  # fail now, not when the first text is encoded
         encoder.cached = cached
         return encoder
 
@@ -106,8 +106,8 @@ class BiEncoder:
         """Load what a saved tagger uses, with the prompts and in the precision that were asked for: see `record`.
 
         name: the packaged encoder or a folder; nothing is fetched. record: what the tagger's manifest says. In older
-        ones it is None, or has no prompts: none were read. The log says so where this machine computes another
-        precision. Raises ModelError as `load` does, and where this machine cannot compute what was asked for.
+        ones it is None or has no prompts, since none were used. The log says when this machine uses another precision.
+        Raises ModelError as `load` does, and if this machine does not support the request.
         """
         if name != PACKAGED and not Path(name).is_dir():
             raise ModelError(f"{name}: is missing; save the model again")
@@ -134,8 +134,7 @@ class BiEncoder:
         """(texts, dim) unit vectors (zero where a static encoder knows no word), the same computed or kept.
 
         role: whether they are texts to be tagged ("query") or labels ("document"), each with its prompt. progress: the
-        title of a progress bar on stderr; without one there is none. keep: whether later runs find what is computed now
-        in the cache.
+        title of a progress bar on stderr; without one there is none. keep: whether to cache new vectors for later runs.
         """
         unique = list(dict.fromkeys(texts))
         vectors, known = self._look_up(unique, role)
@@ -152,13 +151,13 @@ class BiEncoder:
         return unit(vectors[[row[text] for text in texts]])
 
     def encode_raw(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
-        """(texts, dim) vectors of whatever length the model gives them, computed anew: for inner products."""
+        """(texts, dim) vectors of the model's own norm, without the cache: for inner products."""
         with bar(progress, len(texts)) as done:
             return self._forward(texts, done, role) if texts else np.zeros((0, self.dim), np.float32)
 
     @cached_property
     def precision(self) -> Computed:
-        """What vectors are computed in. A static encoder adds up vectors: it has nothing to gain from fewer bits."""
+        """The number format of the computation. A static encoder gains nothing from fewer bits."""
         static = "StaticEmbedding" in self._architecture.modules
         with on_device(self._device):
             found = "float32" if static else resolve(self.asked, quantisable=self._architecture.is_bert)
@@ -167,7 +166,7 @@ class BiEncoder:
 
     @property
     def record(self) -> dict[str, Any]:
-        """What a saved tagger says of it: the precision asked for and the one computed, its prompts and its origin."""
+        """The record for a saved tagger: requested and used precision, prompts and origin."""
         precision = {"asked": self.asked, "computed": self.precision}
         return {**precision, "prompts": self._architecture.prompts.by_role, "origin": dict(self.origin)}
 
@@ -180,18 +179,18 @@ class BiEncoder:
 
     @property
     def max_length(self) -> int | None:
-        """Tokens that are read of each text; None: all."""
+        """The most tokens of a text; None: no limit."""
         return self._architecture.max_length
 
     @cached_property
     def cache(self) -> EmbeddingCache | None:
-        """The vectors of earlier runs, if they are kept."""
+        """The cached vectors of earlier runs, if enabled."""
         return EmbeddingCache(self.fingerprint, self.dim) if self.cached else None
 
     @cached_property
     def fingerprint(self) -> str:
         """Differs between encoders that give different vectors: weights, tokenizer, pooling, length, precision."""
-        # How far int8 rounds activations depends on the processor.
+        # The rounding of activations in int8 depends on the processor.
         precision = (self.precision, int8.levels() if self.precision == "int8" else 0)
         choices: tuple[object, ...] = (_VERSION, self._architecture.pooling, self.max_length, precision)
         if self._architecture.prompts.default:  # which was read before all texts when prompts were not part of the key
@@ -209,14 +208,14 @@ class BiEncoder:
         return content.hexdigest()
 
     def fluency(self, texts: Sequence[str]) -> Floats:
-        """(texts,) letters per token in each text: see `fluency.fluency`; NaN for a text without a word that tells."""
+        """(texts,) letters per token in each text: see `fluency.fluency`; NaN if unknown."""
         if self._tokenizer is None:
             return np.full(len(texts), np.nan, np.float32)
         return fluencies(self._tokenizer, texts)
 
     @cached_property
     def _tokenizer(self) -> tokenizers.Tokenizer | None:
-        """None for a model whose tokenizer is of another kind."""
+        """None for a model with another kind of tokenizer."""
         import tokenizers
 
         file = self._source / "tokenizer.json" if isinstance(self._source, Path) else None
@@ -234,11 +233,11 @@ class BiEncoder:
 
     def save(self, folder: Path | str) -> None:
         """Write in the sentence-transformers format, which any tool of that ecosystem loads."""
-        _ = self._forward, self.cache  # the folder that it was loaded from may be what is replaced
+        _ = self._forward, self.cache  # its own folder may be the one that is replaced
         self.model.save(str(folder), create_model_card=False)
 
     def known(self, texts: Sequence[str], role: Role | None = None) -> tuple[Floats, Mask]:
-        """(texts, dim) unit vectors and (texts,) which of them were computed before and kept; the others are zero."""
+        """(texts, dim) unit vectors and (texts,) whether each was cached; the others are zero."""
         unique = list(dict.fromkeys(texts))
         row = {text: i for i, text in enumerate(unique)}
         rows = np.fromiter(map(row.__getitem__, texts), np.int64, len(texts))
@@ -246,7 +245,9 @@ class BiEncoder:
         return unit(vectors[rows]), known[rows]
 
     def sketch(self) -> Sketch | None:
-        """Rough vectors without computing a layer; None for what is no transformer in a folder.
+        """Rough vectors without computing a layer; None unless the model is a transformer in a folder.
+
+        They are computed without prompts: a prompt shared by all labels does not help the mean of tokens.
 
         They do without prompts: a mean of tokens is no nearer to its label for a prompt that all labels have.
         """
@@ -263,7 +264,7 @@ class BiEncoder:
         return f"{role} {prompt}" if role and "Router" in self._architecture.modules else prompt
 
     def _check_unchanged(self) -> None:
-        """Raise ModelError if the folder holds other files than when this was made: label vectors may be of those."""
+        """Raise ModelError if the folder has changed since this was made: label vectors may come from its old files."""
         if isinstance(self._source, Path) and _state(self._source) != self._found:
             raise ModelError(f"{self._source}: was replaced after it was loaded; load it, and its tagger, again")
 
@@ -286,7 +287,7 @@ class BiEncoder:
 
 
 def _state(folder: Path) -> dict[str, tuple[int, int]]:
-    """Size and time of change of each file that vectors depend on."""
+    """Size and modification time of each file that vectors depend on."""
     stats = ((file, file.stat()) for file in _files(folder))
     return {file.relative_to(folder).as_posix(): (stat.st_size, stat.st_mtime_ns) for file, stat in stats}
 

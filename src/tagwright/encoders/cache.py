@@ -1,12 +1,11 @@
-"""Texts in, the vectors computed for them before out: one SQLite file per encoder, shared by all processes.
+"""Texts in, their cached vectors out: one SQLite file per encoder, shared by all processes.
 
-The cache saves work and nothing else depends on it: when its file cannot be read or written, one line of log says so
-and everything is computed anew. Every row has a checksum: a damaged one counts as missing, and is written again.
+The cache saves work and nothing else depends on it: when its file cannot be read or written, one line is logged and
+everything is computed again. Every row has a checksum: a damaged one counts as missing and is rewritten.
 
-All files together keep to a limit, $TAGWRIGHT_CACHE_LIMIT: the encoders and texts that were not asked for longest go.
-$TAGWRIGHT_CACHE_DOCUMENTS=no keeps vectors of documents out. They are kept by default, because the same documents are
-read again by every evaluation and training; what is read only once ages, and goes before the labels that every run asks
-for.
+All files together respect a limit, $TAGWRIGHT_CACHE_LIMIT: the least recently used encoders and texts are removed.
+$TAGWRIGHT_CACHE_DOCUMENTS=no excludes vectors of documents. They are included by default, because every evaluation and
+training reads the same documents again; those read only once are removed before the labels, which every run uses.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 LIMIT = 2 << 30
-"Bytes that all files may have together, unless $TAGWRIGHT_CACHE_LIMIT says otherwise."
+"The default limit of all files together, in bytes."
 
 _TABLE = """CREATE TABLE IF NOT EXISTS vectors
 (text BLOB PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL, used INTEGER NOT NULL)"""
 _ASKED = 10_000  # keys per query; SQLite takes at most 32,766
-_SPARED = 0.75  # of the limit is left when something has to go, so that not every write has to look
+_SPARED = 0.75  # share of the limit to which the cache is reduced, so that not every write has to check
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _Row = tuple[bytes, bytes, bytes, int]
 
 
 class Entry(NamedTuple):
-    """What the cache holds of one encoder. vectors: None where the file cannot be read."""
+    """The cache of one encoder. vectors: None if the file cannot be read."""
 
     fingerprint: str
     vectors: int | None
@@ -74,12 +73,12 @@ def cache_limit() -> int:
 
 
 def keeps_documents() -> bool:
-    """Whether vectors of documents are kept beside those of labels: unless $TAGWRIGHT_CACHE_DOCUMENTS says no."""
+    """Whether vectors of documents are cached too: unless $TAGWRIGHT_CACHE_DOCUMENTS is no."""
     return os.environ.get("TAGWRIGHT_CACHE_DOCUMENTS", "yes").strip().lower() not in {"no", "0", "false"}
 
 
 def contents(folder: Path | None = None) -> list[Entry]:
-    """What the cache holds, the encoder used last first."""
+    """The contents of the cache, the most recently used encoder first."""
     found = []
     for path in _folder(folder).glob("*.sqlite"):
         with suppress(OSError):  # another process has just removed it
@@ -88,7 +87,7 @@ def contents(folder: Path | None = None) -> list[Entry]:
 
 
 def clear(folder: Path | None = None) -> int:
-    """Remove all vectors, damaged files too; returns how many bytes that frees. Raises OSError where it cannot."""
+    """Remove all vectors, damaged files too; returns how many bytes that frees. Raises OSError when it cannot."""
     size = 0
     for path in _folder(folder).iterdir() if _folder(folder).is_dir() else ():
         if any(mark in path.name for mark in (".sqlite", ".damaged")):
@@ -98,7 +97,7 @@ def clear(folder: Path | None = None) -> int:
 
 
 class EmbeddingCache:
-    """The vectors of one encoder, `dim` numbers each, kept as float16. fingerprint: what tells encoders apart."""
+    """The vectors of one encoder, `dim` numbers each, kept as float16. fingerprint: identifies the encoder."""
 
     def __init__(self, fingerprint: str, dim: int, folder: Path | None = None) -> None:
         self.path = _folder(folder) / f"{fingerprint}.sqlite"
@@ -106,9 +105,9 @@ class EmbeddingCache:
         self._usable = self.limit > 0
 
     def get(self, texts: Sequence[str], prompt: str = "") -> tuple[Floats, Mask]:
-        """(texts, dim) vectors and (texts,) which of them are known; the others are zero.
+        """(texts, dim) vectors and (texts,) whether each is cached; the others are zero.
 
-        prompt: what was before the texts when they were encoded.
+        prompt: the one they were encoded with.
         """
         vectors, known = np.zeros((len(texts), self.dim), np.float32), np.zeros(len(texts), np.bool_)
         row = {_key(text, prompt): i for i, text in enumerate(texts)}
@@ -123,7 +122,7 @@ class EmbeddingCache:
         return vectors, known
 
     def put(self, texts: Sequence[str], vectors: Floats, prompt: str = "") -> None:
-        """Remember vectors (texts, dim) of texts with this before them."""
+        """Store vectors (texts, dim) of texts with this prompt."""
         halves = np.asarray(vectors, np.float16)
         pairs = [(_key(text, prompt), half.tobytes()) for text, half in zip(texts, halves, strict=True)]
         self._run(self._insert, [(key, vector, _checksum(key, vector), _now()) for key, vector in pairs])
@@ -150,7 +149,7 @@ class EmbeddingCache:
         return []
 
     def _run(self, action: Callable[[sqlite3.Connection, Sequence[T]], list[_Row]], values: Sequence[T]) -> list[_Row]:
-        """Do it in one transaction; nothing found where the file does not let itself be used."""
+        """Run in one transaction; returns the empty result when the file cannot be used."""
         if not self._usable or not values:
             return []
         try:
@@ -163,13 +162,13 @@ class EmbeddingCache:
         except (OSError, sqlite3.OperationalError) as error:
             self._usable = False
             log.warning("%s: embeddings are not kept (%s)", self.path, error)
-        except (sqlite3.Error, ValueError, OverflowError) as error:  # an index or a text that is none is damage too
-            log.warning("%s: damaged (%s), set aside; its embeddings are computed anew", self.path, error)
+        except (sqlite3.Error, ValueError, OverflowError) as error:  # an invalid index or text is damage too
+            log.warning("%s: damaged (%s), set aside; its embeddings are computed again", self.path, error)
             self._set_aside()
         return []
 
     def _set_aside(self) -> None:
-        """Make way for a new file. The journals go: they would be replayed into the new one."""
+        """Set the file aside. The journals are removed: they would be replayed into a new file."""
         try:
             for journal in ("-wal", "-shm"):
                 self.path.with_name(self.path.name + journal).unlink(missing_ok=True)
@@ -179,7 +178,7 @@ class EmbeddingCache:
 
 
 def keep_to(limit: int, folder: Path) -> None:
-    """Where the files have more bytes than this, remove what was not used longest: damaged files, encoders, texts."""
+    """If the files exceed this many bytes, remove the least recently used: damaged files, encoders, texts."""
     sizes = {path: _size(path) for path in folder.glob("*.sqlite")}
     damaged = {path: path.stat().st_size for path in folder.glob("*.damaged")}
     excess = sum(sizes.values()) + sum(damaged.values()) - limit
@@ -199,7 +198,7 @@ def keep_to(limit: int, folder: Path) -> None:
 
 
 def _shrink(path: Path, share: float) -> None:
-    """Remove this share of the rows, those not asked for longest, and give their place back."""
+    """Remove this share of the rows, the least recently used, and free their space."""
     with closing(sqlite3.connect(path, timeout=30, isolation_level=None)) as database:
         (count,) = database.execute("SELECT COUNT(*) FROM vectors").fetchone()
         oldest = "SELECT rowid FROM vectors ORDER BY used, rowid LIMIT ?"
@@ -224,7 +223,7 @@ def _size(path: Path) -> int:
 
 
 def _used(path: Path) -> float:
-    """When it was written last. A journal without content is left by readers."""
+    """When it was last written. Readers leave a journal without content."""
     written = [file.stat() for file in _files(path)[:2] if file.exists()]
     return max((each.st_mtime for each in written if each.st_size), default=0.0)
 
@@ -251,7 +250,7 @@ def _sound(key: bytes, vector: object, checksum: object, length: int) -> bool:
 
 
 def _checksum(key: bytes, vector: bytes) -> bytes:
-    """Of the key too: an index that leads to another text's vector must not pass."""
+    """A checksum that includes the key, so that a damaged index cannot return another text's vector."""
     return hashlib.blake2b(key + vector, digest_size=8).digest()
 
 

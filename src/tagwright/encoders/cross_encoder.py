@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     import sentence_transformers
 
 LONGEST = 512
-"Tokens of a pair that are read unless something else is asked for (MICoL A.3.2)."
+"The default maximum of tokens of a pair (MICoL A.3.2)."
 
 
 class CrossEncoder:
-    """Scores how well two texts go together, MICoL Eq. 5 and 6. Make one with `load` or `of`.
+    """Scores how well two texts match, MICoL Eq. 5 and 6. Make one with `load` or `of`.
 
-    A pair that is too long is cut where it is longest, until both texts have half: a label stays whole. A score is the
+    A pair that is too long is truncated at its longer text, until both have half: a label stays whole. A score is the
     model's own before any sigmoid, and of any size.
     """
 
@@ -44,11 +44,11 @@ class CrossEncoder:
     def load(cls, name: str = PACKAGED, *, max_length: int | None = None, seed: int = 0) -> CrossEncoder:
         """A folder or Hugging Face id in the cross-encoder format, or a transformer that becomes one.
 
-        The latter, as the packaged "minilm", gets a linear score of its CLS state, which has to be learnt: until then
-        its scores are by chance (seed). max_length: tokens of a pair; None: as the model was made for, at most 512
-        for a new one. A Hugging Face model that is not on this machine is fetched, see `model_folder.find`; weights are
-        read from safetensors only. Raises ModelError when there is no such encoder, when it is static or gives more
-        than one score; ConfigError for a max_length it cannot have.
+        The latter, as the packaged "minilm", gets a linear score of its CLS state, which is randomly initialised (seed)
+        and must be trained. max_length: tokens of a pair; None: as the model was made for, at most 512 for a new one. A
+        Hugging Face model that is not on this machine is fetched, see `model_folder.find`; weights are read from
+        safetensors only. Raises ModelError when there is no such encoder, when it is static or gives more than one
+        score; ConfigError for a max_length it cannot have.
         """
         folder = find(name)
         own = read_architecture(folder)
@@ -82,8 +82,8 @@ class CrossEncoder:
     ) -> Floats:
         """(pairs,) the score of each pair; pair i is firsts[rows[i]] with seconds[columns[i]].
 
-        first_tokens: the most that are read of a first text; None: as many as fit. progress: the title of a progress
-        bar on stderr; without one there is none.
+        first_tokens: the most tokens of a first text; None: as many as fit. progress: the title of a progress bar on
+        stderr; without one there is none.
         """
         pair_batch = self.pair_tokenizer(firsts, seconds, rows, columns, first_tokens)
         with bar(progress, len(rows)) as done:
@@ -99,7 +99,7 @@ class CrossEncoder:
 
     @cached_property
     def pair_tokenizer(self) -> PairTokenizer:
-        """What makes token ids of pairs."""
+        """The tokenizer of pairs."""
         return PairTokenizer(self.model.tokenizer, int(self.model.max_seq_length or LONGEST))
 
     def save(self, folder: Path | str) -> None:
@@ -119,7 +119,7 @@ class CrossEncoder:
 
 
 def _is_cross(folder: Path, architecture: Architecture) -> bool:
-    """Whether the folder holds a score too, not only a transformer: in the format of today or of old."""
+    """Whether the folder holds a scoring layer besides the transformer, in the current or the old format."""
     settings = folder / "config_sentence_transformers.json"
     kind = read_json(settings).get("model_type")
     names = architecture.config.get("architectures") or [""]
@@ -141,14 +141,14 @@ def _load(folder: Path, max_length: int | None) -> sentence_transformers.CrossEn
             model_kwargs={"use_safetensors": True},
         )
         model.predict([("a", "b")], show_progress_bar=False)  # shows unusable settings now
-    except Exception as error:  # whatever four libraries raise for a damaged file
+    except Exception as error:  # any error that four libraries may raise for a damaged file
         raise ModelError(f"{folder}: cannot be loaded as a cross-encoder ({error})") from error
     model.max_seq_length = max_length or model.max_seq_length
     return model
 
 
 def _with_new_head(folder: Path, architecture: Architecture, seed: int) -> sentence_transformers.CrossEncoder:
-    """The transformer, and w of MICoL Eq. 6 drawn as BERT's own weights were at first (Devlin et al., 2019)."""
+    """The transformer, and w of MICoL Eq. 6 initialised like BERT's own weights (Devlin et al., 2019)."""
     import torch
     from sentence_transformers import CrossEncoder
 

@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     import tokenizers
 
 TEXTS = 1000
-"Texts that are looked at, spread evenly over all."
+"The most texts that are measured, spread evenly over all."
 
 SHORT = 5
-"Words of fewer letters say nothing: every language has some that are words or syllables of another."
+"Shorter words are ignored: many are words or syllables of several languages."
 
 DENSE = 3
-"Letters that a Chinese character, a kana or a syllable of Hangul counts as: it carries about as much as these."
+"The letters to which a Chinese character, a kana or a syllable of Hangul is equivalent."
 
 _DENSE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def fluency(tokenizer: tokenizers.Tokenizer, texts: Sequence[str]) -> float:
-    """Letters per token in the longer words of the texts; 0 where there are none, or none that are known.
+    """Letters per token in the longer words of the texts; 0 if there are none, or only unknown ones.
 
-    An encoder has seen words that its tokenizer leaves whole all the time, and spells those of a language it was not
-    trained on. A word with a piece that the tokenizer does not know counts its tokens, but no letters. With MiniLM's
-    tokenizer, titles and abstracts in English have 5.6 (biomedicine) to 6.5, in German 3.7, in Finnish 2.5, in Russian
-    1.1; names of labels are a letter or two below texts of their language.
+    A tokenizer keeps frequent words of its training languages whole and splits those of others into small pieces. A
+    word with an unknown piece counts with its tokens, but without letters. With MiniLM's tokenizer, English titles and
+    abstracts have 5.6 to 6.5, German 3.7, Finnish 2.5, Russian 1.1; names of labels are one or two below texts of their
+    language.
     """
     counts = Counter(word for text in _sample(texts) for word in raw_words(text) if _letters(word) >= _least(word))
     letters = tokens = 0
@@ -44,7 +44,7 @@ def fluency(tokenizer: tokenizers.Tokenizer, texts: Sequence[str]) -> float:
 
 
 def fluencies(tokenizer: tokenizers.Tokenizer, texts: Sequence[str]) -> Floats:
-    """(texts,) the same of each text alone; NaN where it has no word that tells, so that nothing is known."""
+    """(texts,) the same for each text alone; NaN if it has no long enough word."""
     words = [[word for word in raw_words(text) if _letters(word) >= _least(word)] for text in texts]
     counts = _counts(_plain(tokenizer), list(dict.fromkeys(chain.from_iterable(words))))
     sums = [np.sum([counts[word] for word in each], axis=0, initial=0) for each in words]
@@ -54,7 +54,7 @@ def fluencies(tokenizer: tokenizers.Tokenizer, texts: Sequence[str]) -> Floats:
 
 
 def _counts(tokenizer: tokenizers.Tokenizer, words: Sequence[str]) -> Mapping[str, tuple[int, int]]:
-    """Letters that are known and tokens of each word."""
+    """The known letters and the tokens of each word."""
     unknown = getattr(tokenizer.model, "unk_token", None)
     encodings = tokenizer.encode_batch(words, add_special_tokens=False)
     known = [unknown is None or unknown not in encoding.tokens for encoding in encodings]
@@ -64,7 +64,7 @@ def _counts(tokenizer: tokenizers.Tokenizer, words: Sequence[str]) -> Mapping[st
 
 
 def _plain(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
-    """A copy that neither pads nor cuts."""
+    """A copy that neither pads nor truncates."""
     copy: tokenizers.Tokenizer = tokenizer.from_str(tokenizer.to_str())
     copy.no_padding()
     copy.no_truncation()
@@ -76,7 +76,7 @@ def _sample(texts: Sequence[str]) -> Sequence[str]:
 
 
 def _letters(word: str) -> int:
-    """How many letters a word counts as, 0 if it has a digit or a sign."""
+    """The letters of a word; 0 if it has a digit or a sign."""
     return len(word) + (DENSE - 1) * len(_DENSE.findall(word)) if word.isalpha() else 0
 
 

@@ -1,4 +1,4 @@
-"""Linear maps in 8 bits, on the processor: weights by output channel, activations by token as they come."""
+"""Linear maps in 8 bits, on the processor: weights quantised by output channel, activations by token."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MOST = 255
 "Steps between the least and the largest activation of a token, in 8 bits."
 
 _UNAVAILABLE = (AttributeError, RuntimeError, NotImplementedError, TypeError)
-"What a product raises that this torch or this processor does not have."
+"Errors of a product that this torch or processor lacks."
 
 
 def linear(weight: torch.Tensor, bias: torch.Tensor, *, gelu: bool = False) -> Map:
-    """The map x -> x weight' + bias, then GELU (the exact one) if asked for: float32 in and out, 8 bits between.
+    """The map x -> x weight' + bias, then the exact GELU if requested: float32 in and out, 8 bits between.
 
     Call it only where `levels` are not 0.
     """
@@ -33,7 +33,7 @@ def linear(weight: torch.Tensor, bias: torch.Tensor, *, gelu: bool = False) -> M
 
 @cache
 def levels() -> int:
-    """Steps between the least and the largest activation whose products are right on this processor; 0: none, no int8.
+    """Quantisation steps of activations with correct products on this processor; 0: none, no int8.
 
     Without VNNI, AVX2 adds two products in 16 bits, which 127 x 255 overflows: there activations get 7 bits.
     """
@@ -41,7 +41,7 @@ def levels() -> int:
 
     generator = torch.Generator().manual_seed(0)
     x, w = torch.randn(24, 160, generator=generator), torch.randn(96, 160, generator=generator)
-    x[0], w[0] = 1, 1  # the largest sum that there can be
+    x[0], w[0] = 1, 1  # the largest possible sum
     bias = torch.arange(96, dtype=torch.float32)
     expected = torch.nn.functional.linear(x, w, bias)
     for steps in (MOST, MOST // 2):
@@ -69,7 +69,7 @@ def _product(weight: torch.Tensor, bias: torch.Tensor, steps: int) -> Map:
     def apply(x: torch.Tensor) -> torch.Tensor:
         least = x.amin(-1, keepdim=True).clamp_(max=0)
         size = x.amax(-1, keepdim=True).clamp_(min=0).sub_(least).clamp_(min=1e-30).div_(steps)
-        # By way of int8, as torch rounds to uint8 five times slower.
+        # Via int8, since torch rounds to uint8 five times slower.
         codes = (x - (least + half * size)).div_(size).round_().to(torch.int8).view(torch.uint8).add_(half)
         y = torch.ops.onednn.qlinear_pointwise(
             codes, 1.0, 0, packed, scales, zeros, None, 1.0, 0, torch.float32, "none", [], ""

@@ -1,4 +1,4 @@
-"""What computes a transformer's parts fastest on the machine at hand, and in which number format.
+"""The fastest kernels of a transformer on this machine, and their number format.
 
 Figures are microseconds per token and layer on one AVX512-BF16 core (Zen 5, torch 2.13), 256 tokens, width 384.
 """
@@ -34,31 +34,30 @@ _chosen: ContextVar[Device] = ContextVar("device", default="auto")
 
 @contextmanager
 def on_device(device: Device) -> Iterator[None]:
-    """Models that are made inside this block, or are trained there, compute on this device; auto changes nothing.
+    """Models that are made or trained inside this block compute on this device; auto changes nothing.
 
-    Raises ConfigError for a device that is not there.
+    Raises ConfigError for a missing device.
     """
     if device not in get_args(Device):
         raise ConfigError(f"device is {device!r}, expected one of {', '.join(get_args(Device))}")
     token = _chosen.set(_chosen.get() if device == "auto" else device)
     try:
         if device == "cuda":
-            best_device()  # refused now, not when the first text is encoded
+            best_device()  # fail now, not when the first text is encoded
         yield
     finally:
         _chosen.reset(token)
 
 
 def chosen_device() -> Device:
-    """What the block around asks for: a model that is loaded later remembers it."""
+    """The device requested by the enclosing block; models that are loaded later remember it."""
     return _chosen.get()
 
 
 def best_device() -> torch.device:
     """The device of `on_device`, otherwise CUDA where there is one, otherwise the processor.
 
-    Never Apple's GPU (MPS): nothing here was measured on one, and what is left to a library has to run on the same
-    device as what is not.
+    Never Apple's GPU (MPS), which is untested; the libraries and our own code must use the same device.
     """
     import torch
 
@@ -85,7 +84,7 @@ _BEFORE_BFLOAT16 = {"SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_
 
 
 def _limited() -> bool:
-    """Whether a user keeps oneDNN or torch from what the processor has, as `torch.cpu` does not know."""
+    """Whether the user restricts oneDNN or torch to fewer instructions than `torch.cpu` reports."""
     isa = os.environ.get("ONEDNN_MAX_CPU_ISA") or os.environ.get("DNNL_MAX_CPU_ISA") or ""
     return isa.upper() in _BEFORE_BFLOAT16 or os.environ.get("ATEN_CPU_CAPABILITY", "").lower() in {"default", "avx2"}
 
@@ -93,8 +92,8 @@ def _limited() -> bool:
 def linear(weight: torch.Tensor, bias: torch.Tensor, *, gelu: bool = False) -> Map:
     """The map x -> x weight' + bias, then GELU (the exact one) if asked for.
 
-    On x86 the weights are brought into oneDNN's own layout once, and GELU happens while the product is still in
-    registers: 8.3 with, 9.6 without. In float32 this also keeps clear of MKL, half as fast as oneDNN on AMD.
+    On x86 the weights are packed once into oneDNN's layout, and GELU is fused with the product: 8.3 with, 9.6 without.
+    In float32 this also avoids MKL, half as fast as oneDNN on AMD.
     """
     x86 = weight.device.type == "cpu" and platform.machine() in {"x86_64", "AMD64"}
     return (_packed if x86 and packing_works(weight.dtype) else _plain)(weight, bias, gelu)
@@ -109,7 +108,7 @@ def _plain(weight: torch.Tensor, bias: torch.Tensor, gelu: bool) -> Map:
 
 
 def _packed(weight: torch.Tensor, bias: torch.Tensor, gelu: bool) -> Map:
-    """By functions that torch keeps for its own compiler: they may go, or change. `packing_works` says whether."""
+    """By internal functions of torch's compiler, which may change; `packing_works` tests them."""
     import torch
 
     packed = torch.ops.mkldnn._reorder_linear_weight(weight)
@@ -119,7 +118,7 @@ def _packed(weight: torch.Tensor, bias: torch.Tensor, gelu: bool) -> Map:
 
 @cache
 def packing_works(dtype: torch.dtype) -> bool:
-    """Whether packed weights give what plain ones give, tried once with each GELU and number of dimensions."""
+    """Whether packed weights give the same results as plain ones: tested once per GELU and number of dimensions."""
     import torch
 
     generator = torch.Generator().manual_seed(0)
@@ -146,15 +145,15 @@ def layer_norm(weight: torch.Tensor, bias: torch.Tensor, epsilon: float) -> Map:
 
 
 LOG2_E = math.log2(math.e)
-"What attention logits are multiplied by beforehand, in the query weights: powers of two are cheaper than those of e."
+"The factor of attention logits in the query weights: powers of two are cheaper than powers of e."
 
 
 def attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     """softmax(q k' / LOG2_E) v, all (texts, heads, tokens, width).
 
     In bfloat16 on the processor no row's maximum is subtracted first, as it cancels out: 2.2, with a softmax 3.4, with
-    PyTorch's SDPA 6.3 (in float32 7.8, with SDPA 6.1). Where all logits of a row are beyond 88 the result is NaN, and
-    `attend_any` has to do it.
+    PyTorch's SDPA 6.3 (in float32 7.8, with SDPA 6.1). If all logits of a row exceed 88 the result is NaN, and
+    `attend_any` is needed.
     """
     import torch
 
@@ -176,8 +175,8 @@ def attend_any(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tenso
 def workers(device: torch.device) -> Iterator[Callable[[Callable[[T], R], Iterable[T]], Iterator[R]]]:
     """A `map` that works on one batch per core at a time; on a GPU on one batch.
 
-    Threads that share each product wait for one another some hundred times per batch, and for whatever else runs on
-    one of the cores. Threads with a batch each never wait.
+    Threads that share each product wait for each other about a hundred times per batch. Threads with their own batches
+    never wait.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -189,12 +188,12 @@ def workers(device: torch.device) -> Iterator[Callable[[Callable[[T], R], Iterab
         yield pool.map
     finally:
         pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(before)  # what a worker sets is also the default of threads to come
+        torch.set_num_threads(before)  # the setting of a worker is also the default of later threads
 
 
 @cache
 def _cores() -> int:
-    """What torch was set to at first: with two callers at work its present number may be a worker's."""
+    """The initial number of threads: with two concurrent callers, the current number may be a worker's."""
     import torch
 
     return torch.get_num_threads()

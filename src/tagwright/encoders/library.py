@@ -1,7 +1,7 @@
-"""The modules of sentence-transformers, wherever a version keeps them; whether our forward passes agree with its own.
+"""The modules of sentence-transformers in any version, and checks of our forward passes against its own.
 
-Where a model in memory is computed by our own forward pass, both compute a short text first. A model that is read from
-its folder does not pass through the library, and loading that only to compare would take longer than most work does.
+If our own forward pass replaces that of a model in memory, both compute a short text first. A model read from its
+folder is not loaded by the library, and loading it only to compare would take too long.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ PLACES = (
     "sentence_transformers.base.modules",
     "sentence_transformers.models",
 )
-"Where versions of the library keep the modules of a model; the last is that of older ones."
+"The packages that hold the modules of a model in different versions; the last is of older ones."
 
 TEXT = "A bee visits a flower, and there is honey."
 PAIRS = [(TEXT, "bees"), (TEXT, "money in the bank"), ("rain", TEXT)]
 
 LEAST_COSINE = {"float32": 0.999, "bfloat16": 0.99, "int8": 0.95}
-"Of two vectors of one text: other pooling or a layer left out is below it, rounding above."
+"The least cosine of two vectors of one text: rounding stays above, other pooling or a missing layer below."
 
 LARGEST_SHARE, LARGEST_ERROR = 0.05, 0.02
-"Scores may differ by so much of the largest, and by so much beside."
+"Relative and absolute tolerance of scores."
 
 _log = logging.getLogger(__name__)
 _agreed: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
 
 
 def module_class(name: ModuleName) -> Any:
-    """The class of a model's module. Raises ModelError where the installed version has none of that name."""
+    """The class of a model's module. Raises ModelError if the installed version lacks it."""
     found = next((found for place in PLACES if (found := _class_in(place, name)) is not None), None)
     if found is None:
         from sentence_transformers import __version__
@@ -61,12 +61,12 @@ def _class_in(place: str, name: str) -> Any:
 
 
 def is_module(module: object, name: ModuleName) -> bool:
-    """Whether a part of a model is of the class that the library calls so."""
+    """Whether a part of a model is of the library's class of this name."""
     return isinstance(module, module_class(name))
 
 
 def same_vectors(own: Callable[[list[str]], Floats], model: SentenceTransformer, precision: Computed) -> bool:
-    """Whether our forward pass gives the vector of a text that `model.encode` gives; said in one line where not."""
+    """Whether our forward pass gives the same vector of a text as `model.encode`; otherwise a line is logged."""
 
     def problem() -> str:
         ours, theirs = own([TEXT])[0], np.asarray(model.encode([TEXT], show_progress_bar=False))[0]
@@ -77,7 +77,7 @@ def same_vectors(own: Callable[[list[str]], Floats], model: SentenceTransformer,
 
 
 def same_scores(own: Callable[[list[tuple[str, str]]], Floats], model: CrossEncoder) -> bool:
-    """Whether our forward pass gives the scores of pairs that `model.predict` gives; said in one line where not."""
+    """Whether our forward pass gives the same scores of pairs as `model.predict`; otherwise a line is logged."""
     import torch
 
     def problem() -> str:
@@ -96,13 +96,13 @@ def say_general(problem: object) -> None:
 
 
 def _agrees(model: Any, problem: Callable[[], str]) -> bool:
-    """Whether there is no problem; looked at once for each model. The model is left as it was."""
+    """Whether there is no problem; checked once for each model, which is not changed."""
     if model in _agreed:
         return _agreed[model]
     modes = [(module, module.training) for module in model.modules()]
     try:
         found = problem()
-    except Exception as error:  # whatever a version of four libraries raises where another did not
+    except Exception as error:  # any error that a version of four libraries may raise
         found = f"the comparison with it fails ({error})"
     finally:
         for module, training in modes:

@@ -1,4 +1,4 @@
-"""Token ids of pairs in, scores out: BERT without padding where the model is BERT, any other as its library runs it."""
+"""Token ids of pairs in, scores out: BERT without padding for BERT models, the library for any other."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BATCH = 32
 
 
 class Forward(Protocol):
-    """What computes scores of pairs: `BertScores` where it can, `GeneralScores` for any other model."""
+    """Computes scores of pairs: `BertScores` where possible, `GeneralScores` for any other model."""
 
     def __call__(self, pair_batch: PairBatch, done: Callable[[int], object]) -> Floats:
         """(pairs,) scores; `done` is told how many pairs were scored since the last time."""
@@ -31,14 +31,14 @@ class Forward(Protocol):
 
 
 class BertScores:
-    """BERT and a linear score of its CLS state, or of what BERT's pooler makes of that."""
+    """BERT and a linear score of its CLS state, or of BERT's pooler output."""
 
     def __init__(self, body: Bert) -> None:
         self.body = body
 
     @classmethod
     def of(cls, model: CrossEncoder) -> BertScores | None:
-        """Copy the weights that the model has now; None where it is not such a model, or has other parts than known."""
+        """Copy the current weights of the model; None if it is not such a model or has unknown parts."""
         try:
             return cls._of(model)
         except (AttributeError, IndexError, KeyError, TypeError) as error:
@@ -118,7 +118,7 @@ class _Scorer(Bert):
 
 
 def _head(model: CrossEncoder) -> kernels.Map:
-    """What the model does with CLS states (pairs, dim), in float32, with copies of its weights."""
+    """The model's map of CLS states (pairs, dim) to scores, in float32, with copies of its weights."""
 
     def copied(module: Any) -> Any:
         return deepcopy(module).to(kernels.best_device()).float().eval()

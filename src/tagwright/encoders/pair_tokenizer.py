@@ -1,4 +1,4 @@
-"""Two texts in, token ids of both as one out, as a cross-encoder reads them; no text is tokenised twice."""
+"""Two texts in, joint token ids for a cross-encoder out; no text is tokenised twice."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class PairTokenizer:
         columns: NDArray[np.integer],
         first_tokens: int | None = None,
     ) -> PairBatch:
-        """Pair i is firsts[rows[i]] with seconds[columns[i]]. first_tokens: of a first text no more is taken."""
+        """Pair i is firsts[rows[i]] with seconds[columns[i]]. first_tokens: the most tokens of a first text."""
         first, rows = self._tokenize(firsts, rows)
         second, columns = self._tokenize(seconds, columns)
         first = [ids[:first_tokens] for ids in first]
@@ -54,7 +54,7 @@ class PairTokenizer:
         return PairBatch(self, first, [ids + self.second_type for ids in second], rows, columns, *kept)
 
     def _tokenize(self, texts: Sequence[str], places: NDArray[np.integer]) -> tuple[list[Longs], Longs]:
-        """The ids of the texts that are used, and where they now are."""
+        """The ids of the used texts, and their new positions."""
         used, found = np.unique(places, return_inverse=True)
         ids = tokenize(self.tokenizer, [texts[i] for i in used.tolist()], self.room, marks=False)
         return [np.array(text, np.int64) for text in ids], found
@@ -90,10 +90,10 @@ class PairBatch:
 
 
 def longest_first(first: Longs, second: Longs, room: int) -> tuple[Longs, Longs]:
-    """How many tokens of each text stay when both have to share `room`: the longer is cut until both have half.
+    """The tokens kept of each text when both share `room`: the longer is truncated until both have half.
 
-    As the tokenizers library does it, to a token. A label stays whole beside a long document, and two long documents
-    have half of the room each.
+    Exactly as the tokenizers library does. A label stays whole beside a long document, and two long documents get half
+    of the room each.
 
     >>> longest_first(np.array([9, 9, 2]), np.array([2, 9, 3]), room=6)
     (array([4, 3, 2]), array([2, 3, 3]))

@@ -1,4 +1,4 @@
-"""The number format that was asked for in, the one that this machine computes a transformer in out."""
+"""The requested number format in, the one that this machine uses for transformers out."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def check(precision: str) -> None:
 
 
 def resolve(precision: Precision, *, quantisable: bool = True) -> Computed:
-    """What a transformer is computed in: the fastest that was measured for the device and processor, or as asked.
+    """The number format of a transformer: the fastest measured one for the device and processor, or the requested one.
 
-    auto: bfloat16 where the device multiplies it in hardware, otherwise int8 on a processor whose torch has a
-    right 8-bit product, otherwise float32. int8 is allowed there because of `benchmarks encode quality`: nDCG@5 changes
-    by at most 0.3 points, significantly on no corpus. quantisable: whether the encoder can be computed in int8.
-    Raises ConfigError where int8 was asked for and cannot be had.
+    auto: bfloat16 where the device multiplies it in hardware, otherwise int8 on a processor whose torch has a right
+    8-bit product, otherwise float32. int8 changes quality insignificantly: see `benchmarks encode quality`.
+    quantisable: whether the encoder can be computed in int8. Raises ConfigError where int8 was requested and is not
+    available.
     """
     import torch
 

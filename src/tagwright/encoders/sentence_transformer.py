@@ -1,4 +1,4 @@
-"""Any sentence-transformers model, as that library runs it: what `bert.Bert` does not know, and every training."""
+"""Any sentence-transformers model, run by that library: architectures unknown to `bert.Bert`, and every training."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
             trust_remote_code=False,
             model_kwargs={"use_safetensors": True},
         )
-    except Exception as error:  # whatever four libraries raise for a damaged file
+    except Exception as error:  # any error that four libraries may raise for a damaged file
         raise ModelError(f"{folder}: cannot be loaded as a sentence-transformers model ({error})") from error
     if architecture.max_length is not None:
         model.max_seq_length = architecture.max_length

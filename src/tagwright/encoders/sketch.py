@@ -1,4 +1,4 @@
-"""Texts in, rough vectors out at once: the mean of a transformer's input embeddings. No layer of it is computed.
+"""Texts in, rough vectors out immediately: the mean of a transformer's input embeddings, without computing a layer.
 
 Good enough to propose labels, which the transformer then reads: a vocabulary need not be encoded before the first tag.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _TABLES = ("word_embeddings.weight", "embed_tokens.weight")
-"How the input embeddings are called in the transformers that are around."
+"Names of the input embeddings in current transformers."
 
 _CHUNK = 4096
 
@@ -31,7 +31,7 @@ class Sketch:
 
     @classmethod
     def read(cls, folder: Path) -> Sketch | None:
-        """From the files of a transformer; None where they hold no table of input embeddings that is called so.
+        """From the files of a transformer; None if they hold no table of input embeddings with such a name.
 
         As in `static.distil`, the embeddings are centred and weighted by rarity.
         """
@@ -48,7 +48,7 @@ class Sketch:
             with safe_open(weights, framework="pt") as tensors:
                 name = next((name for name in tensors.keys() if name.endswith(_TABLES)), None)  # noqa: SIM118 (no mapping)
                 embeddings = None if name is None else tensors.get_tensor(name).float().numpy()
-        except SafetensorError:  # who loads the encoder itself says so
+        except SafetensorError:  # loading the encoder itself reports it
             return None
         if embeddings is None or embeddings.ndim != 2 or len(embeddings) < tokenizer.get_vocab_size():
             return None
@@ -75,7 +75,7 @@ class Sketch:
 
 
 def _ordinary(tokenizer: Tokenizer) -> list[int]:
-    """Ids of the tokens that texts consist of, frequent ones first: no special ones, none that are set aside."""
+    """Ids of ordinary tokens, frequent ones first, without special and reserved ones."""
     special = {token for token, added in tokenizer.get_added_tokens_decoder().items() if added.special}
     known = sorted((token, text) for text, token in tokenizer.get_vocab().items())
     return [token for token, text in known if token not in special and not text.startswith("[unused")]

@@ -80,7 +80,7 @@ def rarity(tokens: int, a: float = 1e-4) -> Floats:
 
 
 def _used_tokens(model: SentenceTransformer) -> Longs:
-    """Ids of the tokens that texts consist of; in the vocabularies of transformers, frequent tokens come first."""
+    """Ids of ordinary tokens; in the vocabularies of transformers, frequent tokens come first."""
     special = set(model.tokenizer.all_special_ids)
     names = model.tokenizer.convert_ids_to_tokens(list(range(len(model.tokenizer))))
     unused = {i for i, token in enumerate(names) if token is None or token.startswith("[unused")}
@@ -88,7 +88,7 @@ def _used_tokens(model: SentenceTransformer) -> Longs:
 
 
 def _encode(model: SentenceTransformer, tokens: Longs) -> Floats:
-    """(tokens, dim) what the transformer makes of each token alone, between the special tokens that a text has."""
+    """(tokens, dim) the transformer's output for each token alone, between the special tokens of a text."""
     import torch
 
     empty = model.tokenizer("")["input_ids"]

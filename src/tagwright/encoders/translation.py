@@ -10,14 +10,14 @@ from tagwright.encoders.model_folder import find
 from tagwright.errors import ModelError
 
 BATCH = 32
-"Sentences that are translated at once."
+"Sentences that are translated together."
 
 
 class Translator:
     """A sequence-to-sequence model by name: a folder, or a Hugging Face id: see `model_folder.find`.
 
-    Always the likeliest word is taken, so that a text has one translation. Raises ModelError when there is no such
-    model, or its weights are not safetensors.
+    Decoding is greedy, so that a text has one translation. Raises ModelError when there is no such model, or its
+    weights are not safetensors.
     """
 
     def __init__(self, name: str) -> None:
@@ -36,7 +36,7 @@ class Translator:
         self.model = model.eval().to(best_device())
 
     def __call__(self, sentences: Sequence[str]) -> list[str]:
-        """Each sentence translated, alike in length at a time; what the model cannot read of a long one is left out."""
+        """Each sentence translated, in batches of similar length; overlong sentences are truncated."""
         import torch
 
         found, order = [""] * len(sentences), sorted(range(len(sentences)), key=lambda i: len(sentences[i]))

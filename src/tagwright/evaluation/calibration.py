@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.combining.acceptance import threshold_for_missed, threshold_for_wrong
+from tagwright.combining.acceptance import surest_first, threshold_for_missed, threshold_for_wrong
 from tagwright.evaluation.metrics import Doubles, is_gold
 from tagwright.evaluation.resampling import Measures, Ratios, Score, estimates
 from tagwright.types import Longs, Mask, Run
@@ -216,7 +216,7 @@ def risk_coverage(confidence: Doubles, right: Mask) -> RiskCoverage:
     >>> curve.threshold.tolist(), curve.coverage.round(2).tolist(), curve.risk.round(2).tolist()
     ([0.9, 0.5], [0.33, 1.0], [0.0, 0.33])
     """
-    order, ends = _falling(confidence)
+    order, ends = surest_first(confidence)
     wrong, accepted = np.cumsum(~right[order])[ends], ends + 1.0
     return RiskCoverage(confidence[order][ends], accepted / max(1, len(confidence)), wrong / accepted)
 
@@ -231,7 +231,7 @@ def aurc(confidence: Doubles, right: Mask) -> float:
     >>> round(aurc(np.array([0.9, 0.8, 0.3]), np.array([True, False, False])), 4)
     0.3889
     """
-    order, ends = _falling(confidence)
+    order, ends = surest_first(confidence)
     return _areas(np.ones(len(order)), (~right[order]).astype(np.float64), ends)[0]
 
 
@@ -247,7 +247,7 @@ def augrc(confidence: Doubles, right: Mask) -> float:
     >>> round(augrc(np.array([0.9, 0.8, 0.3]), np.array([True, False, False])), 4)
     0.2222
     """
-    order, ends = _falling(confidence)
+    order, ends = surest_first(confidence)
     return _areas(np.ones(len(order)), (~right[order]).astype(np.float64), ends)[1]
 
 
@@ -286,7 +286,7 @@ class _Areas:
 
     @classmethod
     def of(cls, judged: Judged) -> _Areas:
-        order, ends = _falling(judged.confidence)
+        order, ends = surest_first(judged.confidence)
         return cls(judged.rows[order], (~judged.right[order]).astype(np.float64), ends)
 
     def sums(self, weights: Doubles) -> Doubles:
@@ -302,12 +302,6 @@ def _brier(name: str, judged: Judged) -> Ratios:
     squares: Doubles = np.bincount(judged.rows, (judged.confidence - judged.right) ** 2, judged.documents).astype(float)
     sizes = np.bincount(judged.rows, minlength=judged.documents).astype(np.float64)
     return Ratios((name,), squares[:, None], sizes[:, None])
-
-
-def _falling(confidence: Doubles) -> tuple[Longs, Longs]:
-    """The order by falling confidence, and where in it each group of equally sure suggestions ends."""
-    order = np.argsort(-confidence, kind="stable")
-    return order, np.flatnonzero(np.append(np.diff(confidence[order]) != 0, np.ones(min(1, len(order)), np.bool_)))
 
 
 def _areas(weights: Doubles, wrong: Doubles, ends: Longs) -> tuple[float, float]:

@@ -65,14 +65,15 @@ class Scores:
     calibration: Calibration | None = None
 
     def __getitem__(self, measure: str) -> Score:
-        """One measure over all documents. Raises ConfigError for one that was not computed.
+        """One measure over all documents, of confidences too. Raises ConfigError for one that was not computed.
 
         >>> Scores(2, {"P@1": Score(0.5, 0.0, 1.0)})["P@1"].value
         0.5
         """
-        if measure not in self.measures:
-            raise ConfigError(f'no measure "{measure}" was computed; the measures are {", ".join(self.measures)}')
-        return self.measures[measure]
+        found = {**self.measures, **(self.calibration.measures if self.calibration else {})}
+        if measure not in found:
+            raise ConfigError(f'no measure "{measure}" was computed; the measures are {", ".join(found)}')
+        return found[measure]
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form: documents, measures, the measures of each slice, and of the confidences if there are any."""

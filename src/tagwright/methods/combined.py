@@ -81,7 +81,7 @@ def fit(documents: Sequence[Document], tagger: Tagger, config: Config = Config()
     fitted = fit_combiner(examples(richer, described, chosen), ndcg_at_5, config.combiner)
     if fitted.ranker is None:
         return Outcome(tagger, fitted)
-    combiner = LearnedCombiner(described, fitted.ranker, fit_score_map(*fitted.out_of_fold))
+    combiner = LearnedCombiner(described, fitted.ranker, fitted.bias, fit_score_map(*fitted.out_of_fold))
     return Outcome(replace(richer, combiner=combiner), fitted)
 
 
@@ -119,7 +119,7 @@ def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[D
         found = described.describe(pool, runs[-1])
         names, values = found.names, [*values, found.values]
     gold = tagger.vocabulary.gold(documents, unknown="ignore")
-    return Examples(Run.concat(runs), Features(names, np.concatenate(values)), gold)
+    return Examples(Run.concat(runs), Features(names, np.concatenate(values)), gold, len(tagger.vocabulary))
 
 
 def pools(tagger: Tagger, documents: Sequence[Document]) -> Iterator[CandidatePool]:

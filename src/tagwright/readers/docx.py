@@ -57,7 +57,11 @@ def _check_parts(content: BytesIO, path: Path) -> None:
         names = parts.namelist()
     if not any(name.startswith("word/") for name in names):
         workbook = any(name.startswith("xl/") for name in names)
-        problem = "a workbook, which is not read; save its sheet as CSV" if workbook else "another kind of archive"
+        problem = (
+            "a spreadsheet workbook, which cannot be read; save the sheet as CSV"
+            if workbook
+            else "another kind of archive"
+        )
         raise InputError(f"is no Word file (.docx) but {problem}", path)
     xml = sum(size for part, size in sizes.items() if part.filename.lower().endswith((".xml", ".rels")))
     for size, times in ((sum(sizes.values()), PICTURES), (xml, MARKUP)):

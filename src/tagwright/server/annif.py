@@ -7,7 +7,6 @@ other sites may post.
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ from starlette.routing import Route
 
 from tagwright import __version__
 from tagwright.server.problems import Problem, bad_request
+from tagwright.server.request_bodies import json_body, media_type, unsupported
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion
 from tagwright.text.language import detect
@@ -55,7 +55,7 @@ def routes(models: Mapping[str, ServedModel], learn: Learn) -> list[Route]:
 
     async def suggest_batch(request: Request) -> Response:
         model, query = _model(models, request), request.query_params
-        documents = _documents(await _json_body(request))
+        documents = _documents(await json_body(request))
         limit, threshold = _integer(query.get("limit", "10")), _threshold(query.get("threshold", "0"))
         _check_language(model, query.get("language", ""))
         found = await asyncio.gather(*(model.suggest(document["text"], limit) for document in documents))
@@ -71,7 +71,7 @@ def routes(models: Mapping[str, ServedModel], learn: Learn) -> list[Route]:
         if not model.learns:
             detail = f"Project '{model.id}' is not configured to allow learning via API"
             raise Problem(403, detail, "Learning not allowed")
-        await learn(model, _indexed(await _json_body(request)))
+        await learn(model, _indexed(await json_body(request)))
         return Response(status_code=204, media_type="application/json")
 
     return [
@@ -93,7 +93,7 @@ async def _information(_: Request) -> Response:
 
 async def _detect_language(request: Request) -> Response:
     """How likely the text is in each of the languages, and in none of them (null)."""
-    content = await _json_body(request)
+    content = await json_body(request)
     text, languages = _language_request(content)
     likely = detect(text)
     known = {code: likely.get(code, 0.0) for code in dict.fromkeys(languages)}
@@ -164,7 +164,7 @@ def _score(suggestion: Suggestion) -> float:
 
 async def _form(request: Request) -> dict[str, str]:
     """The fields of a form; of several values the first. Text that is not escaped is read as it stands."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = media_type(request)
     if kind == "multipart/form-data":
         async with request.form(max_files=0, max_fields=100, max_part_size=1 << 30) as form:
             return {key: value for key, value in reversed(form.multi_items()) if isinstance(value, str)}
@@ -172,25 +172,9 @@ async def _form(request: Request) -> dict[str, str]:
     if not body:
         raise bad_request("RequestBody is required")
     if kind != "application/x-www-form-urlencoded":
-        raise _unsupported(kind, "application/x-www-form-urlencoded")
+        raise unsupported(request, "application/x-www-form-urlencoded")
     pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True)
     return dict(reversed(pairs))
-
-
-async def _json_body(request: Request) -> Any:
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise _unsupported(kind, "application/json")
-    try:
-        return json.loads(await request.body(), parse_constant=_refuse_constant)
-    except RecursionError:
-        raise bad_request("JSON is nested too deep") from None
-    except ValueError as error:
-        raise bad_request(str(error)) from None
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _documents(content: Any) -> list[dict[str, Any]]:
@@ -262,10 +246,6 @@ def _threshold(text: str) -> float:
 def _check_language(model: ServedModel, language: str) -> None:
     if language not in ("", model.language):
         raise bad_request(f'language "{language[:40]}" not supported by vocabulary')
-
-
-def _unsupported(kind: str, expected: str) -> Problem:
-    return Problem(415, f"Invalid Content-type ({kind[:80]}), expected ['{expected}']")
 
 
 def _json(content: Any) -> Response:

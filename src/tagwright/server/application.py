@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hmac
+import re
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,13 +14,15 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tagwright.server import annif
+from tagwright.server.counters import Counters, CountRequests
+from tagwright.server.json_api import JsonApi
 from tagwright.server.problems import Problem, answer_failure, answer_http_error, answer_problem
+from tagwright.server.review_page import ReviewPages
 from tagwright.server.served_model import ServedModel
 
 MAX_BODY = 20 * 1024 * 1024
@@ -27,12 +31,15 @@ MAX_BODY = 20 * 1024 * 1024
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # with none at all, browsers do not say that a form comes from here
 }
 "Sent with every answer: no page runs a script from a text, nor one of another address."
 
-_OPEN = frozenset({"/health"})
-"Addresses that need no token."
+_WAITING = "tagwright_requests_waiting", "Requests that wait for a model."
+
+_OPEN = frozenset({"/health", "/review"})
+_OPEN_BELOW = ("/review/", "/static/")
+"Addresses that need no token in the header: the pages of the review ask for it themselves."
 
 
 def application(
@@ -41,34 +48,40 @@ def application(
     token: str | None = None,
     max_body: int = MAX_BODY,
     learn: annif.Learn | None = None,
+    pages: ReviewPages | None = None,
+    hosts: frozenset[str] | None = None,
 ) -> Starlette:
     """The application. token: what clients must send as `Authorization: Bearer TOKEN`; None: no token is needed.
 
-    max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients.
+    max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients. pages: the
+    review. hosts: the only names under which it answers, None for all: a server that is meant for this machine alone
+    must not answer under the name of another site, which could then read what it says.
     """
     by_id = {model.id: model for model in models}
+    counters = Counters({_WAITING: lambda: sum(model.queue.length for model in models)})
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         for model in models:
             await model.queue.start()
+            threading.Thread(target=model.search, daemon=True).start()  # so that the first search finds an index
         yield
+        if pages and pages.refitter:
+            await pages.refitter.finish()
         for model in models:
             await model.queue.stop()
 
+    routes: list[BaseRoute] = [*annif.routes(by_id, learn or _forget), *JsonApi(by_id, counters).routes()]
     return Starlette(
-        routes=[Route("/health", _health, methods=["GET"]), *annif.routes(by_id, learn or _forget)],
+        routes=[*routes, *(pages.routes() if pages else ())],
         exception_handlers={Problem: answer_problem, HTTPException: answer_http_error, Exception: answer_failure},
         middleware=[
+            Middleware(CountRequests, counters=counters),
             Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "POST"], allow_headers=["*"]),
-            Middleware(_Guard, token=token, max_body=max_body),
+            Middleware(_Guard, token=token, max_body=max_body, hosts=hosts),
         ],
         lifespan=lifespan,
     )
-
-
-async def _health(_: Request) -> Response:
-    return JSONResponse({"status": "ok"})
 
 
 async def _forget(_: ServedModel, __: Sequence[Mapping[str, Any]]) -> None:
@@ -78,8 +91,8 @@ async def _forget(_: ServedModel, __: Sequence[Mapping[str, Any]]) -> None:
 class _Guard:
     """Refuses a request without the token and one whose body is too large; adds headers to every answer."""
 
-    def __init__(self, app: ASGIApp, token: str | None, max_body: int) -> None:
-        self.app, self.token, self.max_body = app, token, max_body
+    def __init__(self, app: ASGIApp, token: str | None, max_body: int, hosts: frozenset[str] | None) -> None:
+        self.app, self.token, self.max_body, self.hosts = app, token, max_body, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -91,7 +104,9 @@ class _Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
-        if self.token is not None and scope["path"] not in _OPEN and not _is_bearer(headers, self.token):
+        if self.hosts is not None and _host(headers) not in self.hosts:
+            return PlainTextResponse("This server answers under the names of its own machine only", 421)
+        if self.token is not None and not _is_open(scope["path"]) and not _is_bearer(headers, self.token):
             problem = {"type": "about:blank", "title": "Unauthorized", "detail": "A token is needed", "status": 401}
             return JSONResponse(problem, 401, {"WWW-Authenticate": "Bearer"}, "application/problem+json")
         length = headers.get("content-length", "0")
@@ -112,6 +127,15 @@ class _Guard:
             return message
 
         return limited
+
+
+def _host(headers: Headers) -> str:
+    """The name of the server as the client says it, without the port."""
+    return re.sub(r":\d*$", "", headers.get("host", "").lower())
+
+
+def _is_open(path: str) -> bool:
+    return path in _OPEN or path.startswith(_OPEN_BELOW)
 
 
 def _is_bearer(headers: Headers, token: str) -> bool:

@@ -43,6 +43,11 @@ class RequestQueue(Generic[T, R]):
         if self._worker is not None:
             self._worker.cancel()
 
+    @property
+    def length(self) -> int:
+        """Requests that wait."""
+        return self._requests.qsize()
+
     async def __call__(self, request: T) -> R:
         """The answer. Raises Busy, or what `compute` raises for this request alone."""
         answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -50,6 +51,7 @@ class ServedModel:
     queue: RequestQueue[Wanted, list[Suggestion]] = field(init=False)
     _parts: dict[frozenset[str], Tagger] = field(default_factory=dict, init=False)
     _search: LabelSearch | None = field(default=None, init=False)
+    _indexing: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __post_init__(self) -> None:
         self.queue = RequestQueue(partial(_suggest, self))
@@ -67,17 +69,20 @@ class ServedModel:
     async def suggest_for(self, wanted: Wanted) -> list[Suggestion]:
         """The same for a document with conditions. Ids that the vocabulary lacks are no error: they never occur."""
         known = self.tagger.vocabulary.index.keys()
-        within = None if wanted.within is None else wanted.within & known
+        within = None if wanted.within is None else frozenset(wanted.within & known)
         limit = min(wanted.limit, len(known) if within is None else len(within))
         if limit < 1 or not wanted.document.text.strip():
             return []
-        return await self.queue(wanted._replace(limit=limit, within=within, excluded=wanted.excluded & known))
+        return await self.queue(
+            wanted._replace(limit=limit, within=within, excluded=frozenset(wanted.excluded & known))
+        )
 
     def search(self) -> LabelSearch:
         """The search in its labels; the first call makes the index, which takes time where there are many."""
-        if self._search is None:
-            self._search = kept_index(self.tagger.vocabulary)
-        return self._search
+        with self._indexing:
+            if self._search is None:
+                self._search = kept_index(self.tagger.vocabulary)
+            return self._search
 
     def swap(self, tagger: Tagger, modified: datetime) -> None:
         """Answer with another tagger over the same labels from the next batch on."""

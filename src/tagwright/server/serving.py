@@ -14,13 +14,18 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
+from starlette.applications import Starlette
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
+from tagwright.readers.files import open_sources
 from tagwright.server.application import MAX_BODY, application
 from tagwright.server.decisions import Decision, Decisions
+from tagwright.server.refitting import Refit, Refitter
 from tagwright.server.review_file import ReviewFile
+from tagwright.server.review_page import ReviewPages
 from tagwright.server.reviewed_documents import ReviewedDocuments
+from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger
 from tagwright.text.language import main as main_languages
@@ -39,7 +44,8 @@ class ServerOptions:
     """Where the server listens, and for whom.
 
     token: what clients must send as `Authorization: Bearer TOKEN`. insecure: listen on another address than that of
-    this machine without a token. learn: accept documents to learn from. reviews: file of decisions.
+    this machine without a token. learn: accept documents to learn from. reviews: file of decisions; with one there is
+    the review page. documents: files, folders and globs of documents to be reviewed.
     """
 
     host: str = "127.0.0.1"
@@ -48,6 +54,7 @@ class ServerOptions:
     insecure: bool = False
     learn: bool = False
     reviews: Path | None = None
+    documents: Sequence[str] = ()
     max_body: int = MAX_BODY
 
     def __post_init__(self) -> None:
@@ -59,6 +66,8 @@ class ServerOptions:
             raise ConfigError("the token has fewer than 16 characters: it could be guessed")
         if self.learn and self.reviews is None:
             raise ConfigError("where are decisions of clients to be kept? give --reviews FILE.sqlite with --learn")
+        if self.documents and self.reviews is None:
+            raise ConfigError("where are decisions to be kept? give --reviews FILE.sqlite with --documents")
 
 
 def saved_models(models: Sequence[str], *, learns: bool = False) -> list[ServedModel]:
@@ -83,29 +92,54 @@ def zero_shot_model(tagger: Tagger, *, learns: bool = False) -> ServedModel:
     return ServedModel("zero-shot", tagger, "Zero-shot", _language(tagger.vocabulary), learns)
 
 
-def serve(models: Sequence[ServedModel], options: ServerOptions) -> None:
-    """Answer requests until interrupted; what is under way is then finished. Raises ConfigError for a port in use."""
-    file = ReviewFile(options.reviews) if options.reviews else None
+def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | None = None) -> None:
+    """Answer requests until interrupted; what is under way is then finished.
+
+    The first model is the one whose suggestions are reviewed. refit: how it learns from decisions, if it can. Raises
+    ConfigError for a port in use, InputError for documents that cannot be read.
+    """
+    review = open_review(models[0], options)
+    refitter = Refitter(review, refit) if review and refit else None
 
     async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]]) -> None:
-        if file is not None:
-            await asyncio.to_thread(_store, file, model, documents)
+        if review is not None:
+            await asyncio.to_thread(store_learnt, review.file, model, documents)
+            if refitter is not None and model is review.model:
+                refitter.start()
 
-    app = application(models, token=options.token, max_body=options.max_body, learn=learn)
+    pages = ReviewPages(review, options.token, refitter) if review else None
+    app = application(models, token=options.token, max_body=options.max_body, learn=learn, pages=pages,
+                      hosts=_own_names(options))  # fmt: skip
+    try:
+        _run(app, options, models)
+    finally:
+        if review is not None:
+            review.file.close()
+
+
+def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
+    """The review, with the documents that were given; none without a file. Raises InputError."""
+    if options.reviews is None:
+        return None
+    review = Review(model, ReviewFile(options.reviews))
+    for _, documents in open_sources(*options.documents) if options.documents else ():
+        review.documents.add(document for _, document in documents)
+    return review
+
+
+def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel]) -> None:
     listening = _listen(options.host, options.port)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, timeout_graceful_shutdown=30, server_header=False
     )
-    port, names = listening.getsockname()[1], ", ".join(model.id for model in models)
-    print(f"Serving {names} at http://{options.host}:{port}/v1/", flush=True)  # noqa: T201  # where it listens
-    try:
-        uvicorn.Server(config).run(sockets=[listening])
-    finally:
-        if file is not None:
-            file.close()
+    address = f"http://{options.host}:{listening.getsockname()[1]}"
+    print(f"Serving {', '.join(model.id for model in models)} at {address}/v1/", flush=True)  # noqa: T201
+    if options.reviews is not None:
+        print(f"Review at {address}/review", flush=True)  # noqa: T201
+    uvicorn.Server(config).run(sockets=[listening])
 
 
-def _store(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[str, Any]]) -> None:
+def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[str, Any]]) -> None:
     """Keep what a client has sent: the documents with their texts, then the accepted labels.
 
     Subjects that the vocabulary lacks are left out, as Annif does.
@@ -128,6 +162,13 @@ def _listen(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
         raise ConfigError(f"cannot listen on {host}, port {port}: {error.strerror}; give another --port") from None
+
+
+def _own_names(options: ServerOptions) -> frozenset[str] | None:
+    """The names of this machine where nobody else is to be answered; None where a token decides, or nothing does."""
+    if options.token is not None or options.insecure:
+        return None
+    return frozenset({"localhost", "127.0.0.1", "[::1]", options.host.lower()})
 
 
 def _is_own(host: str) -> bool:

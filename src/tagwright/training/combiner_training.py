@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from tagwright.combining.candidate_ranker import CandidateRanker, fit_logistic
 from tagwright.combining.features import FIXED_SUM, Features, StageScores
+from tagwright.combining.label_bias import fit_label_bias
 from tagwright.combining.ranking_trees import TreeOptions, grow, lambda_gradients
 from tagwright.errors import ConfigError, InputError
 from tagwright.types import Longs, Mask, Run
@@ -40,8 +41,11 @@ class CombinerOptions:
     penalty: float = 100.0
     "How strongly logistic regression is shrunk towards the fixed sum."
 
-    trees: TreeOptions = field(default_factory=lambda: TreeOptions(features=0.25))
+    trees: TreeOptions = field(default_factory=TreeOptions)
     "The trees on top of it."
+
+    shrinkage: float = 1.0
+    "How strongly the bias of each label is drawn to 0: the inverse of the variance of its log odds."
 
     folds: int = 5
     "Parts into which the labelled documents are cut; each is scored by rankers that were trained on the others."
@@ -57,8 +61,8 @@ class CombinerOptions:
     "Of the folds, of the draw and of the trees."
 
     def __post_init__(self) -> None:
-        if not self.penalty > 0:
-            raise ConfigError(f"penalty is {self.penalty}, expected a positive number")
+        if not (self.penalty > 0 and self.shrinkage > 0):
+            raise ConfigError(f"penalty is {self.penalty} and shrinkage {self.shrinkage}, expected positive numbers")
         if self.folds < 2 or self.documents < 2 or self.margin < 0:
             raise ConfigError(
                 f"folds {self.folds}, documents {self.documents}, margin {self.margin}: expected at least 2, 2 and 0"
@@ -69,8 +73,8 @@ class Choice(Enum):
     """A kind of ranker, the most cautious first: nothing is learned; a blend of both; trees on logistic regression."""
 
     FIXED = "the fixed sum"
-    BLENDED = "trees on logistic regression, blended with the fixed sum"
-    TREES = "trees on logistic regression"
+    BLENDED = "trees on logistic regression, blended with the fixed sum, and a bias for each label"
+    TREES = "trees on logistic regression, and a bias for each label"
 
 
 LEARNED = (Choice.BLENDED, Choice.TREES)
@@ -78,11 +82,15 @@ LEARNED = (Choice.BLENDED, Choice.TREES)
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Candidates of labelled documents. run: ranked by the fixed sum. features: aligned with it. gold: their labels."""
+    """Candidates of labelled documents.
+
+    run: ranked by the fixed sum. features: aligned with it. gold: the documents' labels. labels: how many there are.
+    """
 
     run: Run
     features: Features
     gold: Run
+    labels: int
 
     @cached_property
     def right(self) -> Mask:
@@ -97,7 +105,8 @@ class Examples:
     def take(self, documents: Longs) -> Examples:
         """Those of some documents, in their order."""
         values = self.features.values[self.suggestions(documents)]
-        return Examples(self.run.take(documents), Features(self.features.names, values), self.gold.take(documents))
+        described = Features(self.features.names, values)
+        return Examples(self.run.take(documents), described, self.gold.take(documents), self.labels)
 
     def suggestions(self, documents: Longs) -> Longs:
         """The places of the candidates of these documents, one document after the other."""
@@ -109,22 +118,25 @@ class Examples:
 class Validation:
     """What a kind of ranker does on documents that it was not trained on.
 
-    scores: (suggestions,) of the candidates. measured: (documents,) what each document scores.
+    raw: (suggestions,) what the ranker says of the candidates. scores: the same with a bias for each label, from the
+    candidates of other folds. measured: (documents,) what each document scores by these.
     """
 
+    raw: Doubles
     scores: Doubles
     measured: Doubles
 
 
 @dataclass(frozen=True, eq=False)
 class FittedCombiner:
-    """The outcome. ranker: None where the fixed sum stays.
+    """The outcome. ranker: None where the fixed sum stays. bias: (labels,) what is added to the ranker's scores.
 
     validations: of every kind of ranker. fixed: (documents,) what the fixed sum scores. examples: the labelled
     documents that were looked at.
     """
 
     ranker: CandidateRanker | None
+    bias: Doubles
     choice: Choice
     validations: Mapping[Choice, Validation]
     fixed: Doubles
@@ -158,10 +170,12 @@ def fit_combiner(examples: Examples, measure: Measure, options: CombinerOptions 
     fixed = measure(examples.run, examples.gold)
     validations = cross_validate(examples, measure, options)
     choice = choose(fixed, {kind: found.measured for kind, found in validations.items()}, options.margin)
-    ranker = None if choice is Choice.FIXED else train_ranker(examples, options)
-    return FittedCombiner(
-        blend(ranker, examples) if ranker and choice is Choice.BLENDED else ranker, choice, validations, fixed, examples
-    )
+    if choice is Choice.FIXED:
+        return FittedCombiner(None, np.zeros(examples.labels), choice, validations, fixed, examples)
+    ranker = train_ranker(examples, options)
+    ranker = blend(ranker, examples) if choice is Choice.BLENDED else ranker
+    bias = _bias(examples, validations[choice].raw, np.arange(len(examples.run)), options)
+    return FittedCombiner(ranker, bias, choice, validations, fixed, examples)
 
 
 def train_ranker(examples: Examples, options: CombinerOptions) -> CandidateRanker:
@@ -195,9 +209,7 @@ def cross_validate(examples: Examples, measure: Measure, options: CombinerOption
         ranker, places = train_ranker(training, options), examples.suggestions(outside)
         scores[Choice.TREES][places] = ranker.predict(validation.features)
         scores[Choice.BLENDED][places] = blend(ranker, training).predict(validation.features)
-    return {
-        kind: Validation(each, measure(examples.run.rescored(each), examples.gold)) for kind, each in scores.items()
-    }
+    return {kind: _validation(examples, raw, folds, measure, options) for kind, raw in scores.items()}
 
 
 def assign_folds(documents: int, folds: int, seed: int = 0) -> Longs:
@@ -224,6 +236,25 @@ def choose(fixed: Doubles, measured: Mapping[Choice, Doubles], margin: float) ->
     if _clearly_better(fixed, blended, margin):
         return Choice.FIXED
     return Choice.TREES if _clearly_better(trees, blended, margin) else Choice.BLENDED
+
+
+def _validation(
+    examples: Examples, raw: Doubles, folds: Longs, measure: Measure, options: CombinerOptions
+) -> Validation:
+    """Add to the scores of each fold the biases of labels that the other folds tell, and measure."""
+    scores = raw.copy()
+    for fold in np.unique(folds):
+        bias = _bias(examples, raw, np.flatnonzero(folds != fold), options)
+        places = examples.suggestions(np.flatnonzero(folds == fold))
+        scores[places] += bias[examples.run.labels[places]]
+    return Validation(raw, scores, measure(examples.run.rescored(scores), examples.gold))
+
+
+def _bias(examples: Examples, raw: Doubles, documents: Longs, options: CombinerOptions) -> Doubles:
+    """(labels,) the biases that these documents tell."""
+    places = examples.suggestions(documents)
+    labels = examples.run.labels[places].astype(np.int64)
+    return fit_label_bias(raw[places], examples.right[places], labels, examples.labels, options.shrinkage)
 
 
 def _clearly_better(first: Doubles, second: Doubles, margin: float) -> bool:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from tagwright.app.advice import Holdings, advise
-from tagwright.app.description import describe, many
+from tagwright.advice import Holdings, advise
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.survey import describe, many
 from tagwright.types import Document, Label, Section
 
 LABELS = Vocabulary(

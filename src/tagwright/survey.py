@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tagwright.app.advice import PAPER, Advice, Holdings, advise
+from tagwright.advice import PAPER, Advice, Holdings, advise
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.text.words import fold
 from tagwright.types import Document

@@ -1,0 +1,147 @@
+"""What labelled documents bring: `python -m benchmarks curve [--quick] [--corpora ...] [--output FILE]`.
+
+nDCG@5, P@1, P@5 and R@100 of the zero-shot method and of the combiner that is learned from n labelled documents, over
+n; means and deviations of the draws. Documents are drawn from train and all of dev is scored; on epmc, whose train
+documents have no labels, they are drawn from dev and the rest of it is scored. The other documents count as unlabelled.
+Candidates are described once for each corpus: that does not depend on the draw. Results are written as they come.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks import corpora, machine
+from numpy.typing import NDArray
+
+from tagwright.data.corpus import Corpus
+from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
+from tagwright.methods import combined, zeroshot
+from tagwright.store import replace_file
+from tagwright.training.combiner_training import Examples, fit_combiner
+from tagwright.types import Document, Longs, Run
+
+NAMES = ("mdn", "tib", "epmc", "arxiv", "kirja")
+SIZES = (10, 20, 50, 100, 300, 1000, 3000)
+DRAWS = 5
+QUICK = {"sizes": (10, 50, 300), "draws": 3, "documents": 500}
+FROM_DEV = ("epmc",)
+"Corpora whose train documents have no labels."
+
+UNLABELLED = 3000
+"Train documents that are looked at without their labels."
+
+RESULT = Path(__file__).parent / "results" / "curve.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A corpus with its candidates described. pool: documents to draw from; test: those to score.
+
+    shared: whether both are the same documents, of which only those that are not drawn are scored.
+    """
+
+    name: str
+    pool: Examples
+    test: Examples
+    shared: bool
+
+    def scored(self, drawn: Longs) -> Examples:
+        """What is scored when these documents of the pool are labelled."""
+        return self.test.take(np.setdiff1d(np.arange(len(self.test.run)), drawn)) if self.shared else self.test
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks curve")
+    parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
+    parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="labelled documents")
+    parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument("--documents", type=int, help="score only the first N dev documents")
+    parser.add_argument("--quick", action="store_true", help="fewer sizes, draws and documents")
+    parser.add_argument("--output", type=Path, default=RESULT)
+    options = parser.parse_args(arguments)
+    if options.quick:
+        options = argparse.Namespace(**{**vars(options), **QUICK})
+    corpora.require(tuple(options.corpora))
+    result: dict[str, Any] = {"machine": machine.describe(), "documents": options.documents, "draws": options.draws}
+    if options.output.is_file():
+        result = {**json.loads(options.output.read_text(encoding="utf-8")), **result}
+    for name in options.corpora:
+        task = prepare(
+            name, options.documents, max(options.sizes) * (options.draws if max(options.sizes) < 1000 else 1)
+        )
+        for size in options.sizes:
+            if size <= len(task.pool.run) // 2:
+                found = [measure(task, size, draw) for draw in range(options.draws)]
+                result.setdefault(name, {})[str(size)] = row = summary(found)
+                print(f"{name:6} {size:5}", *(f"{key} {value}" for key, value in row.items()), flush=True)
+                with replace_file(options.output) as file:
+                    file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+
+
+def prepare(name: str, most: int | None, labelled: int) -> Task:
+    """Describe the candidates of the documents to score, and of up to so many to draw from."""
+    vocabulary = corpora.labels(name)
+    dev = [each for each in corpora.documents(name, "dev", most) if each.labels]
+    train = Corpus.read(corpora.FOLDER / name / "train.jsonl.gz")
+    order = np.random.default_rng(0).permutation(len(train))
+    sample = [train[place] for place in order[: max(UNLABELLED, 2 * labelled)].tolist()]
+    unlabelled = [replace(each, labels=()) for each in sample[:UNLABELLED]]
+    plain = zeroshot.fit(vocabulary, documents=unlabelled[: combined.BATCH])
+    tagger, config = combined.with_more_stages(plain), combined.Config(exclude_self=name == "mdn")
+    described = combined.describe_corpus(tagger, unlabelled, config)
+
+    def examples(documents: Sequence[Document]) -> Examples:
+        return combined.examples(tagger, described, documents)
+
+    test = examples(dev)
+    if name in FROM_DEV:
+        return Task(name, test, test, shared=True)
+    return Task(name, examples([each for each in sample if each.labels][:labelled]), test, shared=False)
+
+
+def measure(task: Task, size: int, draw: int) -> dict[str, Any]:
+    """The zero-shot method and the combiner for one draw."""
+    drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]
+    test = task.scored(drawn)
+    start, clock = time.perf_counter(), time.process_time()
+    fitted = fit_combiner(task.pool.take(np.sort(drawn)), combined.ndcg_at_5)
+    seconds, cpu = time.perf_counter() - start, time.process_time() - clock
+    ranked = test.run
+    if fitted.ranker:
+        ranked = test.run.rescored(fitted.ranker.predict(test.features) + fitted.bias[test.run.labels])
+    return {
+        "zero_shot": measures(test.run, test.gold),
+        "auto": measures(ranked, test.gold),
+        "choice": fitted.choice.name.lower(),
+        "expected gain": fitted.gain,
+        "seconds": seconds,
+        "processor seconds": cpu,
+    }
+
+
+def measures(run: Run, gold: Run) -> NDArray[np.float64]:
+    """nDCG@5, P@1, P@5 and R@100."""
+    hits = Hits.of(run, gold, 100)
+    return np.array(
+        [each.mean() for each in (ndcg(hits, 5), precision(hits, 1), precision(hits, 5), recall(hits, 100))]
+    )
+
+
+def summary(draws: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Means and deviations over the draws."""
+    row: dict[str, Any] = {}
+    for key in ("zero_shot", "auto"):
+        values = np.stack([each[key] for each in draws])
+        row[key] = dict(zip(("nDCG@5", "P@1", "P@5", "R@100"), values.mean(axis=0).round(4).tolist(), strict=True))
+        row[key]["deviation"] = round(float(values[:, 0].std()), 4)
+    row["choices"] = [each["choice"] for each in draws]
+    row["seconds"] = round(max(each["seconds"] for each in draws), 1)
+    row["processor seconds"] = round(max(each["processor seconds"] for each in draws), 1)
+    return row

@@ -1,0 +1,81 @@
+"""The command `reviews`: what people have decided on the review page, in numbers or for other programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tagwright.app.arguments import Json
+from tagwright.errors import InputError
+from tagwright.terminal import escaped
+
+if TYPE_CHECKING:
+    from tagwright.server.decisions import Statistics
+
+
+class ExportAs(str, Enum):
+    """What is exported."""
+
+    jsonl = "jsonl"
+    verdicts = "verdicts"
+    tsv = "tsv"
+    csv = "csv"
+
+
+def reviews(
+    file: Annotated[Path, typer.Argument(metavar="FILE.sqlite", help="What `tagwright serve --reviews` stored.")],
+    export: Annotated[bool, typer.Option("--export", help="Print the decisions for other programs.")] = False,
+    output: Annotated[
+        ExportAs,
+        typer.Option(
+            "--format",
+            help="jsonl: labelled documents, for train and evaluate; verdicts: JSON, one a line; tsv: for Annif; csv.",
+        ),
+    ] = ExportAs.jsonl,
+    as_json: Json = False,
+) -> None:
+    """Show how far a review is and how well reviewers agree, or export its decisions."""
+    from tagwright.server.decisions import Decisions
+    from tagwright.server.review_export import exported
+    from tagwright.server.review_file import ReviewFile
+    from tagwright.server.reviewed_documents import ReviewedDocuments
+
+    if not file.is_file():
+        raise InputError("no such file; give what `tagwright serve --reviews` stored", file)
+    opened = ReviewFile(file)
+    try:
+        if export:
+            for line in exported(opened, output.value):
+                print(escaped(line) if output is not ExportAs.csv else line)
+            return
+        decisions = Decisions(opened)
+        _show(decisions.statistics(), len(ReviewedDocuments(opened)), len(decisions.differences()), as_json=as_json)
+    finally:
+        opened.close()
+
+
+def _show(found: Statistics, documents: int, differences: int, *, as_json: bool) -> None:
+    if as_json:
+        pairs = [{"reviewers": list(pair), "kappa": value} for pair, value in found.kappa.items()]
+        content = {"all_documents": documents, **asdict(found), "kappa": pairs, "differences": differences}
+        print(escaped(json.dumps(content, indent=1, ensure_ascii=False)))
+        return
+    print(f"documents       {documents:,}, {found.documents:,} with verdicts, {found.done:,} finished")
+    print(f"verdicts        {found.verdicts:,}, {differences:,} of them unsettled differences")
+    print(f"agreement       {_share(found.accepted_share)} of the suggestions with a verdict were accepted")
+    print(f"                Krippendorff's alpha of all reviewers {_number(found.alpha)}")
+    for (a, b), kappa in found.kappa.items():
+        print(escaped(f"                Cohen's kappa of {a} and {b} {_number(kappa)}"))
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.2f}"
+
+
+def _share(value: float | None) -> str:
+    return "none" if value is None else f"{100 * value:.0f}%"

@@ -1,0 +1,262 @@
+"""The server's own interface: documents, files and searches in, suggestions with confidence and evidence out, as JSON.
+
+An `Operation` says all about an address: the function that answers, its parameters, and schemas. Routes and the
+description of the interface (`openapi`) are made from the same list.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.datastructures import UploadFile
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from tagwright.errors import InputError
+from tagwright.readers.lines import Place
+from tagwright.readers.records import SHAPES, to_document
+from tagwright.server.counters import Counters
+from tagwright.server.openapi import Operation, array, described, nullable, object_, query, schema
+from tagwright.server.problems import Problem, bad_request
+from tagwright.server.request_bodies import json_body, media_type, unsupported
+from tagwright.server.served_model import ServedModel, Wanted, branch
+from tagwright.server.uploads import read_upload
+from tagwright.tagger import Suggestion
+from tagwright.text.words import clean
+from tagwright.types import Document
+
+LARGEST_LIMIT = 1000
+"Suggestions of one document."
+
+FILE_DOCUMENTS = 32
+"Documents of one file."
+
+_TEXT, _NUMBER, _COUNT, _YES = schema("string"), schema("number"), schema("integer"), schema("boolean")
+_IDS = array(_TEXT)
+_DOCUMENT = {
+    "id": _TEXT,
+    "title": _TEXT,
+    "abstract": _TEXT,
+    "text": _TEXT,
+    "sections": array(object_({"heading": _TEXT, "level": _COUNT, "paragraphs": array(_TEXT)})),
+}
+_OPTIONS = {
+    "model": schema("string", "Id of the model; by default the first."),
+    "limit": schema("integer", "At most so many suggestions.", minimum=0, maximum=LARGEST_LIMIT, default=10),
+    "threshold": schema("number", "Least confidence.", minimum=0, maximum=1, default=0),
+    "within": array(_TEXT, "Ids of the only labels that may be suggested."),
+    "branch": schema("string", "Id of a label: it and the labels below it alone may be suggested."),
+    "exclude": array(_TEXT, "Ids of labels that may not be suggested."),
+    "evidence": schema("boolean", "Say why, stage by stage, with positions in the text."),
+}
+_SPAN = object_({"start": _COUNT, "end": _COUNT, "text": _TEXT, "weight": _NUMBER})
+_EVIDENCE = object_({"stage": _TEXT, "rank": _COUNT, "score": _NUMBER, "spans": array(_SPAN)})
+_SUGGESTION = object_(
+    {"id": _TEXT, "name": _TEXT, "score": _NUMBER, "confidence": nullable(_NUMBER), "evidence": array(_EVIDENCE)},
+    required=("id", "name", "score", "confidence"),
+)
+_SUGGESTED = object_({"id": _TEXT, "suggestions": array(_SUGGESTION), "text": _TEXT}, required=("id", "suggestions"))
+_MODEL = object_({"id": _TEXT, "name": _TEXT, "language": _TEXT, "labels": _COUNT, "version": _TEXT})
+_LABEL = object_({"id": _TEXT, "name": _TEXT, "path": array(_TEXT), "description": _TEXT})
+
+
+@dataclass(frozen=True)
+class JsonApi:
+    """The addresses below /api, /health and /metrics."""
+
+    models: Mapping[str, ServedModel]
+    counters: Counters
+
+    def routes(self) -> list[Route]:
+        """The routes, and that of their description."""
+        operations = self.operations()
+
+        async def description(_: Request) -> Response:
+            return JSONResponse(described(operations))
+
+        routes = [Route(each.path, each.answer, methods=[each.method]) for each in operations]
+        return [*routes, Route("/api/openapi.json", description, methods=["GET"])]
+
+    def operations(self) -> list[Operation]:
+        """Everything that may be asked."""
+        model, limit = query("model", _TEXT), query("limit", _OPTIONS["limit"])
+        return [
+            Operation("GET", "/api/models", self.list_models, object_({"models": array(_MODEL)})),
+            Operation("POST", "/api/suggest", self.suggest, _SUGGESTED, body=object_({**_DOCUMENT, **_OPTIONS}, ())),
+            Operation(
+                "POST", "/api/files", self.suggest_for_file, object_({"documents": array(_SUGGESTED)}),
+                parameters=(model, limit, query("evidence", _YES)),
+                body=object_({"file": {"type": "string", "format": "binary"}}), body_type="multipart/form-data",
+            ),
+            Operation(
+                "GET", "/api/labels", self.search_labels, object_({"labels": array(_LABEL)}),
+                parameters=(query("q", _TEXT, required=True), model, limit),
+            ),
+            Operation("GET", "/health", self.health, object_({"status": _TEXT})),
+            Operation("GET", "/metrics", self.metrics, _TEXT, answer_type="text/plain"),
+        ]  # fmt: skip
+
+    async def list_models(self, _: Request) -> Response:
+        """The models that are served."""
+        found = [
+            {
+                "id": model.id, "name": model.name, "language": model.language,
+                "labels": len(model.tagger.vocabulary), "version": model.version,
+            }
+            for model in self.models.values()
+        ]  # fmt: skip
+        return JSONResponse({"models": found})
+
+    async def suggest(self, request: Request) -> Response:
+        """Suggest labels for a document: a text, or title, abstract and sections."""
+        content = await json_body(request)
+        if not isinstance(content, dict):
+            raise bad_request("expected an object")
+        options = _Options.read(content)
+        try:
+            fields = {key: content[key] for key in _DOCUMENT if key in content}
+            document = to_document({"id": "document", **fields}, SHAPES["jsonl"], Place("request", 1))
+        except InputError as error:
+            raise bad_request(error.problem) from None
+        return JSONResponse(await self._suggested(document, options))
+
+    async def suggest_for_file(self, request: Request) -> Response:
+        """Suggest labels for the documents of a file: PDF, Word, HTML, JATS, LaTeX, text, JSON lines, tables."""
+        if media_type(request) != "multipart/form-data":
+            raise unsupported(request, "multipart/form-data")
+        given = request.query_params
+        options = _Options.read({
+            **{key: given[key] for key in ("model",) if key in given},
+            "limit": _whole(given.get("limit", "10")),
+            "evidence": given.get("evidence", "") in ("1", "true"),
+        })  # fmt: skip
+        async with request.form(max_files=1, max_fields=10) as form:
+            file = form.get("file")
+            if not isinstance(file, UploadFile):
+                raise bad_request("'file' is a required part")
+            name, content = file.filename or "", await file.read()
+        try:
+            documents = await asyncio.to_thread(read_upload, name, content)
+        except InputError as error:
+            raise Problem(422, str(error), "File cannot be read") from None
+        if len(documents) > FILE_DOCUMENTS:
+            raise Problem(422, f"the file holds {len(documents)} documents, at most {FILE_DOCUMENTS} are accepted")
+        found = await asyncio.gather(*(self._suggested(document, options) for document in documents))
+        return JSONResponse({"documents": found})
+
+    async def search_labels(self, request: Request) -> Response:
+        """Find labels by the beginning or a part of a name, alternative name or id."""
+        given = request.query_params
+        if "q" not in given:
+            raise bad_request("'q' is a required parameter")
+        model, limit = self._model(given.get("model")), _Options.read({"limit": _whole(given.get("limit", "10"))}).limit
+        search = await asyncio.to_thread(model.search)
+        positions = await asyncio.to_thread(search, clean(given["q"])[:200], limit)
+        vocabulary = model.tagger.vocabulary
+        labels = [
+            {"id": label.id, "name": label.name, "path": vocabulary.path(position), "description": label.description}
+            for position, label in ((position, vocabulary[position]) for position in positions)
+        ]
+        return JSONResponse({"labels": labels})
+
+    async def health(self, _: Request) -> Response:
+        """Whether the server answers."""
+        return JSONResponse({"status": "ok"})
+
+    async def metrics(self, _: Request) -> Response:
+        """Numbers for Prometheus."""
+        return PlainTextResponse(self.counters.text(), media_type="text/plain; version=0.0.4")
+
+    async def _suggested(self, document: Document, options: _Options) -> dict[str, Any]:
+        model = self._model(options.model)
+        found = await model.suggest_for(await asyncio.to_thread(options.wanted, model, document))
+        kept = [each for each in found if _confidence(each) >= options.threshold]
+        content = {"id": document.id, "suggestions": [_suggestion(each, document, options.evidence) for each in kept]}
+        return {**content, "text": document.text} if options.evidence else content
+
+    def _model(self, wanted: str | None) -> ServedModel:
+        if wanted is None:
+            return next(iter(self.models.values()))
+        if wanted not in self.models:
+            raise Problem(404, f"There is no model '{wanted[:100]}'")
+        return self.models[wanted]
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What a request says besides the document."""
+
+    model: str | None = None
+    limit: int = 10
+    threshold: float = 0.0
+    within: frozenset[str] | None = None
+    branch: str | None = None
+    exclude: frozenset[str] = frozenset()
+    evidence: bool = False
+
+    @classmethod
+    def read(cls, content: Mapping[str, Any]) -> _Options:
+        """Check every option. Raises Problem."""
+        limit, threshold = content.get("limit", 10), content.get("threshold", 0)
+        if type(limit) is not int or not 0 <= limit <= LARGEST_LIMIT:
+            raise bad_request(f"limit is no whole number from 0 to {LARGEST_LIMIT}")
+        if type(threshold) not in (int, float) or not 0 <= threshold <= 1:
+            raise bad_request("threshold is no number from 0 to 1")
+        for key in ("model", "branch"):
+            if not isinstance(content.get(key), str | None):
+                raise bad_request(f"{key} is no text")
+        if type(content.get("evidence", False)) is not bool:
+            raise bad_request("evidence is neither true nor false")
+        within = None if content.get("within") is None else frozenset(_ids(content, "within"))
+        exclude, evidence = frozenset(_ids(content, "exclude")), content.get("evidence", False)
+        return cls(content.get("model"), limit, threshold, within, content.get("branch"), exclude, evidence)
+
+    def wanted(self, model: ServedModel, document: Document) -> Wanted:
+        """What is asked of the model. Raises Problem for an unknown branch."""
+        within = self.within
+        if self.branch is not None:
+            try:
+                below = branch(model.tagger.vocabulary, self.branch)
+            except KeyError:
+                raise bad_request(f"branch is '{self.branch[:100]}', which is no label") from None
+            within = below if within is None else within & below
+        return Wanted(document, self.limit, within, self.exclude, self.evidence)
+
+
+def _ids(content: Mapping[str, Any], key: str) -> Sequence[str]:
+    value = content.get(key) or []
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise bad_request(f"{key} is no list of ids")
+    return value
+
+
+def _whole(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 9:
+        raise bad_request("limit is no whole number")
+    return int(text)
+
+
+def _confidence(suggestion: Suggestion) -> float:
+    return 1.0 if suggestion.confidence is None else suggestion.confidence
+
+
+def _suggestion(found: Suggestion, document: Document, evidence: bool) -> dict[str, Any]:
+    content = {"id": found.id, "name": found.name, "score": found.score, "confidence": found.confidence}
+    if not evidence:
+        return content
+    reasons = [
+        {
+            "stage": each.stage, "rank": each.rank, "score": each.score,
+            "spans": [
+                {"start": span.start, "end": span.end, "text": document.text[span.start : span.end],
+                 "weight": span.weight}
+                for span in each.spans
+            ],
+        }
+        for each in found.evidence
+    ]  # fmt: skip
+    return {**content, "evidence": reasons}

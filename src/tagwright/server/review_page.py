@@ -1,0 +1,275 @@
+"""A review in, its pages out: forms that work without scripts, for reviewers with a name and a session.
+
+Every form carries a token of its session, every text goes through a template that escapes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, TypeAlias, get_args
+from urllib.parse import urlsplit
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.datastructures import FormData, UploadFile
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from tagwright.errors import ConfigError, InputError
+from tagwright.server.decisions import Action, Decision
+from tagwright.server.problems import Problem, bad_request
+from tagwright.server.refitting import Refitter
+from tagwright.server.reviewing import Review, Row
+from tagwright.server.sessions import COOKIE, LONGEST_NAME, Session, Sessions
+from tagwright.server.uploads import read_upload
+from tagwright.text.words import clean
+
+LISTED = 500
+"Documents that the overview lists."
+
+LONGEST_QUERY = 200
+LONGEST_NOTE = 2000
+_FILES = 50
+_WEEK = 7 * 24 * 3600
+
+Page: TypeAlias = Callable[[Request, Session], Awaitable[Response]]
+
+_environment = Environment(
+    loader=PackageLoader("tagwright.server"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+)
+
+
+@dataclass
+class ReviewPages:
+    """The pages of a review. token: what reviewers must know to come in; None: nothing."""
+
+    review: Review
+    token: str | None = None
+    refitter: Refitter | None = None
+
+    def __post_init__(self) -> None:
+        self.sessions = Sessions(self.token)
+
+    def routes(self) -> list[BaseRoute]:
+        """The pages below /review, and the files that they load."""
+        number = "/review/documents/{number:int}"
+        return [
+            Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
+            Route("/review/enter", self.enter, methods=["GET", "POST"]),
+            Route("/review", self._for_reviewers(self.next), methods=["GET"]),
+            Route("/review/overview", self._for_reviewers(self.overview), methods=["GET"]),
+            Route("/review/differences", self._for_reviewers(self.differences), methods=["GET"]),
+            Route("/review/upload", self._for_reviewers(self.upload), methods=["POST"]),
+            Route("/review/refit", self._for_reviewers(self.refit), methods=["POST"]),
+            Route(f"{number}/labels", self._for_reviewers(self.labels), methods=["GET"]),
+            Route(number, self._for_reviewers(self.document), methods=["GET"]),
+            Route(number, self._for_reviewers(self.decide), methods=["POST"]),
+        ]
+
+    async def enter(self, request: Request) -> Response:
+        """Ask for the name, and for the token if there is one."""
+        form: Any = {}
+        if request.method == "POST":
+            _check_origin(request)
+            form = await _form(request)
+            await request.close()
+        name = " ".join(clean(_text(form, "name")).split())[:LONGEST_NAME]
+        problem = "" if request.method == "GET" else self._objection(name, _text(form, "token"))
+        if request.method == "GET" or problem:
+            status = 403 if problem else 200
+            page = _render("enter.html", session=None, name=name, problem=problem, needs_token=self.token is not None)
+            return HTMLResponse(page, status)
+        answer = RedirectResponse("/review", 303)
+        answer.set_cookie(
+            COOKIE, self.sessions.issue(name), max_age=_WEEK, path="/review", httponly=True, samesite="strict",
+            secure=request.url.scheme == "https",
+        )  # fmt: skip
+        return answer
+
+    async def next(self, _: Request, session: Session) -> Response:
+        """Go on with the document that is to be reviewed next."""
+        entry = await asyncio.to_thread(self.review.next, session.reviewer)
+        return RedirectResponse(f"/review/documents/{entry.number}" if entry else "/review/overview", 303)
+
+    async def document(self, request: Request, session: Session) -> Response:
+        """One document with its suggestions; with ?q=, labels to add."""
+        number, query = request.path_params["number"], _query(request)
+        try:
+            sheet = await self.review.sheet(number, session.reviewer)
+        except KeyError:
+            raise Problem(404, f"There is no document {number}") from None
+        results = await self._found(query)
+        return await self._page("document.html", session, sheet=sheet, query=query, results=results)
+
+    async def labels(self, request: Request, session: Session) -> Response:
+        """Labels to add, as a part of the page of a document."""
+        query = _query(request)
+        content = _render(
+            "found.html", rows=await self._found(query), query=query, number=request.path_params["number"],
+            version=self.review.model.version, csrf=self.sessions.csrf(session),
+        )  # fmt: skip
+        return HTMLResponse(content)
+
+    async def decide(self, request: Request, session: Session) -> Response:
+        """Store what the reviewer decides, then show the document again, or the next one."""
+        number, form = request.path_params["number"], await self._checked_form(request, session)
+        decision = _decision(form, session.reviewer)
+        try:
+            await asyncio.to_thread(self.review.decide, number, decision)
+        except KeyError:
+            raise Problem(404, "There is no such document or label") from None
+        if decision.action in ("done", "skip"):
+            return await self.next(request, session)
+        back = "/review/differences" if _text(form, "back") == "differences" else f"/review/documents/{number}"
+        return RedirectResponse(back, 303)
+
+    async def overview(self, _: Request, session: Session) -> Response:
+        """How far the work is, and what can be done besides."""
+        return await self._overview(session)
+
+    async def differences(self, _: Request, session: Session) -> Response:
+        """Labels on which reviewers contradict each other."""
+        found = await asyncio.to_thread(self._differences)
+        return await self._page("differences.html", session, differences=found)
+
+    async def upload(self, request: Request, session: Session) -> Response:
+        """Add the documents of files; those that can be read are kept, whatever the others are."""
+        form = await self._checked_form(request, session)
+        added, problems = 0, []
+        for file in form.getlist("files"):
+            if isinstance(file, UploadFile):
+                content = await file.read()
+                try:
+                    documents = await asyncio.to_thread(read_upload, file.filename or "", content)
+                    added += await asyncio.to_thread(self.review.documents.add, documents)
+                except InputError as error:
+                    problems.append(str(error))
+        message = f"{added:,} document{'s' * (added != 1)} added."
+        return await self._overview(session, message, "; ".join(problems))
+
+    async def refit(self, request: Request, session: Session) -> Response:
+        """Begin to train the model on the decisions."""
+        await self._checked_form(request, session)
+        if self.refitter is None:
+            raise Problem(403, "This server does not train its model")
+        self.refitter.start()
+        return RedirectResponse("/review/overview", 303)
+
+    async def _overview(self, session: Session, message: str = "", problem: str = "") -> Response:
+        review = self.review
+        entries = await asyncio.to_thread(review.documents.entries)
+        standing = await asyncio.to_thread(review.decisions.standing)
+        return await self._page(
+            "overview.html", session, entries=entries[:LISTED], more=max(0, len(entries) - LISTED),
+            done={event.document for event in standing if event.action == "done"}, refitter=self.refitter,
+            statistics=await asyncio.to_thread(review.decisions.statistics), message=message, problem=problem,
+        )  # fmt: skip
+
+    async def _found(self, query: str) -> list[Row]:
+        return await asyncio.to_thread(self.review.search, query) if query else []
+
+    def _differences(self) -> list[dict[str, Any]]:
+        entries = {entry.id: entry for entry in self.review.documents.entries()}
+        vocabulary = self.review.model.tagger.vocabulary
+        return [
+            {
+                "number": entries[each.document].number,
+                "title": entries[each.document].title or each.document,
+                "id": each.label,
+                "label": vocabulary[vocabulary.index[each.label]].name,
+                "accepted_by": each.accepted_by,
+                "rejected_by": each.rejected_by,
+            }
+            for each in self.review.decisions.differences()
+            if each.document in entries and each.label in vocabulary.index
+        ]
+
+    async def _page(self, template: str, session: Session, **content: Any) -> Response:
+        progress = await asyncio.to_thread(self.review.progress)
+        page = _render(template, session=session, csrf=self.sessions.csrf(session), progress=progress, **content)
+        return HTMLResponse(page, headers={"Cache-Control": "no-store"})
+
+    def _for_reviewers(self, page: Page) -> Callable[[Request], Awaitable[Response]]:
+        """The page for whoever has a session; others are asked for their name. What goes wrong is told on a page."""
+
+        async def answer(request: Request) -> Response:
+            session = self.sessions.read(request.cookies.get(COOKIE, ""))
+            if session is None:
+                return RedirectResponse("/review/enter", 303)
+            try:
+                return await page(request, session)
+            except Problem as problem:
+                title = problem.title or HTTPStatus(problem.status).phrase
+                progress = await asyncio.to_thread(self.review.progress)
+                content = _render("problem.html", session=session, progress=progress, title=title, problem=str(problem))
+                return HTMLResponse(content, problem.status, problem.headers)
+            finally:
+                await request.close()  # the files of a form
+
+        return answer
+
+    async def _checked_form(self, request: Request, session: Session) -> FormData:
+        """The form, if it comes from a page of this session."""
+        _check_origin(request)
+        form = await _form(request)
+        if not self.sessions.fits(session, _text(form, "csrf")):
+            raise Problem(403, "The form belongs to another session; open the page again and repeat the step")
+        return form
+
+    def _objection(self, name: str, token: str) -> str:
+        """Why somebody may not come in; nothing if they may."""
+        if self.token is not None and not hmac.compare_digest(token.encode(), self.token.encode()):
+            return "The access token is wrong."
+        return "" if name else "A name is needed."
+
+
+def _decision(form: FormData, reviewer: str) -> Decision:
+    """The decision in a form. Raises Problem for one that makes no sense."""
+    action: Any = _text(form, "action")
+    if action not in get_args(Action):
+        raise bad_request("The form has no action")
+    judges = action in ("accept", "reject")
+    try:
+        return Decision(
+            document="",
+            reviewer=reviewer,
+            action=action,
+            label=(_text(form, "label") or None) if judges else None,
+            rank=int(_text(form, "rank")) if judges and _text(form, "rank") else None,
+            confidence=float(_text(form, "confidence")) if judges and _text(form, "confidence") else None,
+            model=_text(form, "model")[:LONGEST_QUERY],
+            note=clean(_text(form, "note"))[:LONGEST_NOTE] if action == "note" else "",
+        )
+    except (ValueError, ConfigError) as error:
+        raise bad_request(f"The form makes no sense: {error}") from None
+
+
+def _check_origin(request: Request) -> None:
+    """Refuse a form of another site; a browser says where it comes from."""
+    origin = request.headers.get("origin", "")
+    elsewhere = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+    if elsewhere or (origin and urlsplit(origin).netloc != request.headers.get("host", "")):
+        raise Problem(403, "The form comes from another site")
+
+
+async def _form(request: Request) -> FormData:
+    """The form, read whole."""
+    return await request.form(max_files=_FILES, max_fields=20, max_part_size=1 << 20)
+
+
+def _text(form: Any, key: str) -> str:
+    value = form.get(key, "")
+    return value if isinstance(value, str) else ""
+
+
+def _query(request: Request) -> str:
+    return clean(request.query_params.get("q", ""))[:LONGEST_QUERY].strip()
+
+
+def _render(template: str, **content: Any) -> str:
+    return _environment.get_template(template).render(content)

@@ -1,0 +1,228 @@
+// Makes the review quicker: keys, search while typing, no reload. Every step works without it, by forms.
+"use strict";
+
+const KEYS_OFF = "tagwright keys off";
+const byId = (id) => document.getElementById(id);
+const rows = () => [...document.querySelectorAll(".row")];
+const current = () => document.activeElement.closest(".row");
+document.documentElement.classList.add("js");
+
+function say(text, isProblem = false) {
+  const status = byId("status");
+  status.className = isProblem ? "problem" : "";
+  status.textContent = text;
+}
+
+// Steps through forms: the page that the server answers takes the place of this one. They are sent one after the other.
+
+let last = Promise.resolve();
+let leaving = false; // on the way to the next document, where keys that were meant for this one would do harm
+
+function submit(form, button) {
+  if (leaving) return;
+  const content = new URLSearchParams(new FormData(form));
+  content.set(button.name, button.value);
+  leaving = ["done", "skip"].includes(button.value);
+  last = last.then(() => send(form.getAttribute("action"), content, button.dataset.said || ""));
+}
+
+async function send(address, content, said) {
+  try {
+    const answer = await fetch(address, { method: "POST", body: content });
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (!answer.ok) throw new Error(page.querySelector(".problem")?.textContent || answer.statusText);
+    show(page, answer.url);
+    say(said);
+  } catch (error) {
+    say(`Not stored: ${error.message}. Try again.`, true);
+  } finally {
+    leaving = false;
+  }
+}
+
+function show(page, address) {
+  const isSame = page.getElementById("sheet")?.dataset.number === byId("sheet")?.dataset.number;
+  const restore = isSame ? remember() : () => byId("main").focus();
+  byId("main").replaceWith(document.adoptNode(page.getElementById("main")));
+  byId("progress").replaceWith(document.adoptNode(page.getElementById("progress")));
+  document.title = page.title;
+  if (isSame) {
+    history.replaceState(null, "", address);
+  } else {
+    history.pushState(null, "", address);
+    window.scrollTo(0, 0);
+  }
+  restore();
+}
+
+// Where the reader is in a document: gives what puts them back there on its next page.
+function remember() {
+  const active = document.activeElement;
+  const row = active.closest(".row")?.id;
+  const value = active.matches("button") ? active.value : "";
+  const scrolled = document.querySelector(".text").scrollTop;
+  const opened = [...document.querySelectorAll(".row details[open]")].map((each) => each.closest(".row").id);
+  const typing = active.id === "search" ? [active, byId("found")] : [];
+  return () => {
+    document.querySelector(".text").scrollTop = scrolled;
+    for (const id of opened) byId(id)?.querySelector("details").setAttribute("open", "");
+    for (const each of typing) byId(each.id).replaceWith(each);
+    const same = (value && row && byId(row)?.querySelector(`button[value="${value}"]`)) || byId(row) || byId(active.id);
+    (same || byId("search")).focus();
+  };
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.classList.contains("search")) {
+    event.preventDefault();
+    search();
+  } else if (byId("sheet")?.contains(form) && event.submitter) {
+    event.preventDefault();
+    submit(form, event.submitter);
+  }
+});
+
+addEventListener("popstate", () => location.reload());
+
+// Evidence of the suggestion that has the focus.
+
+document.addEventListener("focusin", (event) => {
+  const row = event.target.closest(".row");
+  if (row) highlight(row.dataset.rank, true);
+});
+
+document.addEventListener("mouseover", (event) => {
+  const row = event.target.closest?.(".row");
+  if (row) highlight(row.dataset.rank, false);
+});
+
+function highlight(rank, scroll) {
+  const text = document.querySelector(".text");
+  let first = null;
+  for (const mark of document.querySelectorAll("mark")) {
+    const on = mark.dataset.ranks.split(" ").includes(rank);
+    mark.classList.toggle("on", on);
+    if (on && !first) first = mark;
+  }
+  if (!first || !scroll) return;
+  const [place, box] = [first.getBoundingClientRect(), text.getBoundingClientRect()];
+  if (place.top < box.top || place.bottom > box.bottom) {
+    text.scrollTop += place.top - box.top - box.height / 3;
+  }
+}
+
+// Search for a label while typing.
+
+let wanted = 0;
+let timer = 0;
+
+document.addEventListener("input", (event) => {
+  if (event.target.id !== "search") return;
+  clearTimeout(timer);
+  timer = setTimeout(search, 120);
+});
+
+async function search() {
+  const found = byId("found");
+  const number = ++wanted;
+  const query = byId("search").value.trim();
+  try {
+    const answer = await fetch(`${found.dataset.address}?q=${encodeURIComponent(query)}`);
+    if (!answer.ok || number !== wanted) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    found.replaceChildren(...document.adoptNode(page.body).childNodes);
+    say(found.querySelector("[data-count]")?.textContent || "");
+  } catch {
+    say("The server does not answer the search.", true);
+  }
+}
+
+function moveInFound(step) {
+  const all = [byId("search"), ...document.querySelectorAll(".found button")];
+  const next = all.indexOf(document.activeElement) + step;
+  if (next >= 0 && next < all.length) all[next].focus();
+}
+
+// Keys.
+
+const keysAreOff = () => localStorage.getItem(KEYS_OFF) !== null;
+
+function move(step) {
+  const all = rows();
+  const place = current() ? all.indexOf(current()) + step : 0;
+  all[Math.max(0, Math.min(place, all.length - 1))]?.focus();
+}
+
+function judge(value) {
+  const row = current();
+  const button = row?.querySelector(`button[value="${value}"]`);
+  if (!button) {
+    say("Choose a suggestion first: j, k or its number.");
+    return;
+  }
+  submit(button.form, button);
+  const rest = rows().slice(rows().indexOf(row) + 1);
+  (rest.find((each) => !each.classList.contains("accept") && !each.classList.contains("reject")) || row).focus();
+}
+
+function press(id) {
+  const button = byId(id);
+  if (button) submit(button.form, button);
+}
+
+const steps = {
+  j: () => move(1),
+  k: () => move(-1),
+  a: () => judge("accept"),
+  r: () => judge("reject"),
+  u: () => press("undo"),
+  s: () => press("skip"),
+  Enter: () => press("done"),
+  "/": () => byId("search")?.select(),
+  n: () => {
+    byId("note")?.closest("details").setAttribute("open", "");
+    byId("note")?.focus();
+  },
+  "?": () => byId("keys")?.showModal(),
+};
+
+document.addEventListener("keydown", (event) => {
+  const target = event.target;
+  if (event.ctrlKey || event.altKey || event.metaKey || byId("keys")?.open) return;
+  if (target.id === "search" || target.closest?.(".found")) {
+    if (event.key === "Escape") {
+      event.preventDefault();
+      (rows()[0] || byId("main")).focus();
+    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      moveInFound(event.key === "ArrowDown" ? 1 : -1);
+    }
+    return;
+  }
+  if (target.matches("input, textarea, select") || keysAreOff()) {
+    if (event.key === "Escape" && target.matches("textarea")) target.blur();
+    return;
+  }
+  if (event.key === "Enter" && target.matches("a, button, summary")) return;
+  if (/^[0-9]$/.test(event.key)) {
+    rows()[(Number(event.key) + 9) % 10]?.focus();
+    event.preventDefault();
+  } else if (Object.hasOwn(steps, event.key) && byId("sheet")) {
+    event.preventDefault();
+    steps[event.key]();
+  } else if (event.key === "?") {
+    steps["?"]();
+  }
+});
+
+const toggle = byId("use-keys");
+if (toggle) {
+  byId("show-keys").hidden = false;
+  byId("show-keys").addEventListener("click", () => byId("keys").showModal());
+  toggle.checked = !keysAreOff();
+  toggle.addEventListener("change", () => {
+    if (toggle.checked) localStorage.removeItem(KEYS_OFF);
+    else localStorage.setItem(KEYS_OFF, "yes");
+  });
+}

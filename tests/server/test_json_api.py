@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from tests.server.conftest import word_tagger
+
+from tagwright.server.application import application
+from tagwright.server.served_model import ServedModel
+from tagwright.types import Label
+
+ZOO = [
+    Label("1", ("Animals",)),
+    Label("2", ("Bees", "Apis"), "Flying insects.", broader=("1",)),
+    Label("3", ("Honey bees",), broader=("2",)),
+    Label("4", ("Orchards",)),
+]
+TEXT = "Honey bees visit orchards. Animals."
+
+
+@pytest.fixture
+def client() -> Iterator[TestClient]:
+    models = [ServedModel("zoo", word_tagger().with_labels(ZOO), "Zoo"), ServedModel("b", word_tagger(), "Bees")]
+    with TestClient(application(models), raise_server_exceptions=False) as client:
+        yield client
+
+
+def suggest(client: TestClient, **content: Any) -> list[str]:
+    answer = client.post("/api/suggest", json={"text": TEXT, **content})
+    assert answer.status_code == 200, answer.text
+    return [each["id"] for each in answer.json()["suggestions"]]
+
+
+def test_suggestions_with_evidence_and_confidence(client: TestClient) -> None:
+    found = client.post("/api/suggest", json={"title": "Bees", "text": "They fly.", "evidence": True}).json()
+    best = found["suggestions"][0]
+    assert (best["id"], best["name"]) == ("2", "Bees")
+    assert best["confidence"] is None or 0 <= best["confidence"] <= 1
+    (span, *_) = best["evidence"][0]["spans"]
+    assert found["text"][span["start"] : span["end"]] == span["text"] == "Bees"
+    assert "evidence" not in client.post("/api/suggest", json={"text": TEXT}).json()["suggestions"][0]
+
+
+def test_labels_are_restricted_and_excluded(client: TestClient) -> None:
+    assert sorted(suggest(client)) == ["1", "2", "3", "4"]
+    assert suggest(client, within=["4", "nowhere"]) == ["4"]
+    assert sorted(suggest(client, branch="2")) == ["2", "3"]
+    assert suggest(client, branch="2", within=["3", "4"]) == ["3"]
+    assert suggest(client, within=[]) == []
+    assert sorted(suggest(client, exclude=["3", "4"])) == ["1", "2"]
+    assert len(suggest(client, exclude=["3"], limit=3)) == 3
+    assert suggest(client, limit=0) == []
+
+
+def test_a_model_is_named_or_the_first_is_taken(client: TestClient) -> None:
+    assert suggest(client, model="b", text="Bees") == ["http://x.org/bee"]
+    models = client.get("/api/models").json()["models"]
+    assert [(each["id"], each["labels"]) for each in models] == [("zoo", 4), ("b", 3)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [], "x", {"limit": -1}, {"limit": 1.5}, {"limit": True}, {"limit": 10**9}, {"threshold": 2}, {"threshold": "1"},
+        {"within": "2"}, {"within": [2]}, {"exclude": [None]}, {"branch": "nowhere"}, {"branch": 2}, {"evidence": 1},
+        {"sections": "x"}, {"text": {"a": 1}}, {"model": 1},
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_a_bad_request(client: TestClient, content: Any) -> None:
+    content = {"text": TEXT, **content} if isinstance(content, dict) else content
+    answer = client.post("/api/suggest", json=content)
+    assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
+    assert client.post("/api/suggest", json={"text": "x", "model": "none"}).status_code == 404
+
+
+def test_files_are_read(client: TestClient) -> None:
+    html = b"<html><title>Bees</title><p>Honey bees.</p></html>"
+    answer = client.post("/api/files?limit=1&evidence=true", files={"file": ("bees.html", html)}).json()
+    (document,) = answer["documents"]
+    assert document["id"].startswith("bees.html")
+    assert [each["id"] for each in document["suggestions"]] in (["2"], ["3"])
+    broken = client.post("/api/files", files={"file": ("a.pdf", b"%PDF-1.7")})
+    assert (broken.status_code, broken.json()["detail"].startswith("a.pdf: ")) == (422, True)
+    assert client.post("/api/files", data={"file": "x"}).status_code == 415
+    assert client.post("/api/files", files={"other": ("a.txt", b"Bees")}).status_code == 400
+    many = b'{"text": "Bees"}\n' * 33
+    assert client.post("/api/files", files={"file": ("a.jsonl", many)}).status_code == 422
+
+
+def test_labels_are_searched(client: TestClient) -> None:
+    found = client.get("/api/labels?q=bee").json()["labels"]
+    assert found[0] == {"id": "2", "name": "Bees", "path": ["Animals", "Bees"], "description": "Flying insects."}
+    assert [each["id"] for each in found] == ["2", "3"]
+    assert len(client.get("/api/labels?q=bee&limit=1").json()["labels"]) == 1
+    assert client.get("/api/labels").status_code == 400
+    assert client.get("/api/labels?q=a&limit=x").status_code == 400
+
+
+def test_metrics_count_answers_by_pattern(client: TestClient) -> None:
+    for _ in range(2):
+        client.get("/api/labels?q=bee")
+    client.get("/v1/projects/zoo")
+    client.get("/nowhere/else")
+    text = client.get("/metrics").text
+    assert 'tagwright_requests_total{method="GET",path="/api/labels",status="200"} 2' in text
+    assert 'tagwright_requests_total{method="GET",path="/v1/projects/{project_id}",status="200"} 1' in text
+    assert 'tagwright_requests_total{method="GET",path="other",status="404"} 1' in text
+    assert 'tagwright_request_seconds_bucket{path="/api/labels",le="+Inf"} 2' in text
+    assert "tagwright_requests_waiting 0" in text
+
+
+def test_the_description_names_every_address_that_answers(client: TestClient) -> None:
+    described = client.get("/api/openapi.json").json()
+    assert set(described["paths"]) == {
+        "/api/models", "/api/suggest", "/api/files", "/api/labels", "/health", "/metrics",
+    }  # fmt: skip
+    suggest = described["paths"]["/api/suggest"]["post"]
+    assert suggest["summary"] == "Suggest labels for a document: a text, or title, abstract and sections."
+    assert "within" in suggest["requestBody"]["content"]["application/json"]["schema"]["properties"]
+    for path, methods in described["paths"].items():
+        for method in methods:
+            assert client.request(method, path).status_code != 405
+
+
+def test_every_answer_of_metrics_is_closed_without_the_token() -> None:
+    with TestClient(application([ServedModel("b", word_tagger(), "B")], token="a long enough token")) as client:
+        for path in ("/metrics", "/api/models", "/api/openapi.json", "/api/labels?q=b"):
+            assert client.get(path).status_code == 401

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import pytest
+from tests.server.conftest import word_tagger
+
+from tagwright.errors import ConfigError
+from tagwright.server.decisions import Decision
+from tagwright.server.refitting import Refit, Refitter
+from tagwright.server.review_file import ReviewFile
+from tagwright.server.reviewing import Review
+from tagwright.server.served_model import ServedModel
+from tagwright.tagger import Tagger
+from tagwright.types import Document
+
+
+@pytest.fixture
+def review(tmp_path: Path) -> Review:
+    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
+    review.documents.add([Document("d1", "Honey bees"), Document("d2", "Tax law"), Document("d3", "Unseen")])
+    review.decisions.add_all([
+        Decision(document="d1", reviewer="Ann", action="accept", label="o"),
+        Decision(document="d2", reviewer="Ann", action="reject", label="o"),
+        Decision(document="d2", reviewer="Ann", action="done"),
+    ])  # fmt: skip
+    return review
+
+
+def run(review: Review, refit: Refit, use: Callable[[Refitter], Awaitable[None]]) -> Refitter:
+    refitter = Refitter(review, refit)
+
+    async def main() -> None:
+        await review.model.queue.start()
+        await use(refitter)
+        await refitter.finish()
+        await review.model.queue.stop()
+
+    asyncio.run(main())
+    return refitter
+
+
+def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(review: Review) -> None:
+    seen: list[tuple[list[str], list[list[str]]]] = []
+    asked, go = threading.Event(), threading.Event()
+
+    def refit(tagger: Tagger, documents: Sequence[Document], labels: Sequence[Sequence[str]]) -> Tagger:
+        seen.append(([document.id for document in documents], [list(each) for each in labels]))
+        asked.set()
+        go.wait(30)
+        return tagger.restrict(["o"])
+
+    async def use(refitter: Refitter) -> None:
+        version = review.model.version
+        assert refitter.start()
+        await asyncio.to_thread(asked.wait, 30)
+        assert not refitter.start()  # one at a time
+        text = "Honey bees and orchards"
+        assert {each.id for each in await review.model.suggest(text, 5)} == {"http://x.org/bee", "o"}
+        requests = [asyncio.create_task(review.model.suggest(text, 5)) for _ in range(20)]
+        go.set()
+        assert all(await asyncio.gather(*requests))
+        await refitter.finish()
+        assert [each.id for each in await review.model.suggest(text, 5)] == ["o"]
+        assert review.model.version != version
+
+    refitter = run(review, refit, use)
+    assert seen == [(["d1", "d2"], [["o"], []])]
+    assert refitter.outcome.startswith("Trained on 2 documents")
+
+
+def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
+    bases: list[Tagger] = []
+
+    def refit(tagger: Tagger, *_: object) -> Tagger:
+        bases.append(tagger)
+        return tagger.restrict(["o"])
+
+    async def use(refitter: Refitter) -> None:
+        for _ in range(2):
+            refitter.start()
+            await refitter.finish()
+
+    run(review, refit, use)
+    assert bases[0] is bases[1]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"), [(ConfigError("too few documents"), "too few documents"), (ZeroDivisionError("x"), "mistake")]
+)
+def test_a_training_that_fails_leaves_the_model_and_says_so(review: Review, error: Exception, said: str) -> None:
+    before = review.model.tagger
+
+    def refit(*_: object) -> Tagger:
+        raise error
+
+    async def use(refitter: Refitter) -> None:
+        assert refitter.start()
+
+    refitter = run(review, refit, use)
+    assert said in refitter.outcome
+    assert "ZeroDivision" not in refitter.outcome
+    assert review.model.tagger is before

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tagwright.app.cli import app
+from tagwright.data.corpus import Corpus
+from tagwright.server.decisions import Action, Decision, Decisions
+from tagwright.server.review_file import ReviewFile
+from tagwright.server.reviewed_documents import ReviewedDocuments
+from tagwright.types import Document, Section
+
+DOCUMENTS = [
+    Document("d1", "Bees, wasps", 'They "fly".\nFar.', (Section("Wings", 1, ("Four.",)),)),
+    Document("d2", "Taxes", "On income."),
+    Document("d3", "Untouched"),
+]
+EVENTS: list[tuple[str, str, Action, str | None]] = [
+    ("d1", "Ann", "accept", "http://x.org/bee"),
+    ("d1", "Ann", "accept", "wasp"),
+    ("d1", "Ann", "reject", "tax"),
+    ("d1", "Ben", "accept", "http://x.org/bee"),
+    ("d1", "Ben", "accept", "tax"),
+    ("d2", "Ann", "accept", "tax"),
+    ("d2", "Ann", "undo", None),
+    ("d2", "Ann", "done", None),
+    ("elsewhere", "client", "accept", "tax"),
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = ReviewFile(tmp_path / "reviews.sqlite")
+    ReviewedDocuments(file).add(DOCUMENTS)
+    Decisions(file).add_all(
+        Decision(document=document, reviewer=reviewer, action=action, label=label, rank=1 if label else None)
+        for document, reviewer, action, label in EVENTS
+    )
+    file.close()
+    return file.path
+
+
+def printed(path: Path, *options: str) -> str:
+    result = CliRunner().invoke(app, ["reviews", str(path), *options])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_labelled_documents_come_back_as_the_readers_read_them(path: Path, tmp_path: Path) -> None:
+    for name in ("jsonl", "csv"):
+        (tmp_path / f"out.{name}").write_text(printed(path, "--export", "--format", name), encoding="utf-8")
+        corpus = Corpus.read(str(tmp_path / f"out.{name}"))
+        labels = {document.id: document.labels for document in corpus}
+        assert labels == {"d1": ("http://x.org/bee", "wasp"), "d2": ()}
+        assert corpus[0].title == "Bees, wasps"
+        assert 'They "fly".\nFar.' in corpus[0].text
+        if name == "jsonl":
+            assert corpus[0].sections == DOCUMENTS[0].sections
+
+
+def test_annif_reads_text_and_uris(path: Path) -> None:
+    first, second = printed(path, "--export", "--format", "tsv").splitlines()
+    assert first == 'Bees, wasps They "fly". Far. Wings Four.\t<http://x.org/bee> <wasp>'
+    assert second == "Taxes On income.\t"
+
+
+def test_verdicts_that_stand_with_all_that_is_known_of_them(path: Path) -> None:
+    found = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
+    assert [(each["document"], each["reviewer"], each["label"], each["verdict"]) for each in found] == [
+        ("d1", "Ann", "http://x.org/bee", "accept"),
+        ("d1", "Ann", "wasp", "accept"),
+        ("d1", "Ann", "tax", "reject"),
+        ("d1", "Ben", "http://x.org/bee", "accept"),
+        ("d1", "Ben", "tax", "accept"),
+        ("elsewhere", "client", "tax", "accept"),
+    ]
+    assert {"time", "rank", "confidence", "model"} <= found[0].keys()
+
+
+def test_statistics_by_hand(path: Path) -> None:
+    found = json.loads(printed(path, "--json"))
+    # Ann and Ben both judged bee (same) and tax (different): observed 1/2, expected 1/2 * 1 = 1/2.
+    assert found["kappa"] == [
+        {"reviewers": ["Ann", "Ben"], "kappa": 0.0},
+        {"reviewers": ["Ann", "client"], "kappa": None},
+        {"reviewers": ["Ben", "client"], "kappa": None},
+    ]
+    assert (found["all_documents"], found["documents"], found["done"], found["verdicts"]) == (3, 2, 1, 6)
+    assert found["differences"] == 1
+    assert found["accepted_share"] == pytest.approx(5 / 6)
+    text = printed(path)
+    assert "3, 2 with verdicts, 1 finished" in text
+    assert "Cohen's kappa of Ann and Ben 0.00" in text
+
+
+def test_a_file_that_is_missing_or_something_else_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("something else, and longer than a header of a hundred bytes " * 3)
+    for name, said in (("none.sqlite", "no such file"), ("x.txt", "cannot be used as a store of decisions")):
+        result = CliRunner().invoke(app, ["reviews", str(tmp_path / name)])
+        assert said in str(result.exception)
+    assert not (tmp_path / "none.sqlite").exists()
