@@ -25,6 +25,7 @@ from tagwright.evaluation.scores import Scores, depth
 from tagwright.methods import maclr, zeroshot
 from tagwright.progress import silence
 from tagwright.recipes import (
+    AUTO_METHOD,
     BELONGS,
     FINETUNE,
     METHODS,
@@ -92,7 +93,8 @@ def train(
 ) -> Tagger:
     """Train a method on documents and give its tagger.
 
-    method: rts, maclr, micol, futex, ict, simcse learn from texts; svm, classifier, de-ret, depl, depl+cls from
+    method: auto trains and combines what pays, with labels of some of the documents or of none: see `methods.auto`, and
+    a document without labels is an unlabelled one. rts, maclr, micol, futex, ict, simcse learn from texts; svm, classifier, de-ret, depl, depl+cls from
     documents with gold labels; finetune goes on with `model`; zero-shot learns nothing. y: gold labels, ids or names, a
     list for each document, instead of those the documents have; unknown: what to do about those the vocabulary lacks.
     fuse: add the stages of the zero-shot method; fuse_with: those of other taggers. keywords: label id -> words that
@@ -116,6 +118,8 @@ def train(
         return zero_shot(_given(labels), documents=documents, **own)
     language = str(options.get("language", ""))
     with silence(not progress), on_device(device), without_network(offline):
+        if method == AUTO_METHOD and y is not None:
+            y = (() if labels_of_one is None else labels_of_one for labels_of_one in y)
         corpus = _corpus(documents, y)
         if method == FINETUNE:
             base = _tagger(model, labels, corpus)
@@ -229,7 +233,9 @@ def _more(
     guesses: Run | None,
     unknown: Unknown,
 ) -> Mapping[str, Any]:
-    """What supervised methods are given besides: gold labels, or guesses, and keywords."""
+    """What methods are given besides: gold labels, or guesses, and keywords."""
+    if method == AUTO_METHOD:
+        return {"gold": vocabulary.gold(corpus, unknown=unknown)}
     if method not in SUPERVISED:
         return {}
     gold = known_labels(corpus, vocabulary, unknown) if guesses is None else confident(guesses)
