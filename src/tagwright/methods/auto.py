@@ -221,7 +221,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     described = _corpus(data, richer, settings)
     outcomes = [_without_svm(data, start, richer, described, options)]
     if SVM in found.stages:
-        outcomes.append(_with_svm(data, richer, described, options, config))
+        outcomes.append(_with_svm(data, start, richer, described, options))
     fixed, best = outcomes[0].fitted.fixed, outcomes[0]
     for other in outcomes[1:]:
         best = other if better(other.measured, best.measured, options.margin) else best
@@ -253,17 +253,22 @@ def _without_svm(
 
 
 def _with_svm(
-    data: Data, richer: Tagger, described: CandidateFeatures, options: CombinerOptions, config: Config
+    data: Data, start: Tagger, richer: Tagger, described: CandidateFeatures, options: CombinerOptions
 ) -> Outcome:
     """The same with an SVM. What the corpus tells stays what the other stages found there, who saw no labels."""
     documents = taken(data.documents, data.labelled)
     scored, gold = np.searchsorted(data.labelled, data.chosen), data.gold.take(data.labelled)
-    folds = SvmFolds(documents, data.labels, gold, scored, seed=config.seed, folder=data.folder, resume=data.resume)
+    folds = SvmFolds(documents, data.labels, gold, scored, seed=options.seed, folder=data.folder, resume=data.resume)
     made = data.examples("svm", lambda: auto_examples.with_svm(richer, described, data.teaching, _numbered(folds), SVM))
     fitted = fit_combiner(made.examples, combined.ndcg_at_5, options)
+    svm = folds.last()
+    summed, joined = (replace(each, retrievers={**each.retrievers, SVM: svm}) for each in (_unsure(start), richer))
     described = auto_examples.weighted(described, SVM, made.weight)
-    joined = replace(richer, retrievers={**richer.retrievers, SVM: folds.last()}, combiner=described.first)
-    return Outcome("combiner and svm", _combined(joined, described, fitted) or joined, fitted)
+    if tagger := _combined(joined, described, fitted):
+        return Outcome("combiner and svm", tagger, fitted)
+    assert isinstance(summed.combiner, WeightedSum)
+    weights = {**summed.combiner.weights, SVM: made.weight}
+    return Outcome("sum with svm", replace(summed, combiner=replace(summed.combiner, weights=weights)), fitted)
 
 
 def _combined(tagger: Tagger, described: CandidateFeatures, fitted: FittedCombiner) -> Tagger | None:
