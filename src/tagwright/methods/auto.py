@@ -182,7 +182,12 @@ def fit(
     )
     for line in report.lines():
         note(line)
-    record = {"stages": list(found.stages), "predicted": dict(found.seconds), "kept": report.chosen}
+    record = {
+        "stages": list(found.stages),
+        "predicted": dict(found.seconds),
+        "memory": found.memory,
+        "kept": report.chosen,
+    }
     measured = {name: round(value, 4) for name, value in report.measured.items()}
     brought = {name: round(value, 4) for name, value in report.brought.items()}
     return replace(tagger, training={"auto": {**record, "nDCG@5": measured, "brought": brought}})
