@@ -32,6 +32,7 @@ from tagwright.app.arguments import (
     Unknown,
     UnknownLabels,
 )
+from tagwright.app.sample_command import sample
 from tagwright.app.serve_command import serve
 from tagwright.app.train_commands import options, train
 from tagwright.errors import TagwrightError, on_command_line
@@ -221,6 +222,7 @@ def candidates(
 
 app.command()(train)
 app.command()(options)
+app.command()(sample)
 app.command()(serve)
 
 
