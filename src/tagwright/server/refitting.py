@@ -46,7 +46,6 @@ def refit_combiner(tagger: Tagger, documents: Sequence[Document], labels: Sequen
     return Refitted(outcome.tagger, float(np.mean(fitted.fixed)), float(np.mean(measured)))
 
 
-
 @dataclass
 class Refitter:
     """Trains in the background, one training at a time, always from the tagger that the server began with.
