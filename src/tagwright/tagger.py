@@ -11,7 +11,7 @@ from typing import Any, overload
 from tagwright.combining.acceptance import sure_enough
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.followed import Followed
-from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.learned_combiner import Contribution, LearnedCombiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.in_memory import Labels, Texts, is_single, to_documents, to_vocabulary
@@ -66,7 +66,8 @@ class Suggestion:
 
     score: on the tagger's own scale, comparable within a tagger. confidence: the probability that the label is right,
     from 0 to 1; None where the tagger does not estimate it. evidence: the reasons of each stage, if requested.
-    neighbours: the documents that share the label, for each requested meta-path.
+    neighbours: the documents that share the label, for each requested meta-path. contributions: what each feature added
+    to the score, largest first, if requested and if the combiner is learned.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Suggestion:
     confidence: float | None = None
     evidence: tuple[Evidence, ...] = ()
     neighbours: tuple[NetworkEvidence, ...] = ()
+    contributions: tuple[Contribution, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +224,10 @@ class Tagger:
         rows = []
         with silence(not progress):
             for document, row in self._suggest(documents, k, min_score, min_confidence):
-                reasons = self.evidence(document, [self.vocabulary.index[one.id] for one in row])
-                rows.append([replace(one, evidence=why) for one, why in zip(row, reasons, strict=True)])
+                places = [self.vocabulary.index[one.id] for one in row]
+                reasons, added = self.evidence(document, places), self._contributions(document)
+                explained = zip(row, reasons, [added.get(place, ()) for place in places], strict=True)
+                rows.append([replace(one, evidence=why, contributions=each) for one, why, each in explained])
         return rows[0] if is_single(documents) else rows
 
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
@@ -237,6 +241,12 @@ class Tagger:
             return Evidence(name, rank + 1, float(runs[name].scores[rank]), self.stages[name].spans(document, label))
 
         return [tuple(of(name, label) for name in self.stages if label in places[name]) for label in labels]
+
+    def _contributions(self, document: Document) -> Mapping[int, tuple[Contribution, ...]]:
+        """Label -> what each feature added to its score, where the combiner is learned."""
+        if not isinstance(self.combiner, LearnedCombiner):
+            return {}
+        return self.combiner.explain(self.candidates([document]))[0]
 
     def with_labels(self, labels: Labels) -> Tagger:
         """The same tagger over other labels, given as to `zero_shot`: only new and changed ones are computed.
