@@ -13,6 +13,7 @@ import re
 import sqlite3
 import threading
 import unicodedata
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -68,6 +69,7 @@ class LabelSearch:
             if not _is_finished(path):
                 _build_file(path, labels)
             self._database = _connect(path)
+        weakref.finalize(self, self._database.close)
 
     def __call__(self, query: str, k: int = 20) -> list[int]:
         """At most k positions of labels, best first.
