@@ -66,8 +66,8 @@ class Suggestion:
 
     score: on the tagger's own scale, comparable within a tagger. confidence: the probability that the label is right,
     from 0 to 1; None where the tagger does not estimate it. evidence: the reasons of each stage, if requested.
-    neighbours: the documents that share the label, for each requested meta-path. contributions: what each feature added
-    to the score, largest first, if requested and if the combiner is learned.
+    neighbours: the documents that share the label, for each requested meta-path. contributions: what each group of
+    features added to the score, the largest first, if requested and the combiner is learned.
     """
 
     id: str
@@ -224,15 +224,23 @@ class Tagger:
         rows = []
         with silence(not progress):
             for document, row in self._suggest(documents, k, min_score, min_confidence):
-                places = [self.vocabulary.index[one.id] for one in row]
-                reasons, added = self.evidence(document, places), self._contributions(document)
-                explained = zip(row, reasons, [added.get(place, ()) for place in places], strict=True)
-                rows.append([replace(one, evidence=why, contributions=each) for one, why, each in explained])
+                rows.append(self.explained(document, row))
         return rows[0] if is_single(documents) else rows
 
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """For each of these labels the evidence of every stage that suggests it for the document."""
-        pool = self.candidates([document])
+        return self._evidence(self.candidates([document]), labels)
+
+    def explained(self, document: Document, suggested: Sequence[Suggestion]) -> list[Suggestion]:
+        """The same suggestions with their evidence, and with what features added where the combiner is learned."""
+        pool, labels = self.candidates([document]), [self.vocabulary.index[one.id] for one in suggested]
+        added = self.combiner.explain(pool)[0] if isinstance(self.combiner, LearnedCombiner) else {}
+        reasons = zip(suggested, labels, self._evidence(pool, labels), strict=True)
+        return [replace(one, evidence=why, contributions=by_group(added.get(place, ()))) for one, place, why in reasons]
+
+    def _evidence(self, pool: CandidatePool, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
+        """The evidence of every stage for the one document of the pool."""
+        (document,) = pool.documents
         runs = {name: pool.ranking(name) for name in self.stages}
         places = {name: {label: rank for rank, label in enumerate(run[0][0].tolist())} for name, run in runs.items()}
 
@@ -241,12 +249,6 @@ class Tagger:
             return Evidence(name, rank + 1, float(runs[name].scores[rank]), self.stages[name].spans(document, label))
 
         return [tuple(of(name, label) for name in self.stages if label in places[name]) for label in labels]
-
-    def _contributions(self, document: Document) -> Mapping[int, tuple[Contribution, ...]]:
-        """Label -> what each feature added to its score, where the combiner is learned."""
-        if not isinstance(self.combiner, LearnedCombiner):
-            return {}
-        return self.combiner.explain(self.candidates([document]))[0]
 
     def with_labels(self, labels: Labels) -> Tagger:
         """The same tagger over other labels, given as to `zero_shot`: only new and changed ones are computed.
@@ -339,6 +341,19 @@ class Tagger:
             run = run if min_confidence is None else sure_enough(run, min_confidence)
             run = run if min_score is None else run.keep(run.scores >= min_score)
             yield from zip(batch, self.named(run), strict=True)
+
+
+def by_group(contributions: Iterable[Contribution]) -> tuple[Contribution, ...]:
+    """What the features of each group added together, the largest first.
+
+    >>> by_group([Contribution("svm: score", 0.5), Contribution("dense: score", 1.0), Contribution("svm: rank", 0.25)])
+    (Contribution(feature='dense', added=1.0), Contribution(feature='svm', added=0.75))
+    """
+    sums = dict[str, float]()
+    for feature, added in contributions:
+        group = feature.partition(": ")[0]
+        sums[group] = sums.get(group, 0.0) + added
+    return tuple(Contribution(*each) for each in sorted(sums.items(), key=lambda each: -abs(each[1])))
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:
