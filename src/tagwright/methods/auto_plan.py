@@ -134,8 +134,11 @@ FIT = 0.05
 SVM_LABEL, SVM_DOCUMENT = 0.002, 1.8e-7
 "Seconds for a label, and for each document besides, on one core of that machine: benchmarks/results/linear.json."
 
-BASE_MB = 700.0
-"Memory of Python, torch and the packaged encoder."
+BASE_MB = 1050.0
+"Memory of Python, torch, the packaged encoder and a batch of candidates: benchmarks/results/auto.json."
+
+LABEL_MB = 0.012
+"Memory for each label: its words, its names in the automaton, its vector; benchmarks/results/auto.json."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +241,7 @@ def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: i
     kept = {stage: costs[stage] for stage in stages}
     learned = "combiner" in stages
     candidates = (work.corpus + work.examples) * 100 if learned else 0
-    memory = BASE_MB + (holdings.labels * dim * 8 + candidates * 4 * features * 2 + work.corpus * dim * 8) / 1e6
+    memory = BASE_MB + holdings.labels * LABEL_MB + (candidates * 8 * features + work.corpus * dim * 8) / 1e6
     disk = (holdings.labels * (2 * dim + 200) + learned * work.corpus * (2 * dim + 800)) / 1e6
     if "svm" in stages:
         memory += holdings.labelled * holdings.characters * 4 / 1e6
