@@ -180,7 +180,8 @@ def fit(
     tagger, report = (
         _learned(data, start, found, config) if "combiner" in found.stages else (start, Report("zero_shot"))
     )
-    for line in report.lines():
+    advice = auto_plan.next_step(len(labelled), auto_plan.measured_curve())
+    for line in (*report.lines(), *([advice] * bool(advice))):
         note(line)
     record = {
         "stages": list(found.stages),
