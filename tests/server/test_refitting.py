@@ -68,8 +68,8 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
         assert review.model.version != version
 
     refitter = run(review, refit, use)
-    assert seen == [(["d1", "d2"], [["o"], []])]
-    assert refitter.outcome.startswith("Trained on 2 documents")
+    assert seen == [(["d1", "d2", "d3"], [["o"], [], []])]
+    assert refitter.outcome.startswith("Trained on 1 document at")
     assert refitter.outcome.endswith("nDCG@5, cross-validated: 25.0 before, 50.0 now.")
 
 

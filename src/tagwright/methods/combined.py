@@ -78,8 +78,10 @@ def fit(documents: Sequence[Document], tagger: Tagger, config: Config = Config()
         return Outcome(tagger, None)
     richer = with_more_stages(tagger)
     described = describe_corpus(richer, documents, config)
-    chosen = [documents[place] for place in labelled.tolist()]
-    fitted = fit_combiner(examples(richer, described, chosen), ndcg_at_5, config.combiner)
+    options = config.combiner
+    drawn = np.sort(np.random.default_rng(options.seed).permutation(labelled)[: options.documents])
+    chosen = [documents[place] for place in drawn.tolist()]
+    fitted = fit_combiner(examples(richer, described, chosen), ndcg_at_5, options)
     if fitted.ranker is None:
         return Outcome(tagger, fitted)
     combiner = LearnedCombiner(described, fitted.ranker, fitted.bias, fit_score_map(*fitted.out_of_fold))

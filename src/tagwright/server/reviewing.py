@@ -144,10 +144,10 @@ class Review:
         return Progress(found.done, len(self.documents), found.accepted_share)
 
     def labelled(self) -> tuple[list[Document], list[list[str]]]:
-        """The documents that have been decided upon, with their labels: what a model may learn from."""
+        """All documents with their labels so far, what a model may learn from; none for those not decided upon."""
         labels = self.decisions.labels()
-        documents = self.documents.by_id(labels)
-        return list(documents.values()), [labels[id_] for id_ in documents]
+        documents = [self.documents[entry.number] for entry in self.documents.entries()]
+        return documents, [labels.get(document.id, []) for document in documents]
 
     async def _suggestions(self, number: int, document: Document, version: str) -> list[Suggestion]:
         key = number, version
