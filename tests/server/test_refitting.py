@@ -9,11 +9,11 @@ import pytest
 from tests.server.conftest import word_tagger
 
 from tagwright.errors import ConfigError
-from tagwright.server.decisions import Decision
 from tagwright.server.refitting import Refit, Refitted, Refitter, refit_combiner
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
+from tagwright.server.standing_decisions import Decision
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label
 
@@ -68,8 +68,8 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
         assert review.model.version != version
 
     refitter = run(review, refit, use)
-    assert seen == [(["d1", "d2"], [["o"], []])]
-    assert refitter.outcome.startswith("Trained on 2 documents")
+    assert seen == [(["d1", "d2", "d3"], [["o"], [], []])]
+    assert refitter.outcome.startswith("Trained on 1 document at")
     assert refitter.outcome.endswith("nDCG@5, cross-validated: 25.0 before, 50.0 now.")
 
 

@@ -29,7 +29,7 @@ class Refitted(NamedTuple):
 
 
 Refit: TypeAlias = Callable[[Tagger, Sequence[Document], Sequence[Sequence[str]]], Refitted]
-"A tagger, documents and the ids of each one's labels in, a tagger over the same labels out; runs in a thread."
+"A tagger, documents and the ids of each one's labels (none where nobody decided) in, a tagger that has learnt out."
 
 
 def refit_combiner(tagger: Tagger, documents: Sequence[Document], labels: Sequence[Sequence[str]]) -> Refitted:
@@ -92,7 +92,7 @@ class Refitter:
         else:
             now = datetime.now(timezone.utc)
             model.swap(found.tagger, now)
-            count = len(documents)
+            count = sum(map(bool, labels))
             self.outcome = (
                 f"Trained on {count:,} document{'s' * (count != 1)} at {now:%H:%M} UTC; it is in use.{_quality(found)}"
             )
