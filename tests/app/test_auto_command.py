@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,9 @@ from typer.testing import CliRunner, Result
 from tagwright.app.cli import app
 from tagwright.app.reviewed import with_reviews
 from tagwright.errors import InputError, TagwrightError
-from tagwright.server.decisions import Decision, Decisions, Verdict
+from tagwright.server.decisions import Decisions
+from tagwright.server.review_file import ReviewFile
+from tagwright.server.standing_decisions import Decision, Verdict
 from tagwright.tagger import Tagger
 from tagwright.types import Run
 
@@ -35,11 +38,10 @@ def run(*arguments: str) -> Result:
 
 
 def reviewed(file: Path, *verdicts: tuple[str, str, str, Verdict]) -> Path:
-    decisions = Decisions(file)
-    decisions.add_all(
-        [Decision(document=d, label=label, reviewer=who, action=what) for d, label, who, what in verdicts]
-    )
-    decisions.close()
+    with closing(ReviewFile(file)) as opened:
+        Decisions(opened).add_all(
+            [Decision(document=d, label=label, reviewer=who, action=what) for d, label, who, what in verdicts]
+        )
     return file
 
 

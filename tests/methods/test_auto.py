@@ -71,8 +71,8 @@ def test_what_only_labelled_documents_tell_is_learned_by_the_svm(learned: Tagger
     assert first(learned) == right
     assert first(zeroshot.fit(LABELS, CONFIG.zero_shot)) != right
     record = learned.training["auto"]
-    assert record["kept"] == "sum with svm"  # which is right about every document: nothing is left to combine
-    assert record["nDCG@5"] == {"zero_shot": 0.0, "combiner": 0.0, "sum with svm": 1.0}
+    assert record["kept"] == "combiner and svm"
+    assert record["nDCG@5"] == {"zero_shot": 0.0, "combiner": 0.0, "combiner and svm": 1.0}
 
 
 def test_labels_of_the_scored_documents_are_hidden_from_their_svm() -> None:
@@ -173,7 +173,7 @@ def test_a_killed_training_goes_on_after_the_last_finished_stage(
 def test_unjudged_candidates_of_a_reviewed_document_are_unknown() -> None:
     run = Run.from_rows([{0: 3.0, 1: 2.0, 2: 1.0}, {0: 2.0, 1: 1.0}])
     features = Features(("a",), np.arange(5, dtype=np.float32)[:, None])
-    found = judged_only(Examples(run, features, Run.from_rows([[0], [1]])), Run.from_rows([[0, 2], []]))
+    found = judged_only(Examples(run, features, Run.from_rows([[0], [1]]), 3), Run.from_rows([[0, 2], []]))
     assert [labels.tolist() for labels, _ in found.run] == [[0, 2], [0, 1]]
     assert found.features.values[:, 0].tolist() == [0, 2, 3, 4]
 
@@ -199,3 +199,15 @@ def test_what_does_not_fit_into_the_time_is_left_out() -> None:
     svm = auto_plan.predict(held, work, Rates())["svm"]
     assert "svm" in auto_plan.plan(held, work, Rates(), minutes=svm / 60 + 1).stages
     assert "svm" in auto_plan.plan(held, work, Rates(), minutes=svm / 60 / 2).left_out
+
+
+def test_what_more_labels_would_bring_is_the_mean_of_the_curves() -> None:
+    def point(gain: float) -> dict[str, dict[str, float]]:
+        return {"zero_shot": {"nDCG@5": 0.3}, "auto": {"nDCG@5": 0.3 + gain}}
+
+    curve = {"a": {"20": point(0.02), "50": point(0.03), "300": point(0.09)}, "b": {"50": point(0.05)}, "machine": "x"}
+    assert auto_plan.next_step(0, curve).startswith("label 50 documents: about +4 points of nDCG@5 (mean of 2 corpora")
+    assert auto_plan.next_step(20, curve).startswith("label 30 more documents: about +3 points")  # (1 + 5) / 2
+    assert auto_plan.next_step(60, curve).startswith("label 240 more documents: about +6 points")
+    assert auto_plan.next_step(300, curve) == ""
+    assert auto_plan.next_step(0, {}) == ""

@@ -244,7 +244,8 @@ def _say_check(tagger: Tagger, documents: Corpus, gold: Run, rows: Longs) -> Non
 
 def _check_options(method: str, job: Job, few: Few) -> None:
     """Raise ConfigError for an option that the method does not accept, TagwrightError for an unusable output folder."""
-    given = {name: bool(getattr(job, name)) for name in ("fuse", "fuse_with", "keywords", "guesses")}
+    given = {name: bool(getattr(job, name)) for name in ("fuse", "fuse_with", "keywords", "guesses", "reviews")}
+    given["minutes"] = job.minutes is not None
     check_given(method, {**given, **{name: value is not None for name, value in vars(few).items()}})
     if job.output.name in ("", ".."):
         raise ConfigError(f"--output {job.output}: give a folder by its name")

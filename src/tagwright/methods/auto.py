@@ -3,8 +3,8 @@
 1. A plan is made and shown: what the data hold, which stages of `auto_plan.TABLE` are tried, what that will cost.
 2. The stages of the zero-shot method find candidates; all documents tell how often labels come up and what is near.
 3. Labelled documents teach an SVM, which scores each of them having seen the labels of others only.
-4. Rankers are trained and cross-validated with and without the SVM; the best stays if it is clearly better than the
-   zero-shot method on documents that it was not trained on. Otherwise the zero-shot method stays.
+4. Rankers are trained and cross-validated with and without the SVM, which is kept where it is clearly better. Where the
+   outcome is no better than the zero-shot method on documents that it was not trained on, that method stays.
 
 A document without labels is an unlabelled one, not one that no label fits.
 """
@@ -180,7 +180,8 @@ def fit(
     tagger, report = (
         _learned(data, start, found, config) if "combiner" in found.stages else (start, Report("zero_shot"))
     )
-    for line in report.lines():
+    advice = auto_plan.next_step(len(labelled), auto_plan.measured_curve())
+    for line in (*report.lines(), *([advice] * bool(advice))):
         note(line)
     record = {
         "stages": list(found.stages),
@@ -231,7 +232,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     for other in outcomes[1:]:
         best = other if better(other.measured, best.measured, options.margin) else best
     measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in outcomes}}
-    if not better(best.measured, fixed, options.margin):
+    if best.measured.mean() <= fixed.mean():
         return start, Report("zero_shot", len(fixed), measured)
     return best.tagger, Report(best.name, len(fixed), measured, auto_examples.brought(best, options))
 
@@ -280,7 +281,9 @@ def _combined(tagger: Tagger, described: CandidateFeatures, fitted: FittedCombin
     """The stages under the learned combiner; None where the fixed sum stays."""
     if fitted.ranker is None:
         return None
-    return replace(tagger, combiner=LearnedCombiner(described, fitted.ranker, fit_score_map(*fitted.out_of_fold)))
+    return replace(
+        tagger, combiner=LearnedCombiner(described, fitted.ranker, fitted.bias, fit_score_map(*fitted.out_of_fold))
+    )
 
 
 def _numbered(folds: SvmFolds) -> Iterator[Fold]:

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.candidate_features import CandidateFeatures
+from tagwright.combining.candidate_ranker import fit_logistic
 from tagwright.combining.features import FIXED_SUM, Features
 from tagwright.combining.pool import CandidatePool
 from tagwright.errors import ModelError
 from tagwright.methods.combined import ndcg_at_5
-from tagwright.store import read_array, read_manifest, replace_folder, write_arrays, write_manifest
+from tagwright.store import read_array, read_manifest, read_number, replace_folder, write_arrays, write_manifest
 from tagwright.tagger import Tagger, batches
-from tagwright.training.combiner_training import Choice, CombinerOptions, Examples, FittedCombiner, cross_validate
+from tagwright.training.combiner_training import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds
 from tagwright.training.out_of_fold_svm import Fold
 from tagwright.types import Document, Run
 
@@ -57,8 +58,8 @@ class Outcome:
     @property
     def measured(self) -> Doubles:
         """(documents,) what it scores on each labelled document, having seen the labels of others only."""
-        choice = self.fitted.choice
-        return self.fitted.validations[choice].measured if choice else self.fitted.fixed
+        found = self.fitted.validations.get(self.fitted.choice)
+        return found.measured if found else self.fitted.fixed
 
 
 def better(one: Doubles, other: Doubles, margin: float) -> bool:
@@ -84,7 +85,7 @@ def judged_only(examples: Examples, judged: Run | None) -> Examples:
     reviewed = (np.diff(judged.indptr) > 0)[examples.run.rows]
     kept = ~reviewed | examples.run.held_by(judged)
     features = Features(examples.features.names, examples.features.values[kept])
-    return Examples(examples.run.keep(kept), features, examples.gold)
+    return Examples(examples.run.keep(kept), features, examples.gold, examples.labels)
 
 
 def with_svm(
@@ -106,7 +107,9 @@ def with_svm(
     runs = list(map(described.candidates, pools))
     found = [described.describe(pool, run) for pool, run in zip(pools, runs, strict=True)]
     features = Features(found[0].names, np.concatenate([each.values for each in found]))
-    return Weighted(Examples(Run.concat(runs), features, gold).take(places), described.first.weight(svm))
+    return Weighted(
+        Examples(Run.concat(runs), features, gold, len(tagger.vocabulary)).take(places), described.first.weight(svm)
+    )
 
 
 def weighted(described: CandidateFeatures, stage: str, weight: float) -> CandidateFeatures:
@@ -129,28 +132,37 @@ def stored(folder: Path | None, make: Callable[[], Weighted], *, resume: bool) -
 def brought(outcome: Outcome, options: CombinerOptions) -> dict[str, float]:
     """Group of features -> nDCG@5 that is lost without it, in cross-validation, the largest first.
 
-    Measured with logistic regression on up to `SHOWN` documents. The fixed sum itself is not left out.
+    Measured with logistic regression alone on up to `SHOWN` documents. The fixed sum itself is not left out.
     """
-    examples, choice = outcome.fitted.examples, outcome.fitted.choice
-    if choice is None:
+    if outcome.fitted.ranker is None:
         return {}
+    examples = outcome.fitted.examples
     drawn = np.random.default_rng(options.seed).permutation(len(examples.run))[:SHOWN]
-    examples, linear = examples.take(np.sort(drawn)), Choice(choice.penalty)
-
-    def measured(names: Sequence[str]) -> float:
-        columns = [examples.features.names.index(name) for name in names]
-        part = replace(examples, features=Features(tuple(names), examples.features.values[:, columns]))
-        return float(cross_validate(part, [linear], ndcg_at_5, options)[linear].measured.mean())
-
+    examples = examples.take(np.sort(drawn))
     names = examples.features.names
     groups = dict.fromkeys(name.partition(": ")[0] for name in names)
-    whole = measured(names)
+    whole = _logistic(examples, names, options)
     lost = {
-        group: whole - measured([name for name in names if name.partition(": ")[0] != group])
+        group: whole - _logistic(examples, [name for name in names if name.partition(": ")[0] != group], options)
         for group in groups
         if group != FIXED_SUM
     }
     return dict(sorted(lost.items(), key=lambda each: -each[1]))
+
+
+def _logistic(examples: Examples, names: Sequence[str], options: CombinerOptions) -> float:
+    """nDCG@5 of logistic regression over these features, in cross-validation."""
+    columns, right = (
+        examples.features.values[:, [examples.features.names.index(name) for name in names]],
+        examples.right,
+    )
+    folds = assign_folds(len(examples.run), options.folds, options.seed)[examples.run.rows]
+    scores = np.zeros(len(folds))
+    for fold in np.unique(folds):
+        inside = folds != fold
+        model = fit_logistic(columns[inside], right[inside], list(names).index(BASE), options.penalty)
+        scores[~inside] = model.predict(columns[~inside])
+    return float(ndcg_at_5(examples.run.rescored(scores), examples.gold).mean())
 
 
 def _sum(described: CandidateFeatures, pools: Sequence[CandidatePool], gold: Run) -> float:
@@ -162,12 +174,17 @@ def _save(found: Weighted, folder: Path) -> None:
     run, gold = found.examples.run, found.examples.gold
     write_arrays(folder, {"indptr": run.indptr, "labels": run.labels, "scores": run.scores})
     write_arrays(folder, {"gold-indptr": gold.indptr, "gold": gold.labels, "values": found.examples.features.values})
-    write_manifest(folder, KIND, {"features": list(found.examples.features.names), "weight": found.weight})
+    write_manifest(
+        folder,
+        KIND,
+        {"features": list(found.examples.features.names), "weight": found.weight, "all": found.examples.labels},
+    )
 
 
 def _load(folder: Path) -> Weighted:
     manifest = read_manifest(folder, KIND)
     names, weight = manifest.get("features"), manifest.get("weight")
+    size = read_number(folder, manifest, "all")
     if not isinstance(names, list) or not isinstance(weight, float):
         raise ModelError(f"{folder}: damaged (its manifest lacks the features); train without resuming")
     indptr, gold_indptr = (read_array(folder, name, np.int64, (None,)) for name in ("indptr", "gold-indptr"))
@@ -175,4 +192,5 @@ def _load(folder: Path) -> Weighted:
     scores = read_array(folder, "scores", np.float32, labels.shape)
     values = read_array(folder, "values", np.float32, (len(labels), len(names)))
     right = Run(gold_indptr, gold, np.ones(len(gold), np.float32))
-    return Weighted(Examples(Run(indptr, labels, scores), Features(tuple(names), np.array(values)), right), weight)
+    features = Features(tuple(names), np.array(values))
+    return Weighted(Examples(Run(indptr, labels, scores), features, right, size), weight)

@@ -5,10 +5,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -134,8 +137,17 @@ FIT = 0.05
 SVM_LABEL, SVM_DOCUMENT = 0.002, 1.8e-7
 "Seconds for a label, and for each document besides, on one core of that machine: benchmarks/results/linear.json."
 
-BASE_MB = 700.0
-"Memory of Python, torch and the packaged encoder."
+WORTH = (50, 300, 1000)
+"Numbers of labelled documents that are worth advising."
+
+CURVE = "benchmarks/results/curve.json"
+"What labelled documents bring, as measured."
+
+BASE_MB = 1050.0
+"Memory of Python, torch, the packaged encoder and a batch of candidates: benchmarks/results/auto.json."
+
+LABEL_MB = 0.012
+"Memory for each label: its words, its names in the automaton, its vector; benchmarks/results/auto.json."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +250,7 @@ def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: i
     kept = {stage: costs[stage] for stage in stages}
     learned = "combiner" in stages
     candidates = (work.corpus + work.examples) * 100 if learned else 0
-    memory = BASE_MB + (holdings.labels * dim * 8 + candidates * 4 * features * 2 + work.corpus * dim * 8) / 1e6
+    memory = BASE_MB + holdings.labels * LABEL_MB + (candidates * 8 * features + work.corpus * dim * 8) / 1e6
     disk = (holdings.labels * (2 * dim + 200) + learned * work.corpus * (2 * dim + 800)) / 1e6
     if "svm" in stages:
         memory += holdings.labelled * holdings.characters * 4 / 1e6
@@ -264,6 +276,43 @@ def predict(holdings: Holdings, work: Work, rates: Rates) -> dict[str, float]:
         "combiner": work.encode_documents * rates.document + tagged * (2 * rates.other + RANK) + work.examples * FIT,
         "svm": (work.folds + 1) * each + work.examples * (RANK + FIT),
     }
+
+
+def next_step(labelled: int, curve: Mapping[str, Any]) -> str:
+    """What more labels would bring, as measured: nothing where nothing was measured, or no more is known.
+
+    curve: corpus -> labelled documents -> the zero-shot method and auto, as benchmarks/results/curve.json has it. The
+    gain is the mean over the corpora that were measured with so many more labels.
+
+    >>> point = {"zero_shot": {"nDCG@5": 0.4}, "auto": {"nDCG@5": 0.46}}
+    >>> next_step(0, {"mdn": {"50": point}})
+    'label 50 documents: about +6 points of nDCG@5 (mean of 1 corpus, benchmarks/results/curve.json)'
+    >>> next_step(50, {"mdn": {"50": point}})
+    ''
+    """
+    known = {name: {0: 0.0, **_gains(sizes)} for name, sizes in curve.items() if isinstance(sizes, Mapping)}
+    wanted = next((size for size in WORTH if size >= 2 * labelled and any(size in each for each in known.values())), 0)
+    if wanted <= labelled:
+        return ""
+    found = [
+        each[wanted] - each[max(size for size in each if size <= labelled)] for each in known.values() if wanted in each
+    ]
+    corpora = f"{len(found)} corp{'us' if len(found) == 1 else 'ora'}"
+    more = f"label {wanted - labelled:,} {'more ' * bool(labelled)}documents"
+    mean = 100 * float(np.mean(found))
+    return f"{more}: about {mean:+.0f} points of nDCG@5 (mean of {corpora}, {CURVE})" if mean >= 1 else ""
+
+
+def measured_curve() -> Mapping[str, Any]:
+    """What was measured of labelled documents, in a checkout of the sources; empty elsewhere."""
+    file = Path(__file__).parents[3] / CURVE
+    content: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return content
+
+
+def _gains(sizes: Mapping[str, Any]) -> dict[int, float]:
+    rows = {int(size): row for size, row in sizes.items() if isinstance(row, Mapping) and "auto" in row}
+    return {size: row["auto"]["nDCG@5"] - row["zero_shot"]["nDCG@5"] for size, row in rows.items()}
 
 
 def duration(seconds: float) -> str:
