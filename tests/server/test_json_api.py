@@ -40,6 +40,7 @@ def test_suggestions_with_evidence_and_confidence(client: TestClient) -> None:
     assert best["confidence"] is None or 0 <= best["confidence"] <= 1
     (span, *_) = best["evidence"][0]["spans"]
     assert found["text"][span["start"] : span["end"]] == span["text"] == "Bees"
+    assert client.post("/api/suggest", json={"id": "", "text": ""}).json() == {"id": "document", "suggestions": []}
     assert "evidence" not in client.post("/api/suggest", json={"text": TEXT}).json()["suggestions"][0]
 
 

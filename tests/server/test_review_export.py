@@ -94,6 +94,7 @@ def test_statistics_by_hand(path: Path) -> None:
     assert found["accepted_share"] == pytest.approx(5 / 6)
     text = printed(path)
     assert "3, 2 with verdicts, 1 finished" in text
+    assert "83% of the suggestions with a verdict were accepted" in text
     assert "Cohen's kappa of Ann and Ben 0.00" in text
 
 

@@ -67,7 +67,7 @@ def _show(found: Statistics, documents: int, differences: int, *, as_json: bool)
         return
     print(f"documents       {documents:,}, {found.documents:,} with verdicts, {found.done:,} finished")
     print(f"verdicts        {found.verdicts:,}, {differences:,} of them unsettled differences")
-    print(f"agreement       {_share(found.accepted_share)} of the suggestions with a verdict were accepted")
+    print(f"agreement       {_share(found.accepted_share)}")
     print(f"                Krippendorff's alpha of all reviewers {_number(found.alpha)}")
     for (a, b), kappa in found.kappa.items():
         print(escaped(f"                Cohen's kappa of {a} and {b} {_number(kappa)}"))
@@ -78,4 +78,6 @@ def _number(value: float | None) -> str:
 
 
 def _share(value: float | None) -> str:
-    return "none" if value is None else f"{100 * value:.0f}%"
+    if value is None:
+        return "no suggestion that was shown has a verdict"
+    return f"{100 * value:.0f}% of the suggestions with a verdict were accepted"

@@ -118,7 +118,7 @@ class JsonApi:
             raise bad_request("expected an object")
         options = _Options.read(content)
         try:
-            fields = {key: content[key] for key in _DOCUMENT if key in content}
+            fields = {key: content[key] for key in _DOCUMENT if content.get(key)}
             document = to_document({"id": "document", **fields}, SHAPES["jsonl"], Place("request", 1))
         except InputError as error:
             raise bad_request(error.problem) from None

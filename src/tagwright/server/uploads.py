@@ -82,7 +82,8 @@ def read_upload(name: str, content: bytes) -> list[Document]:
     found = [json.loads(line) for line in done.stdout.splitlines()]
     for each in found:
         if "problem" in each:
-            raise InputError(each["problem"], shown, each["line"])
+            problem = each["problem"].partition("; name it:")[0]  # whoever uploads cannot name a format
+            raise InputError(problem, shown, each["line"])
     if len(found) > MOST:
         raise InputError(
             f"holds more than {MOST:,} documents; split it, or give it to the server as --documents", shown
