@@ -24,8 +24,9 @@ from tagwright.encoders.cache import EmbeddingCache
 from tagwright.errors import TagwrightError
 from tagwright.scale.batch import Share, run
 from tagwright.scale.batch_options import BatchOptions
-from tagwright.server.decisions import Decision, Decisions
+from tagwright.server.decisions import Decisions
 from tagwright.server.review_file import ReviewFile
+from tagwright.server.standing_decisions import Decision
 from tagwright.tagger import Tagger
 
 NAMES = ["Bees", "Banks", "Rain", "Rivers", "Honey", "Flowers", "Stocks", "Money"]

@@ -34,6 +34,7 @@ from tagwright.app.arguments import (
 )
 from tagwright.app.batch_command import batch
 from tagwright.app.reviews_command import reviews
+from tagwright.app.sample_command import sample
 from tagwright.app.serve_command import serve
 from tagwright.app.train_commands import options, train
 from tagwright.errors import TagwrightError, on_command_line
@@ -224,6 +225,7 @@ def candidates(
 app.command()(train)
 app.command()(options)
 app.command()(batch)
+app.command()(sample)
 app.command()(serve)
 app.command()(reviews)
 
@@ -375,7 +377,8 @@ def main() -> None:
     except TagwrightError as error:
         code = _say(str(error))
     except _USAGE_ERROR as error:
-        code = _say(f"{error.format_message()} (tagwright --help)")
+        problem = error.format_message().replace("Value error, ", "")  # a prefix of the library that parses values
+        code = _say(f"{problem} (tagwright --help)")
     except KeyboardInterrupt:
         code = interrupted()
     except BrokenPipeError:  # the reader of our output has closed the pipe

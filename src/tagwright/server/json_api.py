@@ -36,7 +36,6 @@ FILE_DOCUMENTS = 32
 "Documents of one file."
 
 _TEXT, _NUMBER, _COUNT, _YES = schema("string"), schema("number"), schema("integer"), schema("boolean")
-_IDS = array(_TEXT)
 _DOCUMENT = {
     "id": _TEXT,
     "title": _TEXT,
