@@ -34,8 +34,11 @@ QUICK = {"sizes": (10, 50, 300), "draws": 3, "documents": 500}
 FROM_DEV = ("epmc",)
 "Corpora whose train documents have no labels."
 
-UNLABELLED = 3000
+UNLABELLED = combined.Config.corpus
 "Train documents that are looked at without their labels."
+
+LARGE = 300
+"From so many labelled documents on draws differ little: three of them are enough."
 
 RESULT = Path(__file__).parent / "results" / "curve.json"
 
@@ -62,37 +65,36 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="labelled documents")
     parser.add_argument("--draws", type=int, default=DRAWS)
-    parser.add_argument("--documents", type=int, help="score only the first N dev documents")
+    parser.add_argument("--documents", type=int, help="score only N dev documents, drawn with seed 0")
+    parser.add_argument("--unlabelled", type=int, default=UNLABELLED, help="train documents that are known")
     parser.add_argument("--quick", action="store_true", help="fewer sizes, draws and documents")
     parser.add_argument("--output", type=Path, default=RESULT)
     options = parser.parse_args(arguments)
     if options.quick:
         options = argparse.Namespace(**{**vars(options), **QUICK})
     corpora.require(tuple(options.corpora))
-    result: dict[str, Any] = {"machine": machine.describe(), "documents": options.documents, "draws": options.draws}
+    settings = {"documents": options.documents, "unlabelled": options.unlabelled}
+    result: dict[str, Any] = {"machine": machine.describe(), **settings}
     if options.output.is_file():
         result = {**json.loads(options.output.read_text(encoding="utf-8")), **result}
     for name in options.corpora:
-        task = prepare(
-            name, options.documents, max(options.sizes) * (options.draws if max(options.sizes) < 1000 else 1)
-        )
+        task = prepare(name, options.documents, options.unlabelled, 2 * max(options.sizes))
         for size in options.sizes:
             if size <= len(task.pool.run) // 2:
-                found = [measure(task, size, draw) for draw in range(options.draws)]
+                draws = min(options.draws, 3) if size >= LARGE else options.draws
+                found = [measure(task, size, draw) for draw in range(draws)]
                 result.setdefault(name, {})[str(size)] = row = summary(found)
                 print(f"{name:6} {size:5}", *(f"{key} {value}" for key, value in row.items()), flush=True)
                 with replace_file(options.output) as file:
                     file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def prepare(name: str, most: int | None, labelled: int) -> Task:
-    """Describe the candidates of the documents to score, and of up to so many to draw from."""
+def prepare(name: str, most: int | None, known: int, labelled: int) -> Task:
+    """Describe the candidates of the documents to score, and of up to so many to draw from; known: without labels."""
     vocabulary = corpora.labels(name)
-    dev = [each for each in corpora.documents(name, "dev", most) if each.labels]
-    train = Corpus.read(corpora.FOLDER / name / "train.jsonl.gz")
-    order = np.random.default_rng(0).permutation(len(train))
-    sample = [train[place] for place in order[: max(UNLABELLED, 2 * labelled)].tolist()]
-    unlabelled = [replace(each, labels=()) for each in sample[:UNLABELLED]]
+    dev = [each for each in sampled(corpora.documents(name, "dev"), most) if each.labels]
+    train = sampled(Corpus.read(corpora.FOLDER / name / "train.jsonl.gz"), max(known, 2 * labelled))
+    unlabelled = [replace(each, labels=()) for each in train[:known]]
     plain = zeroshot.fit(vocabulary, documents=unlabelled[: combined.BATCH])
     tagger, config = combined.with_more_stages(plain), combined.Config(exclude_self=name == "mdn")
     described = combined.describe_corpus(tagger, unlabelled, config)
@@ -103,7 +105,12 @@ def prepare(name: str, most: int | None, labelled: int) -> Task:
     test = examples(dev)
     if name in FROM_DEV:
         return Task(name, test, test, shared=True)
-    return Task(name, examples([each for each in sample if each.labels][:labelled]), test, shared=False)
+    return Task(name, examples([each for each in train if each.labels][:labelled]), test, shared=False)
+
+
+def sampled(documents: Sequence[Document], most: int | None) -> list[Document]:
+    """Up to so many documents, drawn with seed 0: corpora are not in random order."""
+    return [documents[place] for place in np.random.default_rng(0).permutation(len(documents))[:most].tolist()]
 
 
 def measure(task: Task, size: int, draw: int) -> dict[str, Any]:
@@ -141,7 +148,7 @@ def summary(draws: Sequence[dict[str, Any]]) -> dict[str, Any]:
         values = np.stack([each[key] for each in draws])
         row[key] = dict(zip(("nDCG@5", "P@1", "P@5", "R@100"), values.mean(axis=0).round(4).tolist(), strict=True))
         row[key]["deviation"] = round(float(values[:, 0].std()), 4)
-    row["choices"] = [each["choice"] for each in draws]
+    row["draws"], row["choices"] = len(draws), [each["choice"] for each in draws]
     row["seconds"] = round(max(each["seconds"] for each in draws), 1)
     row["processor seconds"] = round(max(each["processor seconds"] for each in draws), 1)
     return row

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import requires, version
 from pathlib import Path
 
@@ -63,13 +63,14 @@ WITHOUT_TORCH = [
 
 @dataclass(frozen=True)
 class Suite:
-    """One run of pytest. threads: those of torch, OpenMP and BLAS."""
+    """One run of pytest. threads: those of torch, OpenMP and BLAS, in each of the workers that share the tests."""
 
     name: str
     python: str = sys.executable
     threads: int = 1
     variables: Mapping[str, str] = field(default_factory=dict)
     paths: Sequence[str] = ()
+    workers: int = 1
 
     def run(self) -> tuple[str, bool, str]:
         """Its name, whether it passed, and the last line that it printed."""
@@ -82,6 +83,8 @@ class Suite:
             "TMPDIR": str(place),
         }
         command = [self.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(place / "pytest")]
+        if self.workers > 1:
+            command += ["--numprocesses", str(self.workers), "--dist", "loadfile"]
         with log.open("w", encoding="utf-8") as file:
             environment = {**os.environ, **self.variables, **own}
             done = subprocess.run(
@@ -116,7 +119,8 @@ def main() -> None:
             suites.append(other_python(python))
         except (RuntimeError, subprocess.CalledProcessError) as error:
             skipped.append(f"Python {python} skipped: {error}")
-    report(run_all(suites), skipped)
+    workers = max(1, (os.cpu_count() or 1) // max(1, len(suites)))
+    report(run_all([replace(suite, workers=workers) for suite in suites]), skipped)
 
 
 def run_all(suites: Sequence[Suite]) -> list[tuple[str, bool, str]]:

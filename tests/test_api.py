@@ -162,7 +162,7 @@ def test_labels_are_exchanged_and_taggers_saved(words: tw.Tagger, tmp_path: Path
 def test_an_unknown_option_is_refused_with_the_nearest() -> None:
     with pytest.raises(tw.ConfigError, match='unknown option "encodr"; did you mean "encoder"'):
         tw.zero_shot(NAMES, encodr="minilm")
-    with pytest.raises(tw.ConfigError, match='no method "bert"; there are zero-shot, rts'):
+    with pytest.raises(tw.ConfigError, match='no method "bert"; there are zero-shot, auto, rts'):
         tw.train("bert", [BEES], NAMES)
     with pytest.raises(tw.ConfigError, match=r"guesses=\.\.\. belongs to svm"):
         tw.train("rts", [BEES], NAMES, guesses=tw.Run.from_rows([[0]]))

@@ -36,7 +36,7 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
     "Document", "Section", "Corpus", "Label", "Vocabulary",
     "read_run", "write_run", "write_jsonl",
     "TagwrightError", "InputError", "ConfigError", "ModelError",
-    "zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl", "sklearn",
+    "auto", "zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl", "sklearn",
 ]
 # fmt: on
 
@@ -54,7 +54,7 @@ _PLACES = {
 }
 "Module -> what of it is here."
 
-_METHODS = ("zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl")
+_METHODS = ("auto", "zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl")
 
 
 if not TYPE_CHECKING:  # a type checker knows all names from above, and says where one is wrong

@@ -25,6 +25,7 @@ from tagwright.evaluation.scores import Scores, depth
 from tagwright.methods import maclr, zeroshot
 from tagwright.progress import silence
 from tagwright.recipes import (
+    AUTO_METHOD,
     FINETUNE,
     METHODS,
     SUPERVISED,
@@ -93,9 +94,11 @@ def train(
 ) -> Tagger:
     """Train a method on documents and give its tagger.
 
-    method: rts, maclr, micol, futex, ict, simcse learn from texts; svm, classifier, de-ret, depl, depl+cls from
-    documents with gold labels; finetune goes on with `model`; zero-shot learns nothing. y: gold labels, ids or names, a
-    list for each document, instead of those the documents have; unknown: what to do about those the vocabulary lacks.
+    method: auto trains and combines what pays, with labels of some documents or of none (`methods.auto`). rts, maclr,
+    micol, futex, ict, simcse learn from texts; svm, classifier, de-ret, depl, depl+cls from documents with gold labels;
+    finetune goes on with `model`; zero-shot learns nothing. y: gold labels, ids or names, a list for each document,
+    instead of those the documents have; an empty list, and for auto None as well, is an unlabelled document. unknown:
+    what to do about labels that the vocabulary lacks.
     fuse: add the stages of the zero-shot method; fuse_with: those of other taggers. keywords: label id -> words that
     describe it (depl, depl+cls). guesses: a Run whose surest labels are learnt from instead of gold ones.
     share_of_labels, share_of_pairs: learn from that much only (finetune). options: those of the method's Config;
@@ -118,6 +121,8 @@ def train(
         return zero_shot(_given(labels), documents=documents, **own)
     language = str(options.get("language", ""))
     with silence(not progress), on_device(device), without_network(offline):
+        if method == AUTO_METHOD and y is not None:
+            y = (() if given is None else given for given in y)
         corpus = _corpus(documents, y)
         if method == FINETUNE:
             base = _tagger(model, labels, corpus)
@@ -224,6 +229,8 @@ def _more(
     unknown: Unknown,
 ) -> Mapping[str, Any]:
     """Further arguments of supervised methods: gold labels, or guesses, and keywords."""
+    if method == AUTO_METHOD:
+        return {"gold": vocabulary.gold(corpus, unknown=unknown)}
     if method not in SUPERVISED:
         return {}
     gold = known_labels(corpus, vocabulary, unknown) if guesses is None else confident(guesses)

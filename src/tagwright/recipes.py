@@ -20,7 +20,7 @@ from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError, option
 from tagwright.fields import build, shown
 from tagwright.joining import join
-from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm, zeroshot
+from tagwright.methods import auto, contrastive, depl, futex, maclr, micol, rts, svm, zeroshot
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO
 from tagwright.training.pairs import sample_labels, sample_pairs
@@ -32,9 +32,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Method:
-    """A method: the class of its options, what trains it, and the settings that its paper states.
+    """A method: the class of its options, what trains it, and the settings that its paper states, if it has one.
 
-    fit(documents, labels, config, output, *, resume) -> Tagger; supervised ones also take gold labels.
+    fit(documents, labels, config, output, *, resume) -> Tagger; supervised ones and auto also take gold labels.
     """
 
     config: type[Any]
@@ -43,6 +43,7 @@ class Method:
 
 
 METHODS: dict[str, Method] = {
+    "auto": Method(auto.Config, auto.fit, auto.Config),
     "rts": Method(rts.Config, rts.fit, rts.paper),
     "maclr": Method(maclr.Config, maclr.fit, maclr.paper),
     "micol": Method(micol.Config, micol.fit, micol.paper),
@@ -60,6 +61,9 @@ METHODS: dict[str, Method] = {
 ZERO_SHOT = "zero-shot"
 "The method without training: its tagger is saved as it is."
 
+AUTO_METHOD = "auto"
+"The method that trains what pays, whether documents have labels or not."
+
 FINETUNE = "finetune"
 "Continues training a tagger with gold labels."
 
@@ -74,6 +78,7 @@ BELONGS: Mapping[str, Sequence[str]] = {
     "fuse_with": FUSED,
     "keywords": ("depl", "depl+cls"),
     "guesses": SUPERVISED,
+    **dict.fromkeys(("reviews", "minutes"), (AUTO_METHOD,)),
     **dict.fromkeys(("model", "share_of_labels", "share_of_pairs"), (FINETUNE,)),
 }
 "Arguments of a training besides documents, labels and the method's options -> the methods that accept them."

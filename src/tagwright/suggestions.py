@@ -44,8 +44,7 @@ def suggestions(
         for row, (document, found) in enumerate(zip(batch, tagger.named(run), strict=True)):
             labels = run[row][0].tolist()
             if explain:
-                evidence = tagger.evidence(document, labels)
-                found = [replace(one, evidence=why) for one, why in zip(found, evidence, strict=True)]
+                found = tagger.explained(document, found)
             if whole:
                 near = (network_evidence(joined, ids, whole, start + row, label) for label in labels)
                 found = [replace(one, neighbours=shared) for one, shared in zip(found, near, strict=True)]

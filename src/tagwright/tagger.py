@@ -11,7 +11,7 @@ from typing import Any, overload
 from tagwright.combining.acceptance import sure_enough
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.followed import Followed
-from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.learned_combiner import Contribution, LearnedCombiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.in_memory import Labels, Texts, is_single, to_documents, to_vocabulary
@@ -66,7 +66,8 @@ class Suggestion:
 
     score: on the tagger's own scale, comparable within a tagger. confidence: the probability that the label is right,
     from 0 to 1; None where the tagger does not estimate it. evidence: the reasons of each stage, if requested.
-    neighbours: the documents that share the label, for each requested meta-path.
+    neighbours: the documents that share the label, for each requested meta-path. contributions: what each group of
+    features added to the score, the largest first, if requested and the combiner is learned.
     """
 
     id: str
@@ -75,6 +76,7 @@ class Suggestion:
     confidence: float | None = None
     evidence: tuple[Evidence, ...] = ()
     neighbours: tuple[NetworkEvidence, ...] = ()
+    contributions: tuple[Contribution, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,13 +228,23 @@ class Tagger:
         rows = []
         with silence(not progress):
             for document, row in self._suggest(documents, k, min_score, min_confidence):
-                reasons = self.evidence(document, [self.vocabulary.index[one.id] for one in row])
-                rows.append([replace(one, evidence=why) for one, why in zip(row, reasons, strict=True)])
+                rows.append(self.explained(document, row))
         return rows[0] if is_single(documents) else rows
 
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """For each of these labels the evidence of every stage that suggests it for the document."""
-        pool = self.candidates([document])
+        return self._evidence(self.candidates([document]), labels)
+
+    def explained(self, document: Document, suggested: Sequence[Suggestion]) -> list[Suggestion]:
+        """The same suggestions with their evidence, and with what features added where the combiner is learned."""
+        pool, labels = self.candidates([document]), [self.vocabulary.index[one.id] for one in suggested]
+        added = self.combiner.explain(pool)[0] if isinstance(self.combiner, LearnedCombiner) else {}
+        reasons = zip(suggested, labels, self._evidence(pool, labels), strict=True)
+        return [replace(one, evidence=why, contributions=by_group(added.get(place, ()))) for one, place, why in reasons]
+
+    def _evidence(self, pool: CandidatePool, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
+        """The evidence of every stage for the one document of the pool."""
+        (document,) = pool.documents
         runs = {name: pool.ranking(name) for name in self.stages}
         places = {name: {label: rank for rank, label in enumerate(run[0][0].tolist())} for name, run in runs.items()}
 
@@ -333,6 +345,19 @@ class Tagger:
             run = run if min_confidence is None else sure_enough(run, min_confidence)
             run = run if min_score is None else run.keep(run.scores >= min_score)
             yield from zip(batch, self.named(run), strict=True)
+
+
+def by_group(contributions: Iterable[Contribution]) -> tuple[Contribution, ...]:
+    """What the features of each group added together, the largest first.
+
+    >>> by_group([Contribution("svm: score", 0.5), Contribution("dense: score", 1.0), Contribution("svm: rank", 0.25)])
+    (Contribution(feature='dense', added=1.0), Contribution(feature='svm', added=0.75))
+    """
+    sums = dict[str, float]()
+    for feature, added in contributions:
+        group = feature.partition(": ")[0]
+        sums[group] = sums.get(group, 0.0) + added
+    return tuple(Contribution(*each) for each in sorted(sums.items(), key=lambda each: -abs(each[1])))
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:

@@ -14,12 +14,13 @@ from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, ModelError
 from tagwright.methods import combined
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger
+from tagwright.training.combiner_training import CombinerOptions
 from tagwright.types import Document, Label
 
 NAMES = ("honey", "wasp", "flower", "market", "money", "river", "water", "stone")
@@ -107,11 +108,34 @@ def test_contributions_add_up_and_name_the_features(outcome: combined.Outcome) -
         assert sorted(names) == sorted([*combiner.ranker.names, "label: bias"])
 
 
+def test_an_explained_suggestion_says_what_each_group_of_features_added(
+    plain: Tagger, outcome: combined.Outcome
+) -> None:
+    first, second, *_ = outcome.tagger.explain(OTHERS[0])
+    totals = [sum(each.added for each in suggestion.contributions) for suggestion in (first, second)]
+    assert totals[0] - totals[1] == pytest.approx(first.score - second.score, abs=1e-4)
+    assert first.evidence
+    assert plain.explain(OTHERS[0])[0].contributions == ()
+    assert outcome.tagger.suggest(OTHERS[0])[0].contributions == ()
+
+
 def test_saved_and_loaded(outcome: combined.Outcome, tmp_path: Path) -> None:
     outcome.tagger.save(tmp_path / "tagger")
     loaded, before = Tagger.load(tmp_path / "tagger").tag(OTHERS), outcome.tagger.tag(OTHERS)
     assert np.array_equal(loaded.labels, before.labels)
     assert loaded.scores == pytest.approx(before.scores, abs=0.02)  # neighbours' vectors are kept in float16
+
+
+@pytest.mark.parametrize(("name", "value"), [("counts", -1), ("ranked", 99), ("vectors", np.nan), ("indptr", 7)])
+def test_damaged_features_are_an_error(outcome: combined.Outcome, tmp_path: Path, name: str, value: float) -> None:
+    combiner = outcome.tagger.combiner
+    assert isinstance(combiner, LearnedCombiner)
+    combiner.save(tmp_path)
+    path = tmp_path / "features" / f"{name}.npy"
+    array = np.load(path)
+    np.save(path, np.full_like(array, value))
+    with pytest.raises(ModelError, match="features"):
+        LearnedCombiner.load(tmp_path, LABELS)
 
 
 def test_other_labels_need_no_training(outcome: combined.Outcome) -> None:
@@ -126,6 +150,12 @@ def test_without_labels_the_tagger_stays_as_it_is(plain: Tagger) -> None:
     outcome = combined.fit([replace(each, labels=()) for each in TRAINING], plain)
     assert outcome.tagger is plain
     assert outcome.combiner is None
+
+
+def test_no_more_labelled_documents_are_described_than_are_looked_at(plain: Tagger) -> None:
+    outcome = combined.fit(TRAINING, plain, combined.Config(combiner=CombinerOptions(documents=12)))
+    assert outcome.combiner
+    assert len(outcome.combiner.fixed) == 12
 
 
 def test_labels_of_other_documents_are_never_read(plain: Tagger) -> None:

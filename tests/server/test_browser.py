@@ -15,7 +15,7 @@ import uvicorn
 from tests.server.conftest import word_tagger
 
 from tagwright.server.application import application
-from tagwright.server.refitting import Refitter
+from tagwright.server.refitting import Refitted, Refitter
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.review_page import ReviewPages
 from tagwright.server.reviewing import Review
@@ -42,7 +42,7 @@ def review(tmp_path: Path) -> Iterator[Review]:
 
 @pytest.fixture
 def address(review: Review) -> Iterator[str]:
-    pages = ReviewPages(review, refitter=Refitter(review, lambda tagger, _, __: tagger))
+    pages = ReviewPages(review, refitter=Refitter(review, lambda tagger, _, __: Refitted(tagger)))
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(application([review.model], pages=pages), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

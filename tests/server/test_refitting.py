@@ -9,13 +9,13 @@ import pytest
 from tests.server.conftest import word_tagger
 
 from tagwright.errors import ConfigError
-from tagwright.server.decisions import Decision
-from tagwright.server.refitting import Refit, Refitter
+from tagwright.server.refitting import Refit, Refitted, Refitter, refit_combiner
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
+from tagwright.server.standing_decisions import Decision
 from tagwright.tagger import Tagger
-from tagwright.types import Document
+from tagwright.types import Document, Label
 
 
 @pytest.fixture
@@ -47,11 +47,11 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
     seen: list[tuple[list[str], list[list[str]]]] = []
     asked, go = threading.Event(), threading.Event()
 
-    def refit(tagger: Tagger, documents: Sequence[Document], labels: Sequence[Sequence[str]]) -> Tagger:
+    def refit(tagger: Tagger, documents: Sequence[Document], labels: Sequence[Sequence[str]]) -> Refitted:
         seen.append(([document.id for document in documents], [list(each) for each in labels]))
         asked.set()
         go.wait(30)
-        return tagger.restrict(["o"])
+        return Refitted(tagger.restrict(["o"]), 0.25, 0.5)
 
     async def use(refitter: Refitter) -> None:
         version = review.model.version
@@ -68,16 +68,17 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
         assert review.model.version != version
 
     refitter = run(review, refit, use)
-    assert seen == [(["d1", "d2"], [["o"], []])]
-    assert refitter.outcome.startswith("Trained on 2 documents")
+    assert seen == [(["d1", "d2", "d3"], [["o"], [], []])]
+    assert refitter.outcome.startswith("Trained on 1 document at")
+    assert refitter.outcome.endswith("nDCG@5, cross-validated: 25.0 before, 50.0 now.")
 
 
 def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
     bases: list[Tagger] = []
 
-    def refit(tagger: Tagger, *_: object) -> Tagger:
+    def refit(tagger: Tagger, *_: object) -> Refitted:
         bases.append(tagger)
-        return tagger.restrict(["o"])
+        return Refitted(tagger.restrict(["o"]), 0.25, 0.5)
 
     async def use(refitter: Refitter) -> None:
         for _ in range(2):
@@ -94,7 +95,7 @@ def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
 def test_a_training_that_fails_leaves_the_model_and_says_so(review: Review, error: Exception, said: str) -> None:
     before = review.model.tagger
 
-    def refit(*_: object) -> Tagger:
+    def refit(*_: object) -> Refitted:
         raise error
 
     async def use(refitter: Refitter) -> None:
@@ -104,3 +105,18 @@ def test_a_training_that_fails_leaves_the_model_and_says_so(review: Review, erro
     assert said in refitter.outcome
     assert "ZeroDivision" not in refitter.outcome
     assert review.model.tagger is before
+
+
+def test_the_combiner_learns_which_stage_is_right() -> None:
+    """Exact matches are always right here and words always wrong, which nobody knows beforehand."""
+    nouns = [f"{first}{second}ane" for first in ("b", "d", "f", "g", "k") for second in ("el", "or", "um", "ip")]
+    right = [Label(f"r{place}", (noun,)) for place, noun in enumerate(nouns)]
+    wrong = [Label(f"w{place}", (f"{noun} zebra quartz", f"{noun} jazz")) for place, noun in enumerate(nouns)]
+    tagger = word_tagger().with_labels([*wrong, *right])
+    documents = [Document(str(place), noun, f"The {noun}.") for place, noun in enumerate(nouns)]
+    found = refit_combiner(tagger, documents, [[label.id] for label in right])
+    assert found.before is not None
+    assert found.after is not None
+    assert found.after >= found.before
+    with pytest.raises(ConfigError, match="2 documents with accepted labels"):
+        refit_combiner(tagger, documents[:2], [["r0"], []])

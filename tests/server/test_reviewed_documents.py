@@ -22,7 +22,6 @@ def test_a_document_comes_back_as_it_went_in_also_after_a_restart(tmp_path: Path
     again = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
     assert again[2] == PAPER
     assert again.entries() == [Entry(1, "a", "Ants"), Entry(2, "b", "Bees")]
-    assert again.by_id(["b", "nobody"]) == {"b": PAPER}
     with pytest.raises(KeyError):
         again[3]
 
@@ -91,3 +90,22 @@ def test_what_cannot_be_read_says_why_in_one_line_with_the_users_name_for_it(nam
     assert str(raised.value).startswith(name or "upload")
     assert "\n" not in str(raised.value)
     assert "/tmp" not in str(raised.value)
+
+
+def test_a_file_that_keeps_its_reader_busy_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwright.server.uploads.SECONDS", 0.01)
+    with pytest.raises(InputError, match=r"a\.txt: takes more than 0 s to be read"):
+        read_upload("a.txt", b"Bees")
+
+
+def test_a_file_that_needs_too_much_memory_ends_its_own_reader_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "false")  # ends at once, as a process that was killed does
+    with pytest.raises(InputError, match=r"a\.txt: cannot be read: the reader did not survive it"):
+        read_upload("a.txt", b"Bees")
+
+
+def test_an_upload_is_never_taken_for_a_module() -> None:
+    (document,) = read_upload("json.txt", b"raise SystemExit(3)")
+    assert document.text == "raise SystemExit(3)"
+    with pytest.raises(InputError, match="has no recognisable format"):
+        read_upload("json.py", b"raise SystemExit(3)")

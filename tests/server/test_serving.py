@@ -113,10 +113,9 @@ def test_what_is_under_way_is_finished_when_it_is_told_to_end(tmp_path: Path) ->
             )
             urllib.request.urlopen(f"{address}/health", timeout=60).close()  # the first request has arrived by now
             process.send_signal(signal.SIGTERM)
-            with pytest.raises(OSError, match=r".") as refused:
+            with pytest.raises((ConnectionRefusedError, ConnectionResetError)):
                 while True:  # until nobody new is let in
                     socket.create_connection((host, int(port)), timeout=60).close()
-            assert isinstance(refused.value, ConnectionRefusedError)
             connection.sendall(b"Honey+bees")
             answer = b"".join(iter(lambda: connection.recv(65536), b""))
         assert answer.startswith(b"HTTP/1.1 200")

@@ -26,6 +26,7 @@ FORMATS = "How to print; spreadsheet is tsv with an apostrophe before cells that
 class Method(str, Enum):
     """What can be trained."""
 
+    auto = "auto"
     zero_shot = "zero-shot"
     rts = "rts"
     maclr = "maclr"

@@ -34,6 +34,7 @@ from tagwright.app.arguments import (
 )
 from tagwright.app.batch_command import batch
 from tagwright.app.reviews_command import reviews
+from tagwright.app.sample_command import sample
 from tagwright.app.serve_command import serve
 from tagwright.app.train_commands import options, train
 from tagwright.errors import TagwrightError, on_command_line
@@ -224,6 +225,7 @@ def candidates(
 app.command()(train)
 app.command()(options)
 app.command()(batch)
+app.command()(sample)
 app.command()(serve)
 app.command()(reviews)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from tagwright.app.options import Option
 from tagwright.combining.confidence import in_words
+from tagwright.combining.learned_combiner import Contribution
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import page, report
@@ -33,6 +34,9 @@ Suggestions = Iterable[tuple[Document, list[Suggestion]]]
 
 SPANS = 3
 "Pieces of text shown for each stage, at most."
+
+GROUPS = 5
+"Groups of features of a learned combiner that are shown for a suggestion."
 
 WIDTH = 100
 "Columns of the lines that people read."
@@ -73,6 +77,8 @@ def as_text(
         yield f"  {each.score:6.3f}  {sure}{_cell(name)}  [{_cell(each.id)}]"
         yield from (f"{_INDENT}{evidence_line(evidence, document)}" for evidence in each.evidence)
         yield from (f"{_INDENT}{neighbours_line(one)}" for one in each.neighbours)
+        if each.contributions:
+            yield f"{_INDENT}{contributions_line(each.contributions)}"
     if not suggested:
         yield "  (no suggestion)"
 
@@ -80,6 +86,17 @@ def as_text(
 def neighbours_line(shared: NetworkEvidence) -> str:
     """The evidence of a meta-path for a label: "P->P<-P 2 of 5 neighbours: d12, d40"."""
     return f"{shared.path} {shared.sharing} of {many(shared.neighbours, 'neighbour')}: {', '.join(shared.documents)}"
+
+
+def contributions_line(contributions: Sequence[Contribution]) -> str:
+    """What each group of features added to the score, the largest first.
+
+    >>> contributions_line([Contribution("svm", 0.71), Contribution("dense", -0.2)])
+    'features: svm +0.71, dense -0.20'
+    """
+    shown = [f"{name} {added:+.2f}" for name, added in contributions[:GROUPS]]
+    rest = sum(added for _, added in contributions[GROUPS:])
+    return f"features: {', '.join([*shown, *([f'others {rest:+.2f}'] if contributions[GROUPS:] else [])])}"
 
 
 def records(found: Iterable[Mapping[str, Any]]) -> None:
@@ -278,7 +295,8 @@ def _as_jsonl(document: Document, suggested: list[Suggestion]) -> Iterator[str]:
             return plain
         shared = {"neighbours": [asdict(one) for one in each.neighbours]} if each.neighbours else {}
         evidence = [reasons(one) for one in each.evidence]
-        return {**plain, "name": each.name, "evidence": evidence, **shared}
+        added = {"contributions": {one.feature: one.added for one in each.contributions}} if each.contributions else {}
+        return {**plain, "name": each.name, "evidence": evidence, **shared, **added}
 
     def reasons(one: Evidence) -> dict[str, Any]:
         spans = [{**asdict(span), "text": document.text[span.start : span.end]} for span in one.spans]

@@ -49,6 +49,7 @@ def serve(
 
     try:
         from tagwright.server import serving
+        from tagwright.server.refitting import refit_combiner
     except ImportError as error:
         raise ConfigError(f'serve needs {error.name}: pip install "tagwright[serve]"') from None
     options = serving.ServerOptions(host=host, port=port, token=token, insecure=insecure, learn=learn, reviews=reviews,
@@ -60,4 +61,4 @@ def serve(
             models = serving.saved_models(model, learns=learn)
         else:
             models = [serving.zero_shot_model(jobs.tagger(None, labels, language, settings), learns=learn)]
-        serving.serve(models, options)
+        serving.serve(models, options, refit_combiner)

@@ -68,6 +68,18 @@ def train(
             show_default=False,
         ),
     ] = None,
+    minutes: Annotated[
+        Optional[float],  # noqa: UP045
+        typer.Option(help="auto: leave out what would take longer, 10 by default.", show_default=False),
+    ] = None,
+    reviews: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(
+            metavar="FILE",
+            help="auto: learn from reviewers' decisions, a file of `tagwright serve`.",
+            show_default=False,
+        ),
+    ] = None,
     unknown: Unknown = UnknownLabels.warn,
     check: Annotated[
         bool,
@@ -78,7 +90,8 @@ def train(
 ) -> None:
     """Train a method and save its tagger.
 
-    Without training, only saved: zero-shot. Without labels: rts, maclr, ict, simcse; micol with metadata; futex with
+    Trains and combines what pays, with labels of some documents or of none: auto. Without training, only saved:
+    zero-shot. Without labels: rts, maclr, ict, simcse; micol with metadata; futex with
     full texts. From few labels: finetune. From many: svm, classifier, de-ret, depl, depl+cls.
 
     `tagwright options METHOD` prints what --set knows; `tagwright describe DOCS` says which method suits.
@@ -103,9 +116,13 @@ def train(
         fuse_with=fuse_with,
         unknown=unknown.value,
         check=check,
+        reviews=reviews,
+        minutes=minutes,
     )
     few = train_jobs.Few(model, share_of_labels, share_of_pairs)
-    if method is Method.zero_shot:
+    if method is Method.auto:
+        train_jobs.auto(job, few)
+    elif method is Method.zero_shot:
         train_jobs.zero_shot(job, few)
     elif method is Method.finetune:
         train_jobs.finetune(job, few)

@@ -16,6 +16,7 @@ from tagwright.app.jobs import read as read_documents
 from tagwright.app.options import Option, configure, in_language
 from tagwright.app.options import options_of as described
 from tagwright.app.resume import Start, digest, resumable
+from tagwright.app.reviewed import with_reviews
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import read_keywords
 from tagwright.data.in_memory import to_vocabulary
@@ -27,6 +28,7 @@ from tagwright.joining import LEARNT
 from tagwright.methods import maclr, zeroshot
 from tagwright.progress import note, silence
 from tagwright.recipes import (
+    AUTO_METHOD,
     FINETUNE,
     METHODS,
     SUPERVISED,
@@ -73,6 +75,8 @@ class Job:
     check: bool = True
     columns: str = ""
     input_format: str = ""
+    reviews: Path | None = None
+    minutes: float | None = None
 
 
 @dataclass(frozen=True)
@@ -113,6 +117,27 @@ def train(method: str, job: Job, few: Few) -> None:
             tagger = replace(_fused(trained, job), training=trained.training)
             _save(tagger, start, job.output, folder)
         _say_check(tagger, documents, gold, rows)
+
+
+def auto(job: Job, few: Few) -> None:
+    """Train what pays on these documents, and save it. It is compared with zero-shot by cross-validation on the way."""
+    minutes = [] if job.minutes is None else [f"minutes={job.minutes}"]
+    job = replace(job, settings=[*job.settings, *minutes])
+    _check_options(AUTO_METHOD, job, few)
+    config = _configure(AUTO_METHOD, job)
+    with silence(job.quiet):
+        documents = read_documents(job.docs, job.columns, job.input_format)
+        vocabulary = _vocabulary(job, documents)
+        more = {"gold": vocabulary.gold(documents, unknown=job.unknown)}
+        if job.reviews:
+            reviewed = with_reviews(more["gold"], documents.ids, vocabulary, job.reviews)
+            more = {"gold": reviewed.gold, "judged": reviewed.judged}
+        data = {"documents": documents.digest(), "labels": digest(vocabulary)}
+        data |= {name: digest([run.indptr.tolist(), run.labels.tolist()]) for name, run in more.items()}
+        start = _start(AUTO_METHOD, config, data)
+        with resumable(job.output, start, resume=job.resume) as folder:
+            tagger = METHODS[AUTO_METHOD].fit(documents, vocabulary, config, folder, resume=job.resume, **more)
+            _save(tagger, start, job.output, folder)
 
 
 def zero_shot(job: Job, few: Few) -> None:
@@ -219,7 +244,8 @@ def _say_check(tagger: Tagger, documents: Corpus, gold: Run, rows: Longs) -> Non
 
 def _check_options(method: str, job: Job, few: Few) -> None:
     """Raise ConfigError for an option that the method does not accept, TagwrightError for an unusable output folder."""
-    given = {name: bool(getattr(job, name)) for name in ("fuse", "fuse_with", "keywords", "guesses")}
+    given = {name: bool(getattr(job, name)) for name in ("fuse", "fuse_with", "keywords", "guesses", "reviews")}
+    given["minutes"] = job.minutes is not None
     check_given(method, {**given, **{name: value is not None for name, value in vars(few).items()}})
     if job.output.name in ("", ".."):
         raise ConfigError(f"--output {job.output}: give a folder by its name")

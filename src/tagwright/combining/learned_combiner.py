@@ -64,7 +64,7 @@ class LearnedCombiner:
         scores = _with_others(everything, described, scores)
         return everything.rescored(scores, self.confidence(scores) if self.confidence else None)
 
-    def explain(self, pool: CandidatePool) -> list[dict[int, list[Contribution]]]:
+    def explain(self, pool: CandidatePool) -> list[dict[int, tuple[Contribution, ...]]]:
         """For each document and each of its described candidates what every feature added, the largest first.
 
         The contributions of a candidate and a constant, the same for all, add up to its score.
@@ -72,10 +72,10 @@ class LearnedCombiner:
         head = self.described.candidates(pool)
         added, _ = self.ranker.contributions(self.described.describe(pool, head))
         added, names = np.column_stack([added, self.bias[head.labels]]), (*self.ranker.names, BIAS)
-        found: list[dict[int, list[Contribution]]] = [{} for _ in range(len(head))]
+        found: list[dict[int, tuple[Contribution, ...]]] = [{} for _ in range(len(head))]
         for row, label, each in zip(head.rows.tolist(), head.labels.tolist(), added, strict=True):
             order = np.argsort(-np.abs(each), kind="stable")
-            found[row][label] = [Contribution(names[place], float(each[place])) for place in order]
+            found[row][label] = tuple(Contribution(names[place], float(each[place])) for place in order)
         return found
 
     def describe(self, stages: Collection[str]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,12 +46,13 @@ def on_ray(shards: Iterator[Shard], model: Path, options: BatchOptions, address:
     address: of the cluster, or "local" for one on this machine that ends with the work. Raises ConfigError when it
     cannot be reached, TagwrightError for a shard over which actors die again and again, and what a tagger raises.
     """
-    _connect(address)
-    try:
-        yield from _Cluster(model, options).tag(shards)
-    finally:
-        ray.shutdown()
-        remove_abandoned()  # of the actors that were on this machine
+    with contextlib.redirect_stdout(sys.stderr):  # where Ray says that a node has died
+        _connect(address)
+        try:
+            yield from _Cluster(model, options).tag(shards)
+        finally:
+            ray.shutdown()
+            remove_abandoned()  # of the actors that were on this machine
 
 
 def _connect(address: str) -> None:
@@ -72,30 +74,42 @@ class _Cluster:
         files = {file.relative_to(model).as_posix(): file.read_bytes() for file in model.rglob("*") if file.is_file()}
         self._model, self._options = ray.put(files), options
         self._tasks: dict[Any, _Task] = {}
+        self._idle: list[Any] = []
+        self._again: list[_Task] = []
 
     def tag(self, shards: Iterator[Shard]) -> Iterator[Tagged]:
         for _ in range(_devices()):
             self._start_actor()
-        again: list[_Task] = []
-        left = True
-        while left or any(task.shard for task in self._tasks.values()):
+        while True:
+            while self._idle and (following := self._following(shards)):
+                self._give(replace(following, actor=self._idle.pop()))
+            if len(self._idle) and not any(task.shard for task in self._tasks.values()):
+                return
             (ready, *_), _ = ray.wait(list(self._tasks))
             task = self._tasks.pop(ready)
             try:
                 answer = ray.get(ready)
             except ray.exceptions.RayActorError as error:
-                following = _begun_again(task, error)
-                again += [following] if task.shard else []
-                self._start_actor(1 if task.shard else following.attempt)
-                continue
+                self._replace(task, error)
             except ray.exceptions.RayTaskError as error:
                 raise _as_ours(error) from None
-            if task.shard:
-                yield _received(task.shard, answer)
-            following = again.pop() if again else _Task(None, next(shards, None))
-            left = following.shard is not None
-            if following.shard:
-                self._give(replace(following, actor=task.actor))
+            else:
+                self._idle.append(task.actor)
+                if task.shard:
+                    yield _received(task.shard, answer)
+
+    def _following(self, shards: Iterator[Shard]) -> _Task | None:
+        if self._again:
+            return self._again.pop()
+        shard = next(shards, None)
+        return _Task(None, shard) if shard else None
+
+    def _replace(self, task: _Task, error: Exception) -> None:
+        """Another actor for one that died; its shard goes to whichever is free first."""
+        following = _begun_again(task, error)
+        if task.shard:
+            self._again.append(following)
+        self._start_actor(1 if task.shard else following.attempt)
 
     def _start_actor(self, attempt: int = 1) -> None:
         """Ray waits with it until a node has room. attempt: how many died in a row before they were ready, and one."""

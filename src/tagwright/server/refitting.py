@@ -5,19 +5,45 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from tagwright.errors import TagwrightError
+import numpy as np
+
+from tagwright.errors import ConfigError, TagwrightError
+from tagwright.methods import combined
 from tagwright.server.reviewing import Review
 from tagwright.tagger import Tagger
 from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
 
-Refit: TypeAlias = Callable[[Tagger, Sequence[Document], Sequence[Sequence[str]]], Tagger]
-"A tagger, documents and the ids of each one's labels in, a better tagger over the same labels out; in a thread."
+
+class Refitted(NamedTuple):
+    """A tagger that has learnt. before, after: nDCG@5 from 0 to 1, cross-validated; None where nobody measured it."""
+
+    tagger: Tagger
+    before: float | None = None
+    after: float | None = None
+
+
+Refit: TypeAlias = Callable[[Tagger, Sequence[Document], Sequence[Sequence[str]]], Refitted]
+"A tagger, documents and the ids of each one's labels (none where nobody decided) in, a tagger that has learnt out."
+
+
+def refit_combiner(tagger: Tagger, documents: Sequence[Document], labels: Sequence[Sequence[str]]) -> Refitted:
+    """Learn how to combine the stages of a tagger; it stays as it is where cross-validation finds nothing better.
+
+    Raises ConfigError for a tagger whose combiner is no weighted sum.
+    """
+    labelled = [replace(document, labels=tuple(ids)) for document, ids in zip(documents, labels, strict=True)]
+    outcome = combined.fit(labelled, tagger)
+    fitted = outcome.combiner
+    if fitted is None:
+        raise ConfigError(f"{combined.FEWEST} documents with accepted labels are needed at least")
+    measured = fitted.fixed if fitted.ranker is None else fitted.validations[fitted.choice].measured
+    return Refitted(outcome.tagger, float(np.mean(fitted.fixed)), float(np.mean(measured)))
 
 
 @dataclass
@@ -57,7 +83,7 @@ class Refitter:
         model = self.review.model
         try:
             documents, labels = await asyncio.to_thread(self.review.labelled)
-            tagger = await asyncio.to_thread(self.refit, self._base, documents, labels)
+            found = await asyncio.to_thread(self.refit, self._base, documents, labels)
         except TagwrightError as error:
             self.outcome = f"The model was not trained: {error}"
         except Exception:
@@ -65,6 +91,14 @@ class Refitter:
             self.outcome = "The model was not trained: the program made a mistake; the server's log says more."
         else:
             now = datetime.now(timezone.utc)
-            model.swap(tagger, now)
-            count = len(documents)
-            self.outcome = f"Trained on {count:,} document{'s' * (count != 1)} at {now:%H:%M} UTC; it is in use."
+            model.swap(found.tagger, now)
+            count = sum(map(bool, labels))
+            self.outcome = (
+                f"Trained on {count:,} document{'s' * (count != 1)} at {now:%H:%M} UTC; it is in use.{_quality(found)}"
+            )
+
+
+def _quality(found: Refitted) -> str:
+    if found.before is None or found.after is None:
+        return ""
+    return f" nDCG@5, cross-validated: {100 * found.before:.1f} before, {100 * found.after:.1f} now."

@@ -18,7 +18,6 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY AUTOINCREMENT, document TEXT NOT NULL, "
     "reviewer TEXT NOT NULL, action TEXT NOT NULL, label TEXT, rank INTEGER, confidence REAL, "
     "model TEXT NOT NULL, note TEXT NOT NULL, time TEXT NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS by_document ON events (document)",
     "CREATE TABLE IF NOT EXISTS documents (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "
     "title TEXT NOT NULL, content TEXT NOT NULL)",
 )

@@ -59,11 +59,6 @@ class ReviewedDocuments:
         """All documents in order, without their texts."""
         return [Entry(*row) for row in self._file.rows("SELECT number, id, title FROM documents ORDER BY number")]
 
-    def by_id(self, ids: Iterable[str]) -> dict[str, Document]:
-        """Those of the documents with these ids that are known, in the order of arrival."""
-        wanted = set(ids)
-        return {entry.id: self[entry.number] for entry in self.entries() if entry.id in wanted}
-
     def _insert(self, documents: Sequence[Document]) -> None:
         rows = [(each.id, each.title, json.dumps(to_record(each), ensure_ascii=False)) for each in documents]
         self._file.insert("INSERT OR IGNORE INTO documents (id, title, content) VALUES (?, ?, ?)", rows)

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from tagwright.server.decisions import Decision, Decisions, Verdict
+from tagwright.server.decisions import Decisions
 from tagwright.server.highlighting import Highlighted, highlight
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.reviewed_documents import Entry, ReviewedDocuments
 from tagwright.server.served_model import ServedModel, Wanted
+from tagwright.server.standing_decisions import Decision, Verdict
 from tagwright.tagger import Evidence, Suggestion
 from tagwright.types import Document, EvidenceSpan
 
@@ -89,18 +90,14 @@ class Review:
 
         What the reviewer has skipped comes again when nothing else is left; what somebody else has open is avoided.
         """
-        finished: dict[str, set[str]] = {}
-        skipped = set[str]()
-        for event in self.decisions.standing():
-            if event.action == "done":
-                finished.setdefault(event.document, set()).add(event.reviewer)
-            elif event.action == "skip" and event.reviewer == reviewer:
-                skipped.add(event.document)
+        states = self.decisions.states()
+        done = {id_: state.done_by for id_, state in states.items() if state.done_by}
+        skipped = {id_ for id_, state in states.items() if reviewer in state.skipped_by}
 
         def order(entry: Entry) -> tuple[bool, bool, bool]:
-            return entry.id in finished, entry.id in skipped, self._is_taken(entry.number, reviewer)
+            return entry.id in done, entry.id in skipped, self._is_taken(entry.number, reviewer)
 
-        open_ = [entry for entry in self.documents.entries() if reviewer not in finished.get(entry.id, ())]
+        open_ = [entry for entry in self.documents.entries() if reviewer not in done.get(entry.id, ())]
         return min(open_, key=order, default=None)
 
     async def sheet(self, number: int, reviewer: str) -> Sheet:
@@ -140,14 +137,14 @@ class Review:
 
     def progress(self) -> Progress:
         """How far the work is."""
-        found = self.decisions.statistics()
-        return Progress(found.done, len(self.documents), found.accepted_share)
+        done, agreement = self.decisions.totals()
+        return Progress(done, len(self.documents), agreement)
 
     def labelled(self) -> tuple[list[Document], list[list[str]]]:
-        """The documents that have been decided upon, with their labels: what a model may learn from."""
+        """All documents with their labels so far, what a model may learn from; none for those not decided upon."""
         labels = self.decisions.labels()
-        documents = self.documents.by_id(labels)
-        return list(documents.values()), [labels[id_] for id_ in documents]
+        documents = [self.documents[entry.number] for entry in self.documents.entries()]
+        return documents, [labels.get(document.id, []) for document in documents]
 
     async def _suggestions(self, number: int, document: Document, version: str) -> list[Suggestion]:
         key = number, version

@@ -1,8 +1,15 @@
-"""Uploaded files in, documents out. A file that cannot be read gives one line that says why, and harms nobody else."""
+"""Uploaded files in, documents out. A file that cannot be read gives one line that says why, and harms nobody else.
+
+A file is read by a process of its own, with bounds for memory and time: some broken PDFs keep a reader busy for ever.
+The process is this module, run with the path of the file; it prints a line of JSON for each document, or the problem.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import blake2b
@@ -13,6 +20,8 @@ from tempfile import TemporaryDirectory
 from tagwright.errors import InputError
 from tagwright.readers.files import open_sources
 from tagwright.readers.limits import document_limit
+from tagwright.readers.lines import Place
+from tagwright.readers.records import SHAPES, to_document, to_record
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -22,7 +31,13 @@ MOST = 1000
 LARGEST = 5_000_000
 "Bytes of text in one document."
 
-_NAME = re.compile(r"[^\w.-]+")
+SECONDS = 60.0
+"How long the reading of a file may take."
+
+MEMORY = 4 << 30
+"Bytes of address space while a file is read, where the system can bound it."
+
+_UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 
 
 def read_upload(name: str, content: bytes) -> list[Document]:
@@ -35,20 +50,45 @@ def read_upload(name: str, content: bytes) -> list[Document]:
     shown = clean(name).replace("\\", "/").rpartition("/")[2].strip()[:100] or "upload"
     digest = blake2b(content, digest_size=4).hexdigest()
     with TemporaryDirectory(prefix="tagwright-upload-") as folder:
-        path = Path(folder) / (_NAME.sub("_", shown)[-60:].lstrip(".-") or "upload")
+        path = Path(folder) / (_UNSAFE.sub("_", shown)[-60:].lstrip(".-") or "upload")
         path.write_bytes(content)
+        # not with the folder as the working directory: Python would import an upload that is called like a module
+        command = [sys.executable, "-m", "tagwright.server.uploads", str(path)]
         try:
-            with document_limit(LARGEST):
-                found = list(islice(_documents(path), MOST + 1))
-        except InputError as error:
-            raise InputError(error.problem, shown, error.line) from None
-        except Exception as error:  # a reader that stumbles over a broken file must not end the request
-            raise InputError(f"cannot be read ({type(error).__name__})", shown) from None
+            done = subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
+        except subprocess.TimeoutExpired:
+            raise InputError(f"takes more than {SECONDS:.0f} s to be read", shown) from None
+        except subprocess.CalledProcessError:
+            raise InputError("cannot be read: the reader did not survive it", shown) from None
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    for each in found:
+        if "problem" in each:
+            raise InputError(each["problem"], shown, each["line"])
     if len(found) > MOST:
         raise InputError(
             f"holds more than {MOST:,} documents; split it, or give it to the server as --documents", shown
         )
-    return [_renamed(document, path.name, f"{shown}-{digest}") for document in found if document.text.strip()]
+    documents = (to_document(each, SHAPES["jsonl"], Place(shown, row)) for row, each in enumerate(found, 1))
+    return [_renamed(document, path.as_posix(), f"{shown}-{digest}") for document in documents if document.text.strip()]
+
+
+def _renamed(document: Document, path: str, name: str) -> Document:
+    """An id that comes from the path of the file says instead what the user calls the file."""
+    head, hash_, number = document.id.rpartition("#") if "#" in document.id else (document.id, "", "")
+    return replace(document, id=f"{name}{hash_}{number}") if head == path else document
+
+
+def _print_documents(path: Path) -> None:
+    """What the other process does."""
+    _bound_memory()
+    try:
+        with document_limit(LARGEST):
+            for document in islice(_documents(path), MOST + 1):
+                print(json.dumps(to_record(document)))  # noqa: T201
+    except InputError as error:
+        print(json.dumps({"problem": error.problem, "line": error.line}))  # noqa: T201
+    except Exception as error:  # of a reader that stumbles over a broken file
+        print(json.dumps({"problem": f"cannot be read ({type(error).__name__})", "line": None}))  # noqa: T201
 
 
 def _documents(path: Path) -> Iterator[Document]:
@@ -56,7 +96,13 @@ def _documents(path: Path) -> Iterator[Document]:
         yield from (document for _, document in documents)
 
 
-def _renamed(document: Document, path: str, name: str) -> Document:
-    """An id that comes from the path of the file says instead what the user calls the file."""
-    head, hash_, number = document.id.rpartition("#") if "#" in document.id else (document.id, "", "")
-    return replace(document, id=f"{name}{hash_}{number}") if head.endswith(path) else document
+def _bound_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows has no such bound
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+if __name__ == "__main__":
+    _print_documents(Path(sys.argv[1]))

@@ -150,6 +150,15 @@ class Dense(Retriever):
         """The number of candidates that are scored while labels are missing."""
         return BUDGET if self._pending else None
 
+    @property
+    def missing(self) -> int:
+        """Labels that are not encoded yet."""
+        return self._pending.missing if self._pending else 0
+
+    def texts_of(self, label: Label) -> tuple[str, ...]:
+        """What is encoded of a label."""
+        return self._views([label])[0]
+
     def encode_labels(self) -> None:
         """Encode the labels that are not encoded yet."""
         if self._pending:
@@ -236,7 +245,7 @@ class Dense(Retriever):
         """How the labels are stored and searched: "26,983 labels x 384, float16, exact"."""
         shape = f"{len(self.labels):,} labels x {self.encoder.dim}"
         if self._pending:
-            return f"{shape}, {self.options.storage}, {self._pending.missing:,} not encoded yet"
+            return f"{shape}, {self.options.storage}, {self.missing:,} not encoded yet"
         return f"{shape}, {self.options.storage}, {self.index or 'exact'}"
 
     def save(self, folder: Path) -> None:

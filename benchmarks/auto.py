@@ -1,0 +1,91 @@
+"""What `train auto` brings and costs: `python -m benchmarks auto CORPUS N [--corpus 1000] [--output FILE]`.
+
+N documents have labels, drawn with seed 0 from the train documents (of epmc, which has too few: from dev); others are
+unlabelled. One row: nDCG@5 of what was tried in cross-validation, of the tagger and of zero-shot on dev documents that
+were not drawn from, and time and memory as predicted and as measured. One process for each row, as memory is a peak.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks import corpora, machine
+from benchmarks.zeroshot import own_labels
+
+from tagwright.evaluation.metrics import Doubles
+from tagwright.methods import auto, zeroshot
+from tagwright.methods.combined import ndcg_at_5
+from tagwright.store import replace_file
+from tagwright.tagger import Tagger
+from tagwright.types import Document, Run
+
+DEV = 400
+"Dev documents that are scored."
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks auto", description=__doc__)
+    parser.add_argument("name", choices=(*corpora.NAMES, "kirja"))
+    parser.add_argument("labelled", type=int)
+    parser.add_argument("--corpus", type=int, default=1000, help="documents that the tagger is trained with")
+    parser.add_argument("--output", type=Path, help="add the row to this JSON file")
+    options = parser.parse_args(arguments)
+    corpora.require((options.name,))
+    row = measure(options.name, options.labelled, options.corpus)
+    print(json.dumps(row, indent=1))
+    if options.output:
+        before = json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {}
+        rows = {**before.get("rows", {}), f"{options.name} {options.labelled}": row}
+        with replace_file(options.output) as path:
+            path.write_text(json.dumps({"machine": machine.describe(), "rows": rows}, indent=1), encoding="utf-8")
+
+
+def measure(name: str, labelled: int, corpus: int) -> dict[str, Any]:
+    """A row of the table."""
+    vocabulary, (training, dev) = corpora.labels(name), split(name, corpus)
+    gold = vocabulary.gold(training, unknown="ignore")
+    drawn = np.random.default_rng(0).permutation(np.flatnonzero(np.diff(gold.indptr) > 0))[:labelled]
+    started = time.perf_counter()
+    tagger = auto.fit(training, vocabulary, gold=gold.keep(np.isin(gold.rows, drawn)))
+    seconds = time.perf_counter() - started
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    own = own_labels(dev, vocabulary, name == "mdn")
+    right = vocabulary.gold(dev, unknown="ignore").without(own)
+    found, fixed = (scores(each, dev, right, own) for each in (tagger, zeroshot.fit(vocabulary, documents=dev)))
+    difference = found - fixed
+    record = tagger.training["auto"]
+    return {
+        "cross-validation": record["nDCG@5"],
+        "kept": record["kept"],
+        "dev documents": len(dev),
+        "auto": round(float(found.mean()), 4),
+        "zero_shot": round(float(fixed.mean()), 4),
+        "standard error of the difference": round(float(difference.std(ddof=1) / np.sqrt(len(dev))), 4),
+        "seconds": {"predicted": round(sum(record["predicted"].values()), 1), "measured": round(seconds, 1)},
+        "megabytes": {"predicted": round(record["memory"]), "measured": round(peak)},
+    }
+
+
+def split(name: str, corpus: int) -> tuple[list[Document], list[Document]]:
+    """Documents to train with, and others to score."""
+    if name != "epmc":
+        return corpora.documents(name, "train", corpus), labelled_only(corpora.documents(name, "dev", DEV))
+    dev = corpora.documents(name, "dev")
+    others = [replace(each, labels=()) for each in corpora.documents(name, "train", max(0, corpus - 300))]
+    return [*dev[:300], *others], dev[300:]
+
+
+def labelled_only(documents: list[Document]) -> list[Document]:
+    return [each for each in documents if each.labels]
+
+
+def scores(tagger: Tagger, documents: list[Document], gold: Run, own: np.ndarray[Any, Any]) -> Doubles:
+    """(documents,) nDCG@5."""
+    return ndcg_at_5(tagger.tag(documents, 6).without(own), gold)

@@ -1,0 +1,51 @@
+"""Reviewers' decisions in, gold labels and judged labels of documents out: what `train auto --reviews` learns from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import InputError
+from tagwright.types import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """Both with a row for each document. gold: its labels. judged: those that reviewers have accepted or rejected."""
+
+    gold: Run
+    judged: Run
+
+
+def with_reviews(gold: Run, ids: Sequence[str], labels: Vocabulary, file: Path) -> Reviewed:
+    """Gold labels with the decisions of a file of `tagwright serve` put in.
+
+    gold: a row for each document, given by their ids. An accepted label is added, a rejected one taken away, and so is
+    one that reviewers disagree about; what was never shown is unknown. Decisions on other documents and labels do not
+    matter. Raises InputError for a file without any on these documents.
+    """
+    from tagwright.server.decisions import Decisions
+    from tagwright.server.review_file import ReviewFile
+
+    if not file.is_file():
+        raise InputError("there is no such file of decisions", file)
+    with closing(ReviewFile(file)) as opened:
+        verdicts = Decisions(opened).verdicts()
+    rows = {id_: row for row, id_ in enumerate(ids)}
+    known = [set(found.tolist()) for found, _ in gold]
+    judged: list[set[int]] = [set() for _ in known]
+    for (document, label), given in verdicts.items():
+        row, place = rows.get(document), labels.index.get(label)
+        if row is None or place is None:
+            continue
+        judged[row].add(place)
+        if set(given.values()) == {"accept"}:
+            known[row].add(place)
+        else:
+            known[row].discard(place)
+    if not any(judged):
+        raise InputError("has no decision on any of these documents and labels", file)
+    return Reviewed(Run.from_rows(known), Run.from_rows(judged))

@@ -1,0 +1,302 @@
+"""`train auto`: looks at the data, trains the stages that pay there, and combines them as the labels teach.
+
+1. A plan is made and shown: what the data hold, which stages of `auto_plan.TABLE` are tried, what that will cost.
+2. The stages of the zero-shot method find candidates; all documents tell how often labels come up and what is near.
+3. Labelled documents teach an SVM, which scores each of them having seen the labels of others only.
+4. Rankers are trained and cross-validated with and without the SVM, which is kept where it is clearly better. Where the
+   outcome is no better than the zero-shot method on documents that it was not trained on, that method stays.
+
+A document without labels is an unlabelled one, not one that no label fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from tagwright.combining.candidate_features import CandidateFeatures
+from tagwright.combining.confidence import fit_score_map
+from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.model_folder import pinned
+from tagwright.encoders.precision import Precision
+from tagwright.fields import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
+from tagwright.methods import auto_examples, auto_plan, combined, zeroshot
+from tagwright.methods.auto_examples import Outcome, Weighted, better, judged_only
+from tagwright.methods.auto_plan import Plan, Work
+from tagwright.progress import note
+from tagwright.stages.dense import Dense
+from tagwright.store import replace_folder
+from tagwright.tagger import Tagger
+from tagwright.text.language import AUTO, check, resolve
+from tagwright.training.combiner_training import CombinerOptions, FittedCombiner, fit_combiner
+from tagwright.training.out_of_fold_svm import Fold, SvmFolds, parts
+from tagwright.types import Document, Longs, Run
+
+SVM = "svm"
+"The name of the stage that is trained on the labels."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Checked):
+    """The choices of `train auto`. Which stages are trained is not among them: see `auto_plan.TABLE`."""
+
+    minutes: Positive = 10.0
+    "Stages that are predicted to take longer, all together, are left out; the zero-shot method always stays."
+
+    stages: Annotated[tuple[zeroshot.StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
+    "The stages of the zero-shot method."
+
+    encoder: str = "minilm"
+    "The encoder of the dense stage, as for the zero-shot method."
+
+    precision: Precision = "auto"
+    "The precision of the encoder, as for the zero-shot method."
+
+    language: str = AUTO
+    """The language of the names: a code or a name ("fi", "finnish"), several as "de+en"; "auto" recognises it."""
+
+    corpus: AtLeastZero = 3000
+    "Documents that tell how often labels come up and what is near, drawn by the seed: more change little."
+
+    candidates: AtLeastOne = 100
+    "Candidates of a document that are ranked anew."
+
+    labelled: AtLeastOne = 1500
+    "At most so many labelled documents teach the combiner, drawn by the seed; all teach the SVM."
+
+    seed: AtLeastZero = 0
+    "Of all that is drawn."
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check(self.language)
+
+    @property
+    def zero_shot(self) -> zeroshot.Config:
+        """The options of the zero-shot method."""
+        return zeroshot.Config(
+            stages=self.stages, encoder=self.encoder, precision=self.precision, language=self.language
+        )
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What is recorded of the encoder: a model of the Hugging Face Hub with its revision."""
+        return {"encoder": pinned(self.encoder)} if "dense" in self.stages else {}
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What is learned from. gold: a row for each document. chosen: places of the labelled ones that teach the combiner.
+
+    judged: a row for each document, its labels that reviewers accepted or rejected; of a document that has any, the
+    other labels are unknown. folder: where finished stages are stored, if anywhere.
+    """
+
+    documents: Sequence[Document]
+    labels: Vocabulary
+    gold: Run
+    judged: Run | None
+    chosen: Longs
+    labelled: Longs
+    folder: Path | None
+    resume: bool
+
+    @property
+    def teaching(self) -> list[Document]:
+        """The documents that teach the combiner, with their labels in `gold` alone."""
+        ids, gold = self.labels.ids, self.gold.take(self.chosen)
+        documents = taken(self.documents, self.chosen)
+        return [
+            replace(each, labels=tuple(ids[label] for label in found.tolist()))
+            for each, (found, _) in zip(documents, gold, strict=True)
+        ]
+
+    def stored(self, name: str) -> Path | None:
+        """Where a finished stage is stored."""
+        return self.folder / name if self.folder else None
+
+    def examples(self, name: str, make: Callable[[], Weighted]) -> Weighted:
+        """Candidates of the documents that teach the combiner, made now or read from the folder."""
+        found = auto_examples.stored(self.stored(name), make, resume=self.resume)
+        judged = self.judged.take(self.chosen) if self.judged else None
+        return replace(found, examples=judged_only(found.examples, judged))
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What was tried, and what the tagger is.
+
+    measured: nDCG@5 of each in cross-validation. brought: the share of nDCG@5 that is lost without a group of features.
+    """
+
+    chosen: str
+    documents: int = 0
+    measured: Mapping[str, float] = field(default_factory=dict)
+    brought: Mapping[str, float] = field(default_factory=dict)
+
+    def lines(self) -> list[str]:
+        """What was found, for people."""
+        if not self.measured:
+            return []
+        found = ", ".join(f"{name} {100 * value:.1f}" for name, value in self.measured.items())
+        said = [f"nDCG@5 in cross-validation on {self.documents:,} labelled documents: {found}; kept: {self.chosen}"]
+        if brought := ", ".join(f"{name} {100 * value:+.1f}" for name, value in self.brought.items()):
+            said.append(f"what each brought, in points: {brought}")
+        return said
+
+
+def fit(
+    documents: Sequence[Document],
+    labels: Vocabulary,
+    config: Config = Config(),
+    output: Path | None = None,
+    *,
+    resume: bool = False,
+    gold: Run | None = None,
+    judged: Run | None = None,
+) -> Tagger:
+    """The best tagger that documents, labels and time allow. Says before what it will do, and after what came of it.
+
+    gold: instead of the documents' own labels; a row without labels is of an unlabelled document. judged: see `Data`.
+    output: an existing folder for finished stages; resume goes on from there. Never returns a tagger that cross-
+    validation on the labelled documents finds worse than the zero-shot method. Raises TagwrightError.
+    """
+    gold = labels.gold(documents, unknown="warn") if gold is None else gold
+    labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
+    drawn = np.random.default_rng(config.seed).permutation(labelled)[: config.labelled]
+    data = Data(documents, labels, gold, judged, np.sort(drawn), labelled, output, resume)
+    language = resolve(config.language, labels, documents)
+    start = zeroshot.fit(labels, replace(config.zero_shot, language=language), documents)
+    found = make_plan(data, start, config, language)
+    for line in found.lines():
+        note(line)
+    tagger, report = (
+        _learned(data, start, found, config) if "combiner" in found.stages else (start, Report("zero_shot"))
+    )
+    advice = auto_plan.next_step(len(labelled), auto_plan.measured_curve())
+    for line in (*report.lines(), *([advice] * bool(advice))):
+        note(line)
+    record = {
+        "stages": list(found.stages),
+        "predicted": dict(found.seconds),
+        "memory": found.memory,
+        "kept": report.chosen,
+    }
+    measured = {name: round(value, 4) for name, value in report.measured.items()}
+    brought = {name: round(value, 4) for name, value in report.brought.items()}
+    return replace(tagger, training={"auto": {**record, "nDCG@5": measured, "brought": brought}})
+
+
+def make_plan(data: Data, start: Tagger, config: Config, language: str) -> Plan:
+    """What will be done with the data. A few documents and labels are encoded to see how fast this machine is."""
+    holdings = auto_plan.survey(data.documents, data.labels, data.gold, language)
+    corpus = min(config.corpus, len(data.documents))
+    texts = taken(data.documents, _read(data, config)) if len(data.chosen) else []
+    dense = next((stage for stage in start.retrievers.values() if isinstance(stage, Dense)), None)
+    work = Work(
+        encode_labels=dense.missing if dense else 0,
+        encode_documents=auto_plan.not_encoded(dense, texts) if dense else 0,
+        corpus=corpus,
+        examples=len(data.chosen),
+        folds=len(parts(data.chosen, len(data.labelled))) if len(data.chosen) else 0,
+    )
+    rates = auto_plan.calibrate(start, data.documents) if len(data.documents) else auto_plan.Rates()
+    return auto_plan.plan(holdings, work, rates, config.minutes, dim=dense.encoder.dim if dense else 0)
+
+
+def _read(data: Data, config: Config) -> Longs:
+    """Places of the documents that will be read: those of the corpus, and the labelled ones."""
+    drawn = np.random.default_rng(config.seed).permutation(len(data.documents))[: config.corpus]
+    return np.union1d(drawn, data.chosen)
+
+
+def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Tagger, Report]:
+    """The best of zero-shot method, combiner, and combiner with SVM, as cross-validation says."""
+    options = CombinerOptions(documents=config.labelled, seed=config.seed)
+    settings = combined.Config(
+        corpus=config.corpus, candidates=config.candidates, exclude_self=found.holdings.themselves, combiner=options
+    )
+    richer = combined.with_more_stages(_unsure(start))
+    described = _corpus(data, richer, settings)
+    outcomes = [_without_svm(data, start, richer, described, options)]
+    if SVM in found.stages:
+        outcomes.append(_with_svm(data, start, richer, described, options))
+    fixed, best = outcomes[0].fitted.fixed, outcomes[0]
+    for other in outcomes[1:]:
+        best = other if better(other.measured, best.measured, options.margin) else best
+    measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in outcomes}}
+    if best.measured.mean() <= fixed.mean():
+        return start, Report("zero_shot", len(fixed), measured)
+    return best.tagger, Report(best.name, len(fixed), measured, auto_examples.brought(best, options))
+
+
+def _corpus(data: Data, tagger: Tagger, settings: combined.Config) -> CandidateFeatures:
+    """What all documents tell, stored: no label of a document is read for it."""
+    folder = data.stored("corpus")
+    if folder is None:
+        return combined.describe_corpus(tagger, data.documents, settings)
+    if not (data.resume and (folder / "manifest.json").is_file()):
+        described = combined.describe_corpus(tagger, data.documents, settings)
+        with replace_folder(folder) as target:
+            described.save(target)
+    return CandidateFeatures.load(folder, data.labels)  # as a resumed training has it
+
+
+def _without_svm(
+    data: Data, start: Tagger, richer: Tagger, described: CandidateFeatures, options: CombinerOptions
+) -> Outcome:
+    """The stages of the zero-shot method, combined anew."""
+    examples = data.examples("combiner", lambda: Weighted(combined.examples(richer, described, data.teaching))).examples
+    fitted = fit_combiner(examples, combined.ndcg_at_5, options)
+    return Outcome("combiner", _combined(richer, described, fitted) or start, fitted)
+
+
+def _with_svm(
+    data: Data, start: Tagger, richer: Tagger, described: CandidateFeatures, options: CombinerOptions
+) -> Outcome:
+    """The same with an SVM. What the corpus tells stays what the other stages found there, who saw no labels."""
+    documents = taken(data.documents, data.labelled)
+    scored, gold = np.searchsorted(data.labelled, data.chosen), data.gold.take(data.labelled)
+    folds = SvmFolds(documents, data.labels, gold, scored, seed=options.seed, folder=data.folder, resume=data.resume)
+    made = data.examples("svm", lambda: auto_examples.with_svm(richer, described, data.teaching, _numbered(folds), SVM))
+    fitted = fit_combiner(made.examples, combined.ndcg_at_5, options)
+    svm = folds.last()
+    summed, joined = (replace(each, retrievers={**each.retrievers, SVM: svm}) for each in (_unsure(start), richer))
+    described = auto_examples.weighted(described, SVM, made.weight)
+    if tagger := _combined(joined, described, fitted):
+        return Outcome("combiner and svm", tagger, fitted)
+    assert isinstance(summed.combiner, WeightedSum)
+    weights = {**summed.combiner.weights, SVM: made.weight}
+    return Outcome("sum with svm", replace(summed, combiner=replace(summed.combiner, weights=weights)), fitted)
+
+
+def _combined(tagger: Tagger, described: CandidateFeatures, fitted: FittedCombiner) -> Tagger | None:
+    """The stages under the learned combiner; None where the fixed sum stays."""
+    if fitted.ranker is None:
+        return None
+    return replace(
+        tagger, combiner=LearnedCombiner(described, fitted.ranker, fitted.bias, fit_score_map(*fitted.out_of_fold))
+    )
+
+
+def _numbered(folds: SvmFolds) -> Iterator[Fold]:
+    """The folds, with places among the documents that are scored instead of all labelled ones."""
+    return (Fold(np.searchsorted(folds.scored, fold.places), fold.stage) for fold in folds)
+
+
+def _unsure(tagger: Tagger) -> Tagger:
+    """Without the confidences of the zero-shot method, which nobody reads here."""
+    assert isinstance(tagger.combiner, WeightedSum)
+    return replace(tagger, combiner=replace(tagger.combiner, confidence="none"))
+
+
+def taken(documents: Sequence[Document], places: Longs) -> list[Document]:
+    """The documents at these places."""
+    return documents.take(places.tolist()) if isinstance(documents, Corpus) else [documents[i] for i in places.tolist()]

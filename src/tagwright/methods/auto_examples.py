@@ -1,0 +1,196 @@
+"""Labelled documents in, candidates with features out, with an SVM that has not seen their labels; stored for resuming.
+
+Also what is compared afterwards: the outcome of each way to combine, and what each group of features brought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.combining.candidate_features import CandidateFeatures
+from tagwright.combining.candidate_ranker import fit_logistic
+from tagwright.combining.features import FIXED_SUM, Features
+from tagwright.combining.pool import CandidatePool
+from tagwright.errors import ModelError
+from tagwright.methods.combined import ndcg_at_5
+from tagwright.store import read_array, read_manifest, read_number, replace_folder, write_arrays, write_manifest
+from tagwright.tagger import Tagger, batches
+from tagwright.training.combiner_training import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds
+from tagwright.training.out_of_fold_svm import Fold
+from tagwright.types import Document, Run
+
+Doubles: TypeAlias = NDArray[np.float64]
+
+WEIGHTS = (0.5, 1.0, 2.0, 4.0)
+"Weights of the SVM in the fixed sum that are tried."
+
+BATCH = 256
+"Documents whose candidates are found at once."
+
+SHOWN = 300
+"Labelled documents on which it is measured what each group of features brought."
+
+KIND = "candidates of labelled documents"
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """Examples, and the weight of the SVM in the fixed sum that ranks their candidates."""
+
+    examples: Examples
+    weight: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """A way to combine. fitted: its ranker, if one is clearly better than its fixed sum. tagger: what it makes."""
+
+    name: str
+    tagger: Tagger
+    fitted: FittedCombiner
+
+    @property
+    def measured(self) -> Doubles:
+        """(documents,) what it scores on each labelled document, having seen the labels of others only."""
+        found = self.fitted.validations.get(self.fitted.choice)
+        return found.measured if found else self.fitted.fixed
+
+
+def better(one: Doubles, other: Doubles, margin: float) -> bool:
+    """Whether one is clearly better: by `margin` standard errors of the mean difference, document by document.
+
+    The differences 0.2, 0.1, 0.2, 0.1 have the mean 0.15, which is 5.2 standard errors of 0.0289 above 0.
+
+    >>> better(np.array([0.2, 0.1, 0.2, 0.1]), np.zeros(4), 5.0), better(np.zeros(2), np.zeros(2), 0.0)
+    (True, False)
+    """
+    difference = one - other
+    error = float(difference.std(ddof=1)) / np.sqrt(len(difference)) if len(difference) > 1 else np.inf
+    return bool(difference.mean() > max(margin * error, 1e-9))
+
+
+def judged_only(examples: Examples, judged: Run | None) -> Examples:
+    """Without the candidates that no reviewer has judged, of documents that a reviewer has looked at.
+
+    judged: a row for each document of the examples, empty where all of its labels are known.
+    """
+    if judged is None:
+        return examples
+    reviewed = (np.diff(judged.indptr) > 0)[examples.run.rows]
+    kept = ~reviewed | examples.run.held_by(judged)
+    features = Features(examples.features.names, examples.features.values[kept])
+    return Examples(examples.run.keep(kept), features, examples.gold, examples.labels)
+
+
+def with_svm(
+    tagger: Tagger, described: CandidateFeatures, documents: Sequence[Document], folds: Iterator[Fold], svm: str
+) -> Weighted:
+    """The candidates of labelled documents with the scores of SVMs that have not seen their labels, in order.
+
+    tagger: the stages without the SVM. The weight of the SVM is the one with which the fixed sum is best.
+    """
+    pools, order = list[CandidatePool](), list[int]()
+    for fold in folds:
+        retrievers = {**tagger.retrievers, svm: fold.stage}
+        joined = replace(tagger, retrievers=retrievers)
+        pools += map(joined.candidates, batches((documents[place] for place in fold.places.tolist()), BATCH))
+        order += fold.places.tolist()
+    places = np.argsort(order)
+    gold = tagger.vocabulary.gold(documents, unknown="ignore").take(order)
+    described = max((weighted(described, svm, weight) for weight in WEIGHTS), key=lambda each: _sum(each, pools, gold))
+    runs = list(map(described.candidates, pools))
+    found = [described.describe(pool, run) for pool, run in zip(pools, runs, strict=True)]
+    features = Features(found[0].names, np.concatenate([each.values for each in found]))
+    return Weighted(
+        Examples(Run.concat(runs), features, gold, len(tagger.vocabulary)).take(places), described.first.weight(svm)
+    )
+
+
+def weighted(described: CandidateFeatures, stage: str, weight: float) -> CandidateFeatures:
+    """The same with another weight of a stage in the fixed sum."""
+    first = described.first
+    return replace(described, first=replace(first, weights={**first.weights, stage: weight}))
+
+
+def stored(folder: Path | None, make: Callable[[], Weighted], *, resume: bool) -> Weighted:
+    """What `make` gives, stored in the folder; read from there instead when a training is resumed."""
+    if folder and resume and (folder / "manifest.json").is_file():
+        return _load(folder)
+    found = make()
+    if folder:
+        with replace_folder(folder) as target:
+            _save(found, target)
+    return found
+
+
+def brought(outcome: Outcome, options: CombinerOptions) -> dict[str, float]:
+    """Group of features -> nDCG@5 that is lost without it, in cross-validation, the largest first.
+
+    Measured with logistic regression alone on up to `SHOWN` documents. The fixed sum itself is not left out.
+    """
+    if outcome.fitted.ranker is None:
+        return {}
+    examples = outcome.fitted.examples
+    drawn = np.random.default_rng(options.seed).permutation(len(examples.run))[:SHOWN]
+    examples = examples.take(np.sort(drawn))
+    names = examples.features.names
+    groups = dict.fromkeys(name.partition(": ")[0] for name in names)
+    whole = _logistic(examples, names, options)
+    lost = {
+        group: whole - _logistic(examples, [name for name in names if name.partition(": ")[0] != group], options)
+        for group in groups
+        if group != FIXED_SUM
+    }
+    return dict(sorted(lost.items(), key=lambda each: -each[1]))
+
+
+def _logistic(examples: Examples, names: Sequence[str], options: CombinerOptions) -> float:
+    """nDCG@5 of logistic regression over these features, in cross-validation."""
+    columns, right = (
+        examples.features.values[:, [examples.features.names.index(name) for name in names]],
+        examples.right,
+    )
+    folds = assign_folds(len(examples.run), options.folds, options.seed)[examples.run.rows]
+    scores = np.zeros(len(folds))
+    for fold in np.unique(folds):
+        inside = folds != fold
+        model = fit_logistic(columns[inside], right[inside], list(names).index(BASE), options.penalty)
+        scores[~inside] = model.predict(columns[~inside])
+    return float(ndcg_at_5(examples.run.rescored(scores), examples.gold).mean())
+
+
+def _sum(described: CandidateFeatures, pools: Sequence[CandidatePool], gold: Run) -> float:
+    """nDCG@5 of the fixed sum."""
+    return float(ndcg_at_5(Run.concat(list(map(described.candidates, pools))), gold).mean())
+
+
+def _save(found: Weighted, folder: Path) -> None:
+    run, gold = found.examples.run, found.examples.gold
+    write_arrays(folder, {"indptr": run.indptr, "labels": run.labels, "scores": run.scores})
+    write_arrays(folder, {"gold-indptr": gold.indptr, "gold": gold.labels, "values": found.examples.features.values})
+    write_manifest(
+        folder,
+        KIND,
+        {"features": list(found.examples.features.names), "weight": found.weight, "all": found.examples.labels},
+    )
+
+
+def _load(folder: Path) -> Weighted:
+    manifest = read_manifest(folder, KIND)
+    names, weight = manifest.get("features"), manifest.get("weight")
+    size = read_number(folder, manifest, "all")
+    if not isinstance(names, list) or not isinstance(weight, float):
+        raise ModelError(f"{folder}: damaged (its manifest lacks the features); train without resuming")
+    indptr, gold_indptr = (read_array(folder, name, np.int64, (None,)) for name in ("indptr", "gold-indptr"))
+    labels, gold = (read_array(folder, name, np.int32, (None,)) for name in ("labels", "gold"))
+    scores = read_array(folder, "scores", np.float32, labels.shape)
+    values = read_array(folder, "values", np.float32, (len(labels), len(names)))
+    right = Run(gold_indptr, gold, np.ones(len(gold), np.float32))
+    features = Features(tuple(names), np.array(values))
+    return Weighted(Examples(Run(indptr, labels, scores), features, right, size), weight)

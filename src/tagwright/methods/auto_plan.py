@@ -1,0 +1,347 @@
+"""What the data hold in; out, the stages that pay there, why, and what they will cost: the plan of `train auto`.
+
+`TABLE` is the one place that says when a stage pays. A row rests on a measurement, which it names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tagwright.combining.pool import CandidatePool
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.kernels import best_device
+from tagwright.stages.dense import Dense
+from tagwright.tagger import Tagger
+from tagwright.types import Document, Run
+
+CALIBRATION = 16
+"Documents, and labels, that are read to see how fast this machine is."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holdings:
+    """What the data hold.
+
+    documents, labelled: how many there are, and how many of them have labels. per_document: labels of a labelled one,
+    on average. labels, described, used: how many the vocabulary has, has descriptions of, and labelled documents have.
+    sections, metadata: how many documents have any. characters: of a document, on average. themselves: whether
+    documents are labels too, and no label of themselves. language: "english". device: "cpu".
+    """
+
+    documents: int
+    labelled: int = 0
+    per_document: float = 0.0
+    labels: int = 0
+    described: int = 0
+    used: int = 0
+    sections: int = 0
+    metadata: int = 0
+    characters: float = 0.0
+    themselves: bool = False
+    language: str = ""
+    device: str = "cpu"
+
+    def __str__(self) -> str:
+        held = [f"{self.documents:,} documents, {self.labelled:,} with labels"]
+        held += [f"{self.sections:,} with sections"] * bool(self.sections)
+        held += [f"{self.metadata:,} with metadata"] * bool(self.metadata)
+        held += [f"{self.labels:,} labels, {self.described:,} described"]
+        return "; ".join([*held, f"language {self.language}", self.device])
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table: the stage is tried with at least this many such documents; what was measured, and where."""
+
+    stage: str
+    needs: str
+    least: int
+    measured: str
+    source: str
+
+    def fits(self, holdings: Holdings) -> bool:
+        """Whether the data have what it needs."""
+        return int(getattr(holdings, self.needs)) >= self.least
+
+
+TABLE: tuple[Row, ...] = (
+    Row(
+        "zero_shot",
+        "documents",
+        0,
+        "no single untrained stage has a higher nDCG@5 on any of five corpora",
+        "benchmarks/results/zeroshot.json",
+    ),
+    Row(
+        "combiner",
+        "labelled",
+        2,
+        "cross-validation decides; it stays with the fixed sum where nothing learned is clearly better",
+        "benchmarks/results/auto.json",
+    ),
+    Row(
+        "svm",
+        "labelled",
+        30,
+        "cross-validation decides; nDCG@5 59.0 against 38.0 with 6,421 labelled web pages",
+        "docs/results/supervised.md, benchmarks/results/auto.json",
+    ),
+)
+"The stages that are tried, in the order in which they are trained."
+
+NOT_TRIED: Mapping[str, str] = {
+    "rts": "R@100 rises by 1 to 2, the first five suggestions are as good (docs/results/unsupervised.md)",
+    "micol": "below the zero-shot method on epmc and tib, level on mdn (docs/results/metadata.md)",
+    "futex": "above it on full papers only, and takes longer than all the rest (docs/results/full-papers.md)",
+}
+"Methods that are not part of the plan yet, and what is known of them."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rates:
+    """Seconds on this machine. label, document: to encode one. other: all else that is done with a document."""
+
+    label: float = 0.0
+    document: float = 0.0
+    other: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """How much there is to do. encode_labels, encode_documents: those that no cache knows. corpus, examples: documents.
+
+    folds: how many SVMs are trained besides the last one.
+    """
+
+    encode_labels: int
+    encode_documents: int
+    corpus: int
+    examples: int
+    folds: int = 0
+
+
+RANK = 0.012
+"Seconds to put the features of a document's candidates into arrays, on one core of an AMD EPYC."
+
+FIT = 0.05
+"Seconds to try all rankers, for each labelled document, on the same machine."
+
+SVM_LABEL, SVM_DOCUMENT = 0.002, 1.8e-7
+"Seconds for a label, and for each document besides, on one core of that machine: benchmarks/results/linear.json."
+
+WORTH = (50, 300, 1000)
+"Numbers of labelled documents that are worth advising."
+
+CURVE = "benchmarks/results/curve.json"
+"What labelled documents bring, as measured."
+
+BASE_MB = 1050.0
+"Memory of Python, torch, the packaged encoder and a batch of candidates: benchmarks/results/auto.json."
+
+LABEL_MB = 0.012
+"Memory for each label: its words, its names in the automaton, its vector; benchmarks/results/auto.json."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What will be done. seconds: of each stage, as predicted. left_out: stage -> why, where the data would do."""
+
+    holdings: Holdings
+    stages: tuple[str, ...]
+    work: Work
+    seconds: Mapping[str, float]
+    memory: float
+    disk: float
+    left_out: Mapping[str, str]
+
+    def lines(self) -> list[str]:
+        """What will be done and why, and what it costs, for people."""
+        rows = {row.stage: row for row in TABLE}
+        said = [f"the data: {self.holdings}"]
+        said += [f"{name}, about {duration(self.seconds[name])}: {rows[name].measured}" for name in self.stages]
+        said += [f"without {stage}: {why}" for stage, why in self.left_out.items()]
+        total = duration(sum(self.seconds.values()))
+        return [*said, f"in all about {total}, {size(self.memory)} of memory, {size(self.disk)} on disk"]
+
+
+def survey(documents: Iterable[Document], labels: Vocabulary, gold: Run, language: str) -> Holdings:
+    """What the data hold, in one pass. gold: a row for each document; a row without labels is of an unlabelled one."""
+    characters = sections = metadata = count = 0
+    own = []
+    for document in documents:
+        count += 1
+        characters += len(document.text)
+        sections += bool(document.sections)
+        metadata += bool(document.metadata)
+        own.append(labels.index.get(document.id, -1))
+    labelled = int((np.diff(gold.indptr) > 0).sum())
+    themselves = np.array(own, np.int64)
+    return Holdings(
+        documents=count,
+        labelled=labelled,
+        per_document=len(gold.labels) / labelled if labelled else 0.0,
+        labels=len(labels),
+        described=sum(bool(label.description) for label in labels),
+        used=len(np.unique(gold.labels)),
+        sections=sections,
+        metadata=metadata,
+        characters=characters / max(1, count),
+        themselves=_themselves(themselves, gold),
+        language=language,
+        device=best_device().type,
+    )
+
+
+def calibrate(tagger: Tagger, documents: Sequence[Document]) -> Rates:
+    """How fast this machine is, by encoding and tagging a few documents once. Nothing is kept."""
+    some = [documents[place] for place in np.linspace(0, len(documents) - 1, CALIBRATION, dtype=int)]
+    dense = next((stage for stage in tagger.retrievers.values() if isinstance(stage, Dense)), None)
+    others = {name: stage for name, stage in tagger.retrievers.items() if stage is not dense}
+    started = time.perf_counter()
+    readings = {name: stage.read(some) for name, stage in others.items()}
+    found = {name: stage.find(readings[name]) for name, stage in others.items()}
+    if others:
+        pool = CandidatePool.of(some, found, others, readings, tagger.pool)
+        for name in others:
+            pool.scores(name)
+    other = (time.perf_counter() - started) / len(some)
+    if dense is None:
+        return Rates(other=other)
+    places = np.linspace(0, len(tagger.vocabulary) - 1, CALIBRATION, dtype=int)
+    labels = [text for place in places.tolist() for text in dense.texts_of(tagger.vocabulary[place])]
+    texts = [document.read_as(dense.options.text_field) for document in some]
+    return Rates(
+        label=_seconds(dense, labels) / CALIBRATION, document=_seconds(dense, texts) / CALIBRATION, other=other
+    )
+
+
+def not_encoded(dense: Dense, documents: Sequence[Document]) -> int:
+    """How many of the documents the encoder's cache does not know."""
+    texts = [document.read_as(dense.options.text_field) for document in documents]
+    known = getattr(dense.encoder, "known", None)
+    return len(texts) - int(known(texts, "query")[1].sum()) if known else len(texts)
+
+
+def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: int = 384, features: int = 60) -> Plan:
+    """The stages that pay by the table and fit into the time, in its order; what does not fit is left out.
+
+    dim: of the encoder's vectors. features: of a candidate.
+    """
+    costs = predict(holdings, work, rates)
+    stages, left_out, spent = list[str](), dict[str, str](), 0.0
+    for row in TABLE:
+        if not row.fits(holdings):
+            left_out[row.stage] = f"from {row.least:,} labelled documents on (here {holdings.labelled:,})"
+        elif row.least and spent + costs[row.stage] > 60 * minutes:
+            left_out[row.stage] = (
+                f"about {duration(costs[row.stage])}, of {minutes:g} minutes {duration(spent)} are used"
+            )
+        else:
+            stages.append(row.stage)
+            spent += costs[row.stage]
+    kept = {stage: costs[stage] for stage in stages}
+    learned = "combiner" in stages
+    candidates = (work.corpus + work.examples) * 100 if learned else 0
+    memory = BASE_MB + holdings.labels * LABEL_MB + (candidates * 8 * features + work.corpus * dim * 8) / 1e6
+    disk = (holdings.labels * (2 * dim + 200) + learned * work.corpus * (2 * dim + 800)) / 1e6
+    if "svm" in stages:
+        memory += holdings.labelled * holdings.characters * 4 / 1e6
+        disk += holdings.used * 2000 / 1e6
+    return Plan(
+        holdings=holdings, stages=tuple(stages), work=work, seconds=kept, memory=memory, disk=disk, left_out=left_out
+    )
+
+
+def predict(holdings: Holdings, work: Work, rates: Rates) -> dict[str, float]:
+    """Stage -> seconds.
+
+    Ten labels at 0.1 s are a second.
+
+    >>> work = Work(encode_labels=10, encode_documents=0, corpus=0, examples=0)
+    >>> round(predict(Holdings(documents=5), work, Rates(label=0.1))["zero_shot"], 1)
+    1.0
+    """
+    each = holdings.used * (SVM_LABEL + SVM_DOCUMENT * holdings.labelled) / (os.cpu_count() or 1)
+    tagged = work.corpus + work.examples
+    return {
+        "zero_shot": work.encode_labels * rates.label,
+        "combiner": work.encode_documents * rates.document + tagged * (2 * rates.other + RANK) + work.examples * FIT,
+        "svm": (work.folds + 1) * each + work.examples * (RANK + FIT),
+    }
+
+
+def next_step(labelled: int, curve: Mapping[str, Any]) -> str:
+    """What more labels would bring, as measured: nothing where nothing was measured, or no more is known.
+
+    curve: corpus -> labelled documents -> the zero-shot method and auto, as benchmarks/results/curve.json has it. The
+    gain is the mean over the corpora that were measured with so many more labels.
+
+    >>> point = {"zero_shot": {"nDCG@5": 0.4}, "auto": {"nDCG@5": 0.46}}
+    >>> next_step(0, {"mdn": {"50": point}})
+    'label 50 documents: about +6 points of nDCG@5 (mean of 1 corpus, benchmarks/results/curve.json)'
+    >>> next_step(50, {"mdn": {"50": point}})
+    ''
+    """
+    known = {name: {0: 0.0, **_gains(sizes)} for name, sizes in curve.items() if isinstance(sizes, Mapping)}
+    wanted = next((size for size in WORTH if size >= 2 * labelled and any(size in each for each in known.values())), 0)
+    if wanted <= labelled:
+        return ""
+    found = [
+        each[wanted] - each[max(size for size in each if size <= labelled)] for each in known.values() if wanted in each
+    ]
+    corpora = f"{len(found)} corp{'us' if len(found) == 1 else 'ora'}"
+    more = f"label {wanted - labelled:,} {'more ' * bool(labelled)}documents"
+    mean = 100 * float(np.mean(found))
+    return f"{more}: about {mean:+.0f} points of nDCG@5 (mean of {corpora}, {CURVE})" if mean >= 1 else ""
+
+
+def measured_curve() -> Mapping[str, Any]:
+    """What was measured of labelled documents, in a checkout of the sources; empty elsewhere."""
+    file = Path(__file__).parents[3] / CURVE
+    content: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    return content
+
+
+def _gains(sizes: Mapping[str, Any]) -> dict[int, float]:
+    rows = {int(size): row for size, row in sizes.items() if isinstance(row, Mapping) and "auto" in row}
+    return {size: row["auto"]["nDCG@5"] - row["zero_shot"]["nDCG@5"] for size, row in rows.items()}
+
+
+def duration(seconds: float) -> str:
+    """Seconds for people.
+
+    >>> duration(7.4), duration(240.0)
+    ('7 s', '4 min')
+    """
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def size(megabytes: float) -> str:
+    """Megabytes for people.
+
+    >>> size(12.3), size(2345.0)
+    ('12 MB', '2.3 GB')
+    """
+    return f"{megabytes:.0f} MB" if megabytes < 1000 else f"{megabytes / 1000:.1f} GB"
+
+
+def _themselves(own: np.ndarray[tuple[int], np.dtype[np.int64]], gold: Run) -> bool:
+    """Whether most documents are labels, and none is its own. own: (documents,) the label of each, -1 for none."""
+    is_own = gold.labels == own[gold.rows]
+    return bool(len(own) and (own >= 0).mean() > 0.5 and not is_own.any())
+
+
+def _seconds(dense: Dense, texts: Sequence[str]) -> float:
+    encode = getattr(dense.encoder, "encode_raw", dense.encoder.encode)
+    encode(texts[:1])  # what is loaded once is not part of the rate
+    started = time.perf_counter()
+    encode(texts)
+    return time.perf_counter() - started

@@ -1,0 +1,120 @@
+"""`tagwright train auto` from the command line: reviews, minutes, resuming."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.methods.topics import DOCUMENTS, LABELS
+from typer.testing import CliRunner, Result
+
+from tagwright.app.cli import app
+from tagwright.app.reviewed import with_reviews
+from tagwright.errors import InputError, TagwrightError
+from tagwright.server.decisions import Decisions
+from tagwright.server.review_file import ReviewFile
+from tagwright.server.standing_decisions import Decision, Verdict
+from tagwright.tagger import Tagger
+from tagwright.types import Run
+
+QUICK = ["--set", 'stages=["exact_match", "tfidf"]', "--language", "english"]
+
+
+@pytest.fixture(name="data")
+def files(tmp_path: Path) -> list[str]:
+    rows = ({"id": d.id, "title": d.title, "abstract": d.abstract, "labels": list(d.labels)} for d in DOCUMENTS[:12])
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    LABELS.write(tmp_path / "labels.jsonl")
+    return [str(tmp_path / "docs.jsonl"), "--labels", str(tmp_path / "labels.jsonl")]
+
+
+def run(*arguments: str) -> Result:
+    result = CliRunner().invoke(app, list(arguments))
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def reviewed(file: Path, *verdicts: tuple[str, str, str, Verdict]) -> Path:
+    with closing(ReviewFile(file)) as opened:
+        Decisions(opened).add_all(
+            [Decision(document=d, label=label, reviewer=who, action=what) for d, label, who, what in verdicts]
+        )
+    return file
+
+
+def test_the_plan_is_printed_and_the_tagger_saved(data: list[str], tmp_path: Path) -> None:
+    result = run("train", "auto", *data, "--output", str(tmp_path / "out"), "--minutes", "5", *QUICK)
+    assert "the data: 12 documents, 12 with labels; 30 labels, 0 described; language english" in result.stderr
+    assert "without svm: from 30 labelled documents on (here 12)" in result.stderr
+    assert "nDCG@5 in cross-validation on 12 labelled documents: zero_shot 100.0" in result.stderr
+    record = Tagger.load(tmp_path / "out").training
+    assert (record["method"], record["options"]["minutes"]) == ("auto", 5.0)
+    assert record["auto"]["kept"] == "zero_shot"
+    assert not (tmp_path / "out.training").exists()
+
+
+@pytest.mark.parametrize(
+    "command", [["suggest", "--explain"], ["evaluate", "--skip-unlabelled"], ["candidates", "--skip-unlabelled"]]
+)
+def test_other_commands_take_the_tagger(data: list[str], tmp_path: Path, command: list[str]) -> None:
+    run("train", "auto", *data, "--output", str(tmp_path / "out"), *QUICK)
+    assert run(command[0], data[0], "--model", str(tmp_path / "out"), *command[1:]).exit_code == 0
+
+
+def test_options_of_auto_belong_to_it(data: list[str], tmp_path: Path) -> None:
+    with pytest.raises(TagwrightError, match="--minutes belongs to auto, not to svm"):
+        run("train", "svm", *data, "--output", str(tmp_path / "out"), "--minutes", "5")
+
+
+def test_accepted_labels_are_gold_rejected_ones_are_not_and_others_are_unknown(tmp_path: Path) -> None:
+    verdicts: list[tuple[str, str, str, Verdict]] = [
+        ("d0", "wasp", "ann", "reject"),
+        ("d0", "bank", "ann", "accept"),
+        ("d1", "stone", "ann", "accept"),
+        ("d1", "stone", "bob", "reject"),
+        ("unknown", "bank", "ann", "accept"),
+        ("d2", "unknown", "ann", "accept"),
+    ]
+    file = reviewed(tmp_path / "reviews.sqlite", *verdicts)
+    wasp, bank, stone = (LABELS.index[name] for name in ("wasp", "bank", "stone"))
+    found = with_reviews(Run.from_rows([[wasp], [bank], [stone]]), ["d0", "d1", "d2"], LABELS, file)
+    assert [labels.tolist() for labels, _ in found.gold] == [[bank], [bank], [stone]]
+    assert [sorted(labels.tolist()) for labels, _ in found.judged] == [sorted([wasp, bank]), [stone], []]
+
+
+def test_a_file_without_decisions_on_the_documents_is_refused(tmp_path: Path) -> None:
+    gold = Run.from_rows([[0]])
+    with pytest.raises(InputError, match="no such file"):
+        with_reviews(gold, ["d0"], LABELS, tmp_path / "missing.sqlite")
+    file = reviewed(tmp_path / "reviews.sqlite", ("other", "wasp", "ann", "accept"))
+    with pytest.raises(InputError, match="no decision on any"):
+        with_reviews(gold, ["d0"], LABELS, file)
+
+
+def test_reviews_are_learned_from(data: list[str], tmp_path: Path) -> None:
+    given: list[tuple[str, str, str, Verdict]] = [(f"d{row}", "wasp", "ann", "reject") for row in range(0, 12, 3)]
+    given += [(f"d{row}", "10", "ann", "accept") for row in range(0, 12, 3)]
+    file = reviewed(tmp_path / "reviews.sqlite", *given)
+    result = run("train", "auto", *data, "--output", str(tmp_path / "out"), "--reviews", str(file), *QUICK)
+    # of 12 documents 4 have another label now, which no stage finds: the sum is right about the other 8
+    assert "12 with labels" in result.stderr
+    assert "zero_shot 66.7" in result.stderr
+
+
+def test_documents_to_label_are_printed_without_those_that_have_labels(tmp_path: Path) -> None:
+    rows = [{"id": f"d{row}", "title": f"T{row}", "labels": ["wasp"] if row < 3 else []} for row in range(6)]
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    found = run("sample", str(tmp_path / "docs.jsonl"), "-n", "10").stdout.split()
+    assert sorted(found) == ["d3", "d4", "d5"]
+    lines = run("sample", str(tmp_path / "docs.jsonl"), "-n", "1", "--by", "length", "--format", "jsonl").stdout
+    assert json.loads(lines)["title"] in ("T3", "T4", "T5")
+
+
+def test_a_tagger_without_confidence_cannot_say_what_it_is_unsure_about(data: list[str], tmp_path: Path) -> None:
+    (tmp_path / "more.jsonl").write_text(json.dumps({"id": "x", "title": "bees"}))
+    run("train", "zero-shot", *data[1:], "--output", str(tmp_path / "out"), *QUICK)
+    with pytest.raises(TagwrightError, match="sample at random"):
+        run("sample", str(tmp_path / "more.jsonl"), "--model", str(tmp_path / "out"), "--by", "uncertainty")

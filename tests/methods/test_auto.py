@@ -1,0 +1,213 @@
+"""`train auto`: documents with labels or without in, the best tagger that they allow out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.tiny import tiny_encoder
+
+from tagwright.combining.features import Features
+from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.methods import auto, auto_examples, auto_plan, combined, zeroshot
+from tagwright.methods.auto_examples import judged_only
+from tagwright.methods.auto_plan import Holdings, Rates, Work
+from tagwright.stages.linear_classifiers import Linear
+from tagwright.tagger import Tagger
+from tagwright.training import out_of_fold_svm
+from tagwright.training.combiner_training import Examples
+from tagwright.training.linear_training import fit_svm
+from tagwright.types import Document, Label, Run
+
+TOPICS = {"alpha": "honey flower wing", "beta": "market stock money", "gamma": "river water stone"}
+"What the documents of a label are about; the names of the labels are in none of them."
+
+NOISE = [Label(f"noise{number}", (word,)) for number, word in enumerate(("rain", "wasp", "bank", "bee"))]
+LABELS = Vocabulary([*(Label(name, (name,)) for name in TOPICS), *NOISE])
+CONFIG = auto.Config(stages=("exact_match", "tfidf"), language="english")
+
+
+def document(number: int, *, labelled: bool = True) -> Document:
+    """One that names only labels that are wrong for it."""
+    rng = np.random.default_rng(number)
+    topic = list(TOPICS)[number % len(TOPICS)]
+    words = [*rng.choice(TOPICS[topic].split(), 6), rng.choice(["rain", "wasp", "bank", "bee"])]
+    return Document(f"d{number}", title=f"Notes {number}", abstract=" ".join(words), labels=(topic,) * labelled)
+
+
+LABELLED = [document(number) for number in range(60)]
+UNLABELLED = [document(number, labelled=False) for number in range(60, 90)]
+OTHERS = [document(number) for number in range(100, 130)]
+
+
+def first(tagger: Tagger) -> list[str]:
+    return [LABELS.ids[labels[0]] if len(labels) else "" for labels, _ in tagger.tag(OTHERS, k=1)]
+
+
+def same(one: Tagger, other: Tagger) -> bool:
+    a, b = one.tag(OTHERS, k=100), other.tag(OTHERS, k=100)
+    return np.array_equal(a.labels, b.labels) and np.allclose(a.scores, b.scores)
+
+
+@pytest.fixture(scope="module", name="learned")
+def trained_on_some_labelled_documents() -> Tagger:
+    return auto.fit([*LABELLED, *UNLABELLED], LABELS, CONFIG)
+
+
+def test_without_labels_it_is_the_zero_shot_method(tmp_path: Path) -> None:
+    config = replace(CONFIG, stages=("exact_match", "dense"), encoder=str(tiny_encoder(tmp_path / "tiny")))
+    tagger = auto.fit(UNLABELLED, LABELS, config)
+    assert same(tagger, zeroshot.fit(LABELS, config.zero_shot, UNLABELLED))
+    assert tagger.training["auto"]["kept"] == "zero_shot"
+
+
+def test_what_only_labelled_documents_tell_is_learned_by_the_svm(learned: Tagger) -> None:
+    right = [each.labels[0] for each in OTHERS]
+    assert isinstance(learned.retrievers["svm"], Linear)
+    assert first(learned) == right
+    assert first(zeroshot.fit(LABELS, CONFIG.zero_shot)) != right
+    record = learned.training["auto"]
+    assert record["kept"] == "combiner and svm"
+    assert record["nDCG@5"] == {"zero_shot": 0.0, "combiner": 0.0, "combiner and svm": 1.0}
+
+
+def test_labels_of_the_scored_documents_are_hidden_from_their_svm() -> None:
+    # a label that one document alone has: no SVM that has not seen this document can suggest it
+    odd = replace(LABELLED[7], labels=("noise0",))
+    documents = [*LABELLED[:7], odd, *LABELLED[8:]]
+    tagger = combined.with_more_stages(zeroshot.fit(LABELS, CONFIG.zero_shot))
+    described = combined.describe_corpus(tagger, documents, combined.Config())
+    folds = out_of_fold_svm.SvmFolds(documents, LABELS, LABELS.gold(documents), np.arange(60))
+    found = auto_examples.with_svm(tagger, described, documents, iter(folds), "svm").examples
+    scores = found.features.values[:, found.features.names.index("svm: score")]
+    noise0 = LABELS.index["noise0"]
+    assert not scores[(found.run.rows == 7) & (found.run.labels == noise0)].any()
+    assert scores[(found.run.rows != 7) & (found.run.labels == noise0)].any()
+    assert [len(labels) for labels, _ in found.gold] == [1] * 60
+    assert found.gold[7][0].tolist() == [noise0]
+
+
+def test_where_labels_teach_nothing_the_fixed_sum_stays() -> None:
+    # every document has the label that it names, which the zero-shot method finds, or one that no other document has
+    labels = Vocabulary([*LABELS, *(Label(f"other{number}", (f"word{number}",)) for number in range(200))])
+    named = {label.name: label.id for label in NOISE}
+    found = [named[each.abstract.split()[-1]] for each in LABELLED]
+    given = [right if number % 4 else f"other{number}" for number, right in enumerate(found)]
+    noisy = [replace(each, labels=(label,)) for each, label in zip(LABELLED, given, strict=True)]
+    tagger = auto.fit(noisy, labels, CONFIG)
+    assert tagger.training["auto"]["kept"] == "zero_shot"
+    assert same(tagger, zeroshot.fit(labels, CONFIG.zero_shot, noisy))
+
+
+def test_documents_without_labels_are_not_negative(learned: Tagger) -> None:
+    more = auto.fit([*LABELLED, *UNLABELLED], LABELS, CONFIG, gold=LABELS.gold([*LABELLED, *UNLABELLED]))
+    assert same(more, learned)
+    svm = learned.retrievers["svm"]
+    alone = auto.fit(LABELLED, LABELS, CONFIG).retrievers["svm"]
+    assert isinstance(svm, Linear)
+    assert isinstance(alone, Linear)
+    assert np.allclose(svm.model.weights.toarray(), alone.model.weights.toarray())
+
+
+def misled(number: int) -> Document:
+    """One whose title names two labels, and whose text the one that is right."""
+    names = np.random.default_rng(number).permutation(["honey", "wasp", "flower", "market", "money", "river"])
+    return Document(f"m{number}", title=f"{names[0]} {names[1]}", abstract=f"About {names[2]} only", labels=(names[2],))
+
+
+@pytest.fixture(scope="module", name="combiner")
+def trained_where_the_text_is_right() -> Tagger:
+    names = ("honey", "wasp", "flower", "market", "money", "river")
+    labels = Vocabulary([Label(name, (name,)) for name in names])
+    return auto.fit([misled(number) for number in range(60)], labels, CONFIG)
+
+
+def test_a_combiner_is_kept_that_is_better_than_the_sum(combiner: Tagger, tmp_path: Path) -> None:
+    assert isinstance(combiner.combiner, LearnedCombiner)
+    found = [misled(number) for number in range(100, 120)]
+    right = [each.labels[0] for each in found]
+    assert [each[0].id for each in combiner.suggest(found)] == right
+    combiner.save(tmp_path / "tagger")
+    assert [each[0].id for each in Tagger.load(tmp_path / "tagger").suggest(found)] == right
+
+
+def test_an_explanation_says_what_each_group_of_features_added(combiner: Tagger) -> None:
+    best, *_ = combiner.explain(misled(100))
+    groups = [each.feature for each in best.contributions]
+    assert {"tfidf", "exact_match", "fixed sum"} <= set(groups)
+    assert len(set(groups)) == len(groups)
+    sizes = [abs(each.added) for each in best.contributions]
+    assert sizes == sorted(sizes, reverse=True)
+    assert not combiner.suggest(misled(100))[0].contributions
+
+
+def test_a_killed_training_goes_on_after_the_last_finished_stage(
+    learned: Tagger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents, count = [*LABELLED, *UNLABELLED], 0
+
+    def killed(*arguments: Any, **options: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count == 3:
+            raise KeyboardInterrupt
+        return fit_svm(*arguments, **options)
+
+    def never(*_: object) -> None:
+        raise AssertionError("a finished stage is not repeated")
+
+    monkeypatch.setattr(out_of_fold_svm, "fit_svm", killed)
+    with pytest.raises(KeyboardInterrupt):
+        auto.fit(documents, LABELS, CONFIG, tmp_path)
+    monkeypatch.setattr(combined, "describe_corpus", never)
+    monkeypatch.setattr(combined, "examples", never)
+    resumed = auto.fit(documents, LABELS, CONFIG, tmp_path, resume=True)
+    assert count == 3 + 5 + 1  # the five folds, of which two are read from the folder, and all
+    assert same(resumed, learned)
+
+
+def test_unjudged_candidates_of_a_reviewed_document_are_unknown() -> None:
+    run = Run.from_rows([{0: 3.0, 1: 2.0, 2: 1.0}, {0: 2.0, 1: 1.0}])
+    features = Features(("a",), np.arange(5, dtype=np.float32)[:, None])
+    found = judged_only(Examples(run, features, Run.from_rows([[0], [1]]), 3), Run.from_rows([[0, 2], []]))
+    assert [labels.tolist() for labels, _ in found.run] == [[0, 2], [0, 1]]
+    assert found.features.values[:, 0].tolist() == [0, 2, 3, 4]
+
+
+def test_the_plan_says_what_is_done_why_and_what_it_costs() -> None:
+    held = Holdings(documents=1000, labelled=20, labels=500, described=500, used=40, language="english")
+    work = Work(encode_labels=500, encode_documents=1000, corpus=1000, examples=20)
+    found = auto_plan.plan(held, work, Rates(label=0.01, document=0.02, other=0.001), minutes=10, dim=384)
+    # 500 labels at 0.01 s; 1000 documents at 0.02 s, and 1020 at 2 x 0.001 s and what ranking and fitting cost
+    assert found.seconds["zero_shot"] == pytest.approx(5.0)
+    assert found.seconds["combiner"] == pytest.approx(20 + 1020 * (0.002 + auto_plan.RANK) + 20 * auto_plan.FIT)
+    assert found.stages == ("zero_shot", "combiner")
+    lines = found.lines()
+    assert lines[0] == ("the data: 1,000 documents, 20 with labels; 500 labels, 500 described; language english; cpu")
+    assert lines[1].startswith("zero_shot, about 5 s: ")
+    assert "without svm: from 30 labelled documents on (here 20)" in lines
+    assert lines[-1].startswith("in all about ")
+
+
+def test_what_does_not_fit_into_the_time_is_left_out() -> None:
+    held = Holdings(documents=9000, labelled=9000, labels=5000, used=5000)
+    work = Work(encode_labels=0, encode_documents=0, corpus=100, examples=100, folds=1)
+    svm = auto_plan.predict(held, work, Rates())["svm"]
+    assert "svm" in auto_plan.plan(held, work, Rates(), minutes=svm / 60 + 1).stages
+    assert "svm" in auto_plan.plan(held, work, Rates(), minutes=svm / 60 / 2).left_out
+
+
+def test_what_more_labels_would_bring_is_the_mean_of_the_curves() -> None:
+    def point(gain: float) -> dict[str, dict[str, float]]:
+        return {"zero_shot": {"nDCG@5": 0.3}, "auto": {"nDCG@5": 0.3 + gain}}
+
+    curve = {"a": {"20": point(0.02), "50": point(0.03), "300": point(0.09)}, "b": {"50": point(0.05)}, "machine": "x"}
+    assert auto_plan.next_step(0, curve).startswith("label 50 documents: about +4 points of nDCG@5 (mean of 2 corpora")
+    assert auto_plan.next_step(20, curve).startswith("label 30 more documents: about +3 points")  # (1 + 5) / 2
+    assert auto_plan.next_step(60, curve).startswith("label 240 more documents: about +6 points")
+    assert auto_plan.next_step(300, curve) == ""
+    assert auto_plan.next_step(0, {}) == ""

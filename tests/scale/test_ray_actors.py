@@ -1,0 +1,67 @@
+"""On Ray a batch writes the same bytes, even if an actor is killed in the middle."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from tests.scale.test_batch import command, contents, run
+
+pytest.importorskip("ray")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are looked for in /proc")
+def test_on_ray_it_writes_the_same_bytes_though_an_actor_is_killed(
+    documents: Path, model: Path, tmp_path: Path
+) -> None:
+    run(documents, model, tmp_path / "one", "--processes", "1")
+    out, errors = tmp_path / "ray", tmp_path / "errors.txt"
+    with errors.open("w") as file:
+        started = subprocess.Popen(command(documents, model, out, "--ray", "local"), stderr=file)
+        killed = False
+        while started.poll() is None:
+            if not killed and (out / "shard-000000.json").exists() and (actor := _actor(started.pid)):
+                os.kill(actor, signal.SIGKILL)
+                killed = True
+            time.sleep(0.01)
+    assert started.returncode == 0, errors.read_text()
+    assert contents(out) == contents(tmp_path / "one")
+
+
+def test_a_cluster_that_is_not_there_is_an_error_in_one_line(documents: Path, model: Path, tmp_path: Path) -> None:
+    arguments = command(documents, model, tmp_path / "out", "--ray", "nowhere:x")
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("tagwright: --ray nowhere:x: no cluster can be reached there (")
+    assert done.stderr.count("\n") == 1
+
+
+def _actor(driver: int) -> int | None:
+    """A process of Ray that runs an actor of ours, below this driver."""
+    lines = {pid: line for folder in Path("/proc").glob("[0-9]*") if (line := _line(pid := int(folder.name)))}
+    ours = (pid for pid, line in lines.items() if line.startswith(b"ray::_Actor") and _is_below(pid, driver))
+    return next(ours, None)
+
+
+def _line(pid: int) -> bytes:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
+
+
+def _is_below(pid: int, ancestor: int) -> bool:
+    while pid not in (0, ancestor):
+        pid = _parent(pid)
+    return pid == ancestor
+
+
+def _parent(pid: int) -> int:
+    """0 where the process has ended."""
+    with contextlib.suppress(OSError):
+        return int(Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+    return 0
