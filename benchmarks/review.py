@@ -1,7 +1,7 @@
 """What fifty reviewed documents are worth: a script plays a reviewer who knows the gold labels.
 
 It goes through the requests of the review page, presses "Train the model" and scores the tagger before and after on
-other documents: python benchmarks/review.py TRAIN DEV LABELS [--documents 50] [--dev 200] [--stages exact_match,tfidf]
+other documents: python benchmarks/review.py LABELLED LABELS [--unlabelled DOCS] [--stages exact_match,tfidf]
 """
 
 from __future__ import annotations
@@ -31,15 +31,18 @@ from tagwright.types import Document, Run
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs=3, metavar=("TRAIN", "DEV", "LABELS"))
+    parser.add_argument("labelled", help="the first are reviewed, the next are scored")
+    parser.add_argument("labels")
+    parser.add_argument("--unlabelled", help="more documents under review, which nobody reviews")
+    parser.add_argument("--more", type=int, default=300, help="how many of these")
     parser.add_argument("--documents", type=int, default=50)
-    parser.add_argument("--dev", type=int, default=200)
+    parser.add_argument("--scored", type=int, default=150)
     parser.add_argument("--stages", default="")
     options = parser.parse_args()
-    train, dev, labels = options.files
-    vocabulary = Vocabulary.read(labels)
-    reviewed = list(Corpus.read(train))[: options.documents]
-    others = list(Corpus.read(dev))[: options.dev]
+    vocabulary = Vocabulary.read(options.labels)
+    documents = list(Corpus.read(options.labelled))
+    reviewed, others = documents[: options.documents], documents[options.documents :][: options.scored]
+    more = list(Corpus.read(options.unlabelled))[: options.more] if options.unlabelled else []
     config = zeroshot.Config(stages=tuple(options.stages.split(","))) if options.stages else zeroshot.Config()
     model = ServedModel("model", zeroshot.fit(vocabulary, config, reviewed), "Model")
     gold = vocabulary.gold(others, unknown="ignore")
@@ -47,7 +50,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = ReviewFile(Path(folder) / "reviews.sqlite")
         review = Review(model, file)
-        review.documents.add(reviewed)
+        review.documents.add([*reviewed, *more])
         refitter = Refitter(review, refit_combiner)
         with TestClient(application([model], pages=ReviewPages(review, refitter=refitter))) as client:
             client.post("/review/enter", data={"name": "Script"})

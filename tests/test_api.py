@@ -75,8 +75,17 @@ def test_k_and_min_score_cut_the_list(words: tw.Tagger) -> None:
     assert words.suggest(BEES, k=1) == [first]
     assert words.suggest(BEES, min_score=second.score + 1e-3) == ([first] if first.score > second.score else [])
     assert words.suggest(BEES, min_score=second.score) == [first, second]
-    with pytest.raises(tw.ConfigError, match="k is 0, expected at least 1"):
-        words.suggest(BEES, k=0)
+    assert words.suggest(BEES, k=np.int64(1)) == [first]  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("k", [0, "3", 1.5, None])
+def test_k_is_a_whole_number(words: tw.Tagger, k: Any) -> None:
+    with pytest.raises(tw.ConfigError, match=f"k is {k!r}, expected a whole number, at least 1"):
+        words.suggest(BEES, k=k)
+
+
+def test_a_tagger_is_shown_by_its_size_and_its_stages(words: tw.Tagger) -> None:
+    assert repr(words) == "Tagger(3 labels; exact_match 0.5, tfidf 1; combined by evidence)"
 
 
 def test_explained_suggestions_are_the_same_with_evidence(words: tw.Tagger) -> None:
@@ -97,7 +106,8 @@ def test_tag_takes_texts_and_gives_arrays(words: tw.Tagger) -> None:
 @pytest.mark.parametrize(
     ("documents", "message"),
     [
-        (5, "is 5, expected a list, a column, a table, a Corpus or a Path"),
+        (5, "the documents are 5, expected a text, a list, a column, a table, a Corpus or a Path"),
+        (b"Bees", "the documents are .*Bees.*, expected a text"),
         ([BEES, None], "documents:2: is null, expected a text, a Document"),
         ([5], "documents:1: is 5, expected a text"),
         ([{"text": BEES}, TAX], "records:2: is .* expected a record as the first is"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from tests.fixed import Fixed
 
+from tagwright.combining.candidate_features import FeatureOptions
 from tagwright.combining.followed import Followed, FollowedOptions
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import By, WeightedSum
@@ -64,11 +66,25 @@ def test_a_label_that_a_reranker_knows_nothing_of_gets_no_rank_from_it() -> None
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"by": "magic"}, {"rank_constant": -1.0}, {"weights": {"a": -1.0}}, {"weights": {"a": math.nan}}]
+    ("kind", "wrong", "message"),
+    [
+        (WeightedSum, {"by": "magic"}, 'by is "magic", expected one of evidence, scores, ranks'),
+        (WeightedSum, {"confidence": "high"}, 'confidence is "high", expected one of none, label_free'),
+        (WeightedSum, {"rank_constant": -1.0}, "rank_constant is -1.0, expected at least 0"),
+        (WeightedSum, {"weights": {"a": -1.0}}, "expected a table, each value a number, at least 0"),
+        (WeightedSum, {"weights": {"a": math.nan}}, "expected a table, each value a number, at least 0"),
+        (WeightedSum, {"labels_per_document": 0}, "labels_per_document is 0, expected more than 0"),
+        (WeightedSum, {"labels_per_document": "3"}, 'labels_per_document is "3", expected a number'),
+        (PoolOptions, {"limit": 0}, "limit is 0, expected at least 1"),
+        (PoolOptions, {"exclude": "dense"}, 'exclude is "dense", expected a list, each a text'),
+        (FollowedOptions, {"keep": 0}, "keep is 0, expected at least 1"),
+        (FeatureOptions, {"candidates": 0}, "candidates is 0, expected at least 1"),
+        (FeatureOptions, {"exclude_self": 1}, "exclude_self is 1, expected true or false"),
+    ],
 )
-def test_a_weighted_sum_that_cannot_work_is_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(ConfigError):
-        WeightedSum(**wrong)  # type: ignore[arg-type]
+def test_options_that_cannot_work_are_refused(kind: Any, wrong: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        kind(**wrong)
 
 
 def test_a_reranker_orders_what_the_retrievers_find_and_finds_nothing_itself() -> None:

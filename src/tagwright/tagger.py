@@ -108,6 +108,10 @@ class Tagger:
         self.pool.check(list(self.retrievers))
         self.combiner.check(list(self.retrievers), list(self.rerankers))
 
+    def __repr__(self) -> str:
+        size = len(self.vocabulary)
+        return f"Tagger({size} label{'s' * (size != 1)}; {self.combiner.describe(list(self.stages))})"
+
     @property
     def stages(self) -> dict[str, Stage]:
         """Retrievers and re-rankers by name, in this order."""
@@ -334,8 +338,8 @@ class Tagger:
         self, documents: Texts, k: int, min_score: float | None, min_confidence: float | None
     ) -> Iterator[tuple[Document, list[Suggestion]]]:
         """Each document with its suggestions."""
-        if k < 1:
-            raise ConfigError(f"k is {k}, expected at least 1")
+        if not hasattr(k, "__index__") or k < 1:  # numpy's whole numbers are fine
+            raise ConfigError(f"k is {k!r}, expected a whole number, at least 1")
         for batch in batches(to_documents(documents)):
             run = self.rank(self.candidates(batch)).top(k)
             run = run if min_confidence is None else sure_enough(run, min_confidence)

@@ -13,8 +13,9 @@ from typer.testing import CliRunner, Result
 from tagwright.app.cli import app
 from tagwright.app.reviewed import with_reviews
 from tagwright.errors import InputError, TagwrightError
-from tagwright.server.decisions import Decision, Decisions, Verdict
+from tagwright.server.decisions import Decisions
 from tagwright.server.review_file import ReviewFile
+from tagwright.server.standing_decisions import Decision, Verdict
 from tagwright.tagger import Tagger
 from tagwright.types import Run
 

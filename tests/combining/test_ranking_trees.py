@@ -135,9 +135,19 @@ def test_damaged_trees_are_an_error(tmp_path: Path, name: str, array: list[list[
         Trees.load(tmp_path, 4)
 
 
-@pytest.mark.parametrize("wrong", [{"trees": 0}, {"bins": 300}, {"rate": 0.0}, {"features": 1.5}])
-def test_options_that_cannot_work(wrong: dict[str, float]) -> None:
-    with pytest.raises(ConfigError):
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"trees": 0}, "trees is 0, expected at least 1"),
+        ({"bins": 300}, "bins is 300, expected at least 2 and at most 256"),
+        ({"rate": 0.0}, "rate is 0.0, expected more than 0 and at most 1"),
+        ({"features": 1.5}, "features is 1.5, expected more than 0 and at most 1"),
+        ({"depth": 2.5}, "depth is 2.5, expected a whole number"),
+        ({"smoothing": -1}, "smoothing is -1, expected at least 0"),
+    ],
+)
+def test_options_that_cannot_work(wrong: dict[str, float], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         TreeOptions(**wrong)  # type: ignore[arg-type]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -123,3 +124,21 @@ def test_a_vocabulary_stays_what_it_is() -> None:
 def test_y_that_is_no_list_of_labels_is_refused(y: Any) -> None:
     with pytest.raises(InputError, match="y of document 1 is"):
         list(with_labels([Document("1")], y))
+
+
+def test_an_indicator_matrix_is_no_list_of_labels() -> None:
+    with pytest.raises(InputError, match="y is a matrix of numbers, expected a list of ids or names"):
+        list(with_labels([Document("1"), Document("2")], np.array([[1, 0], [0, 1]])))
+    named = with_labels([Document("1"), Document("2")], np.array([["a", "b"], ["c", "d"]]))
+    assert [document.labels for document in named] == [("a", "b"), ("c", "d")]
+
+
+def test_one_value_is_no_collection_of_labels() -> None:
+    with pytest.raises(
+        InputError, match="the labels are 5, expected names, Labels, a Vocabulary or the name of a file"
+    ):
+        to_vocabulary(5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the labels y are 5, expected a list for each document"):
+        list(with_labels([Document("1")], 5))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="y has labels for 1 document, but there are more"):
+        list(with_labels([Document("1"), Document("2")], [["a"]]))

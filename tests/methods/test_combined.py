@@ -108,7 +108,9 @@ def test_contributions_add_up_and_name_the_features(outcome: combined.Outcome) -
         assert sorted(names) == sorted([*combiner.ranker.names, "label: bias"])
 
 
-def test_an_explained_suggestion_says_what_each_feature_added(plain: Tagger, outcome: combined.Outcome) -> None:
+def test_an_explained_suggestion_says_what_each_group_of_features_added(
+    plain: Tagger, outcome: combined.Outcome
+) -> None:
     first, second, *_ = outcome.tagger.explain(OTHERS[0])
     totals = [sum(each.added for each in suggestion.contributions) for suggestion in (first, second)]
     assert totals[0] - totals[1] == pytest.approx(first.score - second.score, abs=1e-4)

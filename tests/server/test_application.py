@@ -6,7 +6,7 @@ from tests.server.conftest import word_tagger
 
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import ServerOptions, _own_names
+from tagwright.server.serving import ServerOptions, own_names
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_mistake_of_the_program_shows_nothing_of_it(client: TestClient, monkey
      ("", 421)],
 )  # fmt: skip
 def test_a_server_for_this_machine_answers_under_no_other_name(host: str, status: int) -> None:
-    hosts = _own_names(ServerOptions())
+    hosts = own_names(ServerOptions())
     with TestClient(application([ServedModel("bees", word_tagger(), "Bees")], hosts=hosts)) as client:
         assert client.get("/health", headers={"Host": host}).status_code == status
-    assert _own_names(ServerOptions(token="a long enough token")) is None
+    assert own_names(ServerOptions(token="a long enough token")) is None

@@ -5,6 +5,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 
 from tagwright.errors import ConfigError, InputError
 from tagwright.server.agreement import cohens_kappa, krippendorffs_alpha
-from tagwright.server.decisions import Decision, Decisions, Difference
+from tagwright.server.decisions import Decisions, Difference
 from tagwright.server.review_file import ReviewFile
+from tagwright.server.standing_decisions import Decision, StandingDecisions
 
 
 def decided(action: Any, label: str | None = None, document: str = "d", reviewer: str = "ann", **more: Any) -> Decision:
@@ -81,7 +83,8 @@ def test_what_is_stored_is_read_by_another_process(store: Decisions, tmp_path: P
 
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed(tmp_path: Path) -> None:
     program = (
-        "import sys\nfrom tagwright.server.decisions import Decision, Decisions\n"
+        "import sys\nfrom tagwright.server.decisions import Decisions\n"
+        "from tagwright.server.standing_decisions import Decision\n"
         "from tagwright.server.review_file import ReviewFile\nstore = Decisions(ReviewFile(sys.argv[1]))\n"
         "for i in range(10**6):\n"
         "    print(store.add(Decision(document=str(i), reviewer='a', action='done')), flush=True)\n"
@@ -121,3 +124,26 @@ def test_two_reviewers_who_agree_fully_have_1_and_order_does_not_matter(pairs: l
     assert cohens_kappa((a, a) for a, _ in pairs) in (1.0, None)
     assert cohens_kappa(pairs) == cohens_kappa([(b, a) for a, b in pairs])
     assert krippendorffs_alpha(pairs) == krippendorffs_alpha([(b, a) for a, b in reversed(pairs)])
+
+
+@given(st.lists(st.tuples(st.sampled_from("de"), st.sampled_from(["ann", "ben"]), st.integers(0, 5)), max_size=25))
+def test_what_is_kept_up_to_date_is_what_all_events_together_say(drawn: list[tuple[str, str, int]]) -> None:
+    """Event by event, against the whole log at once."""
+    kinds: list[tuple[Any, str | None]] = [
+        ("accept", "bee"), ("reject", "bee"), ("accept", "tax"), ("done", None), ("undo", None), ("skip", None),
+    ]  # fmt: skip
+    events = [
+        decided(kinds[kind][0], kinds[kind][1], document, reviewer, rank=1 if kinds[kind][1] else None)
+        for document, reviewer, kind in drawn
+    ]
+    together, one_by_one = StandingDecisions(), StandingDecisions()
+    together.apply(events)
+    for event in events:
+        one_by_one.apply([event])
+    assert list(one_by_one.all()) == list(together.all())
+    assert one_by_one.states == together.states
+    assert +one_by_one.uses == +together.uses == Counter(x for each in together.states.values() for x in each.labels)
+    assert one_by_one.done == together.done == sum(bool(state.done_by) for state in together.states.values())
+    verdicts = [event for event in together.all() if event.label is not None]
+    assert one_by_one.judged == len(verdicts)
+    assert one_by_one.accepted == sum(event.action == "accept" for event in verdicts)

@@ -9,11 +9,11 @@ import pytest
 from tests.server.conftest import word_tagger
 
 from tagwright.errors import ConfigError
-from tagwright.server.decisions import Decision
 from tagwright.server.refitting import Refit, Refitted, Refitter, refit_combiner
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
+from tagwright.server.standing_decisions import Decision
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label
 

@@ -8,9 +8,10 @@ from typer.testing import CliRunner
 
 from tagwright.app.cli import app
 from tagwright.data.corpus import Corpus
-from tagwright.server.decisions import Action, Decision, Decisions
+from tagwright.server.decisions import Decisions
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.reviewed_documents import ReviewedDocuments
+from tagwright.server.standing_decisions import Action, Decision
 from tagwright.types import Document, Section
 
 DOCUMENTS = [

@@ -176,7 +176,7 @@ def test_two_reviewers_get_different_documents_first_and_both_verdicts_are_kept(
     enter(client, "Ben")
     decide(client, 1, action="reject", label="o")
     assert "Ann reviewed it before" in client.get("/review/documents/1").text
-    assert review.decisions.verdicts("d1") == {("d1", "o"): {"Ann": "accept", "Ben": "reject"}}
+    assert review.decisions.verdicts() == {("d1", "o"): {"Ann": "accept", "Ben": "reject"}}
     page = client.get("/review/differences").text
     assert "accepted by Ann; rejected by Ben" in page
     assert 'name="back"' not in page

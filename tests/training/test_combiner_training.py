@@ -140,7 +140,7 @@ def test_a_stage_is_trained_on_the_other_folds() -> None:
     assert scores.tolist() == [10, 10, 20, 10, 10, 10]  # documents 0 and 2 by a stage that saw 1; 1 by 0 and 2
 
 
-@pytest.mark.parametrize("wrong", [{"penalty": 0.0}, {"folds": 1}, {"margin": -1.0}])
+@pytest.mark.parametrize("wrong", [{"penalty": 0.0}, {"folds": 1}, {"margin": -1.0}, {"documents": 1.5}])
 def test_options_that_cannot_work(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         CombinerOptions(**wrong)  # type: ignore[arg-type]

@@ -373,7 +373,8 @@ def main() -> None:
     except TagwrightError as error:
         code = _say(str(error))
     except _USAGE_ERROR as error:
-        code = _say(f"{error.format_message()} (tagwright --help)")
+        problem = error.format_message().replace("Value error, ", "")  # a prefix of the library that parses values
+        code = _say(f"{problem} (tagwright --help)")
     except KeyboardInterrupt:
         code = interrupted()
     except BrokenPipeError:  # the reader of our output has closed the pipe

@@ -16,7 +16,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.errors import ConfigError
+from tagwright.combining.label_free import LEAST_LABELS
+from tagwright.errors import ConfigError, option
 from tagwright.types import Longs, Mask, Run
 
 Doubles: TypeAlias = NDArray[np.float64]
@@ -31,7 +32,10 @@ def sure_enough(run: Run, least: float) -> Run:
     [7]
     """
     if run.confidences is None and len(run.labels):
-        raise ConfigError("this tagger does not estimate confidences; leave out what asks for them")
+        raise ConfigError(
+            f"this tagger does not estimate confidences (zero-shot does with {LEAST_LABELS} labels or more); "
+            f"leave out {option('min_confidence', python='min_confidence')}"
+        )
     return run if run.confidences is None else run.keep(accepted(run, run.confidences, least))
 
 

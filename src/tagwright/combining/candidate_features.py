@@ -15,16 +15,17 @@ from tagwright.combining.label_statistics import LabelCounts, count_labels, labe
 from tagwright.combining.nearest_documents import NearestDocuments
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import WeightedSum
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ModelError
+from tagwright.fields import AtLeastOne, Checked
 from tagwright.store import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.types import Document, Floats, Label, Longs, Mask, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FeatureOptions:
+class FeatureOptions(Checked):
     """Which candidates are described, and from where neighbours are known. Raises ConfigError for what cannot work."""
 
-    candidates: int = 100
+    candidates: AtLeastOne = 100
     "Candidates of a document that are described: the best by the fixed sum. Others stay behind them in its order."
 
     exclude_self: bool = False
@@ -32,10 +33,6 @@ class FeatureOptions:
 
     vectors: str = ""
     "The stage whose vectors of documents tell which are near each other; none: neighbours are not asked."
-
-    def __post_init__(self) -> None:
-        if self.candidates < 1:
-            raise ConfigError(f"candidates is {self.candidates}, expected at least 1")
 
 
 @dataclass(frozen=True, eq=False)

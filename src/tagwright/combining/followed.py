@@ -12,23 +12,20 @@ from tagwright.combining.fusion import followed
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
+from tagwright.fields import AtLeastOne, Checked
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Label, Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class FollowedOptions:
+class FollowedOptions(Checked):
     """What follows, and after how many. Raises ConfigError for a value that cannot work."""
 
     by: str = ""
     "The retriever whose labels follow in their own order; it counts for nothing else."
 
-    keep: int | None = None
+    keep: AtLeastOne | None = None
     "How many labels of the sum stay before those that follow; None: all. Those that do not stay come last."
-
-    def __post_init__(self) -> None:
-        if self.keep is not None and self.keep < 1:
-            raise ConfigError(f"keep is {self.keep}, expected at least 1, or none for all")
 
 
 @dataclass(frozen=True)

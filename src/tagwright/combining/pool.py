@@ -10,22 +10,19 @@ from typing_extensions import Self
 
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.errors import ConfigError
+from tagwright.fields import AtLeastOne, Checked
 from tagwright.types import Document, Floats, Run, Stage
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoolOptions:
+class PoolOptions(Checked):
     """Which candidates of a document are ranked. Raises ConfigError for a value that cannot work."""
 
-    limit: int | None = None
+    limit: AtLeastOne | None = None
     "The most candidates of a document, the best by reciprocal ranks of those who found them; None: all."
 
     exclude: tuple[str, ...] = ()
     "Retrievers whose candidates are not ranked unless another one finds them too."
-
-    def __post_init__(self) -> None:
-        if self.limit is not None and self.limit < 1:
-            raise ConfigError(f"the limit of the pool is {self.limit}, expected at least 1, or none for all")
 
     def check(self, retrievers: Sequence[str]) -> None:
         """Raise ConfigError where nothing would be ranked, or a retriever that is excluded is not there."""

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.errors import ConfigError, ModelError
+from tagwright.errors import ModelError
+from tagwright.fields import AtLeastOne, Checked, NotNegative, Range
 from tagwright.store import read_array, write_arrays
 from tagwright.types import Floats, Ints, Longs, Mask
 
@@ -33,35 +34,29 @@ EPSILON = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TreeOptions:
+class TreeOptions(Checked):
     """How many trees are grown, and how. Raises ConfigError for a value that cannot work."""
 
-    trees: int = 120
+    trees: AtLeastOne = 120
     "How many."
 
-    depth: int = 4
+    depth: AtLeastOne = 4
     "Questions on the way to a leaf."
 
-    rate: float = 0.1
+    rate: Annotated[float, Range(above=0, most=1)] = 0.1
     "How much of what a tree says is added."
 
-    smoothing: float = 1.0
+    smoothing: NotNegative = 1.0
     "Added to the curvature of a leaf: a leaf with little evidence says little."
 
-    smallest: int = 20
+    smallest: AtLeastOne = 20
     "Candidates that a leaf has at least."
 
-    features: float = 0.25
+    features: Annotated[float, Range(above=0, most=1)] = 0.25
     "The share of the features that a tree may ask about, drawn for each tree."
 
-    bins: int = 64
+    bins: Annotated[int, Range(least=2, most=256)] = 64
     "Values that are told apart of a feature, at most 256."
-
-    def __post_init__(self) -> None:
-        if min(self.trees, self.depth, self.smallest) < 1 or not 2 <= self.bins <= 256:
-            raise ConfigError(f"{self}: expected trees, depth and smallest of at least 1, bins from 2 to 256")
-        if not (0 < self.rate <= 1 and 0 < self.features <= 1 and self.smoothing >= 0):
-            raise ConfigError(f"{self}: expected a rate and a share of features up to 1, and smoothing of at least 0")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from typing_extensions import Self
 
@@ -14,6 +13,7 @@ from tagwright.combining.fusion import Weight, reciprocal_ranks, standard_scores
 from tagwright.combining.label_free import LEAST_LABELS, label_free, word_counts
 from tagwright.combining.pool import CandidatePool
 from tagwright.errors import ConfigError
+from tagwright.fields import Checked, NotNegative, Positive
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Label, Run
 
@@ -22,40 +22,29 @@ Confidence: TypeAlias = Literal["none", "label_free"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class WeightedSum:
+class WeightedSum(Checked):
     """Ranks candidates by a weighted sum over the stages. A combiner; a single stage keeps its own scores."""
 
     by: By = "evidence"
     """evidence, scores: every stage scores the candidates of all, and the logarithms of the evidence, or the standard
     scores, are added. ranks: reciprocal ranks are added."""
 
-    weights: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, NotNegative] = field(default_factory=dict)
     "Stage -> weight; 1 for a stage that is not named. A stage of weight 0 is not made to score."
 
     language_trust: Mapping[str, str] = field(default_factory=dict)
     """Stage -> the stage by whose trust its weight is multiplied, document by document: how well that one's encoder
     knows the language of the text."""
 
-    rank_constant: float = 60.0
+    rank_constant: NotNegative = 60.0
     "60 is the constant of Cormack et al. 2009; 0 gives FuTex Eq. 9."
 
     confidence: Confidence = "none"
     """label_free: how sure the ranking is, by a model that was made for the zero-shot stages and has seen no label of
     the corpus (combining/label_free.py)."""
 
-    labels_per_document: float | None = None
+    labels_per_document: Positive | None = None
     "How many labels a document has as a rule, if that is known: confidences are much better then."
-
-    def __post_init__(self) -> None:
-        if self.by not in get_args(By):
-            raise ConfigError(f'a weighted sum of "{self.by}": expected "evidence", "scores" or "ranks"')
-        if self.confidence not in get_args(Confidence):
-            raise ConfigError(f'confidence by "{self.confidence}": expected "none" or "label_free"')
-        if self.labels_per_document is not None and not 0 < self.labels_per_document < math.inf:
-            raise ConfigError(f"labels_per_document is {self.labels_per_document}, expected more than 0, or none")
-        numbers = {**self.weights, "rank_constant": self.rank_constant}
-        if not all(0 <= number < math.inf for number in numbers.values()):
-            raise ConfigError(f"a weighted sum with {numbers}: expected finite numbers of 0 or more")
 
     def weight(self, stage: str) -> float:
         """How much a stage counts."""

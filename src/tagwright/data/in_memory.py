@@ -70,7 +70,7 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
         )
     if _has_columns(documents):
         return from_rows(enumerate(_rows(documents), 1), "table", columns)
-    items = iter(_items(documents))
+    items = iter(_items(documents, "documents are", "a text, a list, a column, a table, a Corpus or a Path"))
     first = next(items, None)
     if isinstance(first, Mapping):
         return from_rows(_records(chain([first], items)), "records", columns)
@@ -98,24 +98,31 @@ def to_vocabulary(labels: Labels, language: str = "", documents: Sequence[Docume
         return Vocabulary(Label(str(id_), _names(names)) for id_, names in labels.items())
     if _has_columns(labels):
         raise InputError("the labels are a table; give one column of names, or a mapping from ids to names")
-    return Vocabulary(_items(labels))
+    return Vocabulary(_items(labels, "labels are", "names, Labels, a Vocabulary or the name of a file"))
 
 
 def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterator[Document]:
     """The documents with these gold labels: the ids or names of each, or a single one.
 
-    Raises InputError if the numbers differ.
+    Raises InputError if the numbers differ, and for a matrix of numbers.
 
     >>> next(with_labels([Document("1", "Bees")], [["a", "b"]])).labels
     ('a', 'b')
     """
-    rest = iter(_items(labels))
+    if getattr(labels, "ndim", 1) == 2 and getattr(getattr(labels, "dtype", None), "kind", "") in "biuf":
+        raise InputError(
+            "y is a matrix of numbers, expected a list of ids or names for each document; an indicator matrix is for "
+            "tagwright.sklearn"
+        )
+    rest = iter(_items(labels, "labels y are", "a list for each document"))
     missing = object()
     count = 0
     for count, document in enumerate(documents, 1):
         given = next(rest, missing)
         if given is missing:
-            raise InputError(f"y has labels for {count - 1} documents, but there are more; give a list for each")
+            raise InputError(
+                f"y has labels for {count - 1} document{'s' * (count != 2)}, but there are more; give a list for each"
+            )
         yield _labelled(document, given, count)
     if next(rest, missing) is not missing:
         raise InputError(f"y has labels for more than the {count} documents; give a list for each")
@@ -148,14 +155,14 @@ def _records(items: Iterable[object]) -> Iterator[tuple[int, Record]]:
         yield row, item
 
 
-def _items(values: Any) -> Iterable[Any]:
+def _items(values: Any, what: str, expected: str) -> Iterable[Any]:
     """The items of a list, a column or any other iterable. Raises InputError for anything else."""
     if isinstance(values, str | Document):
         return [values]
     if hasattr(values, "to_pylist"):  # an Arrow array would give scalars
         return list(values.to_pylist())
-    if not isinstance(values, Iterable):
-        raise InputError(f"is {shown(values)}, expected a list, a column, a table, a Corpus or a Path")
+    if isinstance(values, bytes) or not isinstance(values, Iterable):
+        raise InputError(f"the {what} {shown(values)}, expected {expected}")
     return values
 
 

@@ -6,17 +6,17 @@ number of processes. A process that is killed costs the shard it was at, which a
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from tagwright.errors import TagwrightError
+from tagwright.errors import TagwrightError, one_line_of
 from tagwright.scale.batch_options import BatchOptions
 from tagwright.scale.shards import Shard, Unread
 
@@ -135,24 +135,29 @@ def _result(shard: Shard) -> Path:
 
 def _work(pipe: Connection, model: Path, options: BatchOptions) -> None:
     """A process: tag what comes through the pipe until it ends, as it does when the parent dies."""
-    from tagwright.errors import one_line_of
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the first one ends the others
+    with contextlib.suppress(EOFError, OSError):  # of the pipe, when the parent is dead
+        pipe.send(_failure(pipe, model, options))
+
+
+def _failure(pipe: Connection, model: Path, options: BatchOptions) -> TagwrightError:
+    """Work until the pipe ends, which is an EOFError or OSError, or tagging fails, and say how."""
     try:
         from tagwright.scale.shard_tagging import ShardTagger
 
         tagger = ShardTagger.load(model, options)
         while True:
-            pipe.send(tagger.write(*pipe.recv()))
-    except (EOFError, BrokenPipeError):
-        return
+            documents, suggestions = pipe.recv()
+            pipe.send(tagger.write(documents, suggestions))
+    except (EOFError, ConnectionError):
+        raise
     except TagwrightError as error:
-        pipe.send(TagwrightError(str(error)))
+        return TagwrightError(str(error))
     except Exception as error:
-        pipe.send(TagwrightError(f"tagging failed ({type(error).__name__}: {one_line_of(error, 300)})"))
+        return TagwrightError(f"tagging failed ({type(error).__name__}: {one_line_of(error, 300)})")
 
 
-@contextmanager
+@contextlib.contextmanager
 def _environment(variables: Mapping[str, str]) -> Iterator[None]:
     """Set these for processes that are started here. A variable of our own that is set already keeps its value."""
     before = {name: os.environ.get(name) for name in variables}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,7 +19,6 @@ _TABLES = (
     "CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY AUTOINCREMENT, document TEXT NOT NULL, "
     "reviewer TEXT NOT NULL, action TEXT NOT NULL, label TEXT, rank INTEGER, confidence REAL, "
     "model TEXT NOT NULL, note TEXT NOT NULL, time TEXT NOT NULL)",
-    "CREATE INDEX IF NOT EXISTS by_document ON events (document)",
     "CREATE TABLE IF NOT EXISTS documents (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "
     "title TEXT NOT NULL, content TEXT NOT NULL)",
 )
@@ -35,6 +35,7 @@ class ReviewFile:
         self._lock = threading.Lock()
         try:
             self._database = sqlite3.connect(self.path, check_same_thread=False, timeout=30)
+            weakref.finalize(self, self._database.close)
             self._prepare()
         except sqlite3.Error as error:
             raise InputError(f"cannot be used as a store of decisions ({error})", self.path) from None

@@ -21,12 +21,12 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from tagwright.errors import ConfigError, InputError
-from tagwright.server.decisions import Action, Decision
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.refitting import Refitter
 from tagwright.server.reviewing import Review, Row
 from tagwright.server.sessions import COOKIE, LONGEST_NAME, Session, Sessions
-from tagwright.server.uploads import read_upload
+from tagwright.server.standing_decisions import Action, Decision
+from tagwright.server.uploads import UploadReader
 from tagwright.text.words import clean
 
 LISTED = 500
@@ -53,7 +53,7 @@ class ReviewPages:
     refitter: Refitter | None = None
 
     def __post_init__(self) -> None:
-        self.sessions = Sessions(self.token)
+        self.sessions, self._read = Sessions(self.token), UploadReader()
 
     def routes(self) -> list[BaseRoute]:
         """The pages below /review, and the files that they load."""
@@ -143,9 +143,8 @@ class ReviewPages:
         added, problems = 0, []
         for file in form.getlist("files"):
             if isinstance(file, UploadFile):
-                content = await file.read()
                 try:
-                    documents = await asyncio.to_thread(read_upload, file.filename or "", content)
+                    documents = await self._read(file)
                     added += await asyncio.to_thread(self.review.documents.add, documents)
                 except InputError as error:
                     problems.append(str(error))
@@ -163,10 +162,10 @@ class ReviewPages:
     async def _overview(self, session: Session, message: str = "", problem: str = "") -> Response:
         review = self.review
         entries = await asyncio.to_thread(review.documents.entries)
-        standing = await asyncio.to_thread(review.decisions.standing)
+        states = await asyncio.to_thread(review.decisions.states)
         return await self._page(
             "overview.html", session, entries=entries[:LISTED], more=max(0, len(entries) - LISTED),
-            done={event.document for event in standing if event.action == "done"}, refitter=self.refitter,
+            done={id_ for id_, state in states.items() if state.done_by}, refitter=self.refitter,
             statistics=await asyncio.to_thread(review.decisions.statistics), message=message, problem=problem,
         )  # fmt: skip
 

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from tagwright.server.decisions import Decision, Decisions, Verdict
+from tagwright.server.decisions import Decisions
 from tagwright.server.highlighting import Highlighted, highlight
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.reviewed_documents import Entry, ReviewedDocuments
 from tagwright.server.served_model import ServedModel, Wanted
+from tagwright.server.standing_decisions import Decision, Verdict
 from tagwright.tagger import Evidence, Suggestion
 from tagwright.types import Document, EvidenceSpan
 
@@ -89,18 +90,14 @@ class Review:
 
         What the reviewer has skipped comes again when nothing else is left; what somebody else has open is avoided.
         """
-        finished: dict[str, set[str]] = {}
-        skipped = set[str]()
-        for event in self.decisions.standing():
-            if event.action == "done":
-                finished.setdefault(event.document, set()).add(event.reviewer)
-            elif event.action == "skip" and event.reviewer == reviewer:
-                skipped.add(event.document)
+        states = self.decisions.states()
+        done = {id_: state.done_by for id_, state in states.items() if state.done_by}
+        skipped = {id_ for id_, state in states.items() if reviewer in state.skipped_by}
 
         def order(entry: Entry) -> tuple[bool, bool, bool]:
-            return entry.id in finished, entry.id in skipped, self._is_taken(entry.number, reviewer)
+            return entry.id in done, entry.id in skipped, self._is_taken(entry.number, reviewer)
 
-        open_ = [entry for entry in self.documents.entries() if reviewer not in finished.get(entry.id, ())]
+        open_ = [entry for entry in self.documents.entries() if reviewer not in done.get(entry.id, ())]
         return min(open_, key=order, default=None)
 
     async def sheet(self, number: int, reviewer: str) -> Sheet:
@@ -140,8 +137,8 @@ class Review:
 
     def progress(self) -> Progress:
         """How far the work is."""
-        found = self.decisions.statistics()
-        return Progress(found.done, len(self.documents), found.accepted_share)
+        done, agreement = self.decisions.totals()
+        return Progress(done, len(self.documents), agreement)
 
     def labelled(self) -> tuple[list[Document], list[list[str]]]:
         """All documents with their labels so far, what a model may learn from; none for those not decided upon."""
@@ -190,15 +187,17 @@ class Review:
 def reason(document: Document, evidence: Sequence[Evidence]) -> str:
     """Why a label is suggested, in one line: the stages that rank it highest first, with what they point at.
 
-    >>> bees = Document("d", title="Honey bees")
-    >>> reason(bees, [Evidence("tfidf", 2, 0.5, ()), Evidence("exact_match", 1, 1.0, (EvidenceSpan(6, 10, 1.0),))])
-    'exact match 1st: “bees”; tfidf 2nd'
+    >>> bees = Document("d", title="Bees and bees")
+    >>> spans = (EvidenceSpan(0, 4, 1.0), EvidenceSpan(9, 13, 1.0))
+    >>> reason(bees, [Evidence("tfidf", 2, 0.5, ()), Evidence("exact_match", 1, 1.0, spans)])
+    'exact match 1st: “Bees”; tfidf 2nd'
     """
     parts = []
     for each in sorted(evidence, key=lambda each: each.rank):
         spans = sorted(each.spans, key=lambda span: -span.weight)[:_SPANS]
-        quoted = dict.fromkeys(_quoted(document.text[span.start : span.end]) for span in spans)
-        about = f": {', '.join(list(quoted)[:2])}" if quoted else ""
+        texts = [document.text[span.start : span.end] for span in spans]
+        distinct = {text.casefold(): _quoted(text) for text in reversed(texts)}
+        about = f": {', '.join(list(reversed(distinct.values()))[:2])}" if texts else ""
         parts.append(f"{each.stage.replace('_', ' ')} {_ordinal(each.rank)}{about}")
     return "; ".join(parts)
 

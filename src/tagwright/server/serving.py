@@ -20,13 +20,14 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.readers.files import open_sources
 from tagwright.server.application import MAX_BODY, application
-from tagwright.server.decisions import Decision, Decisions
+from tagwright.server.decisions import Decisions
 from tagwright.server.refitting import Refit, Refitter
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.review_page import ReviewPages
 from tagwright.server.reviewed_documents import ReviewedDocuments
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
+from tagwright.server.standing_decisions import Decision
 from tagwright.tagger import Tagger
 from tagwright.text.language import main as main_languages
 from tagwright.text.language import recognise, vocabulary_texts
@@ -109,7 +110,7 @@ def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | 
 
     pages = ReviewPages(review, options.token, refitter) if review else None
     app = application(models, token=options.token, max_body=options.max_body, learn=learn, pages=pages,
-                      hosts=_own_names(options))  # fmt: skip
+                      hosts=own_names(options))  # fmt: skip
     try:
         _run(app, options, models)
     finally:
@@ -164,7 +165,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise ConfigError(f"cannot listen on {host}, port {port}: {error.strerror}; give another --port") from None
 
 
-def _own_names(options: ServerOptions) -> frozenset[str] | None:
+def own_names(options: ServerOptions) -> frozenset[str] | None:
     """The names of this machine where nobody else is to be answered; None where a token decides, or nothing does."""
     if options.token is not None or options.insecure:
         return None

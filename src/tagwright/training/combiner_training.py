@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,8 @@ from tagwright.combining.candidate_ranker import CandidateRanker, fit_logistic
 from tagwright.combining.features import FIXED_SUM, Features, StageScores
 from tagwright.combining.label_bias import fit_label_bias
 from tagwright.combining.ranking_trees import TreeOptions, grow, lambda_gradients
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import InputError
+from tagwright.fields import Checked, NotNegative, Positive, Range
 from tagwright.types import Longs, Mask, Run
 
 Doubles: TypeAlias = NDArray[np.float64]
@@ -32,41 +33,33 @@ BASE = f"{FIXED_SUM}: standard score"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CombinerOptions:
+class CombinerOptions(Checked):
     """Which rankers are tried, and when one replaces the fixed sum. Raises ConfigError for what cannot work.
 
     The defaults were chosen on train documents of mdn, tib, arxiv and kirja with 10 to 300 labelled documents.
     """
 
-    penalty: float = 100.0
+    penalty: Positive = 100.0
     "How strongly logistic regression is shrunk towards the fixed sum."
 
     trees: TreeOptions = field(default_factory=TreeOptions)
     "The trees on top of it."
 
-    shrinkage: float = 1.0
+    shrinkage: Positive = 1.0
     "How strongly the bias of each label is drawn to 0: the inverse of the variance of its log odds."
 
-    folds: int = 5
+    folds: Annotated[int, Range(least=2)] = 5
     "Parts into which the labelled documents are cut; each is scored by rankers that were trained on the others."
 
-    margin: float = 1.0
+    margin: NotNegative = 1.0
     """Of how many standard errors a difference is clear. Few documents cannot show that a ranker is better; those that
-    are blended with the fixed sum were not worse on any of our corpora, so they stay unless they clearly are."""
+    are blended with the fixed sum were clearly worse on none of our corpora, so they stay unless they clearly are."""
 
-    documents: int = 1500
+    documents: Annotated[int, Range(least=2)] = 1500
     "At most so many labelled documents are looked at, drawn by the seed: more change little, and take time."
 
     seed: int = 0
     "Of the folds, of the draw and of the trees."
-
-    def __post_init__(self) -> None:
-        if not (self.penalty > 0 and self.shrinkage > 0):
-            raise ConfigError(f"penalty is {self.penalty} and shrinkage {self.shrinkage}, expected positive numbers")
-        if self.folds < 2 or self.documents < 2 or self.margin < 0:
-            raise ConfigError(
-                f"folds {self.folds}, documents {self.documents}, margin {self.margin}: expected at least 2, 2 and 0"
-            )
 
 
 class Choice(Enum):

@@ -1,0 +1,133 @@
+"""Events of a review in, in their order; what holds now out, kept up to date event by event."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, get_args
+
+from tagwright.errors import ConfigError
+
+Verdict = Literal["accept", "reject"]
+Action = Literal["accept", "reject", "undo", "skip", "done", "note"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """One event.
+
+    action: accept and reject are verdicts on a label; undo takes the reviewer's last event back; skip and done are
+    about the document; note is a text about it.
+    rank (from 1) and confidence: as the suggestion was shown; both None for a label that the reviewer added. model:
+    the version of the tagger. time: UTC, set when the event is stored.
+    """
+
+    document: str
+    reviewer: str
+    action: Action
+    label: str | None = None
+    rank: int | None = None
+    confidence: float | None = None
+    model: str = ""
+    note: str = ""
+    time: str = ""
+
+    def __post_init__(self) -> None:
+        if self.action not in get_args(Action):
+            raise ConfigError(f'action is "{self.action}", expected one of {", ".join(get_args(Action))}')
+        if (self.action in get_args(Verdict)) != (self.label is not None):
+            raise ConfigError(f"{self.action} {'needs a' if self.label is None else 'has no'} label")
+
+
+class DocumentState(NamedTuple):
+    """What holds for one document. labels: those that more reviewers accept than reject.
+
+    judged: verdicts on suggestions that were shown; accepted: those of them that accept.
+    """
+
+    done_by: frozenset[str]
+    skipped_by: frozenset[str]
+    labels: tuple[str, ...]
+    judged: int
+    accepted: int
+
+
+@dataclass
+class StandingDecisions:
+    """What holds after some events: none that was undone; of several verdicts of a reviewer on a label the last.
+
+    states: by document. uses: label -> documents that have it. done: documents that somebody has finished.
+    """
+
+    states: dict[str, DocumentState] = field(default_factory=dict)
+    uses: Counter[str] = field(default_factory=Counter)
+    done: int = 0
+    judged: int = 0
+    accepted: int = 0
+    _stacks: dict[str, dict[str, list[Decision]]] = field(default_factory=dict)
+
+    def apply(self, events: Iterable[Decision]) -> None:
+        """Take account of new events; only the documents that they are about are looked at."""
+        changed = dict[str, None]()
+        for event in events:
+            stack = self._stacks.setdefault(event.document, {}).setdefault(event.reviewer, [])
+            if event.action != "undo":
+                stack.append(event)
+            elif stack:
+                stack.pop()
+            changed[event.document] = None
+        for document in changed:
+            if document in self.states:
+                self._count(self.states[document], -1)
+            self.states[document] = _state(self.of(document))
+            self._count(self.states[document], 1)
+
+    def of(self, document: str) -> list[Decision]:
+        """The events of a document that hold."""
+        last: dict[tuple[str, str | None, str], Decision] = {}
+        for stack in self._stacks.get(document, {}).values():
+            for event in stack:
+                kind = "verdict" if event.label is not None else event.action
+                last[event.reviewer, event.label, kind] = event
+        return list(last.values())
+
+    def all(self) -> Iterator[Decision]:
+        """The events of every document that hold, document by document."""
+        return (event for document in self._stacks for event in self.of(document))
+
+    def _count(self, state: DocumentState, times: int) -> None:
+        self.done += times * bool(state.done_by)
+        self.judged += times * state.judged
+        self.accepted += times * state.accepted
+        for label in state.labels:
+            self.uses[label] += times
+
+
+def verdicts_of(events: Iterable[Decision]) -> dict[str, dict[str, Verdict]]:
+    """Label -> reviewer -> verdict, of the standing events of one document."""
+    found: dict[str, dict[str, Verdict]] = {}
+    for event in events:
+        if event.label is not None and event.action in ("accept", "reject"):
+            found.setdefault(event.label, {})[event.reviewer] = event.action
+    return found
+
+
+def balance(verdicts: Mapping[str, Verdict]) -> int:
+    """By how many more reviewers accept than reject.
+
+    >>> balance({"Ann": "accept", "Ben": "reject", "Eve": "accept"})
+    1
+    """
+    return sum(1 if verdict == "accept" else -1 for verdict in verdicts.values())
+
+
+def _state(events: Sequence[Decision]) -> DocumentState:
+    shown = [event.action for event in events if event.label is not None and event.rank is not None]
+    return DocumentState(
+        done_by=frozenset(event.reviewer for event in events if event.action == "done"),
+        skipped_by=frozenset(event.reviewer for event in events if event.action == "skip"),
+        labels=tuple(label for label, given in verdicts_of(events).items() if balance(given) > 0),
+        judged=len(shown),
+        accepted=shown.count("accept"),
+    )
