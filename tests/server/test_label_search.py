@@ -45,6 +45,22 @@ def test_finds_labels_by_what_was_typed(search: LabelSearch, query: str, expecte
     assert search(query) == expected
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("http://x.org/onto#b12", [0]),  # the whole address
+        ("HTTP://x.org/onto#b1", [0, 1]),  # its beginning
+        ("b12", [0]),  # the last part
+        ("b1", [0, 1]),
+        ("x.org", []),  # what all addresses share says nothing
+        ("either/or", [2]),
+    ],
+)
+def test_ids_that_are_addresses(query: str, expected: list[int]) -> None:
+    labels = [Label("http://x.org/onto#b12", ("Bees",)), Label("http://x.org/onto#b14", ("Wasps",))]
+    assert LabelSearch([*labels, Label("3", ("Either/or",))])(query) == expected
+
+
 def test_no_more_than_k_and_no_label_twice() -> None:
     search = LabelSearch([Label(str(i), tuple(f"Bee {i} {j}" for j in range(20))) for i in range(5)])
     assert search("bee", k=3) == [0, 1, 2]

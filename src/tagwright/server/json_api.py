@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.datastructures import UploadFile
@@ -24,7 +24,7 @@ from tagwright.server.openapi import Operation, array, described, nullable, obje
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import json_body, media_type, unsupported
 from tagwright.server.served_model import ServedModel, Wanted, branch
-from tagwright.server.uploads import read_upload
+from tagwright.server.uploads import UploadReader
 from tagwright.tagger import Suggestion
 from tagwright.text.words import clean
 from tagwright.types import Document
@@ -69,6 +69,7 @@ class JsonApi:
 
     models: Mapping[str, ServedModel]
     counters: Counters
+    read: UploadReader = field(default_factory=UploadReader)
 
     def routes(self) -> list[Route]:
         """The routes, and that of their description."""
@@ -137,11 +138,10 @@ class JsonApi:
             file = form.get("file")
             if not isinstance(file, UploadFile):
                 raise bad_request("'file' is a required part")
-            name, content = file.filename or "", await file.read()
-        try:
-            documents = await asyncio.to_thread(read_upload, name, content)
-        except InputError as error:
-            raise Problem(422, str(error), "File cannot be read") from None
+            try:
+                documents = await self.read(file)
+            except InputError as error:
+                raise Problem(422, str(error), "File cannot be read") from None
         if len(documents) > FILE_DOCUMENTS:
             raise Problem(422, f"the file holds {len(documents)} documents, at most {FILE_DOCUMENTS} are accepted")
         found = await asyncio.gather(*(self._suggested(document, options) for document in documents))

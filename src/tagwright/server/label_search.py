@@ -2,15 +2,18 @@
 
 Names are inserted in the order in which they should be listed: shorter ones first, preferred names before others. An
 index of SQLite (FTS5) answers in the order of insertion, so that the first matches are the best ones, and a search
-stops there, however many there are.
+stops there, however many there are. Of an id that is an address, the index holds the last part: the parts before it are
+the same for a whole vocabulary, and a search for them would read all of it.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 import sqlite3
 import threading
 import unicodedata
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
@@ -33,10 +36,13 @@ FEWEST_KEPT = 20_000
 MOST_KEPT = 5
 "Indexes that are kept; the least recently used goes first."
 
-FORMAT = 1
+FORMAT = 2
 "Increased whenever an index is built otherwise than before."
 
 _log = logging.getLogger(__name__)
+
+_LAST = "\U0010ffff"
+"Sorted behind every other character."
 
 _NAMES_PER_LABEL = 8
 "Names read for each label that is wanted, since several names of one label may match."
@@ -63,6 +69,7 @@ class LabelSearch:
             if not _is_finished(path):
                 _build_file(path, labels)
             self._database = _connect(path)
+        weakref.finalize(self, self._database.close)
 
     def __call__(self, query: str, k: int = 20) -> list[int]:
         """At most k positions of labels, best first.
@@ -92,6 +99,9 @@ class LabelSearch:
         """The labels of matching names, by the kind of match, then in the order of insertion."""
         select = partial(self._select, limit=limit)
         yield from select("SELECT label FROM names WHERE text = ? ORDER BY row LIMIT ?", text)
+        if "/" in text:
+            beginning = "SELECT label FROM names WHERE text > ? AND text < ? ORDER BY text LIMIT ?"
+            yield from select(beginning, text, text + _LAST)
         words = [f'"{word}"' for word in _words(text)]
         if words:
             matching = "SELECT label FROM words JOIN names ON row = words.rowid WHERE words MATCH ? LIMIT ?"
@@ -165,14 +175,14 @@ def _build(database: sqlite3.Connection, labels: Sequence[Label]) -> None:
     execute = database.execute
     execute("PRAGMA journal_mode = OFF")
     execute("PRAGMA synchronous = OFF")
-    execute("CREATE TABLE names (row INTEGER PRIMARY KEY, text TEXT, label INTEGER)")
+    execute("CREATE TABLE names (row INTEGER PRIMARY KEY, text TEXT, label INTEGER, whole INTEGER)")
     execute("CREATE VIRTUAL TABLE words USING fts5(text, content='', prefix='1 2 3', tokenize='unicode61')")
     execute("CREATE VIRTUAL TABLE parts USING fts5(text, content='', detail='none', tokenize='trigram')")
-    rows = ((row, text, label) for row, (_, _, text, label) in enumerate(sorted(_names(labels))))
-    database.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)
+    rows = ((row, text, label, whole) for row, (_, _, text, label, whole) in enumerate(sorted(_names(labels))))
+    database.executemany("INSERT INTO names VALUES (?, ?, ?, ?)", rows)
     execute("CREATE INDEX by_text ON names (text)")
     for index in ("words", "parts"):
-        execute(f"INSERT INTO {index} (rowid, text) SELECT row, text FROM names")  # noqa: S608  # names of our own
+        execute(f"INSERT INTO {index} (rowid, text) SELECT row, text FROM names WHERE NOT whole")  # noqa: S608  # names of our own
         execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")  # noqa: S608
     execute(f"PRAGMA user_version = {FORMAT}")
     database.commit()
@@ -186,13 +196,18 @@ def _digest(labels: Iterable[Label]) -> str:
     return digest.hexdigest()
 
 
-def _names(labels: Sequence[Label]) -> Iterator[tuple[int, bool, str, int]]:
-    """Length, whether it is not the preferred name, the folded name, and the position of the label."""
+def _names(labels: Sequence[Label]) -> Iterator[tuple[int, bool, str, int, bool]]:
+    """Length, whether it is not the preferred name, folded name, position of the label, whether a whole address.
+
+    An id is a name too; of one that is an address, so is the last part.
+    """
     for position, label in enumerate(labels):
         first, *others = label.names
-        for other, name in ((False, first), *((True, name) for name in dict.fromkeys([*others, label.id]))):
+        last = re.split("[/#]", label.id)[-1]
+        names = [(False, first), *((True, name) for name in dict.fromkeys([*others, last, label.id]))]
+        for other, name in names:
             if text := folded(name):
-                yield len(text), other, text, position
+                yield len(text), other, text, position, other and name == label.id != last
 
 
 def _words(text: str) -> list[str]:

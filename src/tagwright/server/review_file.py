@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -34,6 +35,7 @@ class ReviewFile:
         self._lock = threading.Lock()
         try:
             self._database = sqlite3.connect(self.path, check_same_thread=False, timeout=30)
+            weakref.finalize(self, self._database.close)
             self._prepare()
         except sqlite3.Error as error:
             raise InputError(f"cannot be used as a store of decisions ({error})", self.path) from None

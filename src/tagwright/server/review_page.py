@@ -26,7 +26,7 @@ from tagwright.server.refitting import Refitter
 from tagwright.server.reviewing import Review, Row
 from tagwright.server.sessions import COOKIE, LONGEST_NAME, Session, Sessions
 from tagwright.server.standing_decisions import Action, Decision
-from tagwright.server.uploads import read_upload
+from tagwright.server.uploads import UploadReader
 from tagwright.text.words import clean
 
 LISTED = 500
@@ -53,7 +53,7 @@ class ReviewPages:
     refitter: Refitter | None = None
 
     def __post_init__(self) -> None:
-        self.sessions = Sessions(self.token)
+        self.sessions, self._read = Sessions(self.token), UploadReader()
 
     def routes(self) -> list[BaseRoute]:
         """The pages below /review, and the files that they load."""
@@ -143,9 +143,8 @@ class ReviewPages:
         added, problems = 0, []
         for file in form.getlist("files"):
             if isinstance(file, UploadFile):
-                content = await file.read()
                 try:
-                    documents = await asyncio.to_thread(read_upload, file.filename or "", content)
+                    documents = await self._read(file)
                     added += await asyncio.to_thread(self.review.documents.add, documents)
                 except InputError as error:
                     problems.append(str(error))

@@ -187,15 +187,17 @@ class Review:
 def reason(document: Document, evidence: Sequence[Evidence]) -> str:
     """Why a label is suggested, in one line: the stages that rank it highest first, with what they point at.
 
-    >>> bees = Document("d", title="Honey bees")
-    >>> reason(bees, [Evidence("tfidf", 2, 0.5, ()), Evidence("exact_match", 1, 1.0, (EvidenceSpan(6, 10, 1.0),))])
-    'exact match 1st: “bees”; tfidf 2nd'
+    >>> bees = Document("d", title="Bees and bees")
+    >>> spans = (EvidenceSpan(0, 4, 1.0), EvidenceSpan(9, 13, 1.0))
+    >>> reason(bees, [Evidence("tfidf", 2, 0.5, ()), Evidence("exact_match", 1, 1.0, spans)])
+    'exact match 1st: “Bees”; tfidf 2nd'
     """
     parts = []
     for each in sorted(evidence, key=lambda each: each.rank):
         spans = sorted(each.spans, key=lambda span: -span.weight)[:_SPANS]
-        quoted = dict.fromkeys(_quoted(document.text[span.start : span.end]) for span in spans)
-        about = f": {', '.join(list(quoted)[:2])}" if quoted else ""
+        texts = [document.text[span.start : span.end] for span in spans]
+        distinct = {text.casefold(): _quoted(text) for text in reversed(texts)}
+        about = f": {', '.join(list(reversed(distinct.values()))[:2])}" if texts else ""
         parts.append(f"{each.stage.replace('_', ' ')} {_ordinal(each.rank)}{about}")
     return "; ".join(parts)
 

@@ -50,7 +50,7 @@ class CombinerOptions(Checked):
 
     margin: NotNegative = 1.0
     """Of how many standard errors a difference is clear. Few documents cannot show that a ranker is better; those that
-    are blended with the fixed sum were not worse on any of our corpora, so they stay unless they clearly are."""
+    are blended with the fixed sum were clearly worse on none of our corpora, so they stay unless they clearly are."""
 
     documents: Annotated[int, Range(least=2)] = 1500
     "At most so many labelled documents are looked at, drawn by the seed: more change little, and take time."
