@@ -33,8 +33,8 @@ def test_both_maps_rise_and_stay_between_0_and_1(examples: list[tuple[int, bool,
     for found in (fit_isotonic(scores, right, weights, 5), fit_platt(scores, right, weights)):
         values = found(np.linspace(-9.0, 15.0, 97))
         assert (np.diff(values) >= -1e-12).all()
-        assert (values > 0).all()
-        assert (values <= 1).all()  # far from all scores, a steep logistic curve is 1 to the last bit
+        assert (values >= 0).all()
+        assert (values <= 1).all()  # a steep curve rounds to the ends
 
 
 def test_isotonic_regression_pools_by_weight() -> None:
