@@ -201,6 +201,33 @@ def score_maps() -> Iterator[str]:
     yield from table(["ECE@5", "labelled documents", "logistic curve", "isotonic regression"], body)
 
 
+def few_labels() -> Iterator[str]:
+    """The zero-shot method and the combiner learned from n labelled documents."""
+    found = result("curve")
+    sizes = ("10", "20", "50", "300")
+    for measure in ("nDCG@5", "P@1", "P@5"):
+        yield from ("", f"{measure}, %:", "")
+        body = ([corpus, *_curve(found[corpus], sizes, measure)] for corpus in CORPORA)
+        yield from table(["", "zero-shot", *(f"{size} labelled" for size in sizes)], body)
+
+
+def fifty_labels() -> Iterator[str]:
+    """The same at one size, in brief."""
+    found = result("curve")
+    body = (
+        [title, *(percent(found[corpus]["50"][row]["nDCG@5"]) for corpus in CORPORA)]
+        for title, row in (("none", "zero_shot"), ("50", "auto"))
+    )
+    yield from table(["labelled documents: nDCG@5, %", *CORPORA], body)
+
+
+def _curve(rows: Mapping[str, Any], sizes: Sequence[str], measure: str) -> Iterator[str]:
+    """The untrained method, as it was scored with the smallest sample, then the learned combiner."""
+    yield percent(rows[sizes[0]]["zero_shot"][measure])
+    for size in sizes:
+        yield percent(rows[size]["auto"][measure]) if size in rows else ""
+
+
 def intervals(name: str, heading: str) -> Iterator[str]:
     """A table of results with 95% bootstrap intervals, and below it the tests between its rows."""
     found = result(name)[heading]
@@ -271,6 +298,8 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "descriptions": descriptions,
     "label-free": label_free,
     "score maps": score_maps,
+    "few labels": few_labels,
+    "fifty labels": fifty_labels,
     **{
         f"intervals of {name}, {heading}": partial(intervals, name, heading)
         for name, headings in _INTERVALS.items()

@@ -222,12 +222,8 @@ def candidates(
     render.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
-app.command()(train)
-app.command()(options)
-app.command()(batch)
-app.command()(sample)
-app.command()(serve)
-app.command()(reviews)
+for command in (train, options, batch, sample, serve, reviews):
+    app.command()(command)
 
 
 @app.command("describe")

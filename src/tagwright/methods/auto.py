@@ -3,8 +3,8 @@
 1. A plan is made and shown: what the data hold, which stages of `auto_plan.TABLE` are tried, what that will cost.
 2. The stages of the zero-shot method find candidates; all documents tell how often labels come up and what is near.
 3. Labelled documents teach an SVM, which scores each of them having seen the labels of others only.
-4. Rankers are trained and cross-validated with and without the SVM, which is kept where it is clearly better. Where the
-   outcome is no better than the zero-shot method on documents that it was not trained on, that method stays.
+4. A combiner is cross-validated with and without the SVM, which is kept where it is clearly better. Where the outcome
+   is no better than the zero-shot method on documents that it was not trained on, that method stays.
 
 A document without labels is an unlabelled one, not one that no label fits.
 """

@@ -84,7 +84,7 @@ TABLE: tuple[Row, ...] = (
         "combiner",
         "labelled",
         2,
-        "cross-validation decides; it stays with the fixed sum where nothing learned is clearly better",
+        "cross-validation decides; on epmc 50 labelled papers raise nDCG@5 from 54.8 to 66.0",
         "benchmarks/results/auto.json",
     ),
     Row(
@@ -132,7 +132,7 @@ RANK = 0.012
 "Seconds to put the features of a document's candidates into arrays, on one core of an AMD EPYC."
 
 FIT = 0.05
-"Seconds to try all rankers, for each labelled document, on the same machine."
+"Seconds to train and cross-validate the combiner, for each labelled document, on the same machine."
 
 SVM_LABEL, SVM_DOCUMENT = 0.002, 1.8e-7
 "Seconds for a label, and for each document besides, on one core of that machine: benchmarks/results/linear.json."
@@ -143,10 +143,10 @@ WORTH = (50, 300, 1000)
 CURVE = "benchmarks/results/curve.json"
 "What labelled documents bring, as measured."
 
-BASE_MB = 1050.0
+BASE_MB = 850.0
 "Memory of Python, torch, the packaged encoder and a batch of candidates: benchmarks/results/auto.json."
 
-LABEL_MB = 0.012
+LABEL_MB = 0.005
 "Memory for each label: its words, its names in the automaton, its vector; benchmarks/results/auto.json."
 
 

@@ -1,0 +1,50 @@
+"""The benchmark of slopes: its lines and its texts."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from benchmarks import scale
+
+
+def test_a_slope_is_that_of_the_line_through_the_logarithms() -> None:
+    assert scale.slope([10, 100], [3, 3]) == 0
+    assert scale.slope([10, 100, 1000], [1, 100, 10_000]) == 2
+    assert scale.slope([1, 10, 100], [1, 10, 1]) == 0  # 10 is off the line, in the middle
+
+
+def test_slopes_are_fitted_where_there_are_two_sizes() -> None:
+    rows = {
+        "a": {"10": {"read": 1.0, "peak_mb": 50.0}, "100": {"read": 10.0, "peak_mb": 50.0}},
+        "b": {"10": {"x": 1.0}},
+    }
+    assert scale.slopes(rows) == {"a": {"read": 1.0, "peak_mb": 0.0}}
+
+
+@pytest.mark.parametrize("kind", ["documents", "labels"])
+def test_without_corpora_words_follow_zipfs_law(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr(scale, "SOURCES", dict.fromkeys(scale.SOURCES, tmp_path / "none"))
+    assert scale.texts(tmp_path, kind, 30) == "Zipf's law"
+    records = [json.loads(line) for line in (tmp_path / f"{kind}-30.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [record["id"] for record in records] == [str(i) for i in range(30)]
+
+
+def test_no_two_labels_have_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scale, "_statistics", lambda *_: (["bees", "rain"], [1.0, 1.0], [1]))
+    names = [" ".join(text) for text in scale._texts("labels", None, 20, random.Random(0))]
+    assert len(set(names)) == 20
+
+
+def test_everything_is_measured_at_a_small_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scale, "SOURCES", dict.fromkeys(scale.SOURCES, tmp_path / "none"))
+    monkeypatch.setattr(scale, "FIXED", {"documents": 20, "labels": 20})
+    for kind in ("documents", "labels"):
+        scale.texts(tmp_path, kind, 20)
+    for name in set(scale.MEASURES) - {"dense search, static"}:
+        found = scale.measured(name, tmp_path, 20)
+        assert found.pop("peak_mb") > 1
+        assert found
+        assert all(seconds >= 0 for seconds in found.values())
