@@ -20,7 +20,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.serving import ServerOptions, open_review, saved_models, store_learnt
+from tagwright.server.serving import ServerOptions, listen, open_review, saved_models, store_learnt
 
 
 def test_other_machines_need_a_token() -> None:
@@ -121,3 +121,17 @@ def test_what_is_under_way_is_finished_when_it_is_told_to_end(tmp_path: Path) ->
         assert answer.startswith(b"HTTP/1.1 200")
         assert b'"label":"Bees"' in answer
         assert process.wait(60) in (0, -signal.SIGTERM)
+
+
+def test_an_answer_is_not_held_back_until_its_beginning_is_confirmed() -> None:
+    with listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_a_port_in_use_is_one_line() -> None:
+    with listen("127.0.0.1", 0) as listening:
+        port = listening.getsockname()[1]
+        with pytest.raises(ConfigError, match=rf"cannot listen on 127.0.0.1, port {port}: .*; give another --port"):
+            listen("127.0.0.1", port)
