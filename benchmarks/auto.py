@@ -20,12 +20,11 @@ from benchmarks import corpora, machine
 from benchmarks.curve import sampled
 from benchmarks.zeroshot import own_labels
 
-from tagwright.evaluation.metrics import Doubles
 from tagwright.methods import auto, zeroshot
 from tagwright.methods.combined import ndcg_at_5
 from tagwright.store import replace_file
 from tagwright.tagger import Tagger
-from tagwright.types import Document, Run
+from tagwright.types import Document, Doubles, Run
 
 DEV = 400
 "Dev documents that are scored."

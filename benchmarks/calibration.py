@@ -26,11 +26,11 @@ import tagwright.combining
 from tagwright.combining.confidence import document_weights, fit_isotonic, fit_platt, logistic
 from tagwright.combining.label_free import FEATURES, Coefficients, features, word_counts
 from tagwright.evaluation.calibration import Judged, assess, calibration_error
-from tagwright.evaluation.metrics import Doubles, is_gold, labelled
+from tagwright.evaluation.metrics import is_gold, labelled
 from tagwright.methods import zeroshot
 from tagwright.store import replace_file
 from tagwright.tagger import Tagger, batches
-from tagwright.types import Document, Longs, Mask, Run
+from tagwright.types import Document, Doubles, Longs, Mask, Run
 
 DOCUMENTS = 1000
 "Of each part of a corpus, drawn with seed 0 among those that have a label."

@@ -211,6 +211,16 @@ def few_labels() -> Iterator[str]:
         yield from table(["", "zero-shot", *(f"{size} labelled" for size in sizes)], body)
 
 
+def fifty_labels() -> Iterator[str]:
+    """The same at one size, in brief."""
+    found = result("curve")
+    body = (
+        [title, *(percent(found[corpus]["50"][row]["nDCG@5"]) for corpus in CORPORA)]
+        for title, row in (("none", "zero_shot"), ("50", "auto"))
+    )
+    yield from table(["labelled documents: nDCG@5, %", *CORPORA], body)
+
+
 def _curve(rows: Mapping[str, Any], sizes: Sequence[str], measure: str) -> Iterator[str]:
     """The untrained method, as it was scored with the smallest sample, then the learned combiner."""
     yield percent(rows[sizes[0]]["zero_shot"][measure])
@@ -289,6 +299,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "label-free": label_free,
     "score maps": score_maps,
     "few labels": few_labels,
+    "fifty labels": fifty_labels,
     **{
         f"intervals of {name}, {heading}": partial(intervals, name, heading)
         for name, headings in _INTERVALS.items()

@@ -22,7 +22,7 @@ class Line(NamedTuple):
 
 def brief() -> Iterator[str]:
     """What the README shows."""
-    parts = (first_tag, encoding, nearest_labels, classifiers, name_matching)
+    parts = (first_tag, encoding, nearest_labels)
     lines = [next(part()) for part in parts]
     yield from table(["what", "measured"], ([line.what, line.measured] for line in lines))
 

@@ -65,6 +65,10 @@ def test_y_is_an_indicator_or_lists(form: Callable[[Any], Any]) -> None:
 def test_labels_may_be_those_of_y() -> None:
     pandas = pytest.importorskip("pandas")
     assert TaggerClassifier(**WORDS).fit(TEXTS, Y).classes_.tolist() == NAMES
+    assert TaggerClassifier(**WORDS).fit(TEXTS[:2], np.array([["Bees"], ["Tax law"]])).classes_.tolist() == [
+        "Bees",
+        "Tax law",
+    ]
     frame = pandas.DataFrame(indicator(), columns=NAMES)
     assert TaggerClassifier(**WORDS).fit(pandas.Series(TEXTS), frame).classes_.tolist() == NAMES
 

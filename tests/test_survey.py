@@ -114,12 +114,10 @@ def taken(**holdings: int) -> list[str]:
     ("holdings", "method"),
     [
         ({}, "zero-shot"),
-        ({"documents": 300, "labels": 300, "texts": 300}, "zero-shot"),
-        ({"labels": 1999}, "zero-shot"),
-        ({"texts": 5000}, "rts"),
-        ({"texts": 5000, "metadata": 4000}, "micol"),
-        ({"texts": 5000, "metadata": 4000, "papers": 3000}, "futex"),
-        ({"labels": 2000, "papers": 3000}, "svm"),
+        ({"documents": 300, "labels": 19, "texts": 300}, "zero-shot"),
+        ({"labels": 20}, "auto"),
+        ({"texts": 5000, "metadata": 4000, "papers": 3000}, "zero-shot"),
+        ({"labels": 2000, "papers": 3000}, "auto"),
     ],
 )
 def test_one_method_is_advised(holdings: dict[str, int], method: str) -> None:

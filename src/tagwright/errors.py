@@ -60,14 +60,19 @@ def option(name: str, value: str = "", *, flag: str = "", python: str = "") -> s
     return f"--{flag or name.replace('_', '-')} {value}".rstrip()
 
 
-def setting(name: str, value: str) -> str:
+def setting(name: str, value: str, *, table: str = "") -> str:
     """An option of a method with a value, in the same way.
 
+    table: that holds it; Python takes the options of the training beside the others.
+
+    >>> setting("batch", "64", table="training")
+    'batch=64'
     >>> with on_command_line():
-    ...     setting("batch", "64")
-    '--set batch=64'
+    ...     setting("batch", "64", table="training")
+    '--set training.batch=64'
     """
-    return f"--set {name}={value}" if _on_command_line.get() else f"{name}={value}"
+    place = f"{table}." if table else ""
+    return f"--set {place}{name}={value}" if _on_command_line.get() else f"{name}={value}"
 
 
 def one_line_of(error: Exception, longest: int = 100) -> str:

@@ -84,7 +84,7 @@ BELONGS: Mapping[str, Sequence[str]] = {
 "Arguments of a training besides documents, labels and the method's options -> the methods that accept them."
 
 
-KEYS: Mapping[str, str] = {
+RENAMED_OPTIONS: Mapping[str, str] = {
     "scope": "text_field",
     "titles": "title_match",
     "finders": "retrievers",
@@ -95,7 +95,7 @@ KEYS: Mapping[str, str] = {
 }
 "Old name of an option -> its name. Accepted for one release."
 
-VALUES: Mapping[str, Mapping[str, str]] = {
+RENAMED_VALUES: Mapping[str, Mapping[str, str]] = {
     "text_field": {"head": "title_and_abstract"},
     "stages": {"names": "exact_match"},
     "retrievers": {"names": "exact_match"},
@@ -138,10 +138,10 @@ def modern(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
         if key in NAMED_BY_METHOD and key not in known and value == method:
             log.warning("option %s is no longer needed: the method is %s", key, method)
             continue
-        name = KEYS.get(key, key) if key not in known else key
+        name = RENAMED_OPTIONS.get(key, key) if key not in known else key
         if name.split(".")[0] not in known:
             name = key  # it is unknown under either name
-        new = _renamed(value, VALUES.get(name, {}))
+        new = _renamed(value, RENAMED_VALUES.get(name, {}))
         if (name, new) != (key, value):
             log.warning("%s = %s is the old spelling of %s = %s", key, shown(value), name, shown(new))
         put(found, name, new)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from typing_extensions import Self
 
 from tagwright.api import train, zero_shot
-from tagwright.data.in_memory import Labels, Texts, to_vocabulary
+from tagwright.data.in_memory import Labels, Texts, is_indicator, to_vocabulary
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.recipes import SUPERVISED, ZERO_SHOT
@@ -139,7 +139,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError("which labels? give labels=..., or y with their names")
         if hasattr(y, "columns"):
             return Vocabulary(list(map(str, y.columns)))
-        if _is_indicator(y):
+        if is_indicator(y):
             raise ConfigError("y is an indicator matrix, which has no names of labels; give labels=[...], one a column")
         return Vocabulary(sorted({name for row in y for name in _names(row)}))
 
@@ -162,13 +162,9 @@ def _texts(X: Any) -> Texts:  # noqa: N803
     return X  # type: ignore[no-any-return]
 
 
-def _is_indicator(y: Any) -> bool:
-    return getattr(y, "ndim", 1) == 2
-
-
 def _ids(y: Any, vocabulary: Vocabulary) -> Iterable[Iterable[str]]:
     """The labels of each document by id or name. Raises InputError for a matrix with other columns than labels."""
-    if not _is_indicator(y):
+    if not is_indicator(y):
         return map(_names, y)
     if y.shape[1] != len(vocabulary):
         raise InputError(f"y has {y.shape[1]} columns for {len(vocabulary)} labels; give one column for each label")

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.metrics import Doubles, Hits, labelled, ndcg
+from tagwright.evaluation.metrics import Hits, labelled, ndcg
 from tagwright.evaluation.significance import paired_t
 from tagwright.tagger import Tagger
-from tagwright.types import Document, Longs, Run
+from tagwright.types import Document, Doubles, Longs, Run
 
 MOST, LEAST = 200, 20
 "The most and the fewest documents of a check; with fewer, the result would be random."

@@ -17,6 +17,7 @@ from typing_extensions import Self
 Ints: TypeAlias = NDArray[np.int32]
 Longs: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float32]
+Doubles: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 
 TextField: TypeAlias = Literal["title_and_abstract", "text"]

@@ -50,6 +50,15 @@ def test_without_arguments_the_help_is_printed(run: Command) -> None:
     assert "evaluate" in answer(run)
 
 
+def test_a_choice_that_does_not_exist_is_refused_in_plain_words(run: Command) -> None:
+    found = run("suggest", "docs.jsonl", "--labels", "labels.jsonl", "--format", "xml")
+    assert found.code == 2
+    assert found.err == (
+        "tagwright: Invalid value for '--format': 'xml' is not one of 'text', 'jsonl', 'tsv', 'spreadsheet'. "
+        "(tagwright --help)\n"
+    )
+
+
 def test_suggest_prints_documents_and_their_labels(run: Command, tiny: str) -> None:
     lines = answer(run, "suggest", *ON, "--set", tiny, "--set", "weights=[1.0, 1.0, 0.0]", "-k", "1").splitlines()
     assert lines[0] == "1  Honey of the bees"

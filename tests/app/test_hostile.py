@@ -120,7 +120,7 @@ def test_a_bad_file_is_named(run: Command, bad: str, command: Callable[[str], tu
         (("suggest", *ON, "--set", 'weights=["a"]'), 'weights is ["a"], expected a list, each a number'),
         (("suggest", *ON, "--set", "weights=[2, 1, 1]", *WORDS[:2]), "3 weights for the stages"),
         (("suggest", *ON, *WORDS[:2], "--set", "weights=[nan, 1]"), "expected a list, each a number"),
-        (("suggest", *ON, *WORDS[:2], "--set", "weights=[-1, 1]"), "expected finite numbers of 0 or more"),
+        (("suggest", *ON, *WORDS[:2], "--set", "weights=[-1, 1]"), "expected a table, each value a number, at least 0"),
         (("suggest", *ON, "--set", "encoder=nobody/nothing"), 'no encoder "nobody/nothing"'),
         (("suggest", *ON, "--set", "language=klingon"), 'no language "klingon"; write a code or a name'),
         (("suggest", *ON, "-k", "0"), "-k"),

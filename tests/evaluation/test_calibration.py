@@ -21,8 +21,7 @@ from tagwright.evaluation.calibration import (
     risk_coverage,
     thresholds,
 )
-from tagwright.evaluation.metrics import Doubles
-from tagwright.types import Longs, Mask, Run
+from tagwright.types import Doubles, Longs, Mask, Run
 
 PAIRS = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 0.9, 1.0]), st.booleans()), min_size=1)
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tagwright.errors import InputError
 from tagwright.evaluation.metrics import (
     Contingency,
-    Doubles,
     Gains,
     Hits,
     inverse_propensity,
@@ -27,7 +26,7 @@ from tagwright.evaluation.metrics import (
     sample_f1,
     success,
 )
-from tagwright.types import Run
+from tagwright.types import Doubles, Run
 
 sklearn_metrics = pytest.importorskip("sklearn.metrics")
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from tagwright.evaluation.metrics import Contingency, Doubles, macro_f1
+from tagwright.evaluation.metrics import Contingency, macro_f1
 from tagwright.evaluation.resampling import MacroF1, Ratios, bootstrap, estimates, sign_flips
-from tagwright.types import Run
+from tagwright.types import Doubles, Run
 
 
 def ratios(part: Doubles, whole: Doubles) -> list[Ratios]:

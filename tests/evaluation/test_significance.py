@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, ttest_rel
 
 from tagwright.errors import InputError
-from tagwright.evaluation.metrics import Contingency, Doubles, macro_f1
+from tagwright.evaluation.metrics import Contingency, macro_f1
 from tagwright.evaluation.resampling import MacroF1, Ratios
 from tagwright.evaluation.significance import compare, holm, mcnemar, micro_sign, paired_t, randomisation, z_test
-from tagwright.types import Run
+from tagwright.types import Doubles, Run
 
 RANDOM = np.random.default_rng(11)
 shares = st.floats(0, 1, width=16)

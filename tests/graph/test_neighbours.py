@@ -100,7 +100,6 @@ def test_neighbours_are_those_of_brute_force(expression: str, documents: list[Do
     assert [row.tolist() for row in found] == [sorted(row) for row in expected]
     assert [found[number].tolist() for number in range(8)] == [sorted(row) for row in expected]
     assert found.sizes(everyone).tolist() == [len(row) for row in expected]
-    assert found.has_neighbour.tolist() == [bool(row) for row in expected]
     assert found.any() == any(expected)
     starts, ends = np.repeat(everyone, 8), np.tile(everyone, 8)
     assert found.joins(starts, ends).tolist() == [end in expected[start] for start in range(8) for end in range(8)]

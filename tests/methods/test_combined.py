@@ -185,3 +185,15 @@ def test_only_a_weighted_sum_is_improved_upon(plain: Tagger) -> None:
 def test_a_combiner_fits_only_the_stages_it_was_trained_with(plain: Tagger, outcome: combined.Outcome) -> None:
     with pytest.raises(ConfigError, match="exact_match_in_abstract"):
         replace(plain, combiner=outcome.tagger.combiner)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"corpus": -1}, "corpus is -1, expected at least 0"),
+        ({"candidates": 0}, "candidates is 0, expected at least 1"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(wrong: dict[str, int], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        combined.Config(**wrong)  # type: ignore[arg-type]

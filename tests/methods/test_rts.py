@@ -100,7 +100,7 @@ def test_options_that_cannot_work_are_refused(options: dict[str, object], messag
 def test_what_does_not_fit_is_refused_before_the_encoder_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagwright.training.encoder_training.load", lambda *_: pytest.fail("loaded"))
     config = replace(QUICK, encoder="static")
-    with pytest.raises(ConfigError, match="a batch is 9999 pairs, more than the data give"):
+    with pytest.raises(ConfigError, match="a batch is 9999 pairs, more than the "):
         rts.fit(DOCUMENTS, LABELS, trained(config, batch=9999))
     with pytest.raises(ConfigError, match="none of 1 documents has a title"):
         rts.fit([Document("1", abstract="words")], LABELS, config)

@@ -86,6 +86,25 @@ def test_an_unknown_language_is_said_once(caplog: pytest.LogCaptureFixture) -> N
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Turskan kalastus Itämerellä on vähentynyt voimakkaasti viime vuosina, ja viranomaiset.", " (Finnish)"),
+        ("Torsk", ""),
+    ],
+)
+def test_of_another_encoder_it_is_not_known_what_it_reads(
+    caplog: pytest.LogCaptureFixture, text: str, named: str
+) -> None:
+    module._warned.clear()
+    with caplog.at_level(logging.WARNING):
+        report("folder", [text], np.array([0.2], np.float32), 2.5)
+    assert caplog.messages == [
+        f"the encoder folder does not know the language of these texts{named}: its weight is 0.5, not 2.5; "
+        "encoder=FOLDER names another"
+    ]
+
+
 def test_no_language_is_named_for_a_few_words(caplog: pytest.LogCaptureFixture) -> None:
     module._warned.clear()
     with caplog.at_level(logging.WARNING):

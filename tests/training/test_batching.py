@@ -102,3 +102,11 @@ def test_an_error_ahead_comes_when_its_item_is_asked_for() -> None:
         assert next(taken) == 1
         with pytest.raises(ConfigError, match="no more"):
             next(taken)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"), [(3, "a batch is 4 pairs, more than the 3 of an epoch; lower it: batch=3"), (1, "give more")]
+)
+def test_a_batch_that_is_not_filled_is_refused_with_one_that_is(pairs: int, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        next(numbered(pairs)(SamplerState()))

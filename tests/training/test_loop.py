@@ -324,5 +324,5 @@ def test_tensorboard_that_is_not_installed_is_refused(static: str, tmp_path: Pat
 
 
 def test_a_batch_larger_than_the_data_is_refused(static: str) -> None:
-    with pytest.raises(ConfigError, match="a batch is 61 pairs, more than the data give in an epoch"):
+    with pytest.raises(ConfigError, match="a batch is 61 pairs, more than the 54 of an epoch; lower it: batch=54"):
         run(static, None, replace(TRAINING, batch=61))

@@ -20,7 +20,6 @@ from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.errors import ConfigError, option
 from tagwright.types import Longs, Mask, Run
 
-Doubles: TypeAlias = NDArray[np.float64]
 Confidences: TypeAlias = NDArray[np.floating]
 
 

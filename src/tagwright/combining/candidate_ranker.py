@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagwright.combining.features import Features
 from tagwright.combining.ranking_trees import Trees
 from tagwright.errors import ModelError
 from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
-from tagwright.types import Floats, Mask
-
-Doubles: TypeAlias = NDArray[np.float64]
+from tagwright.types import Doubles, Floats, Mask
 
 FREE = 1e3
 "How many times a standard deviation the base is, to be all but free of the penalty."

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
-from tagwright.types import Longs, Mask
-
-Doubles: TypeAlias = NDArray[np.float64]
+from tagwright.types import Doubles, Longs, Mask
 
 ISOTONIC_FROM = 1000
 """Labelled documents from which on isotonic regression is taken. On the zero-shot scores of four corpora the logistic

@@ -18,6 +18,9 @@ from tagwright.types import Floats, Mask, Run
 FIXED_SUM = "fixed sum"
 "The group of columns of the ranking that needs no labels."
 
+GROUPS = (FIXED_SUM, "agreement", "neighbours", "label", "document")
+'The groups of columns that are no stages: a column is named after its group, "label: depth".'
+
 OWN = "reciprocal rank of its own"
 "The column that says where a candidate stands in the list of the retriever, before the lists were pooled."
 
@@ -67,8 +70,8 @@ def features(
     support: numbers (suggestions,), such as what the nearest documents say of each candidate.
     """
     columns: dict[str, NDArray[np.floating]] = {}
-    for name, said in {FIXED_SUM: StageScores(candidates.scores), **stages}.items():
-        columns |= {f"{name}: {what}": column for what, column in _of_stage(candidates, said).items()}
+    for name, stage in {FIXED_SUM: StageScores(candidates.scores), **stages}.items():
+        columns |= {f"{name}: {what}": column for what, column in _of_stage(candidates, stage).items()}
     columns |= _agreement(columns, stages)
     columns |= {f"neighbours: {name}": column for name, column in support.items()}
     columns |= {f"label: {name}": column[candidates.labels] for name, column in labels.items()}
@@ -83,7 +86,7 @@ def document_features(
 
     lengths: characters (documents,) of the title, or of the text.
     """
-    found = {name: said.found for name, said in stages.items() if said.found is not None}
+    found = {name: stage.found for name, stage in stages.items() if stage.found is not None}
     return {
         **{f"{name} length": _logarithm(each) for name, each in lengths.items()},
         **{f"found by {name}": _logarithm(np.diff(run.indptr)) for name, run in found.items()},
@@ -114,14 +117,14 @@ def reciprocal_ranks_within(candidates: Run, scores: NDArray[np.floating], *, sp
     return reciprocal
 
 
-def _of_stage(candidates: Run, said: StageScores) -> dict[str, NDArray[np.floating]]:
+def _of_stage(candidates: Run, stage: StageScores) -> dict[str, NDArray[np.floating]]:
     columns: dict[str, NDArray[np.floating]] = {
-        "score": said.scores,
-        "standard score": standardised(candidates, said.scores),
-        "reciprocal rank": reciprocal_ranks_within(candidates, said.scores, sparse=said.sparse),
+        "score": stage.scores,
+        "standard score": standardised(candidates, stage.scores),
+        "reciprocal rank": reciprocal_ranks_within(candidates, stage.scores, sparse=stage.sparse),
     }
-    if said.found is not None:
-        columns[OWN] = _own_ranks(candidates, said.found)
+    if stage.found is not None:
+        columns[OWN] = _own_ranks(candidates, stage.found)
     return columns
 
 
@@ -135,7 +138,7 @@ def _agreement(
 ) -> dict[str, NDArray[np.floating]]:
     """How many stages have a candidate among their first five, and how many retrievers found it."""
     first = [columns[f"{name}: reciprocal rank"] >= 1 / FIRST for name in stages]
-    found = [columns[f"{name}: {OWN}"] > 0 for name, said in stages.items() if said.found is not None]
+    found = [columns[f"{name}: {OWN}"] > 0 for name, stage in stages.items() if stage.found is not None]
     return {f"agreement: {name}": _count(each) for name, each in (("stages", first), ("retrievers", found)) if each}
 
 

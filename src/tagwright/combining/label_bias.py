@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagwright.combining.confidence import fit_platt, sigmoid
-from tagwright.types import Label, Longs, Mask
-
-Doubles = NDArray[np.float64]
+from tagwright.types import Doubles, Label, Longs, Mask
 
 STEPS = 20
 "Newton steps: each at most 1, so that they do not overshoot."

@@ -13,16 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.confidence import sigmoid
 from tagwright.combining.fusion import standardised
-from tagwright.types import Floats, Longs, Run
-
-Doubles: TypeAlias = NDArray[np.float64]
+from tagwright.types import Doubles, Floats, Longs, Run
 
 FEATURES = ("log rank", "standard score", "gap", "agreement", "log words")
 """Of a candidate: the logarithm of its rank, or of its rank over the number of labels that documents have; its standard

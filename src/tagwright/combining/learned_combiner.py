@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.candidate_ranker import CandidateRanker
 from tagwright.combining.confidence import ScoreMap, load_score_map, save_score_map
+from tagwright.combining.features import GROUPS
 from tagwright.combining.label_bias import follow_labels
 from tagwright.combining.pool import CandidatePool
 from tagwright.errors import ConfigError, ModelError
@@ -49,7 +50,7 @@ class LearnedCombiner:
         self.described.first.check(retrievers, rerankers)
         groups = {name.partition(": ")[0] for name in self.ranker.names}
         stages = {*retrievers, *rerankers}
-        missing = groups - stages - set(_GROUPS)
+        missing = groups - stages - set(GROUPS)
         if other := (stages - groups) | missing:
             raise ConfigError(
                 f"the combiner was trained with other stages (different: {', '.join(sorted(other))}); train it again"
@@ -111,10 +112,6 @@ class LearnedCombiner:
             read_array(folder, "bias", np.float64, (len(labels),)),
             load_score_map(folder / "confidence") if confident else None,
         )
-
-
-_GROUPS = ("fixed sum", "agreement", "neighbours", "label", "document")
-"The groups of features that are no stages."
 
 
 def _with_others(everything: Run, described: Mask, scores: NDArray[np.float64]) -> NDArray[np.float64]:

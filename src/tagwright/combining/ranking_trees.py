@@ -14,14 +14,11 @@ from pathlib import Path
 from typing import Annotated, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagwright.errors import ModelError
 from tagwright.fields import AtLeastOne, Checked, NotNegative, Range
 from tagwright.store import read_array, write_arrays
-from tagwright.types import Floats, Ints, Longs, Mask
-
-Doubles: TypeAlias = NDArray[np.float64]
+from tagwright.types import Doubles, Floats, Ints, Longs, Mask
 
 Gradients: TypeAlias = Callable[[Doubles], tuple[Doubles, Doubles]]
 "Scores (suggestions,) in; out, of each, the direction in which it should go and the curvature of the loss there."

@@ -109,7 +109,7 @@ def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterato
     >>> next(with_labels([Document("1", "Bees")], [["a", "b"]])).labels
     ('a', 'b')
     """
-    if getattr(labels, "ndim", 1) == 2 and getattr(getattr(labels, "dtype", None), "kind", "") in "biuf":
+    if is_indicator(labels):
         raise InputError(
             "y is a matrix of numbers, expected a list of ids or names for each document; an indicator matrix is for "
             "tagwright.sklearn"
@@ -126,6 +126,11 @@ def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterato
         yield _labelled(document, given, count)
     if next(rest, missing) is not missing:
         raise InputError(f"y has labels for more than the {count} documents; give a list for each")
+
+
+def is_indicator(y: Any) -> bool:
+    """Whether this is a matrix or table of numbers, a column for each label, and not of names."""
+    return getattr(y, "ndim", 1) == 2 and getattr(getattr(y, "dtype", None), "kind", "i") not in "OSTU"
 
 
 def _labelled(document: Document, given: Any, position: int) -> Document:

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.evaluation.metrics import Doubles
-from tagwright.types import Floats, Longs, Mask
+from tagwright.types import Doubles, Floats, Longs, Mask
 
 
 class Margins(NamedTuple):

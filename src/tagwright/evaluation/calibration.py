@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.acceptance import surest_first, threshold_for_missed, threshold_for_wrong
-from tagwright.evaluation.metrics import Doubles, is_gold
+from tagwright.evaluation.metrics import is_gold
 from tagwright.evaluation.resampling import Measures, Ratios, Score, estimates
-from tagwright.types import Longs, Mask, Run
+from tagwright.types import Doubles, Longs, Mask, Run
 
 BINS = 10
 "Bins of a calibration error (Naeini et al. 2015 take 10 too); more of them measure the noise of small samples."

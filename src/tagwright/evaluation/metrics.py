@@ -9,15 +9,14 @@ scores 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.errors import InputError
-from tagwright.types import Longs, Mask, Run
+from tagwright.types import Doubles, Longs, Mask, Run
 
-Doubles: TypeAlias = NDArray[np.float64]
 _Values = TypeVar("_Values", bound="NDArray[Any]")
 
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tagwright.evaluation.metrics import Doubles, f1, is_gold
-from tagwright.types import Mask, Run
+from tagwright.evaluation.metrics import f1, is_gold
+from tagwright.types import Doubles, Mask, Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from tagwright.errors import ConfigError, InputError, option
 from tagwright.evaluation.calibration import Calibration, Judged, assess
 from tagwright.evaluation.metrics import (
     Contingency,
-    Doubles,
     Gains,
     Hits,
     answered,
@@ -36,7 +35,7 @@ from tagwright.evaluation.metrics import (
     success,
 )
 from tagwright.evaluation.resampling import MacroF1, Measures, Ratios, Score, estimates
-from tagwright.types import Longs, Mask, Run
+from tagwright.types import Doubles, Longs, Mask, Run
 
 STANDARD = (
     *("P@1", "P@3", "P@5", "F1@5", "nDCG@3", "nDCG@5", "nDCG@10"),

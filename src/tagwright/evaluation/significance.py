@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tagwright.evaluation.metrics import Doubles, is_gold
+from tagwright.evaluation.metrics import is_gold
 from tagwright.evaluation.resampling import (
     MacroF1,
     Measures,
@@ -22,7 +22,7 @@ from tagwright.evaluation.resampling import (
     values,
 )
 from tagwright.evaluation.scores import Setting, check, panel, split
-from tagwright.types import Mask, Run
+from tagwright.types import Doubles, Mask, Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -187,11 +187,6 @@ class Neighbours:
         """|N_M(d)| of each of these documents."""
         return _joined([np.diff(rows.indptr) for rows in self._listed(documents)])
 
-    @cached_property
-    def has_neighbour(self) -> Mask:
-        """(documents,) whether N_M(d) is not empty."""
-        return self.draw(np.arange(len(self)), np.random.default_rng(0)) >= 0
-
     def any(self) -> bool:
         """Whether the meta-path joins two documents at all."""
         rng, pool = np.random.default_rng(0), np.flatnonzero(self.walks)

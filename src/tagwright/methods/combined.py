@@ -20,6 +20,7 @@ from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.evaluation.metrics import Hits, ndcg
+from tagwright.fields import AtLeastOne, AtLeastZero, Checked
 from tagwright.stages.dense import Dense
 from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.lexical import Lexical
@@ -35,14 +36,14 @@ FEWEST = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
+class Config(Checked):
     """The choices of the method. Raises ConfigError for a value that cannot work."""
 
-    corpus: int = 10_000
+    corpus: AtLeastZero = 10_000
     """Documents that tell how often labels come up and what is near, drawn by the seed. Each has to be encoded; where
     labels are many, more documents help: on tib 300, 1,000 and 3,000 of them brought 0.1, 0.5 and 0.9 of nDCG@5."""
 
-    candidates: int = 100
+    candidates: AtLeastOne = 100
     "Candidates of a document that are ranked anew."
 
     exclude_self: bool = False
@@ -50,12 +51,6 @@ class Config:
 
     combiner: CombinerOptions = field(default_factory=CombinerOptions)
     "How the combiner is trained."
-
-    def __post_init__(self) -> None:
-        if self.corpus < 0 or self.candidates < 1:
-            raise ConfigError(
-                f"corpus is {self.corpus} and candidates {self.candidates}, expected at least 0 and at least 1"
-            )
 
 
 @dataclass(frozen=True, eq=False)

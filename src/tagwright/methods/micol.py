@@ -54,6 +54,7 @@ Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts", "eda",
 log = logging.getLogger(__name__)
 
 AUTO = "auto"
+"Instead of a meta-path: choose one by `graph.meta_path_selection`."
 
 VALIDATION = 1 / 11
 "5,000 of 55,000 pairs are for validation (A.3.2); here that share is, and 1,024 of it are measured."
@@ -84,7 +85,7 @@ CALIBRATED_ON = 500
 "Documents, drawn by the seed, on which the threshold of BM25 is calibrated."
 
 WEIGHTS = {"exact_match": 0.5, "lexical": 1.0, "encoder": 2.5}
-"Of the opinions when they are fused: those of the zero-shot method, chosen without gold labels."
+"The weight of each stage when they are fused: that of the zero-shot method, chosen without gold labels."
 
 
 @dataclass(frozen=True, kw_only=True)

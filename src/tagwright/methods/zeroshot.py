@@ -31,9 +31,8 @@ StageName = Literal["exact_match", "bm25", "tfidf", "dense"]
 WEIGHTS: Mapping[str, float] = {"exact_match": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5}
 "The default weight of each stage."
 
-TITLES = "title_match"
+TITLE_MATCH = "title_match"
 "The name of the stage that scores names in titles."
-
 
 NGRAMS = 0.5
 """The weight of character n-grams beside words in languages with compounds, chosen on labelled training documents of a
@@ -120,9 +119,9 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     retrievers = {str(name): _retriever(name, labels, resolved) for name in config.stages}
     rerankers, weights = dict[str, Stage](), dict(config.weight_of)
     if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
-        rerankers[TITLES] = TitleMatch(labels, ExactMatchOptions(stem=resolved.language))
-        weights[TITLES] = config.title_match
-    judged = [name for name in ("dense", TITLES) if config.trust and name in {**retrievers, **rerankers}]
+        rerankers[TITLE_MATCH] = TitleMatch(labels, ExactMatchOptions(stem=resolved.language))
+        weights[TITLE_MATCH] = config.title_match
+    judged = [name for name in ("dense", TITLE_MATCH) if config.trust and name in {**retrievers, **rerankers}]
     combiner = WeightedSum(
         by=config.fusion,
         weights=weights,

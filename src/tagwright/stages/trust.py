@@ -56,14 +56,13 @@ def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -
     languages = " and ".join(str(each) for each in language.main(language.recognise(long))) if long else ""
     if (encoder, languages) not in _warned:
         _warned.add((encoder, languages))
-        _warn(encoder, languages or "in another language", f"{weight * mean:.2g}", f"{weight:.2g}")
+        _warn(encoder, languages, f"{weight * mean:.2g}", f"{weight:.2g}")
 
 
 def _warn(encoder: str, languages: str, weight: str, usual: str) -> None:
-    known, remedy = "does not know their language", f"{setting('encoder', 'FOLDER')} names another"
+    problem = f"does not know the language of these texts{languages and f' ({languages})'}"
+    remedy = f"{setting('encoder', 'FOLDER')} names another"
     if encoder == PACKAGED:
-        known, remedy = "reads English", f"{setting('encoder', MULTILINGUAL)} would read them"
-    log.warning(
-        "the encoder %s %s; these texts are %s: its weight is %s, not %s; %s",
-        encoder, known, languages, weight, usual, remedy,
-    )  # fmt: skip
+        problem = f"reads English; these texts are {languages or 'in another language'}"
+        remedy = f"{setting('encoder', MULTILINGUAL)} would read them"
+    log.warning("the encoder %s %s: its weight is %s, not %s; %s", encoder, problem, weight, usual, remedy)

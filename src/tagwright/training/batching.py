@@ -56,10 +56,10 @@ class Batches:
                 if number > done:
                     yield SamplerState(epoch, number), batch
             if not number:
-                raise ConfigError(
-                    f"a batch is {self.size} pairs, more than the data give in an epoch; lower it: "
-                    f"{setting('batch', '64')}"
-                )
+                there = sum(not self.is_validation(pair) for pair in self.pairs(epoch))
+                lower = f"lower it: {setting('batch', str(there), table='training')}"
+                remedy = lower if there >= 2 else "give more documents"
+                raise ConfigError(f"a batch is {self.size} pairs, more than the {there} of an epoch; {remedy}")
             epoch, done = epoch + 1, 0
 
     def count(self) -> int:

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Annotated, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagwright.combining.candidate_ranker import CandidateRanker, fit_logistic
 from tagwright.combining.features import FIXED_SUM, Features, StageScores
@@ -21,9 +20,7 @@ from tagwright.combining.label_bias import fit_label_bias
 from tagwright.combining.ranking_trees import TreeOptions, grow, lambda_gradients
 from tagwright.errors import InputError
 from tagwright.fields import Checked, NotNegative, Positive, Range
-from tagwright.types import Longs, Mask, Run
-
-Doubles: TypeAlias = NDArray[np.float64]
+from tagwright.types import Doubles, Longs, Mask, Run
 
 Measure: TypeAlias = Callable[[Run, Run], Doubles]
 "A ranking and the gold labels in, what each document scores (documents,) out: what the choice goes by."

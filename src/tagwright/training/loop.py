@@ -121,8 +121,8 @@ class _Run:
         self.cache = GradientCache(
             self.encoder, self.accelerator, self.training.activation_token_budget, self.training.seed
         )
-        model = self.encoder.model.named_parameters()
-        weights = {name: OwnWeight(weight) for name, weight in model if weight.requires_grad}
+        named = self.encoder.model.named_parameters()
+        weights = {name: OwnWeight(weight) for name, weight in named if weight.requires_grad}
         for name, own in self.objective.weights().items():
             own.parameter.data = own.parameter.data.to(self.accelerator.device)
             weights[f"objective/{name}"] = own
@@ -273,9 +273,9 @@ class _Run:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A batch, ready to be encoded. place: after it. groups: (pairs,), or (pairs, 2) where pairs have two.
+    """A batch, ready to be encoded. state: of the sampler after it. views: the number of texts in each view.
 
-    views: the number of texts in each view.
+    groups: (pairs,), or (pairs, 2) where pairs have two.
     """
 
     state: SamplerState
