@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, machine
+from benchmarks.curve import sampled
 from benchmarks.zeroshot import own_labels
 
 from tagwright.methods import auto, zeroshot
@@ -34,21 +35,23 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("name", choices=(*corpora.NAMES, "kirja"))
     parser.add_argument("labelled", type=int)
     parser.add_argument("--corpus", type=int, default=1000, help="documents that the tagger is trained with")
+    parser.add_argument("--in-order", action="store_true", help="the first documents of each file, not random ones")
     parser.add_argument("--output", type=Path, help="add the row to this JSON file")
     options = parser.parse_args(arguments)
     corpora.require((options.name,))
-    row = measure(options.name, options.labelled, options.corpus)
+    row = measure(options.name, options.labelled, options.corpus, in_order=options.in_order)
     print(json.dumps(row, indent=1))
     if options.output:
         before = json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {}
-        rows = {**before.get("rows", {}), f"{options.name} {options.labelled}": row}
+        key = f"{options.name} {options.labelled}{' in order' * options.in_order}"
+        rows = {**before.get("rows", {}), key: row}
         with replace_file(options.output) as path:
             path.write_text(json.dumps({"machine": machine.describe(), "rows": rows}, indent=1), encoding="utf-8")
 
 
-def measure(name: str, labelled: int, corpus: int) -> dict[str, Any]:
+def measure(name: str, labelled: int, corpus: int, *, in_order: bool) -> dict[str, Any]:
     """A row of the table."""
-    vocabulary, (training, dev) = corpora.labels(name), split(name, corpus)
+    vocabulary, (training, dev) = corpora.labels(name), split(name, corpus, in_order=in_order)
     gold = vocabulary.gold(training, unknown="ignore")
     drawn = np.random.default_rng(0).permutation(np.flatnonzero(np.diff(gold.indptr) > 0))[:labelled]
     started, clock = time.perf_counter(), time.process_time()
@@ -76,12 +79,14 @@ def measure(name: str, labelled: int, corpus: int) -> dict[str, Any]:
     }
 
 
-def split(name: str, corpus: int) -> tuple[list[Document], list[Document]]:
-    """Documents to train with, and others to score."""
+def split(name: str, corpus: int, *, in_order: bool) -> tuple[list[Document], list[Document]]:
+    """Documents to train with, and others to score. The files are not in random order."""
+    train, dev = ([*corpora.documents(name, part)] for part in ("train", "dev"))
+    if not in_order:
+        train, dev = sampled(train, None), sampled(dev, None)
     if name != "epmc":
-        return corpora.documents(name, "train", corpus), labelled_only(corpora.documents(name, "dev", DEV))
-    dev = corpora.documents(name, "dev")
-    others = [replace(each, labels=()) for each in corpora.documents(name, "train", max(0, corpus - 300))]
+        return train[:corpus], labelled_only(dev[:DEV])
+    others = [replace(each, labels=()) for each in train[: max(0, corpus - 300)]]
     return [*dev[:300], *others], dev[300:]
 
 

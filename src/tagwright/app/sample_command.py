@@ -47,7 +47,10 @@ def sample(
     output: Annotated[Printed, typer.Option("--format", help="text: ids; jsonl: with their titles.")] = Printed.text,
     quiet: Quiet = False,
 ) -> None:
-    """Choose documents to label next: prints their ids. Documents that have labels are left out."""
+    """Choose documents to label next: prints their ids. Documents that have labels are left out.
+
+    Random is the default: neither of the others was better on three of four corpora.
+    """
     from tagwright.app import jobs
     from tagwright.progress import silence
     from tagwright.sampling import sample as chosen
