@@ -58,7 +58,7 @@ def on_ray(shards: Iterator[Shard], model: Path, options: BatchOptions, address:
 def _connect(address: str) -> None:
     try:
         ray.init(
-            address=None if address == "local" else address,
+            address=address,  # "local" starts a cluster, also where one runs or its death left traces
             include_dashboard=False if address == "local" else None,
             log_to_driver=False,
             logging_level=logging.ERROR,
