@@ -16,16 +16,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import ray as _ray
+
 from tagwright.errors import ConfigError, TagwrightError, one_line_of
 from tagwright.scale.batch_options import BatchOptions
 from tagwright.scale.local_processes import ATTEMPTS, ENVIRONMENT, Tagged
 from tagwright.scale.scratch import remove_abandoned, scratch_folder
 from tagwright.scale.shards import Shard, Unread
-
-try:
-    import ray as _ray
-except ImportError:
-    raise ConfigError('--ray needs Ray: pip install "tagwright[ray]"') from None
 
 ray: Any = _ray
 "Its types do not know actors that are made at run time."
