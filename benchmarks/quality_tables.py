@@ -221,6 +221,15 @@ def fifty_labels() -> Iterator[str]:
     yield from table(["labelled documents: nDCG@5, %", *CORPORA], body)
 
 
+def auto() -> Iterator[str]:
+    """`train auto` as a whole, one draw a row."""
+    body = []
+    for name, row in result("auto")["rows"].items():
+        checked = ", ".join(f"{kind} {percent(value)}" for kind, value in row["cross-validation"].items())
+        body.append([name, checked, row["kept"], f"{percent(row['zero_shot'])}, {percent(row['auto'])}"])
+    yield from table(["corpus, labelled", "cross-validation", "kept", "dev: zero-shot, auto"], body)
+
+
 def _curve(rows: Mapping[str, Any], sizes: Sequence[str], measure: str) -> Iterator[str]:
     """The untrained method, as it was scored with the smallest sample, then the learned combiner."""
     yield percent(rows[sizes[0]]["zero_shot"][measure])
@@ -298,6 +307,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "descriptions": descriptions,
     "label-free": label_free,
     "score maps": score_maps,
+    "auto": auto,
     "few labels": few_labels,
     "fifty labels": fifty_labels,
     **{
