@@ -36,6 +36,7 @@ class Checkpoint:
         from safetensors.torch import save_file
 
         with replace_file(folder / NAME) as path:
+            _remove_leftovers(folder)  # nobody else saves here now: the file is locked
             tensors = {name: tensor.detach().contiguous() for name, tensor in self.tensors.items()}
             save_file(tensors, path, {"progress": json.dumps(self.progress), "config": json.dumps(self.config)})
 
@@ -65,6 +66,12 @@ class Checkpoint:
         return {
             name[len(prefix) + 1 :]: tensor for name, tensor in self.tensors.items() if name.startswith(prefix + "/")
         }
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what safetensors was writing when a process was killed: it writes beside the file, under such names."""
+    for file in folder.glob(".tmp??????"):
+        file.unlink(missing_ok=True)
 
 
 def check_resumed(place: Path, before: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> None:
