@@ -105,7 +105,7 @@ def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_dif
     monkeypatch.setattr("tagwright.training.encoder_training.best_device", lambda: SimpleNamespace(type="cuda"))
     options, arguments = QUICK[2:], ["ict", *data, "--output", str(tmp_path / "M")]
     killed(*arguments, settings=options, monkeypatch=monkeypatch)
-    with monkeypatch.context() as patch, pytest.raises(ConfigError, match=r'started with encoder ".*", not "static"'):
+    with monkeypatch.context() as patch, pytest.raises(ConfigError, match=r'started with encoder ".*, not "static"'):
         patch.setattr("tagwright.training.encoder_training.best_device", lambda: SimpleNamespace(type="cpu"))
         run("train", *arguments, "--resume", settings=options)
     monkeypatch.setattr("tagwright.app.train_jobs.machine", lambda: {"torch": "99", "device": "a new one"})
