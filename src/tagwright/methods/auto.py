@@ -28,14 +28,14 @@ from tagwright.encoders.model_folder import pinned
 from tagwright.encoders.precision import Precision
 from tagwright.fields import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.methods import auto_examples, auto_plan, combined, zeroshot
-from tagwright.methods.auto_examples import Outcome, Weighted, better, judged_only
+from tagwright.methods.auto_examples import Outcome, Weighted, judged_only
 from tagwright.methods.auto_plan import Plan, Work
 from tagwright.progress import note
 from tagwright.stages.dense import Dense
 from tagwright.store import replace_folder
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check, resolve
-from tagwright.training.combiner_training import CombinerOptions, FittedCombiner, fit_combiner
+from tagwright.training.combiner_training import CombinerOptions, FittedCombiner, better, fit_combiner
 from tagwright.training.out_of_fold_svm import Fold, SvmFolds, parts
 from tagwright.types import Document, Longs, Run
 

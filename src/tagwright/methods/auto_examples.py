@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.candidate_ranker import fit_logistic
@@ -23,9 +21,7 @@ from tagwright.store import read_array, read_manifest, read_number, replace_fold
 from tagwright.tagger import Tagger, batches
 from tagwright.training.combiner_training import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds
 from tagwright.training.out_of_fold_svm import Fold
-from tagwright.types import Document, Run
-
-Doubles: TypeAlias = NDArray[np.float64]
+from tagwright.types import Document, Doubles, Run
 
 WEIGHTS = (0.5, 1.0, 2.0, 4.0)
 "Weights of the SVM in the fixed sum that are tried."
@@ -60,19 +56,6 @@ class Outcome:
         """(documents,) what it scores on each labelled document, having seen the labels of others only."""
         found = self.fitted.validations.get(self.fitted.choice)
         return found.measured if found else self.fitted.fixed
-
-
-def better(one: Doubles, other: Doubles, margin: float) -> bool:
-    """Whether one is clearly better: by `margin` standard errors of the mean difference, document by document.
-
-    The differences 0.2, 0.1, 0.2, 0.1 have the mean 0.15, which is 5.2 standard errors of 0.0289 above 0.
-
-    >>> better(np.array([0.2, 0.1, 0.2, 0.1]), np.zeros(4), 5.0), better(np.zeros(2), np.zeros(2), 0.0)
-    (True, False)
-    """
-    difference = one - other
-    error = float(difference.std(ddof=1)) / np.sqrt(len(difference)) if len(difference) > 1 else np.inf
-    return bool(difference.mean() > max(margin * error, 1e-9))
 
 
 def judged_only(examples: Examples, judged: Run | None) -> Examples:

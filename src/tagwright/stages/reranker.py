@@ -20,7 +20,7 @@ LabelText: TypeAlias = Literal["name", "names", "text", "described", "statement"
 
 
 class PairScorer(Protocol):
-    """Scores how well two texts match. encoders.cross.CrossEncoder is one."""
+    """Scores how well two texts match. encoders.cross_encoder.CrossEncoder is one."""
 
     def score(
         self,

@@ -223,9 +223,22 @@ def choose(fixed: Doubles, measured: Mapping[Choice, Doubles], margin: float) ->
     'FIXED'
     """
     blended, trees = measured[Choice.BLENDED], measured[Choice.TREES]
-    if _clearly_better(fixed, blended, margin):
+    if better(fixed, blended, margin):
         return Choice.FIXED
-    return Choice.TREES if _clearly_better(trees, blended, margin) else Choice.BLENDED
+    return Choice.TREES if better(trees, blended, margin) else Choice.BLENDED
+
+
+def better(one: Doubles, other: Doubles, margin: float) -> bool:
+    """Whether one is clearly better: by `margin` standard errors of the mean difference, document by document.
+
+    The differences 0.2, 0.1, 0.2, 0.1 have the mean 0.15, which is 5.2 standard errors of 0.0289 above 0.
+
+    >>> better(np.array([0.2, 0.1, 0.2, 0.1]), np.zeros(4), 5.0), better(np.zeros(2), np.zeros(2), 0.0)
+    (True, False)
+    """
+    difference = one - other
+    error = float(difference.std(ddof=1)) / np.sqrt(len(difference)) if len(difference) > 1 else np.inf
+    return bool(difference.mean() > max(margin * error, 1e-9))
 
 
 def _validation(
@@ -245,12 +258,6 @@ def _bias(examples: Examples, raw: Doubles, documents: Longs, options: CombinerO
     places = examples.suggestions(documents)
     labels = examples.run.labels[places].astype(np.int64)
     return fit_label_bias(raw[places], examples.right[places], labels, examples.labels, options.shrinkage)
-
-
-def _clearly_better(first: Doubles, second: Doubles, margin: float) -> bool:
-    difference = first - second
-    error = float(difference.std(ddof=1)) / np.sqrt(len(difference))
-    return bool(difference.mean() > max(margin * error, 1e-9))
 
 
 def out_of_fold(folds: Longs, train: Callable[[Longs], Callable[[Longs], StageScores]], candidates: Run) -> Doubles:
