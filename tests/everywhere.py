@@ -136,8 +136,8 @@ def report(found: Sequence[tuple[str, bool, str]], skipped: Sequence[str]) -> No
         print(f"{name:10} {'passed' if passed else 'FAILED'}  {last}")
     print(*skipped, sep="\n")
     failed = [name for name, passed, _ in found if not passed]
-    for name in failed:
-        print(f"see {FOLDER / name}.log")
+    for name in failed:  # whole: where the suite ran may be out of reach for whoever reads this
+        print(f"\n{name}:", (FOLDER / f"{name}.log").read_text(encoding="utf-8", errors="replace")[-20_000:], sep="\n")
     sys.exit(bool(failed))
 
 
