@@ -28,6 +28,7 @@ from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.stages.title_match import TitleMatch, share
 from tagwright.store import (
+    VOCABULARY,
     check_files,
     digests,
     is_folder_name,
@@ -281,7 +282,8 @@ class Tagger:
 
     def write(self, folder: Path) -> None:
         """Write into an existing folder, which the caller puts in place atomically."""
-        self.vocabulary.write(folder / "labels.jsonl")
+        (folder / VOCABULARY).mkdir()
+        self.vocabulary.save(folder / VOCABULARY)
         parts: dict[str, Stage | Combiner] = {**self.stages, "combiner": self.combiner}
         for name, part in parts.items():
             (folder / name).mkdir()
@@ -296,15 +298,16 @@ class Tagger:
         write_manifest(folder, "tagger", {**content, "files": digests(folder)})
 
     @classmethod
-    def load(cls, folder: Path | str) -> Tagger:
+    def load(cls, folder: Path | str, *, verify: bool = False) -> Tagger:
         """Load a saved tagger, the old or the new one while it is being replaced.
 
-        Raises ModelError when the folder holds none or is damaged.
+        verify: check all of every file; otherwise of files beyond 64 MB in all only their sizes. Raises ModelError when
+        the folder holds none or is damaged.
         """
-        return read_whole(Path(folder), lambda: cls._read(Path(folder)))
+        return read_whole(Path(folder), lambda: cls._read(Path(folder), verify))
 
     @classmethod
-    def _read(cls, folder: Path) -> Tagger:
+    def _read(cls, folder: Path, verify: bool) -> Tagger:
         manifest = read_manifest(folder, "tagger")
         kinds: list[Any] = [manifest.get(name) for name in ("retrievers", "rerankers")]
         training = manifest.get("training", {})
@@ -312,9 +315,9 @@ class Tagger:
             raise ModelError(f"{folder}: is damaged (its stages have no proper names); save the tagger again")
         if not isinstance(training, dict):
             raise ModelError(f"{folder}: is damaged (training is no table); save the tagger again")
-        check_files(folder, manifest.get("files", {}))
+        check_files(folder, manifest.get("files", {}), whole=verify)
         try:
-            vocabulary = Vocabulary.read(folder / "labels.jsonl")
+            vocabulary = saved_vocabulary(folder)
             retrievers, rerankers = (
                 {name: _load(table, kind, folder / name, vocabulary) for name, kind in named.items()}
                 for table, named in zip((RETRIEVERS, STAGES), kinds, strict=True)
@@ -345,6 +348,13 @@ class Tagger:
             run = run if min_confidence is None else sure_enough(run, min_confidence)
             run = run if min_score is None else run.keep(run.scores >= min_score)
             yield from zip(batch, self.named(run), strict=True)
+
+
+def saved_vocabulary(folder: Path) -> Vocabulary:
+    """The labels of a saved tagger, memory-mapped. Raises ModelError when they are missing or damaged."""
+    if (folder / VOCABULARY).is_dir():
+        return Vocabulary.load(folder / VOCABULARY)
+    return Vocabulary.read(folder / "labels.jsonl")  # of format 2
 
 
 def by_group(contributions: Iterable[Contribution]) -> tuple[Contribution, ...]:
