@@ -180,10 +180,11 @@ LOADING = """
 import json, sys, time
 from pathlib import Path
 from benchmarks.scale_measures import Clock, FIXED, first_documents, peak_memory
-batch = firstfirst_documents(Path(sys.argv[2]), FIXED["labels"])
-imported = time.process_time()
-from tagwright.tagger import Tagger
+batch = first_documents(Path(sys.argv[2]), FIXED["labels"])
 clock = Clock()
+import faiss, sentence_transformers, torch
+from tagwright.tagger import Tagger
+clock("imports")
 began = time.perf_counter()
 tagger = Tagger.load(sys.argv[1])
 clock("load")
