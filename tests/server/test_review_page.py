@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
+from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.review_page import ReviewPages
@@ -227,16 +228,21 @@ def test_what_makes_no_sense_is_refused_on_a_page(
     assert client.get("/review/documents/99").status_code == 404
 
 
+def guarded(review: Review, token: str) -> TestClient:
+    access = Access.of(token)
+    return TestClient(application([review.model], access=access, pages=ReviewPages(review, access)))
+
+
 def test_with_a_token_nobody_comes_in_without_it_and_a_restart_ends_no_session(review: Review) -> None:
     token = "a long enough token"
-    with TestClient(application([review.model], token=token, pages=ReviewPages(review, token))) as client:
+    with guarded(review, token) as client:
         assert client.post("/review/enter", data={"name": "Ann", "token": "wrong"}).status_code == 403
         enter(client, token=token)
         assert client.get("/review/documents/1").status_code == 200
         cookie = client.cookies["tagwright_session"]
         assert client.get("/v1/projects").status_code == 401  # the cookie opens the review alone
     for later, expected in ((token, "/review/documents/2"), ("another long token", "/review/enter")):
-        with TestClient(application([review.model], token=later, pages=ReviewPages(review, later))) as client:
+        with guarded(review, later) as client:
             client.cookies.set("tagwright_session", cookie)
             assert str(client.get("/review/documents/2").url).endswith(expected)
 

@@ -27,6 +27,10 @@ def serve(
             envvar="TAGWRIGHT_TOKEN", help="What clients send: Authorization: Bearer TOKEN.", show_default=False
         ),
     ] = None,
+    tokens: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="TOKEN ROLE NAME a line; roles: suggest, review, admin.", show_default=False),
+    ] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Let other machines in without a token.")] = False,
     learn: Annotated[bool, typer.Option("--learn", help="Store the labelled documents that clients send.")] = False,
     reviews: Annotated[
@@ -49,11 +53,14 @@ def serve(
 
     try:
         from tagwright.server import serving
+        from tagwright.server.access import Access
         from tagwright.server.refitting import refit_combiner
     except ImportError as error:
         raise ConfigError(f'serve needs {error.name}: pip install "tagwright[serve]"') from None
-    options = serving.ServerOptions(host=host, port=port, token=token, insecure=insecure, learn=learn, reviews=reviews,
-                                    documents=documents)  # fmt: skip
+    options = serving.ServerOptions(
+        host=host, port=port, access=Access.of(token, tokens), insecure=insecure, learn=learn, reviews=reviews,
+        documents=documents,
+    )  # fmt: skip
     if model and (labels or settings):
         raise ConfigError("--labels and --set are for the zero-shot method; a saved tagger (--model) has its own")
     with silence(quiet):
