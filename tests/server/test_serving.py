@@ -86,9 +86,10 @@ def test_documents_that_clients_send_keep_their_texts(tmp_path: Path) -> None:
         {"text": "Taxes", "subjects": [bee]},
     ], "Koha")  # fmt: skip
     assert {event.reviewer for event in Decisions(file).standing()} == {"Koha"}
-    documents, labels = Review(model, file).labelled()
+    documents, labels, judged = Review(model, file).labelled()
     assert [document.text for document in documents] == ["Honey bees", "Taxes"]
     assert labels == [["http://x.org/bee"], ["http://x.org/tax", "http://x.org/bee"]]
+    assert judged == [set(), set()]  # a client knows all labels of its documents
 
 
 def test_documents_to_review_are_read_once(tmp_path: Path) -> None:

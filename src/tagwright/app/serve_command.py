@@ -45,6 +45,10 @@ def serve(
         list[str],
         typer.Option(metavar="DOCS", help="Documents to review; may be repeated.", show_default=False),
     ] = [],  # noqa: B006
+    random_share: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall."),
+    ] = 0.2,
     quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
@@ -59,7 +63,7 @@ def serve(
         raise ConfigError(f'serve needs {error.name}: pip install "tagwright[serve]"') from None
     options = serving.ServerOptions(
         host=host, port=port, access=Access.of(token, tokens), insecure=insecure, learn=learn, reviews=reviews,
-        documents=documents,
+        documents=documents, random_share=random_share,
     )  # fmt: skip
     if model and (labels or settings):
         raise ConfigError("--labels and --set are for the zero-shot method; a saved tagger (--model) has its own")

@@ -24,7 +24,7 @@ from tagwright.server.problems import Problem, bad_request
 from tagwright.server.refitting import Refitter
 from tagwright.server.reviewing import Review, Row
 from tagwright.server.sessions import COOKIE, Session, Sessions
-from tagwright.server.standing_decisions import Action, Decision
+from tagwright.server.standing_decisions import Decision, Step
 from tagwright.server.uploads import UploadReader
 from tagwright.text.words import clean
 
@@ -245,7 +245,7 @@ class ReviewPages:
 def _decision(form: FormData, reviewer: str) -> Decision:
     """The decision in a form. Raises Problem for one that makes no sense."""
     action: Any = _text(form, "action")
-    if action not in get_args(Action):
+    if action not in get_args(Step):
         raise bad_request("The form has no action")
     judges = action in ("accept", "reject")
     try:

@@ -22,6 +22,7 @@ from tagwright.readers.files import open_sources
 from tagwright.server.access import OPEN, Access
 from tagwright.server.application import MAX_BODY, application
 from tagwright.server.decisions import Decisions
+from tagwright.server.recall import RANDOM_SHARE
 from tagwright.server.refitting import Refit, Refitter
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.review_page import ReviewPages
@@ -44,7 +45,9 @@ class ServerOptions:
 
     access: the tokens that clients need. insecure: listen on another address than that of this machine without a
     token. learn: accept documents to learn from. reviews: file of decisions; with one there is
-    the review page. documents: files, folders and globs of documents to be reviewed.
+    the review page. documents: files, folders and globs of documents to be reviewed. random_share: share of
+    the documents on which a candidate is shown that was drawn from below the suggestions, so that recall can be
+    estimated.
     """
 
     host: str = "127.0.0.1"
@@ -54,6 +57,7 @@ class ServerOptions:
     learn: bool = False
     reviews: Path | None = None
     documents: Sequence[str] = ()
+    random_share: float = RANDOM_SHARE
     max_body: int = MAX_BODY
 
     def __post_init__(self) -> None:
@@ -119,7 +123,7 @@ def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
     """The review, with the documents that were given; none without a file. Raises InputError."""
     if options.reviews is None:
         return None
-    review = Review(model, ReviewFile(options.reviews))
+    review = Review(model, ReviewFile(options.reviews), options.random_share)
     for _, documents in open_sources(*options.documents) if options.documents else ():
         review.documents.add(document for _, document in documents)
     return review
@@ -151,6 +155,7 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
         accepted = (subject["uri"] for subject in each.get("subjects", ()) if subject["uri"] in known)
         decisions += [Decision(document=name, reviewer=client, action="accept", label=label, model=model.version)
                       for label in dict.fromkeys(accepted)]  # fmt: skip
+        decisions.append(Decision(document=name, reviewer=client, action="done", model=model.version))
     ReviewedDocuments(file).add(documents)
     Decisions(file).add_all(decisions)
 
