@@ -42,7 +42,7 @@ def review(tmp_path: Path) -> Iterator[Review]:
 
 @pytest.fixture
 def address(review: Review) -> Iterator[str]:
-    pages = ReviewPages(review, refitter=Refitter(review, lambda tagger, _, __: Refitted(tagger)))
+    pages = ReviewPages(review, refitter=Refitter(review, lambda tagger, _: Refitted(tagger)))
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(application([review.model], pages=pages), log_level="warning"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
