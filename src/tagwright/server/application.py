@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import re
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,7 +20,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tagwright.server import annif
+from tagwright.server import annif, deadlines
 from tagwright.server.counters import Counters, CountRequests
 from tagwright.server.json_api import JsonApi
 from tagwright.server.problems import Problem, answer_failure, answer_http_error, answer_problem
@@ -115,13 +117,18 @@ class _Guard:
         return None
 
     def _limited(self, receive: Receive) -> Receive:
-        """A body without a stated length is counted as it comes."""
-        seen = 0
+        """A body without a stated length is counted as it comes; one that comes too slowly is not waited for."""
+        seen, more, end = 0, True, time.monotonic() + deadlines.BODY_SECONDS
 
         async def limited() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
+            nonlocal seen, more
+            if not more:
+                return await receive()  # which tells of the client's leaving, whenever that is
+            try:
+                message = await asyncio.wait_for(receive(), end - time.monotonic())
+            except asyncio.TimeoutError:
+                raise Problem(408, f"The body did not come within {deadlines.BODY_SECONDS:.0f} s") from None
+            seen, more = seen + len(message.get("body", b"")), message.get("more_body", False)
             if seen > self.max_body:
                 raise Problem(413, f"The body has more than {self.max_body} bytes")
             return message
