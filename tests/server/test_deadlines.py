@@ -67,3 +67,24 @@ def test_a_body_that_does_not_end_is_not_waited_for(address: tuple[str, int], mo
     monkeypatch.setattr(deadlines, "BODY_SECONDS", 0.1)
     with sent(address, HEAD + FORM + b"text=") as connection:
         assert connection.recv(65536).startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.parametrize(
+    ("method", "rest"),
+    [
+        (b"POST", b"Transfer-Encoding: chunked\r\n\r\n4\r\ntext\r\nzz\r\n"),  # in the middle of the body
+        (b"HEAD", b"Transfer-Encoding: chunked\r\n\r\nzz\r\n"),  # an answer without a body
+        (b"POST", b"Content-Length: 0\r\n\r\n\x00nonsense\r\n\r\n"),  # after a whole request
+    ],
+)
+def test_nonsense_within_a_request_and_a_client_that_leaves_are_no_errors_of_the_server(
+    address: tuple[str, int], caplog: pytest.LogCaptureFixture, method: bytes, rest: bytes
+) -> None:
+    head = HEAD.replace(b"Content-Length: 15\r\n", b"").replace(b"POST", method)
+    with sent(address, head + FORM.removesuffix(b"\r\n") + rest) as connection:
+        assert everything(connection)[9:12] in (b"400", b"405")  # whoever is first
+    with sent(address, HEAD + FORM + b"text="):
+        pass  # leaves in the middle of its body
+    with sent(address, b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n") as connection:
+        assert everything(connection).startswith(b"HTTP/1.1 200")
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

@@ -16,6 +16,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -23,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tagwright.server import annif, deadlines
 from tagwright.server.counters import Counters, CountRequests
 from tagwright.server.json_api import JsonApi
-from tagwright.server.problems import Problem, answer_failure, answer_http_error, answer_problem
+from tagwright.server.problems import Problem, answer_failure, answer_http_error, answer_nobody, answer_problem
 from tagwright.server.review_page import ReviewPages
 from tagwright.server.served_model import ServedModel
 
@@ -76,7 +77,12 @@ def application(
     routes: list[BaseRoute] = [*annif.routes(by_id, learn or _forget), *JsonApi(by_id, counters).routes()]
     return Starlette(
         routes=[*routes, *(pages.routes() if pages else ())],
-        exception_handlers={Problem: answer_problem, HTTPException: answer_http_error, Exception: answer_failure},
+        exception_handlers={
+            Problem: answer_problem,
+            HTTPException: answer_http_error,
+            ClientDisconnect: answer_nobody,
+            Exception: answer_failure,
+        },
         middleware=[
             Middleware(CountRequests, counters=counters),
             Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "POST"], allow_headers=["*"]),
