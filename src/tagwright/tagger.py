@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, overload
 
 from tagwright.combining.acceptance import sure_enough
@@ -15,7 +16,7 @@ from tagwright.combining.learned_combiner import Contribution, LearnedCombiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.in_memory import Labels, Texts, is_single, to_documents, to_vocabulary
-from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.vocabulary import Vocabulary, saved_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.progress import silence
 from tagwright.stages.dense import Dense
@@ -32,10 +33,12 @@ from tagwright.store import (
     check_files,
     digests,
     is_folder_name,
+    pack,
     read_manifest,
     read_options,
     read_whole,
     replace_folder,
+    unpack,
     write_manifest,
 )
 from tagwright.types import Document, EvidenceSpan, Retriever, Run, Stage
@@ -108,6 +111,21 @@ class Tagger:
             raise ConfigError(f"retriever and re-ranker are both called {', '.join(sorted(twice))}; rename one")
         self.pool.check(list(self.retrievers))
         self.combiner.check(list(self.retrievers), list(self.rerankers))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds the files that `save` writes, so that a tagger can be sent to another process.
+
+        Labels that are not encoded yet are encoded first, so that the other process need not do it.
+        """
+        with TemporaryDirectory() as folder:
+            self.write(Path(folder))
+            return Tagger._unpickled, (pack(Path(folder)),)
+
+    def __copy__(self) -> Tagger:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Tagger:
+        return self
 
     def __repr__(self) -> str:
         size = len(self.vocabulary)
@@ -307,6 +325,10 @@ class Tagger:
         return read_whole(Path(folder), lambda: cls._read(Path(folder), verify))
 
     @classmethod
+    def _unpickled(cls, files: Mapping[str, bytes]) -> Tagger:
+        return cls.load(unpack(files))
+
+    @classmethod
     def _read(cls, folder: Path, verify: bool) -> Tagger:
         manifest = read_manifest(folder, "tagger")
         kinds: list[Any] = [manifest.get(name) for name in ("retrievers", "rerankers")]
@@ -348,13 +370,6 @@ class Tagger:
             run = run if min_confidence is None else sure_enough(run, min_confidence)
             run = run if min_score is None else run.keep(run.scores >= min_score)
             yield from zip(batch, self.named(run), strict=True)
-
-
-def saved_vocabulary(folder: Path) -> Vocabulary:
-    """The labels of a saved tagger, memory-mapped. Raises ModelError when they are missing or damaged."""
-    if (folder / VOCABULARY).is_dir():
-        return Vocabulary.load(folder / VOCABULARY)
-    return Vocabulary.read(folder / "labels.jsonl")  # of format 2
 
 
 def by_group(contributions: Iterable[Contribution]) -> tuple[Contribution, ...]:
