@@ -85,7 +85,7 @@ class Sheet(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """Documents, the ids of each one's labels, and of those of which it is known whether they are right.
+    """Documents, the ids of each one's labels, and of those that are examples to learn from: see `Decisions.judged`.
 
     labels: none where nobody decided. judged: empty where all labels are known, or none.
     """
@@ -188,8 +188,8 @@ class Review:
         """All documents with their labels so far: what a model may learn from."""
         labels, judged = self.decisions.labels(), self.decisions.judged()
         documents = [self.documents[entry.number] for entry in self.documents.entries()]
-        ids = [document.id for document in documents]
-        return Labelled(documents, [labels.get(id_, []) for id_ in ids], [judged.get(id_, set()) for id_ in ids])
+        known = [document.id if document.id in judged else "" for document in documents]
+        return Labelled(documents, [labels.get(id_, []) for id_ in known], [judged.get(id_, set()) for id_ in known])
 
     async def _candidates(self, number: int, document: Document, version: str) -> list[Candidate]:
         """The suggestions and, now and then, a candidate from below them."""
