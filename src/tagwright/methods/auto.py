@@ -233,7 +233,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
         best = other if better(other.measured, best.measured, options.margin) else best
     measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in outcomes}}
     if best.measured.mean() <= fixed.mean():
-        return start, Report("zero_shot", len(fixed), measured)
+        return combined.with_curve(start, outcomes[0].fitted.examples), Report("zero_shot", len(fixed), measured)
     return best.tagger, Report(best.name, len(fixed), measured, auto_examples.brought(best, options))
 
 
@@ -274,7 +274,8 @@ def _with_svm(
         return Outcome("combiner and svm", tagger, fitted)
     assert isinstance(summed.combiner, WeightedSum)
     weights = {**summed.combiner.weights, SVM: made.weight}
-    return Outcome("sum with svm", replace(summed, combiner=replace(summed.combiner, weights=weights)), fitted)
+    summed = replace(summed, combiner=replace(summed.combiner, weights=weights))
+    return Outcome("sum with svm", combined.with_curve(summed, fitted.examples), fitted)
 
 
 def _combined(tagger: Tagger, described: CandidateFeatures, fitted: FittedCombiner) -> Tagger | None:

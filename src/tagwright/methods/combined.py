@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
-from tagwright.combining.confidence import fit_score_map
+from tagwright.combining.confidence import fit_curve, fit_score_map
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
@@ -66,10 +66,11 @@ def fit(
 ) -> Outcome:
     """Learn to combine the stages of a tagger from those of the documents that are labelled.
 
-    Without two labelled documents, or where nothing that was learned is clearly better in cross-validation, the tagger
-    stays as it is. Labels of documents are read for the combiner alone. judged: a row for each document, its labels of
-    which it is known whether they are right; of a document that has any, the others are no examples. Raises ConfigError
-    for a tagger that does not combine its stages by a weighted sum.
+    Without two labelled documents the tagger stays as it is; where what was learned is clearly worse in
+    cross-validation, it ranks as before, and labels teach its confidences only. Labels of documents are read for
+    nothing else. judged: a row for each document, its labels of which it is known whether they are right; of a document
+    that has any, the others are no examples. Raises ConfigError for a tagger that does not combine its stages by a
+    weighted sum.
     """
     labelled = np.flatnonzero(np.diff(tagger.vocabulary.gold(documents, unknown="ignore").indptr) > 0)
     if len(labelled) < FEWEST:
@@ -82,7 +83,7 @@ def fit(
     known = judged_only(examples(richer, described, chosen), None if judged is None else judged.take(drawn))
     fitted = fit_combiner(known, ndcg_at_5, options)
     if fitted.ranker is None:
-        return Outcome(tagger, fitted)
+        return Outcome(with_curve(tagger, fitted.examples), fitted)
     combiner = LearnedCombiner(described, fitted.ranker, fitted.bias, fit_score_map(*fitted.out_of_fold))
     return Outcome(replace(richer, combiner=combiner), fitted)
 
@@ -102,6 +103,16 @@ def with_more_stages(tagger: Tagger) -> Tagger:
     first = _weighted_sum(tagger)
     first = replace(first, weights={**first.weights, **dict.fromkeys(added, 0.0)})
     return replace(tagger, rerankers={**tagger.rerankers, **added}, combiner=first)
+
+
+def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
+    """The same weighted sum with confidences that labelled documents teach: the sum itself has seen none of them."""
+    if not len(examples.run.labels):
+        return tagger
+    standard = examples.features.values[:, examples.base].astype(np.float64)
+    curve = fit_curve(standard, examples.right, examples.run.rows)
+    combiner = replace(_weighted_sum(tagger), confidence="fitted", curve=(curve.slope, curve.intercept))
+    return replace(tagger, combiner=combiner)
 
 
 def describe_corpus(tagger: Tagger, documents: Sequence[Document], config: Config) -> CandidateFeatures:

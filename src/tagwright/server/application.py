@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -13,17 +15,17 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tagwright.server import annif, openapi, start_page
+from tagwright.server import annif, deadlines, openapi, start_page
 from tagwright.server.access import OPEN, Access
 from tagwright.server.counters import Counters, CountRequests
 from tagwright.server.json_api import JsonApi
-from tagwright.server.problems import Problem, answer_failure, answer_http_error, answer_problem
+from tagwright.server.problems import Problem, answer_failure, answer_http_error, answer_nobody, answer_problem
 from tagwright.server.review_page import ReviewPages
 from tagwright.server.served_model import ServedModel
 
@@ -81,7 +83,12 @@ def application(
     ]
     return Starlette(
         routes=[*routes, *(pages.routes() if pages else ())],
-        exception_handlers={Problem: answer_problem, HTTPException: answer_http_error, Exception: answer_failure},
+        exception_handlers={
+            Problem: answer_problem,
+            HTTPException: answer_http_error,
+            ClientDisconnect: answer_nobody,
+            Exception: answer_failure,
+        },
         middleware=[
             Middleware(CountRequests, counters=counters),
             Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "POST"], allow_headers=["*"]),
@@ -130,13 +137,18 @@ class _Guard:
         return None
 
     def _limited(self, receive: Receive) -> Receive:
-        """A body without a stated length is counted as it comes."""
-        seen = 0
+        """A body without a stated length is counted as it comes; one that comes too slowly is not waited for."""
+        seen, more, end = 0, True, time.monotonic() + deadlines.BODY_SECONDS
 
         async def limited() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
+            nonlocal seen, more
+            if not more:
+                return await receive()  # which tells of the client's leaving, whenever that is
+            try:
+                message = await asyncio.wait_for(receive(), end - time.monotonic())
+            except asyncio.TimeoutError:
+                raise Problem(408, f"The body did not come within {deadlines.BODY_SECONDS:.0f} s") from None
+            seen, more = seen + len(message.get("body", b"")), message.get("more_body", False)
             if seen > self.max_body:
                 raise Problem(413, f"The body has more than {self.max_body} bytes")
             return message

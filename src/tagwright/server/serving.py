@@ -21,6 +21,7 @@ from tagwright.errors import ConfigError
 from tagwright.readers.files import open_sources
 from tagwright.server.access import OPEN, Access
 from tagwright.server.application import MAX_BODY, application
+from tagwright.server.deadlines import PromptProtocol
 from tagwright.server.decisions import Decisions
 from tagwright.server.recall import RANDOM_SHARE
 from tagwright.server.refitting import Refit, Refitter
@@ -134,7 +135,12 @@ def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
 def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel]) -> None:
     listening = listen(options.host, options.port)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=30, server_header=False
+        app,
+        http=PromptProtocol,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=30,
+        server_header=False,
     )
     address = f"http://{options.host}:{listening.getsockname()[1]}"
     print(f"Serving {', '.join(model.id for model in models)} at {address}/v1/", flush=True)  # noqa: T201
