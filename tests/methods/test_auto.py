@@ -14,8 +14,8 @@ from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.methods import auto, auto_examples, auto_plan, combined, zeroshot
-from tagwright.methods.auto_examples import judged_only
 from tagwright.methods.auto_plan import Holdings, Rates, Work
+from tagwright.methods.combined import judged_only
 from tagwright.stages.linear_classifiers import Linear
 from tagwright.tagger import Tagger
 from tagwright.training import out_of_fold_svm

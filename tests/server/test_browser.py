@@ -44,7 +44,7 @@ def review(tmp_path: Path) -> Iterator[Review]:
 
 @pytest.fixture
 def address(review: Review) -> Iterator[str]:
-    with served(review, lambda tagger, _, __: Refitted(tagger)) as address:
+    with served(review, lambda tagger, *_: Refitted(tagger)) as address:
         yield address
 
 
@@ -120,7 +120,7 @@ def test_no_text_runs_as_a_script(browser: Browser, tmp_path: Path) -> None:
             )
             review.decisions.add_all(events)
         with (
-            served(review, lambda tagger, _, __: Refitted(tagger)) as address,
+            served(review, lambda tagger, *_: Refitted(tagger)) as address,
             visiting(browser, address, f"Ann {EVIL}"[:60]) as page,
         ):
             page.click("#row-1 .no")

@@ -28,7 +28,7 @@ from tagwright.encoders.model_folder import pinned
 from tagwright.encoders.precision import Precision
 from tagwright.fields import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.methods import auto_examples, auto_plan, combined, zeroshot
-from tagwright.methods.auto_examples import Outcome, Weighted, judged_only
+from tagwright.methods.auto_examples import Outcome, Weighted
 from tagwright.methods.auto_plan import Plan, Work
 from tagwright.progress import note
 from tagwright.stages.dense import Dense
@@ -126,7 +126,7 @@ class Data:
         """Candidates of the documents that teach the combiner, made now or read from the folder."""
         found = auto_examples.stored(self.stored(name), make, resume=self.resume)
         judged = self.judged.take(self.chosen) if self.judged else None
-        return replace(found, examples=judged_only(found.examples, judged))
+        return replace(found, examples=combined.judged_only(found.examples, judged))
 
 
 @dataclass(frozen=True, eq=False)
