@@ -220,9 +220,7 @@ def unpack(files: Mapping[str, bytes]) -> Path:
     for name, content in sorted(files.items()):
         key.update(f"{name} {len(content)} ".encode() + content)
     if key.digest() not in _UNPACKED:
-        kept = TemporaryDirectory(
-            prefix="tagwright-", ignore_cleanup_errors=True
-        )  # Windows keeps mapped files
+        kept = TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)  # Windows keeps mapped files
         for name, content in files.items():
             file = Path(kept.name, name)
             file.parent.mkdir(parents=True, exist_ok=True)
