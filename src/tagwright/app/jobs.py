@@ -26,7 +26,7 @@ from tagwright.readers.records import Located
 from tagwright.recipes import ZERO_SHOT
 from tagwright.stages.dense import Dense
 from tagwright.store import read_manifest
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, saved_vocabulary
 from tagwright.tasks import Task
 from tagwright.types import Document, Run
 
@@ -85,8 +85,7 @@ def task(
     """What is to be scored, with the labels of a file or of a saved tagger. Raises InputError, see `tasks.task`."""
     if model and not labels:
         read_manifest(model, "tagger")  # explains what is wrong if there is no tagger
-        labels = model / "labels.jsonl"
-    vocabulary = _vocabulary(labels, language, corpus)
+    vocabulary = saved_vocabulary(model) if model and not labels else _vocabulary(labels, language, corpus)
     return tasks.task(
         corpus, vocabulary, train, exclude_self=exclude_self, skip_unlabelled=skip_unlabelled, unknown=unknown
     )
