@@ -6,7 +6,6 @@ other sites may post.
 
 from __future__ import annotations
 
-import asyncio
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -55,14 +54,15 @@ def routes(models: Mapping[str, ServedModel], learn: Learn) -> list[Route]:
         limit = _integer(form.get("limit", "10"))
         threshold = _threshold(form.get("threshold", "0"))
         _check_language(model, form.get("language", ""))
-        return _json({"results": _results(await model.suggest(form["text"], limit), threshold)})
+        (found,) = await model.suggest([form["text"]], limit)
+        return _json({"results": _results(found, threshold)})
 
     async def suggest_batch(request: Request) -> Response:
         model, query = _model(models, request), request.query_params
         documents = _documents(await json_body(request))
         limit, threshold = _integer(query.get("limit", "10")), _threshold(query.get("threshold", "0"))
         _check_language(model, query.get("language", ""))
-        found = await asyncio.gather(*(model.suggest(document["text"], limit) for document in documents))
+        found = await model.suggest([document["text"] for document in documents], limit)
         return _json(
             [
                 {"document_id": document.get("document_id"), "results": _results(suggestions, threshold)}
