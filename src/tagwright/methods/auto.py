@@ -29,7 +29,7 @@ from tagwright.encoders.model_folder import pinned
 from tagwright.encoders.precision import Precision
 from tagwright.fields import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.methods import auto_examples, auto_plan, combined, zeroshot
-from tagwright.methods.auto_examples import Outcome, Weighted, judged_only
+from tagwright.methods.auto_examples import Outcome, Weighted
 from tagwright.methods.auto_plan import Plan, Work
 from tagwright.progress import note
 from tagwright.stages.dense import Dense
@@ -128,7 +128,7 @@ class Data:
         """Candidates of the documents that teach the combiner, made now or read from the folder."""
         found = auto_examples.stored(self.stored(name), make, resume=self.resume)
         judged = self.judged.take(self.chosen) if self.judged else None
-        return replace(found, examples=judged_only(found.examples, judged))
+        return replace(found, examples=combined.judged_only(found.examples, judged))
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,7 +240,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
         best = other if better(other.measured, best.measured, options.margin) else best
     measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in outcomes}}
     if best.measured.mean() <= fixed.mean():
-        return start, Report("zero_shot", len(fixed), measured)
+        return combined.with_curve(start, plain), Report("zero_shot", len(fixed), measured)
     return best.tagger, Report(best.name, len(fixed), measured, auto_examples.brought(best, options))
 
 
@@ -283,8 +283,8 @@ def _with_trained(
         return Outcome(", ".join(("combiner", *names)), tagger, fitted)
     assert isinstance(summed.combiner, WeightedSum)
     weights = {**summed.combiner.weights, **made.weights}
-    tagger = replace(summed, combiner=replace(summed.combiner, weights=weights))
-    return Outcome(", ".join(("sum", *names)), tagger, fitted)
+    summed = replace(summed, combiner=replace(summed.combiner, weights=weights))
+    return Outcome(", ".join(("sum", *names)), combined.with_curve(summed, fitted.examples), fitted)
 
 
 def _combined(tagger: Tagger, described: CandidateFeatures, fitted: FittedCombiner) -> Tagger | None:
