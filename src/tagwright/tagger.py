@@ -25,6 +25,7 @@ from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.linear_classifiers import Linear, Trees
+from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.stages.title_match import TitleMatch, share
@@ -44,7 +45,8 @@ from tagwright.store import (
 from tagwright.types import Document, EvidenceSpan, Retriever, Run, Stage
 
 RETRIEVERS: Mapping[str, Any] = {
-    kind.__name__: kind for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, Trees)
+    kind.__name__: kind
+    for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, NearestLabelled, Trees)
 }
 STAGES: Mapping[str, Any] = {**RETRIEVERS, **{kind.__name__: kind for kind in (TitleMatch, CrossEncoderReranker)}}
 COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, Followed, LearnedCombiner)}
