@@ -35,7 +35,7 @@ SMALL = 300
 
 POOL = 600
 
-MEMORY = 10 * 2**30
+MEMORY = 6 * 2**30
 
 PATIENCE = 6
 

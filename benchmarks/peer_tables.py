@@ -19,6 +19,9 @@ OURS = ("zero_shot", "auto")
 GOALS = ("0", "50", "300")
 "Labelled documents with which `auto` sets what peers are to reach."
 
+CURVE = "\\*"
+"Marks figures of ours that are the means of the curve's draws."
+
 SPEED: Mapping[str, str] = {
     "first, from nothing": "first, from nothing, s",
     "first, saved": "first, saved model, s",
@@ -40,21 +43,33 @@ _PROCESSOR: Mapping[str, str] = {
 
 def quality(corpus: str) -> Iterator[str]:
     """Every peer at every size: nDCG@5 (P@1 / P@5 / R@100)."""
-    found = result("peers")["quality"].get(corpus, {})
+    found = rows_of(corpus)
     sizes = sorted({size for rows in found.values() for size in rows}, key=_order)
-    head = [f"{'all' if size == 'all' else size} labelled" for size in sizes]
+    head = [f"{'all ' * (size == 'all')}{_count(found, size):,} labelled" for size in sizes]
     body = ([_name(name), *(_scores(rows.get(size, {})) for size in sizes)] for name, rows in _sorted(found))
     yield from table(["nDCG@5 (P@1 / P@5 / R@100), %", *head], body)
 
 
 def needed() -> Iterator[str]:
     """At how many labelled documents each peer reaches what ours has with 0, 50 and 300."""
-    found = result("peers")["quality"]
-    corpora = [corpus for corpus in CORPORA if goals(found.get(corpus, {}))]
-    names = dict.fromkeys(name for corpus in corpora for name, _ in _sorted(found[corpus]) if name not in OURS)
-    head = [f"{corpus}: {'/'.join(goals(found[corpus]))}" for corpus in corpora]
-    body = ([name, *(_needed(found[corpus], name) for corpus in corpora)] for name in names)
-    yield from table(["`auto` with so many labelled", *head], body)
+    found = {corpus: rows_of(corpus) for corpus in CORPORA if corpus in result("peers")["quality"]}
+    names = dict.fromkeys(name for rows in found.values() for name, _ in _sorted(rows) if name not in OURS)
+    body = [[f"**`auto` with {', '.join(GOALS)}**", *(_shown(goals(rows)) for rows in found.values())]]
+    body += [[name, *(_needed(rows, name) for rows in found.values())] for name in names]
+    yield from table(["", *found], body)
+
+
+def rows_of(corpus: str) -> dict[str, Any]:
+    """Peer -> size -> draw -> row; what ours was not asked at these sizes is taken from the curve, and marked."""
+    found: dict[str, Any] = {**result("peers")["quality"][corpus]}
+    sizes = {size for rows in found.values() for size in rows}
+    curve = result("curve")[corpus]
+    known = {"zero_shot": {"0": curve[GOALS[1]]["zero_shot"]}}
+    known["auto"] = {size: curve[size]["auto"] for size in sizes if size in curve}
+    for name, rows in known.items():
+        marked = {size: {"0": {**row, "labelled": int(size), "curve": True}} for size, row in rows.items()}
+        found[name] = {**marked, **found.get(name, {})}
+    return found
 
 
 def speed(setting: str) -> Iterator[str]:
@@ -100,7 +115,13 @@ def reached(points: Sequence[tuple[int, float]], goal: float) -> float | None:
     return None
 
 
+def _shown(values: Mapping[str, float]) -> str:
+    return " / ".join(percent(value) for value in values.values())
+
+
 def _needed(found: Mapping[str, Any], name: str) -> str:
+    if name not in found:
+        return ""
     return " / ".join(said(found.get(name, {}), goal) for goal in goals(found).values())
 
 
@@ -128,6 +149,10 @@ def _means(rows: Mapping[str, Any]) -> dict[str, float]:
     """Size -> mean nDCG@5 of the draws that have figures."""
     found = {size: [row["nDCG@5"] for row in draws.values() if "nDCG@5" in row] for size, draws in rows.items()}
     return {size: mean(values) for size, values in found.items() if values}
+
+
+def _count(found: Mapping[str, Any], size: str) -> int:
+    return next(_labelled(rows[size]) for rows in found.values() if size in rows)
 
 
 def _labelled(draws: Mapping[str, Any]) -> int:
@@ -161,7 +186,7 @@ def _scores(draws: Mapping[str, Any]) -> str:
     if not rows:
         return next((row["outcome"] for row in draws.values()), "")
     first, *others = (percent(mean(row[measure] for row in rows)) for measure in MEASURES)
-    return f"{first} ({' / '.join(others)})"
+    return f"{first} ({' / '.join(others)}){CURVE * any('curve' in row for row in rows)}"
 
 
 def _figure(row: Mapping[str, Any], key: str) -> str:
