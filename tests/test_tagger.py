@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -161,6 +163,14 @@ def test_saved_and_loaded_it_gives_the_same(tiny: Tagger, tmp_path: Path) -> Non
     assert list(loaded.retrievers) == ["exact_match", "tfidf", "dense"]
     assert list(loaded.rerankers) == ["again"]
     assert as_lists(loaded.tag(DOCUMENTS)) == as_lists(tagger.tag(DOCUMENTS))
+
+
+def test_it_is_sent_to_another_process_by_pickle_with_whatever_can_be_saved(tiny: Tagger) -> None:
+    expected = as_lists(tiny.tag(DOCUMENTS))  # once tagged, automaton, word lists and kernels are there
+    other = pickle.loads(pickle.dumps(tiny))
+    assert as_lists(other.tag(DOCUMENTS)) == expected
+    assert [each.id for each in other.with_labels([*LABELS, "Honey"]).suggest("Honey", k=1)] == ["Honey"]
+    assert copy.deepcopy(tiny) is copy.copy(tiny) is tiny
 
 
 def test_a_save_on_a_full_disk_leaves_the_old_tagger(words: Tagger, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,6 +39,7 @@ __all__ = [
     "digests",
     "is_first",
     "is_folder_name",
+    "pack",
     "read_array",
     "read_manifest",
     "read_number",
@@ -47,6 +49,7 @@ __all__ = [
     "remove_leftovers",
     "replace_file",
     "replace_folder",
+    "unpack",
     "write_arrays",
     "write_manifest",
     "write_manifest_file",
@@ -200,6 +203,35 @@ def check_files(folder: Path, expected: object) -> None:
             raise ModelError(f"{folder / Path(name).name}: is missing; save the model again")
         if digest(files[name]) != checksum:
             raise ModelError(f"{files[name]}: damaged (its checksum differs); save the model again")
+
+
+def pack(folder: Path) -> dict[str, bytes]:
+    """The content of each file below a folder, by its path there: what a pickle of a saved object holds."""
+    files = filter(Path.is_file, folder.rglob("*"))
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+
+
+def unpack(files: Mapping[str, bytes]) -> Path:
+    """A folder with what `pack` gave, which stays until the process ends: encoders are read when they are first needed.
+
+    The same files are written only once.
+    """
+    key = hashlib.blake2b(digest_size=16)
+    for name, content in sorted(files.items()):
+        key.update(f"{name} {len(content)} ".encode() + content)
+    if key.digest() not in _UNPACKED:
+        kept = TemporaryDirectory(
+            prefix="tagwright-", ignore_cleanup_errors=True
+        )  # Windows keeps mapped files
+        for name, content in files.items():
+            file = Path(kept.name, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        _UNPACKED[key.digest()] = kept
+    return Path(_UNPACKED[key.digest()].name)
+
+
+_UNPACKED: dict[bytes, TemporaryDirectory[str]] = {}
 
 
 def _files(folder: Path) -> dict[str, Path]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, overload
 
 from tagwright.combining.acceptance import sure_enough
@@ -31,10 +32,12 @@ from tagwright.store import (
     check_files,
     digests,
     is_folder_name,
+    pack,
     read_manifest,
     read_options,
     read_whole,
     replace_folder,
+    unpack,
     write_manifest,
 )
 from tagwright.types import Document, EvidenceSpan, Retriever, Run, Stage
@@ -107,6 +110,21 @@ class Tagger:
             raise ConfigError(f"retriever and re-ranker are both called {', '.join(sorted(twice))}; rename one")
         self.pool.check(list(self.retrievers))
         self.combiner.check(list(self.retrievers), list(self.rerankers))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds the files that `save` writes, so that a tagger can be sent to another process.
+
+        Labels that are not encoded yet are encoded first, so that the other process need not do it.
+        """
+        with TemporaryDirectory() as folder:
+            self.write(Path(folder))
+            return Tagger._unpickled, (pack(Path(folder)),)
+
+    def __copy__(self) -> Tagger:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Tagger:
+        return self
 
     def __repr__(self) -> str:
         size = len(self.vocabulary)
@@ -302,6 +320,10 @@ class Tagger:
         Raises ModelError when the folder holds none or is damaged.
         """
         return read_whole(Path(folder), lambda: cls._read(Path(folder)))
+
+    @classmethod
+    def _unpickled(cls, files: Mapping[str, bytes]) -> Tagger:
+        return cls.load(unpack(files))
 
     @classmethod
     def _read(cls, folder: Path) -> Tagger:

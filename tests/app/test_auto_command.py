@@ -85,6 +85,21 @@ def test_accepted_labels_are_gold_rejected_ones_are_not_and_others_are_unknown(t
     assert [sorted(labels.tolist()) for labels, _ in found.judged] == [sorted([wasp, bank]), [stone], []]
 
 
+def test_what_a_reviewer_saw_and_did_not_accept_is_wrong_once_the_document_is_finished(tmp_path: Path) -> None:
+    file = reviewed(tmp_path / "reviews.sqlite", ("d0", "bank", "ann", "accept"), ("d1", "bank", "ann", "accept"))
+    with closing(ReviewFile(file)) as opened:
+        decisions = Decisions(opened)
+        decisions.add_shown([
+            Decision(document=document, label=label, reviewer="ann", action="shown")
+            for document in ("d0", "d1") for label in ("bank", "wasp")
+        ])  # fmt: skip
+        decisions.add(Decision(document="d0", reviewer="ann", action="done"))
+    wasp, bank = (LABELS.index[name] for name in ("wasp", "bank"))
+    found = with_reviews(Run.from_rows([[], []]), ["d0", "d1"], LABELS, file)
+    assert [labels.tolist() for labels, _ in found.gold] == [[bank], [bank]]
+    assert [sorted(labels.tolist()) for labels, _ in found.judged] == [sorted([wasp, bank]), [bank]]
+
+
 def test_a_file_without_decisions_on_the_documents_is_refused(tmp_path: Path) -> None:
     gold = Run.from_rows([[0]])
     with pytest.raises(InputError, match="no such file"):

@@ -7,15 +7,15 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.readers.reading import same_folder
 
 from tagwright.data.vocabulary import Format, Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.types import Document, Label
 
 CORPORA = Path(__file__).resolve().parents[2] / "../shared/data"
-same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 ANIMALS = Label("1", ("Animals", "Fauna"), "What moves.")
 BIRDS = Label("2", ("Birds", "Aves"), broader=("1",))

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.readers.reading import same_folder
 
 from tagwright.encoders.cache import EmbeddingCache, cache_folder, cache_limit, clear, contents, keep_to
 from tagwright.errors import ConfigError
@@ -32,7 +33,7 @@ def test_encoders_do_not_share_vectors(tmp_path: Path) -> None:
 
 
 @given(texts=st.lists(st.text(), unique=True, max_size=8))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=20)
+@settings(same_folder, max_examples=20)
 def test_any_text_can_be_a_key(tmp_path: Path, texts: list[str]) -> None:
     vectors = np.arange(2 * len(texts), dtype=np.float32).reshape(-1, 2)
     cache = EmbeddingCache("f", 2, tmp_path)

@@ -11,7 +11,7 @@ from tagwright.errors import InputError
 from tagwright.readers.files import Format, open_sources
 from tagwright.types import Document
 
-same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def written(folder: Path, content: str | bytes, name: str = "x.jsonl") -> Path:

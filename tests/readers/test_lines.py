@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.readers.reading import same_folder
 
 from tagwright.errors import InputError
 from tagwright.readers.lines import (
@@ -23,7 +24,6 @@ from tagwright.readers.lines import (
     write_json_lines,
 )
 
-same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 place = Place("labels.jsonl", 7)
 
 

@@ -7,15 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.readers.reading import same_folder
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.readers import skos
 from tagwright.types import Label
-
-same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 
 PREFIXES = """\
 @prefix skos: <http://www.w3.org/2004/02/skos/core#> .

@@ -28,7 +28,7 @@ from tagwright.encoders.model_folder import pinned
 from tagwright.encoders.precision import Precision
 from tagwright.fields import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.methods import auto_examples, auto_plan, combined, zeroshot
-from tagwright.methods.auto_examples import Outcome, Weighted, judged_only
+from tagwright.methods.auto_examples import Outcome, Weighted
 from tagwright.methods.auto_plan import Plan, Work
 from tagwright.progress import note
 from tagwright.stages.dense import Dense
@@ -126,7 +126,7 @@ class Data:
         """Candidates of the documents that teach the combiner, made now or read from the folder."""
         found = auto_examples.stored(self.stored(name), make, resume=self.resume)
         judged = self.judged.take(self.chosen) if self.judged else None
-        return replace(found, examples=judged_only(found.examples, judged))
+        return replace(found, examples=combined.judged_only(found.examples, judged))
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,7 +233,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
         best = other if better(other.measured, best.measured, options.margin) else best
     measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in outcomes}}
     if best.measured.mean() <= fixed.mean():
-        return start, Report("zero_shot", len(fixed), measured)
+        return combined.with_curve(start, outcomes[0].fitted.examples), Report("zero_shot", len(fixed), measured)
     return best.tagger, Report(best.name, len(fixed), measured, auto_examples.brought(best, options))
 
 
@@ -274,7 +274,8 @@ def _with_svm(
         return Outcome("combiner and svm", tagger, fitted)
     assert isinstance(summed.combiner, WeightedSum)
     weights = {**summed.combiner.weights, SVM: made.weight}
-    return Outcome("sum with svm", replace(summed, combiner=replace(summed.combiner, weights=weights)), fitted)
+    summed = replace(summed, combiner=replace(summed.combiner, weights=weights))
+    return Outcome("sum with svm", combined.with_curve(summed, fitted.examples), fitted)
 
 
 def _combined(tagger: Tagger, described: CandidateFeatures, fitted: FittedCombiner) -> Tagger | None:

@@ -58,19 +58,6 @@ class Outcome:
         return found.measured if found else self.fitted.fixed
 
 
-def judged_only(examples: Examples, judged: Run | None) -> Examples:
-    """Without the candidates that no reviewer has judged, of documents that a reviewer has looked at.
-
-    judged: a row for each document of the examples, empty where all of its labels are known.
-    """
-    if judged is None:
-        return examples
-    reviewed = (np.diff(judged.indptr) > 0)[examples.run.rows]
-    kept = ~reviewed | examples.run.held_by(judged)
-    features = Features(examples.features.names, examples.features.values[kept])
-    return Examples(examples.run.keep(kept), features, examples.gold, examples.labels)
-
-
 def with_svm(
     tagger: Tagger, described: CandidateFeatures, documents: Sequence[Document], folds: Iterator[Fold], svm: str
 ) -> Weighted:

@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright import __version__
+from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import json_body, media_type, unsupported
 from tagwright.server.served_model import ServedModel
@@ -27,8 +28,11 @@ from tagwright.text.language import detect
 LARGEST_BATCH = 32
 LANGUAGES = 5
 
-Learn = Callable[[ServedModel, Sequence[Mapping[str, Any]]], Awaitable[None]]
-"Stores the documents with their subjects that a client has sent."
+Learn = Callable[[ServedModel, Sequence[Mapping[str, Any]], str], Awaitable[None]]
+"Stores the documents with their subjects that a client has sent, under the name of the client."
+
+CLIENT = "client"
+"The reviewer under whose name they are stored where a client's token has none."
 
 
 def routes(models: Mapping[str, ServedModel], learn: Learn) -> list[Route]:
@@ -71,7 +75,10 @@ def routes(models: Mapping[str, ServedModel], learn: Learn) -> list[Route]:
         if not model.learns:
             detail = f"Project '{model.id}' is not configured to allow learning via API"
             raise Problem(403, detail, "Learning not allowed")
-        await learn(model, _indexed(await json_body(request)))
+        check_role(request, "admin")
+        if holder_of(request) is EVERYBODY:
+            check_origin(request)  # or else any page could teach the model of whoever opens it
+        await learn(model, _indexed(await json_body(request)), holder_of(request).name or CLIENT)
         return Response(status_code=204, media_type="application/json")
 
     return [
