@@ -77,9 +77,8 @@ def speed(setting: str) -> Iterator[str]:
     found = result("peers")["speed"].get(setting, {})
     body = ([_name(name), *(_figure(row, key) for key in SPEED)] for name, row in found.items())
     yield from table(["", *SPEED.values()], body)
-    loads = [row["load"] for row in found.values() if "load" in row]
-    if loads:
-        yield from ("", f"Load of the machine meanwhile: {min(loads):g} to {max(loads):g}.")
+    loads, rounds, tagged = ([row[key] for row in found.values()] for key in ("load", "rounds", "dev documents"))
+    yield from ("", f"{max(tagged)} documents tagged; {_rounds(min(rounds))}; load {min(loads):g} to {max(loads):g}.")
 
 
 def about() -> Iterator[str]:
@@ -194,6 +193,10 @@ def _figure(row: Mapping[str, Any], key: str) -> str:
         return row.get("outcome", "") if key == next(iter(SPEED)) else ""
     shown = _number(row[key])
     return f"{shown} ({_number(row[_PROCESSOR[key]])})" if key in _PROCESSOR else shown
+
+
+def _rounds(rounds: int) -> str:
+    return f"medians of {rounds} rounds" if rounds > 1 else "one round"
 
 
 def _number(value: float) -> str:

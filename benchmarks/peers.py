@@ -149,7 +149,8 @@ def speed(
                 task = tasks[size if PEERS[name].needs_labels else 0]
                 task.write(folder)
                 found[name].append(timed(PEERS[name], task, folder, options.minutes))
-            rows[name] = {"labelled": task.labelled, **median(found[name]), "rounds": len(found[name])}
+            about = {"labelled": task.labelled, "dev documents": len(task.test), "rounds": len(found[name])}
+            rows[name] = {**about, **median(found[name])}
             rows[name]["load"] = round(os.getloadavg()[0], 1)
             rows[name]["installation MB"] = round(peer_environments.size(PEERS[name].environment) / 1e6)
             yield f"{corpus} {_key(size)} {name:18} {found[name][-1]}"
