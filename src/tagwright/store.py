@@ -228,6 +228,19 @@ def check_files(folder: Path, expected: object, *, whole: bool = False) -> None:
             raise ModelError(f"{files[name]}: damaged (its checksum differs); save the model again")
 
 
+def _known_files(folder: Path, expected: object) -> dict[str, tuple[int | None, object]]:
+    """Name -> size, None where it is not known, and checksum."""
+    found: dict[str, tuple[int | None, object]] = {}
+    for name, value in expected.items() if isinstance(expected, dict) else [("", None)]:
+        if isinstance(value, str):
+            found[name] = None, value
+        elif isinstance(value, list) and len(value) == 2 and isinstance(value[0], int):
+            found[name] = value[0], value[1]
+        else:
+            raise ModelError(f"{folder}: the list of files is damaged; save the model again")
+    return found
+
+
 def pack(folder: Path) -> dict[str, bytes]:
     """The content of each file below a folder, by its path there: what a pickle of a saved object holds."""
     files = filter(Path.is_file, folder.rglob("*"))
@@ -253,19 +266,6 @@ def unpack(files: Mapping[str, bytes]) -> Path:
 
 
 _UNPACKED: dict[bytes, TemporaryDirectory[str]] = {}
-
-
-def _known_files(folder: Path, expected: object) -> dict[str, tuple[int | None, object]]:
-    """Name -> size, None where it is not known, and checksum."""
-    found: dict[str, tuple[int | None, object]] = {}
-    for name, value in expected.items() if isinstance(expected, dict) else [("", None)]:
-        if isinstance(value, str):
-            found[name] = None, value
-        elif isinstance(value, list) and len(value) == 2 and isinstance(value[0], int):
-            found[name] = value[0], value[1]
-        else:
-            raise ModelError(f"{folder}: the list of files is damaged; save the model again")
-    return found
 
 
 def _files(folder: Path) -> dict[str, Path]:

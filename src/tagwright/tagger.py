@@ -16,7 +16,7 @@ from tagwright.combining.learned_combiner import Contribution, LearnedCombiner, 
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.in_memory import Labels, Texts, is_single, to_documents, to_vocabulary
-from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.vocabulary import Vocabulary, saved_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.progress import silence
 from tagwright.stages.dense import Dense
@@ -25,6 +25,7 @@ from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.linear_classifiers import Linear, Trees
+from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.stages.title_match import TitleMatch, share
@@ -44,7 +45,8 @@ from tagwright.store import (
 from tagwright.types import Document, EvidenceSpan, Retriever, Run, Stage
 
 RETRIEVERS: Mapping[str, Any] = {
-    kind.__name__: kind for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, Trees)
+    kind.__name__: kind
+    for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, NearestLabelled, Trees)
 }
 STAGES: Mapping[str, Any] = {**RETRIEVERS, **{kind.__name__: kind for kind in (TitleMatch, CrossEncoderReranker)}}
 COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, Followed, LearnedCombiner)}
@@ -370,13 +372,6 @@ class Tagger:
             run = run if min_confidence is None else sure_enough(run, min_confidence)
             run = run if min_score is None else run.keep(run.scores >= min_score)
             yield from zip(batch, self.named(run), strict=True)
-
-
-def saved_vocabulary(folder: Path) -> Vocabulary:
-    """The labels of a saved tagger, memory-mapped. Raises ModelError when they are missing or damaged."""
-    if (folder / VOCABULARY).is_dir():
-        return Vocabulary.load(folder / VOCABULARY)
-    return Vocabulary.read(folder / "labels.jsonl")  # of format 2
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:

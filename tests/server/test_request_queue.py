@@ -87,3 +87,53 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
         assert await queue(2) == 2
 
     run(queue, use)
+
+
+def test_requests_of_one_answer_wait_together_or_not_at_all() -> None:
+    free, computed = threading.Event(), list[int]()
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        free.wait(30)
+        computed.extend(batch)
+        return list(batch)
+
+    queue = RequestQueue(compute, largest=1, wait=0, waiting=3)
+
+    async def use() -> None:
+        under_way = asyncio.create_task(queue(0))
+        await asyncio.sleep(0.1)
+        waiting = asyncio.create_task(queue.all([1, 2]))
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await queue.all([3, 4])
+        assert queue.length == 2  # nothing of what was refused
+        free.set()
+        assert [await under_way, *await waiting] == [0, 1, 2]
+        assert await queue.all([]) == []
+
+    run(queue, use)
+    assert computed == [0, 1, 2]
+
+
+def test_what_nobody_waits_for_any_more_is_not_computed() -> None:
+    free, computed = threading.Event(), list[int]()
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        free.wait(30)
+        computed.extend(batch)
+        return list(batch)
+
+    queue = RequestQueue(compute, largest=1, wait=0)
+
+    async def use() -> None:
+        under_way = asyncio.create_task(queue(0))
+        await asyncio.sleep(0.1)
+        waiting = asyncio.create_task(queue.all([1, 2]))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.sleep(0)
+        free.set()
+        assert [await under_way, await queue(5)] == [0, 5]
+
+    run(queue, use)
+    assert computed == [0, 5]

@@ -12,7 +12,7 @@ from tagwright.app.options import configure, in_language
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.in_memory import to_vocabulary
-from tagwright.data.vocabulary import Unknown, Vocabulary
+from tagwright.data.vocabulary import Unknown, Vocabulary, saved_vocabulary
 from tagwright.errors import ConfigError
 from tagwright.evaluation.report import write_per_label
 from tagwright.evaluation.scores import Scores, per_label
@@ -26,7 +26,7 @@ from tagwright.readers.records import Located
 from tagwright.recipes import ZERO_SHOT
 from tagwright.stages.dense import Dense
 from tagwright.store import read_manifest
-from tagwright.tagger import Tagger, saved_vocabulary
+from tagwright.tagger import Tagger
 from tagwright.tasks import Task
 from tagwright.types import Document, Run
 

@@ -28,6 +28,7 @@ from tagwright.readers.lines import (
     write_json_lines,
 )
 from tagwright.readers.term_lists import ARROW, as_labels, read_names
+from tagwright.store import VOCABULARY
 from tagwright.text.language import AUTO, check
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Longs, Run
@@ -268,6 +269,13 @@ class Vocabulary(Sequence[Label]):
         """A hint for an error message, unless it takes more than a second: difflib compares with every id."""
         near = difflib.get_close_matches(label_id, self.ids, 1) if len(self) <= 50_000 else ()
         return f"; did you mean {shown(near[0])}?" if near else ""
+
+
+def saved_vocabulary(folder: Path) -> Vocabulary:
+    """The labels of a saved tagger, memory-mapped. Raises ModelError when they are missing or damaged."""
+    if (folder / VOCABULARY).is_dir():
+        return Vocabulary.load(folder / VOCABULARY)
+    return Vocabulary.read(folder / "labels.jsonl")  # of format 2
 
 
 def _cycle(step: Mapping[int, int]) -> list[int]:

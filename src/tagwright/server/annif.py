@@ -6,7 +6,6 @@ other sites may post.
 
 from __future__ import annotations
 
-import asyncio
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -77,7 +76,8 @@ def operations(models: Mapping[str, ServedModel], learn: Learn) -> list[Operatio
         limit = _integer(form.get("limit", "10"))
         threshold = _threshold(form.get("threshold", "0"))
         _check_language(model, form.get("language", ""))
-        return _json({"results": _results(await model.suggest(form["text"], limit), threshold)})
+        (found,) = await model.suggest([form["text"]], limit)
+        return _json({"results": _results(found, threshold)})
 
     async def suggest_for_texts(request: Request) -> Response:
         """Suggest subjects for each of several texts."""
@@ -85,7 +85,7 @@ def operations(models: Mapping[str, ServedModel], learn: Learn) -> list[Operatio
         documents = _documents(await json_body(request))
         limit, threshold = _integer(given.get("limit", "10")), _threshold(given.get("threshold", "0"))
         _check_language(model, given.get("language", ""))
-        found = await asyncio.gather(*(model.suggest(document["text"], limit) for document in documents))
+        found = await model.suggest([document["text"] for document in documents], limit)
         return _json(
             [
                 {"document_id": document.get("document_id"), "results": _results(suggestions, threshold)}

@@ -50,12 +50,24 @@ class RequestQueue(Generic[T, R]):
 
     async def __call__(self, request: T) -> R:
         """The answer. Raises Busy, or what `compute` raises for this request alone."""
-        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        (answer,) = await self.all([request])
+        return answer
+
+    async def all(self, requests: Sequence[T]) -> list[R]:
+        """The answers to requests that are of use only together: all of them wait, or none does."""
+        if self._requests.qsize() + len(requests) > self.waiting:
+            raise Busy
+        loop = asyncio.get_running_loop()
+        answers: list[asyncio.Future[R]] = [loop.create_future() for _ in requests]
+        for each in zip(requests, answers, strict=True):
+            self._requests.put_nowait(each)
         try:
-            self._requests.put_nowait((request, answer))
-            return await asyncio.wait_for(answer, self.seconds)
-        except (asyncio.QueueFull, asyncio.TimeoutError):
+            return await asyncio.wait_for(asyncio.gather(*answers), self.seconds)
+        except asyncio.TimeoutError:
             raise Busy from None
+        finally:
+            for answer in answers:
+                answer.cancel()  # those that still wait when one has failed or the client has gone
 
     async def _work(self) -> None:
         while True:

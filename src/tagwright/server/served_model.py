@@ -62,21 +62,29 @@ class ServedModel:
         """Which tagger it is, for the log of decisions: the id and when it was made."""
         return self.id if self.modified is None else f"{self.id} {self.modified.isoformat(timespec='seconds')}"
 
-    async def suggest(self, text: str, limit: int) -> list[Suggestion]:
-        """Suggestions for a text, best first; none for an empty one. Raises Busy when too many requests wait."""
-        (document,) = to_documents([text])
-        return await self.suggest_for(Wanted(document, limit))
+    async def suggest(self, texts: Sequence[str], limit: int) -> list[list[Suggestion]]:
+        """Suggestions for texts, best first; none for an empty one. Raises Busy when too many requests wait."""
+        return await self.suggest_all([Wanted(document, limit) for document in to_documents(texts)])
 
     async def suggest_for(self, wanted: Wanted) -> list[Suggestion]:
         """The same for a document with conditions. Ids that the vocabulary lacks are no error: they never occur."""
+        (found,) = await self.suggest_all([wanted])
+        return found
+
+    async def suggest_all(self, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
+        """The same for several documents, which are refused together when too many requests wait."""
+        meant = [self._meant(each) for each in wanted]
+        found = iter(await self.queue.all([each for each in meant if each is not None]))
+        return [[] if each is None else next(found) for each in meant]
+
+    def _meant(self, wanted: Wanted) -> Wanted | None:
+        """What is asked of the tagger; None where there is nothing to suggest."""
         known = self.tagger.vocabulary.index.keys()
         within = None if wanted.within is None else frozenset(wanted.within & known)
         limit = min(wanted.limit, len(known) if within is None else len(within))
         if limit < 1 or not wanted.document.text.strip():
-            return []
-        return await self.queue(
-            wanted._replace(limit=limit, within=within, excluded=frozenset(wanted.excluded & known))
-        )
+            return None
+        return wanted._replace(limit=limit, within=within, excluded=frozenset(wanted.excluded & known))
 
     async def explain(self, document: Document, suggested: Sequence[Suggestion]) -> list[Suggestion]:
         """The same suggestions for a document, with their evidence. Raises Busy."""

@@ -94,7 +94,7 @@ class ExactMatch(Retriever):
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """Every occurrence of a name of the label, largest weight first. Their weights add up to the label's score."""
         mentions = self._mentions([document])
-        bits = self._names.bits[mentions.form][:, [label]].toarray()[:, 0]
+        bits = self._names.specificities[mentions.form][:, [label]].toarray()[:, 0]
         mentions, bits = mentions.where(bits > 0), bits[bits > 0]
         early = earliness(mentions.position)
         weights = score(bits.max(initial=0), early.sum()) * early / early.sum()
@@ -140,7 +140,7 @@ class ExactMatch(Retriever):
         shape = len(documents), len(self._names.spelled)
         found = coo_array((earliness(mentions.position), (mentions.document, mentions.form)), shape)
         found.sum_duplicates()
-        owners = self._names.bits[found.col]  # (found, labels)
+        owners = self._names.specificities[found.col]  # (found, labels)
         source = np.repeat(np.arange(owners.shape[0]), np.diff(owners.indptr))
         cell = found.row[source].astype(np.int64) * owners.shape[1] + owners.indices
         order = np.argsort(cell, kind="stable")

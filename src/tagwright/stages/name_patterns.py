@@ -46,14 +46,14 @@ class NamePatterns:
     """What is searched in texts for the names of labels.
 
     words: stem -> number. trie: the patterns, as numbers of words. spelled: (patterns,) the place in `spellings` of how
-    the word must be written, -1 where that does not matter. bits: (patterns, labels), see `specificities`.
+    the word must be written, -1 where that does not matter. specificities: (patterns, labels), in bits.
     """
 
     words: Mapping[str, int]
     trie: WordTrie
     spelled: Ints
     spellings: Sequence[str]
-    bits: csr_array
+    specificities: csr_array
 
     @classmethod
     def of(cls, labels: Sequence[Label], stem: str, min_characters: int, *, common: bool) -> NamePatterns:
@@ -79,8 +79,8 @@ class NamePatterns:
         StringTable.of(self.spellings).save(folder, "spellings")
         self.trie.save(folder)
         write_arrays(folder, {"spelled": self.spelled})
-        (folder / "bits").mkdir()
-        write_matrix(folder / "bits", self.bits)
+        (folder / "specificities").mkdir()
+        write_matrix(folder / "specificities", self.specificities)
 
     @classmethod
     def load(cls, folder: Path, labels: int) -> NamePatterns:
@@ -91,7 +91,7 @@ class NamePatterns:
         spellings = StringTable.load(folder, "spellings")
         spelled = read_array(folder, "spelled", np.int32, (None,))
         check_places(folder / "spelled.npy", spelled + 1, len(spellings) + 1)
-        bits = csr_array(read_matrix(folder / "bits", (len(spelled), labels), np.float64))
+        bits = csr_array(read_matrix(folder / "specificities", (len(spelled), labels), np.float64))
         return cls(words, WordTrie.load(folder, len(words), len(spelled)), spelled, spellings, bits)
 
 
