@@ -17,9 +17,10 @@ R = TypeVar("R")
 class RequestQueue(Generic[T, R]):
     """Collects requests while others are computed, so that a batch grows with the load and nobody waits without need.
 
-    compute: a batch in, one answer each out; it runs in a thread, one batch at a time. largest: requests of a batch.
+    compute: a batch in, one answer each out; it runs in a thread. largest: requests of a batch.
     wait: seconds that the first request of a batch waits for others. waiting: requests that may wait; beyond them
-    `Busy` is raised at once. seconds: how long an answer may take before `Busy` is raised.
+    `Busy` is raised at once. seconds: how long an answer may take before `Busy` is raised. at_once: batches that are
+    computed at a time.
 
     A batch that fails is computed again one by one, so that only the request that makes it fail does.
     """
@@ -29,19 +30,20 @@ class RequestQueue(Generic[T, R]):
     wait: float = 0.003
     waiting: int = 256
     seconds: float = 60.0
+    at_once: int = 1
     _requests: asyncio.Queue[tuple[T, asyncio.Future[R]]] = field(init=False)
-    _worker: asyncio.Task[None] | None = field(default=None, init=False)
+    _tasks: list[asyncio.Task[None]] = field(default_factory=list, init=False)
 
     async def start(self) -> None:
         """Begin to answer."""
         self._requests = asyncio.Queue(self.waiting)
-        self._worker = asyncio.create_task(self._work())
+        self._tasks = [asyncio.create_task(self._work()) for _ in range(self.at_once)]
 
     async def stop(self) -> None:
         """Finish what waits, then end."""
         await self._requests.join()
-        if self._worker is not None:
-            self._worker.cancel()
+        for task in self._tasks:
+            task.cancel()
 
     @property
     def length(self) -> int:
