@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 from collections.abc import Iterator
@@ -90,22 +89,3 @@ def test_a_server_whose_models_are_computed_elsewhere() -> None:
         assert [len(each["results"]) for each in batch] == [1, 0, 1] * 10
         model.swap(word_tagger().restrict(["o"]), datetime.now(timezone.utc))
         assert labels() == ["Orchards"]
-
-
-def test_batches_are_computed_at_the_same_time() -> None:
-    model = ServedModel("bees", word_tagger(), "Bees")
-    model.employ(Workers(2))
-    taken = [model.workers._idle.get()] if model.workers else []  # busy for ever
-
-    async def main() -> None:
-        await model.queue.start()
-        assert await model.suggest(["bees"], 1)
-        await model.queue.stop()
-
-    try:
-        asyncio.run(main())
-    finally:
-        for worker in taken:
-            assert model.workers
-            model.workers._idle.put(worker)
-            model.workers.close()

@@ -84,7 +84,7 @@ class Workers:
         self._folder = TemporaryDirectory(prefix="tagwright-served-")
         self._numbers = iter(range(1 << 60))
         self._copies = list[Path]()
-        self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()  # the last one is still warm
         for _ in range(count):
             self._idle.put(_Worker())
 
