@@ -47,7 +47,7 @@ class CombinerOptions(Checked):
     folds: Annotated[int, Range(least=2)] = 5
     "Parts into which the labelled documents are cut; each is scored by rankers that were trained on the others."
 
-    half: Positive = 20.0
+    half: Positive = 40.0
     "The number of labelled documents from which half of the ranking is expected to be learned: n / (n + half)."
 
     margin: NotNegative = 1.0
