@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from benchmarks.curve_plot import number, points
 from benchmarks.markdown import change, conditions, interval, percent, probability, result, slashed, table
 
 CORPORA = ("mdn", "tib", "epmc", "arxiv", "kirja")
+
+ALONE = ("zero_shot", "knn", "svm", "auto")
+"Methods that are compared over labelled documents."
 
 SAID: Mapping[str, str] = {
     "before": "English only, no title match, the encoder always trusted",
@@ -230,6 +234,17 @@ def auto() -> Iterator[str]:
     yield from table(["corpus, labelled", "cross-validation", "kept", "dev: zero-shot, auto"], body)
 
 
+def single_methods() -> Iterator[str]:
+    """nDCG@5 of each method alone and of auto, by how many documents are labelled."""
+    body = []
+    for name, methods in result("curve-methods")["rows"].items():
+        found = points(methods)
+        for size in sorted({size for each in found.values() for size in each}, key=number):
+            draws = [str(len(methods[method].get(size, ()))) for method in ALONE if method in methods]
+            body.append([f"{name} {size}", *(percent(found.get(method, {}).get(size)) for method in ALONE), max(draws)])
+    yield from table(["nDCG@5, %", *ALONE, "draws"], body)
+
+
 def _curve(rows: Mapping[str, Any], sizes: Sequence[str], measure: str) -> Iterator[str]:
     """The untrained method, as it was scored with the smallest sample, then the learned combiner."""
     yield percent(rows[sizes[0]]["zero_shot"][measure])
@@ -309,6 +324,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "score maps": score_maps,
     "auto": auto,
     "few labels": few_labels,
+    "single methods": single_methods,
     "fifty labels": fifty_labels,
     **{
         f"intervals of {name}, {heading}": partial(intervals, name, heading)
