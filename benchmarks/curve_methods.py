@@ -153,8 +153,8 @@ METHODS: Mapping[str, Callable[[Draw], Tagger]] = {
     "auto": fit_auto,
 }
 
-WITHOUT_LABELS = ("zero_shot", "auto")
-"Methods that suggest something without any."
+WITHOUT_LABELS = ("zero_shot",)
+"Methods that learn nothing from labels; without any, `auto` is the zero-shot method."
 
 
 def main(arguments: list[str]) -> None:
@@ -196,10 +196,11 @@ def rows(found: dict[str, Any], options: argparse.Namespace) -> Iterator[str]:
 def _at_size(found: dict[str, Any], task: Task, size: str, options: argparse.Namespace) -> Iterator[str]:
     if size != "all" and int(size) > len(task.pool) // 2:
         return
+    asked = [method for method in options.methods if (size == "0") == (method in WITHOUT_LABELS)]
     for draw in range(options.draws if size not in ("0", "all") else 1):
-        for method in options.methods:
+        for method in asked:
             at = found.setdefault(method, {}).setdefault(size, {})
-            if str(draw) not in at and (size != "0" or method in WITHOUT_LABELS):
+            if str(draw) not in at:
                 at[str(draw)] = row = measure(method, task.draw(size, draw))
                 yield f"{task.name:6} {size:>5} {draw} {method:10} {row}"
 

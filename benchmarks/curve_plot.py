@@ -50,6 +50,8 @@ def drawing(name: str, found: Mapping[str, Mapping[str, float]]) -> str:
     lines.append(f'<path d="M{LEFT} {ABOVE}V{bottom}H{width - 80}" fill="none" stroke="#888"/>')
     for method, values in found.items():
         places = [at(size, values[size]) for size in sizes if size in values]
+        if [*values] == ["0"]:  # what learns nothing from labels is the same at every size
+            places = [at(size, values["0"]) for size in sizes]
         lines += _line(places, method, COLOURS.get(method, "#6b7480"))
     body = "\n".join(lines)
     return (
