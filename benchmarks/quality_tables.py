@@ -239,10 +239,10 @@ def single_methods() -> Iterator[str]:
     body = []
     for name, methods in result("curve-methods")["rows"].items():
         found = points(methods)
-        for size in sorted({size for each in found.values() for size in each}, key=number):
-            draws = [str(len(methods[method].get(size, ()))) for method in ALONE if method in methods]
-            body.append([f"{name} {size}", *(percent(found.get(method, {}).get(size)) for method in ALONE), max(draws)])
-    yield from table(["nDCG@5, %", *ALONE, "draws"], body)
+        for size in sorted({size for each in found.values() for size in each} - {"0"}, key=number):
+            cells = (found.get(method, {}).get("0" if method == "zero_shot" else size) for method in ALONE)
+            body.append([f"{name} {size}", *map(percent, cells)])
+    yield from table(["nDCG@5, %", *ALONE], body)
 
 
 def _curve(rows: Mapping[str, Any], sizes: Sequence[str], measure: str) -> Iterator[str]:
