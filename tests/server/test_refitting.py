@@ -23,7 +23,7 @@ def review(tmp_path: Path) -> Review:
     review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
     review.documents.add([Document("d1", "Honey bees"), Document("d2", "Tax law"), Document("d3", "Unseen")])
     review.decisions.add_all([
-        Decision(document="d1", reviewer="Ann", action="accept", label="o"),
+        Decision(document="d1", reviewer="Ann", action="accept", label="o", rank=1),
         Decision(document="d2", reviewer="Ann", action="reject", label="o"),
         Decision(document="d2", reviewer="Ann", action="done"),
     ])  # fmt: skip

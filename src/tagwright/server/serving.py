@@ -27,6 +27,7 @@ from tagwright.server.recall import RANDOM_SHARE
 from tagwright.server.refitting import Refit, Refitter
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.review_page import ReviewPages
+from tagwright.server.review_queue import Order
 from tagwright.server.reviewed_documents import ReviewedDocuments
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
@@ -46,9 +47,9 @@ class ServerOptions:
 
     access: the tokens that clients need. insecure: listen on another address than that of this machine without a
     token. learn: accept documents to learn from. reviews: file of decisions; with one there is
-    the review page. documents: files, folders and globs of documents to be reviewed. random_share: share of
-    the documents on which a candidate is shown that was drawn from below the suggestions, so that recall can be
-    estimated.
+    the review page. documents: files, folders and globs of documents to be reviewed. order: in which they
+    are reviewed. random_share: share of the documents on which a candidate is shown that was drawn from below the
+    suggestions, so that recall can be estimated.
     """
 
     host: str = "127.0.0.1"
@@ -58,6 +59,7 @@ class ServerOptions:
     learn: bool = False
     reviews: Path | None = None
     documents: Sequence[str] = ()
+    order: Order = "random"
     random_share: float = RANDOM_SHARE
     max_body: int = MAX_BODY
 
@@ -124,7 +126,7 @@ def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
     """The review, with the documents that were given; none without a file. Raises InputError."""
     if options.reviews is None:
         return None
-    review = Review(model, ReviewFile(options.reviews), options.random_share)
+    review = Review(model, ReviewFile(options.reviews), options.random_share, options.order)
     for _, documents in open_sources(*options.documents) if options.documents else ():
         review.documents.add(document for _, document in documents)
     return review
