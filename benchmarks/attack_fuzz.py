@@ -155,6 +155,10 @@ def ask(address: tuple[str, int], sent: bytes, whole: bool, check: Callable[[int
     return str(answer.status), check(answer.status, content)
 
 
+Attack = Callable[[Path, range], tuple[Tally, Counter[str]]]
+"Sends the damaged requests with these numbers to a server in an empty folder. Returns tracebacks of its log as well."
+
+
 def with_access(folder: Path, numbers: range) -> tuple[Tally, Counter[str]]:
     """Requests of somebody who may do everything; what the server's log says besides."""
     with serving(folder) as server:

@@ -71,21 +71,24 @@ def write(path: Path, found: Mapping[str, Any]) -> None:
         unfinished.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-Part = Callable[[Path, range], tuple[dict[str, Counter[str]], list[str]]]
-"A folder and numbers of disturbances in; counts of what was seen, and what was lost, in a line each, out."
+Found = tuple[dict[str, Counter[str]], list[str]]
+"Counts of what was seen, and what was lost, in a line each."
+
+Part = Callable[[Path, range], Found]
+"Tries the disturbances with these numbers in an empty folder."
 
 
-def requests(folder: Path, numbers: range) -> tuple[dict[str, Counter[str]], list[str]]:
+def requests(folder: Path, numbers: range) -> Found:
     tally, tracebacks = attack_fuzz.with_access(folder, numbers)
     return {"answers": tally.answers, "tracebacks in the log": tracebacks}, tally.lost
 
 
-def without_token(folder: Path, numbers: range) -> tuple[dict[str, Counter[str]], list[str]]:
+def without_token(folder: Path, numbers: range) -> Found:
     tally, tracebacks = attack_fuzz.without_token(folder, numbers)
     return {"answers": tally.answers, "tracebacks in the log": tracebacks}, tally.lost
 
 
-def kills(folder: Path, numbers: range) -> tuple[dict[str, Counter[str]], list[str]]:
+def kills(folder: Path, numbers: range) -> Found:
     """All of these kills on one file, which must hold at the end what was acknowledged at the beginning."""
     siege, lost = Siege(folder / "reviews.sqlite"), dict[str, None]()
     for number in numbers:

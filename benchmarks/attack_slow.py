@@ -28,14 +28,13 @@ KINDS: Mapping[str, Callable[[random.Random], bytes]] = {
 def slow(folder: Path, connections: int, seconds: float) -> dict[str, Any]:
     """Open so many connections of each kind, and ask as an honest client every tenth of a second."""
     rng = random.Random(0)
-    begun, waits, statuses = time.monotonic(), list[float](), Counter[str]()
+    waits, statuses = list[float](), Counter[str]()
     ended: dict[str, list[float]] = {kind: [] for kind in KINDS}
     with serving(folder) as server, ExitStack() as stack:
-        open_ = [
-            (kind, stack.enter_context(_opened(server.address, kind))) for kind in KINDS for _ in range(connections)
-        ]
+        turn = begun = time.monotonic()
+        kinds = [kind for kind in KINDS for _ in range(connections)]
+        open_ = [(kind, stack.enter_context(_opened(server.address, kind))) for kind in kinds]
         after = time.monotonic() - begun
-        turn = begun
         while time.monotonic() - begun < seconds:
             start = time.monotonic()
             status, _ = ask(server.address, _SUGGEST.wire(close=True), True, lambda _, __: "")

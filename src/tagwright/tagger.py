@@ -12,7 +12,7 @@ from typing import Any, overload
 from tagwright.combining.acceptance import sure_enough
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.followed import Followed
-from tagwright.combining.learned_combiner import Contribution, LearnedCombiner
+from tagwright.combining.learned_combiner import Contribution, LearnedCombiner, by_group
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.in_memory import Labels, Texts, is_single, to_documents, to_vocabulary
@@ -25,6 +25,7 @@ from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.linear_classifiers import Linear, Trees
+from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.stages.title_match import TitleMatch, share
@@ -44,7 +45,8 @@ from tagwright.store import (
 from tagwright.types import Document, EvidenceSpan, Retriever, Run, Stage
 
 RETRIEVERS: Mapping[str, Any] = {
-    kind.__name__: kind for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, Trees)
+    kind.__name__: kind
+    for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, NearestLabelled, Trees)
 }
 STAGES: Mapping[str, Any] = {**RETRIEVERS, **{kind.__name__: kind for kind in (TitleMatch, CrossEncoderReranker)}}
 COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, Followed, LearnedCombiner)}
@@ -370,19 +372,6 @@ class Tagger:
             run = run if min_confidence is None else sure_enough(run, min_confidence)
             run = run if min_score is None else run.keep(run.scores >= min_score)
             yield from zip(batch, self.named(run), strict=True)
-
-
-def by_group(contributions: Iterable[Contribution]) -> tuple[Contribution, ...]:
-    """What the features of each group added together, the largest first.
-
-    >>> by_group([Contribution("svm: score", 0.5), Contribution("dense: score", 1.0), Contribution("svm: rank", 0.25)])
-    (Contribution(feature='dense', added=1.0), Contribution(feature='svm', added=0.75))
-    """
-    sums = dict[str, float]()
-    for feature, added in contributions:
-        group = feature.partition(": ")[0]
-        sums[group] = sums.get(group, 0.0) + added
-    return tuple(Contribution(*each) for each in sorted(sums.items(), key=lambda each: -abs(each[1])))
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:

@@ -27,6 +27,9 @@ from tagwright.types import Document
 TOKENS = {role: f"the token of whoever may {role}" for role in ROLES}
 
 BY_TOKEN: dict[tuple[str, str], Role | None] = {
+    ("GET", "/"): None,
+    ("GET", "/v1/ui"): None,
+    ("GET", "/v1/ui/"): None,
     ("GET", "/health"): None,
     ("GET", "/v1"): "suggest",
     ("GET", "/v1/"): "suggest",

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.server.conftest import word_tagger
+
+from tagwright.server.application import application
+from tagwright.server.served_model import ServedModel
 
 ANNIF = Path(__file__).resolve().parents[2] / "../shared/annif"
 JSON = {"content-type": "application/json"}
@@ -172,3 +176,28 @@ def test_json_that_makes_no_sense_is_a_bad_request(client: TestClient, body: Any
     answer = client.post("/v1/projects/bees-en/suggest-batch", content=body[:3900], headers=JSON)
     assert answer.status_code == 400
     assert answer.json()["title"] == "Bad Request"
+
+
+@pytest.mark.parametrize(
+    "address", ["/v1/detect-language", "/v1/projects/bees-en/suggest-batch", "/v1/projects/bees-en/learn"]
+)
+def test_a_body_that_does_not_say_of_which_kind_it_is_is_taken_for_json_and_an_empty_one_is_a_bad_request(
+    client: TestClient, address: str
+) -> None:
+    for headers in ({}, {"content-type": ""}, JSON, {"content-type": "text/plain"}):
+        answer = client.post(address, headers=headers)
+        assert (answer.status_code, answer.json()["detail"]) == (400, "RequestBody is required")  # as Annif 1.4.3 does
+    content = b'{"text": "Bees", "languages": ["en"], "documents": []}' if "learn" not in address else b"[]"
+    assert client.post(address, content=content).status_code in (200, 204)
+    assert client.post(address, content=content, headers={"content-type": "text/plain"}).status_code == 415
+
+
+@pytest.mark.parametrize("room", [0, 31])
+def test_what_cannot_be_answered_soon_is_refused_before_it_is_read(room: int) -> None:
+    model = ServedModel("bees-en", word_tagger(), "Bees")
+    model.queue.waiting = room
+    with TestClient(application([model])) as client:
+        answer = client.post("/v1/projects/bees-en/suggest-batch", content=b"{", headers=JSON)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert client.post("/v1/projects/bees-en/suggest", data={"text": "Bees"}).status_code == (200 if room else 503)
+        assert client.post("/v1/projects/nowhere/suggest", data={"text": "Bees"}).status_code == 404

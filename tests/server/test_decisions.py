@@ -81,9 +81,16 @@ def test_what_was_never_shown_is_unknown(store: Decisions) -> None:
     store.add(decided("accept", "bee", rank=1))
     assert store.judged() == {"d": {"bee"}}  # ann may still judge tax
     store.add_all([decided("accept", "ant"), decided("done")])
-    assert store.judged() == {"d": {"bee", "tax", "ant"}}
+    assert store.judged() == {"d": {"bee", "tax"}}  # ant was found by search: of those, right ones alone are known
+    assert store.labels() == {"d": ["bee", "ant"]}
     store.add(decided("undo"))
-    assert store.judged() == {"d": {"bee", "ant"}}
+    assert store.judged() == {"d": {"bee"}}
+
+
+def test_of_a_document_with_nothing_but_added_labels_nothing_is_an_example(store: Decisions) -> None:
+    store.add_shown([seen("bee", rank=1)])
+    store.add(decided("accept", "ant"))
+    assert store.judged() == {}
 
 
 def test_whoever_finishes_a_document_without_suggestions_knows_its_labels(store: Decisions) -> None:

@@ -115,9 +115,18 @@ def test_metrics_count_answers_by_pattern(client: TestClient) -> None:
 
 def test_the_description_names_every_address_that_answers(client: TestClient) -> None:
     described = client.get("/api/openapi.json").json()
+    project = "/v1/projects/{project_id}"
     assert set(described["paths"]) == {
-        "/api/models", "/api/suggest", "/api/files", "/api/labels", "/health", "/metrics",
+        "/api/models", "/api/suggest", "/api/files", "/api/labels", "/health", "/metrics", "/v1/", "/v1/projects",
+        "/v1/vocabs", project, f"{project}/suggest", f"{project}/suggest-batch", f"{project}/learn",
+        "/v1/detect-language",
     }  # fmt: skip
+    operations = [operation for methods in described["paths"].values() for operation in methods.values()]
+    assert all(operation["summary"] for operation in operations)
+    ids = [operation["operationId"] for operation in operations]
+    assert len(set(ids)) == len(ids)
+    assert described["paths"][project]["get"]["parameters"][0]["name"] == "project_id"
+    assert set(described["paths"][f"{project}/learn"]["post"]["responses"]) == {"204", "default"}
     suggest = described["paths"]["/api/suggest"]["post"]
     assert suggest["summary"] == "Suggest labels for a document: a text, or title, abstract and sections."
     assert "within" in suggest["requestBody"]["content"]["application/json"]["schema"]["properties"]

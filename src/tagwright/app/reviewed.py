@@ -37,23 +37,20 @@ def with_reviews(gold: Run, ids: Sequence[str], labels: Vocabulary, file: Path) 
         raise InputError("there is no such file of decisions", file)
     with closing(ReviewFile(file)) as opened:
         decisions = Decisions(opened)
-        verdicts, seen = decisions.verdicts(), decisions.judged()
+        verdicts, examples = decisions.verdicts(), decisions.judged()
     rows = {id_: row for row, id_ in enumerate(ids)}
     known = [set(found.tolist()) for found, _ in gold]
-    judged: list[set[int]] = [set() for _ in known]
-    for document, seen_ids in seen.items():
-        if document in rows:
-            judged[rows[document]] = {labels.index[id_] for id_ in seen_ids if id_ in labels.index}
-    found = any(judged)
+    judged = [{labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index} for document in ids]
+    found = False
     for (document, label), given in verdicts.items():
         row, place = rows.get(document), labels.index.get(label)
-        if row is None or place is None:
+        if row is None or place is None or document not in examples:
             continue
         found = True
         if set(given.values()) == {"accept"}:
             known[row].add(place)
         else:
             known[row].discard(place)
-    if not found:
+    if not found and not any(judged):
         raise InputError("has no decision on any of these documents and labels", file)
     return Reviewed(Run.from_rows(known), Run.from_rows(judged))

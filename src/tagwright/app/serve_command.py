@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -9,6 +10,15 @@ import typer
 
 from tagwright.app.arguments import LabelFile, Language, Quiet, Settings
 from tagwright.errors import ConfigError
+
+
+class Order(str, Enum):
+    """In which order documents are reviewed."""
+
+    given = "given"
+    random = "random"
+    length = "length"
+    uncertainty = "uncertainty"
 
 
 def serve(
@@ -45,10 +55,14 @@ def serve(
         list[str],
         typer.Option(metavar="DOCS", help="Documents to review; may be repeated.", show_default=False),
     ] = [],  # noqa: B006
+    order: Annotated[Order, typer.Option(help="In which documents are reviewed; see tagwright sample.")] = Order.random,
     random_share: Annotated[
         float,
         typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall."),
     ] = 0.2,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Processes that compute, for each model; 0: the server itself computes.")
+    ] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
@@ -63,7 +77,7 @@ def serve(
         raise ConfigError(f'serve needs {error.name}: pip install "tagwright[serve]"') from None
     options = serving.ServerOptions(
         host=host, port=port, access=Access.of(token, tokens), insecure=insecure, learn=learn, reviews=reviews,
-        documents=documents, random_share=random_share,
+        documents=documents, order=order.value, random_share=random_share, workers=workers,
     )  # fmt: skip
     if model and (labels or settings):
         raise ConfigError("--labels and --set are for the zero-shot method; a saved tagger (--model) has its own")

@@ -15,12 +15,13 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import BaseRoute
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tagwright.server import annif, deadlines
+from tagwright.server import annif, deadlines, openapi, start_page
 from tagwright.server.access import OPEN, Access
 from tagwright.server.counters import Counters, CountRequests
 from tagwright.server.json_api import JsonApi
@@ -40,9 +41,9 @@ HEADERS = {
 
 _WAITING = "tagwright_requests_waiting", "Requests that wait for a model."
 
-_OPEN = frozenset({"/health", "/review"})
+_OPEN = frozenset({"/", "/health", "/review", "/v1/ui", "/v1/ui/"})
 _OPEN_BELOW = ("/review/", "/static/")
-"Addresses that need no token in the header: the pages of the review ask for it themselves."
+"Addresses that need no token in the header: the review asks for it itself, and the others tell nothing."
 
 
 def application(
@@ -73,8 +74,15 @@ def application(
             await pages.refitter.finish()
         for model in models:
             await model.queue.stop()
+            if model.workers:
+                await asyncio.to_thread(model.workers.close)
 
-    routes: list[BaseRoute] = [*annif.routes(by_id, learn or _forget), *JsonApi(by_id, counters).routes()]
+    routes: list[BaseRoute] = [
+        *start_page.routes(models, access, reviews=pages is not None),
+        Route("/v1", _with_slash, methods=["GET"]),
+        *openapi.routes([*annif.operations(by_id, learn or _forget), *JsonApi(by_id, counters).operations()]),
+        Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
+    ]
     return Starlette(
         routes=[*routes, *(pages.routes() if pages else ())],
         exception_handlers={
@@ -90,6 +98,10 @@ def application(
         ],
         lifespan=lifespan,
     )
+
+
+async def _with_slash(_: Request) -> Response:
+    return RedirectResponse("/v1/", 307)
 
 
 async def _forget(_: ServedModel, __: Sequence[Mapping[str, Any]], ___: str) -> None:

@@ -125,22 +125,23 @@ class Decisions:
             return dict(now.shown(document))
 
     def judged(self) -> dict[str, set[str]]:
-        """Document -> the labels of which it is known whether they are right; the others are unknown.
+        """Document -> the labels that are examples to learn from: it is known whether they are right.
 
-        Known are those with a verdict and, once a reviewer has finished the document, those that the reviewer saw. A
-        document has an empty set where somebody has finished it who saw no suggestions, such as a client with its own
-        labels: then all labels are known.
+        Those are the suggestions with a verdict and, once a reviewer has finished the document, all that the reviewer
+        saw. A label that was found by search is right, but no example: of the labels that nobody was shown, reviewers
+        add right ones alone, and a model would learn that labels far down are right. A document has an empty set where
+        all of its labels are known, since somebody has finished it who saw no suggestions, such as a client with its
+        own labels. It is missing where nothing is known.
         """
         with self._current() as now:
             found = {}
             for document, state in now.states.items():
-                shown, verdicts = now.shown(document), verdicts_of(now.of(document))
+                shown = now.shown(document)
+                saw = {reviewer for reviewer, _ in shown}
                 seen = {label for reviewer, label in shown if reviewer in state.done_by}
-                if state.done_by <= {reviewer for reviewer, _ in shown}:
-                    if seen or verdicts:
-                        found[document] = seen | verdicts.keys()
-                else:
-                    found[document] = set()
+                seen |= {event.label for event in now.of(document) if event.label and event.is_on_suggestion}
+                if seen or not state.done_by <= saw:
+                    found[document] = seen if state.done_by <= saw else set()
             return found
 
     def recall(self) -> Recall | None:

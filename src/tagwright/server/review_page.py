@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, TypeAlias, get_args
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 
 from tagwright.errors import ConfigError, InputError
 from tagwright.server.access import LONGEST_NAME, OPEN, Access, Holder, Role, check_origin
+from tagwright.server.page_templates import render
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.refitting import Refitter
 from tagwright.server.reviewing import Review, Row
@@ -38,10 +37,6 @@ _WEEK = 7 * 24 * 3600
 
 Page: TypeAlias = Callable[[Request, Session], Awaitable[Response]]
 
-_environment = Environment(
-    loader=PackageLoader("tagwright.server"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-)
-
 
 @dataclass
 class ReviewPages:
@@ -54,11 +49,10 @@ class ReviewPages:
     def __post_init__(self) -> None:
         self.sessions, self._read = Sessions(self.access), UploadReader()
 
-    def routes(self) -> list[BaseRoute]:
-        """The pages below /review, and the files that they load."""
+    def routes(self) -> list[Route]:
+        """The pages below /review."""
         number = "/review/documents/{number:int}"
         return [
-            Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
             Route("/review/enter", self.enter, methods=["GET", "POST"]),
             Route("/review", self._for_reviewers(self.next), methods=["GET"]),
             Route("/review/overview", self._for_reviewers(self.overview), methods=["GET"]),
@@ -107,7 +101,7 @@ class ReviewPages:
     async def labels(self, request: Request, session: Session) -> Response:
         """Labels to add, as a part of the page of a document."""
         query = _query(request)
-        content = _render(
+        content = render(
             "found.html", rows=await self._found(query), query=query, number=request.path_params["number"],
             version=self.review.model.version, csrf=self.sessions.csrf(session),
         )  # fmt: skip
@@ -188,7 +182,7 @@ class ReviewPages:
 
     async def _page(self, template: str, session: Session, **content: Any) -> Response:
         progress = await asyncio.to_thread(self.review.progress)
-        page = _render(template, session=session, csrf=self.sessions.csrf(session), progress=progress, **content)
+        page = render(template, session=session, csrf=self.sessions.csrf(session), progress=progress, **content)
         return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
     def _for_reviewers(self, page: Page, role: Role = "review") -> Callable[[Request], Awaitable[Response]]:
@@ -205,7 +199,7 @@ class ReviewPages:
             except Problem as problem:
                 title = problem.title or HTTPStatus(problem.status).phrase
                 progress = await asyncio.to_thread(self.review.progress)
-                content = _render("problem.html", session=session, progress=progress, title=title, problem=str(problem))
+                content = render("problem.html", session=session, progress=progress, title=title, problem=str(problem))
                 return HTMLResponse(content, problem.status, problem.headers)
             finally:
                 await request.close()  # the files of a form
@@ -223,7 +217,7 @@ class ReviewPages:
     def _entrance(self, name: str = "", problem: str = "") -> Response:
         """The form of `enter`."""
         names = [holder.name for holder in self.access.holders]
-        page = _render(
+        page = render(
             "enter.html", session=None, name=name, problem=problem, needs_token=not self.access.is_open,
             needs_name=not all(names) or not names, has_names=any(names),
         )  # fmt: skip
@@ -275,7 +269,3 @@ def _text(form: Any, key: str) -> str:
 
 def _query(request: Request) -> str:
     return clean(request.query_params.get("q", ""))[:LONGEST_QUERY].strip()
-
-
-def _render(template: str, **content: Any) -> str:
-    return _environment.get_template(template).render(content)

@@ -9,12 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from tagwright.advice import Gain, expected_gain
+from tagwright.server.answering import Wanted
 from tagwright.server.decisions import Decisions
 from tagwright.server.highlighting import Highlighted, highlight
 from tagwright.server.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, drawn_place
 from tagwright.server.review_file import ReviewFile
+from tagwright.server.review_queue import AT_ONCE, Order, ReviewQueue
 from tagwright.server.reviewed_documents import Entry, ReviewedDocuments
-from tagwright.server.served_model import ServedModel, Wanted
+from tagwright.server.served_model import ServedModel
 from tagwright.server.standing_decisions import Decision, Verdict
 from tagwright.tagger import Evidence, Suggestion
 from tagwright.types import Document, EvidenceSpan
@@ -57,11 +60,15 @@ class Candidate(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """done: documents that somebody has finished. agreement: share of the judged suggestions that were accepted."""
+    """done: documents that somebody has finished. agreement: share of the judged suggestions that were accepted.
+
+    gain: what the next documents may bring, where that was measured.
+    """
 
     done: int
     documents: int
     agreement: float | None
+    gain: Gain | None
 
 
 class Sheet(NamedTuple):
@@ -79,7 +86,7 @@ class Sheet(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """Documents, the ids of each one's labels, and of those of which it is known whether they are right.
+    """Documents, the ids of each one's labels, and of those that are examples to learn from: see `Decisions.judged`.
 
     labels: none where nobody decided. judged: empty where all labels are known, or none.
     """
@@ -93,12 +100,14 @@ class Labelled(NamedTuple):
 class Review:
     """The work of reviewers on the documents in a file, with the suggestions of one model.
 
-    random_share: share of the documents on which a candidate is shown that was drawn from below the suggestions.
+    random_share: share of the documents on which a candidate is shown that was drawn from below the suggestions. order:
+    of the documents.
     """
 
     model: ServedModel
     file: ReviewFile
     random_share: float = RANDOM_SHARE
+    order: Order = "given"
     decisions: Decisions = field(init=False)
     documents: ReviewedDocuments = field(init=False)
     _found: OrderedDict[tuple[int, str], list[Candidate]] = field(default_factory=OrderedDict, init=False)
@@ -106,6 +115,7 @@ class Review:
 
     def __post_init__(self) -> None:
         self.decisions, self.documents = Decisions(self.file), ReviewedDocuments(self.file)
+        self._queue = ReviewQueue(self.documents, self.decisions, self.model, self.order)
 
     def next(self, reviewer: str) -> Entry | None:
         """The document to open next: one that nobody has finished, or else one that only others have.
@@ -116,10 +126,14 @@ class Review:
         done = {id_: state.done_by for id_, state in states.items() if state.done_by}
         skipped = {id_ for id_, state in states.items() if reviewer in state.skipped_by}
 
-        def order(entry: Entry) -> tuple[bool, bool, bool]:
-            return entry.id in done, entry.id in skipped, self._is_taken(entry.number, reviewer)
+        entries = self.documents.entries()
+        places = self._queue.places(entries)
 
-        open_ = [entry for entry in self.documents.entries() if reviewer not in done.get(entry.id, ())]
+        def order(entry: Entry) -> tuple[bool, bool, bool, int]:
+            taken = self._is_taken(entry.number, reviewer)
+            return entry.id in done, entry.id in skipped, taken, places[entry.number]
+
+        open_ = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
         return min(open_, key=order, default=None)
 
     async def sheet(self, number: int, reviewer: str) -> Sheet:
@@ -169,14 +183,14 @@ class Review:
     def progress(self) -> Progress:
         """How far the work is."""
         done, agreement = self.decisions.totals()
-        return Progress(done, len(self.documents), agreement)
+        return Progress(done, len(self.documents), agreement, expected_gain(done, AT_ONCE))
 
     def labelled(self) -> Labelled:
         """All documents with their labels so far: what a model may learn from."""
         labels, judged = self.decisions.labels(), self.decisions.judged()
         documents = [self.documents[entry.number] for entry in self.documents.entries()]
-        ids = [document.id for document in documents]
-        return Labelled(documents, [labels.get(id_, []) for id_ in ids], [judged.get(id_, set()) for id_ in ids])
+        known = [document.id if document.id in judged else "" for document in documents]
+        return Labelled(documents, [labels.get(id_, []) for id_ in known], [judged.get(id_, set()) for id_ in known])
 
     async def _candidates(self, number: int, document: Document, version: str) -> list[Candidate]:
         """The suggestions and, now and then, a candidate from below them."""

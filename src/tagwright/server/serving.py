@@ -20,6 +20,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.readers.files import open_sources
 from tagwright.server.access import OPEN, Access
+from tagwright.server.answering import Workers
 from tagwright.server.application import MAX_BODY, application
 from tagwright.server.deadlines import PromptProtocol
 from tagwright.server.decisions import Decisions
@@ -27,6 +28,7 @@ from tagwright.server.recall import RANDOM_SHARE
 from tagwright.server.refitting import Refit, Refitter
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.review_page import ReviewPages
+from tagwright.server.review_queue import Order
 from tagwright.server.reviewed_documents import ReviewedDocuments
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
@@ -46,9 +48,9 @@ class ServerOptions:
 
     access: the tokens that clients need. insecure: listen on another address than that of this machine without a
     token. learn: accept documents to learn from. reviews: file of decisions; with one there is
-    the review page. documents: files, folders and globs of documents to be reviewed. random_share: share of
-    the documents on which a candidate is shown that was drawn from below the suggestions, so that recall can be
-    estimated.
+    the review page. documents: files, folders and globs of documents to be reviewed. order: in which they
+    are reviewed. random_share: share of the documents on which a candidate is shown that was drawn from below the
+    suggestions, so that recall can be estimated. workers: processes that answer, for each model; 0: the server itself.
     """
 
     host: str = "127.0.0.1"
@@ -58,8 +60,10 @@ class ServerOptions:
     learn: bool = False
     reviews: Path | None = None
     documents: Sequence[str] = ()
+    order: Order = "random"
     random_share: float = RANDOM_SHARE
     max_body: int = MAX_BODY
+    workers: int = 0
 
     def __post_init__(self) -> None:
         if self.access.is_open and not self.insecure and not _is_own(self.host):
@@ -101,6 +105,8 @@ def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | 
     The first model is the one whose suggestions are reviewed. refit: how it learns from decisions, if it can. Raises
     ConfigError for a port in use, InputError for documents that cannot be read.
     """
+    for model in models if options.workers else ():
+        model.employ(Workers(options.workers))
     review = open_review(models[0], options)
     refitter = Refitter(review, refit) if review and refit else None
 
@@ -124,7 +130,7 @@ def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
     """The review, with the documents that were given; none without a file. Raises InputError."""
     if options.reviews is None:
         return None
-    review = Review(model, ReviewFile(options.reviews), options.random_share)
+    review = Review(model, ReviewFile(options.reviews), options.random_share, options.order)
     for _, documents in open_sources(*options.documents) if options.documents else ():
         review.documents.add(document for _, document in documents)
     return review

@@ -44,6 +44,11 @@ class Decision:
         if (self.action in (*get_args(Verdict), "shown")) != (self.label is not None):
             raise ConfigError(f"{self.action} {'needs a' if self.label is None else 'has no'} label")
 
+    @property
+    def is_on_suggestion(self) -> bool:
+        """Whether it is a verdict on something that was shown, and not on a label that the reviewer added."""
+        return self.label is not None and (self.rank is not None or self.action == "reject")
+
 
 class DocumentState(NamedTuple):
     """What holds for one document. labels: those that more reviewers accept than reject.
