@@ -1,4 +1,4 @@
-"""How far confidences can be trusted: `python -m benchmarks calibration [fit | maps] [--output FILE]`.
+"""How far confidences can be trusted: `python -m benchmarks calibration [fit | maps | combiner] [--output FILE]`.
 
 fit: the confidence of a tagger that has seen no label (combining/label_free.py). The two models are fitted on three
 corpora and measured on the dev documents of the fourth; then those of the package are fitted on all four and written
@@ -6,6 +6,8 @@ to src/tagwright/combining/label_free.json. Labels of train documents are read f
 those of dev); those of a corpus never for the measurement on it, but for how many labels its documents have on
 average, where that is taken to be known. kirja, in a language that the encoder does not know, is measured only.
 maps: the maps that are learnt from labels (combining/confidence.py), from 50, 100, 300 and 1,000 train documents.
+combiner: the confidences of the learned combiner (methods/combined.py) with 50 and 300 labelled documents of train,
+measured on 800 dev documents; of epmc on those dev documents that were not drawn. The draws are those of `curve`.
 """
 
 from __future__ import annotations
@@ -19,17 +21,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks import corpora, machine
+from benchmarks import corpora, curve, machine
 from benchmarks.zeroshot import own_labels
 
 import tagwright.combining
-from tagwright.combining.confidence import document_weights, fit_isotonic, fit_platt, logistic
+from tagwright.combining.confidence import (
+    FIRST,
+    fit_curve,
+    fit_isotonic,
+    fit_platt,
+    fit_score_map,
+    logistic,
+    ranks_within,
+)
 from tagwright.combining.label_free import FEATURES, Coefficients, features, word_counts
 from tagwright.evaluation.calibration import Judged, assess, calibration_error
 from tagwright.evaluation.metrics import is_gold, labelled
-from tagwright.methods import zeroshot
+from tagwright.methods import combined, zeroshot
 from tagwright.store import replace_file
 from tagwright.tagger import Tagger, batches
+from tagwright.training.combiner_training import Examples, FittedCombiner, fit_combiner
 from tagwright.types import Document, Doubles, Longs, Mask, Run
 
 DOCUMENTS = 1000
@@ -43,6 +54,9 @@ UNSEEN = ("kirja",)
 
 SIZES, DRAWS = (50, 100, 300, 1000), 5
 "maps: labelled documents, and how often they are drawn anew."
+
+LABELLED, SCORED, KNOWN = (50, 300), 800, 1500
+"combiner: labelled documents; dev documents that are scored; unlabelled documents that the combiner knows."
 
 MODEL = Path(tagwright.combining.__file__).with_name("label_free.json")
 
@@ -78,14 +92,16 @@ class Sample:
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks calibration", description=__doc__)
-    parser.add_argument("job", choices=("fit", "maps"), nargs="?", default="fit")
+    parser.add_argument("job", choices=("fit", "maps", "combiner"), nargs="?", default="fit")
+    parser.add_argument("--corpora", nargs="+", choices=(*corpora.NAMES, *UNSEEN), default=(*corpora.NAMES, *UNSEEN))
     parser.add_argument("--output", type=Path, help="write the result as JSON")
     options = parser.parse_args(arguments)
     corpora.require((*corpora.NAMES, *UNSEEN))
-    found = fit() if options.job == "fit" else maps()
-    if options.output:
-        before = json.loads(options.output.read_text(encoding="utf-8")) if options.output.exists() else {}
-        _write(options.output, {**before, "machine": machine.describe(), **found})
+    if options.job == "combiner":
+        for name in options.corpora:
+            _keep(options.output, {"combiner": learned(name)})
+    else:
+        _keep(options.output, fit() if options.job == "fit" else maps())
 
 
 def fit() -> dict[str, Any]:
@@ -121,6 +137,41 @@ def maps() -> dict[str, Any]:
             found[f"{name} {size}"] = dict(zip(("isotonic", "platt"), errors, strict=True))
             print(f"{name:6} {size:5} documents: ECE@5 isotonic {errors[0]:.3f}, platt {errors[1]:.3f}")
     return {"maps": found}
+
+
+def learned(name: str) -> dict[str, Any]:
+    """ECE@5 and ECE@10 of the learned combiner, means and greatest of the draws, for each number of labels."""
+    found: dict[str, Any] = {}
+    task = curve.prepare(corpora.FOLDER / name, SCORED, KNOWN, 2 * max(LABELLED))
+    for size in LABELLED:
+        errors, shares = [], []
+        for draw in range(DRAWS):
+            drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]
+            fitted = fit_combiner(task.pool.take(np.sort(drawn)), combined.ndcg_at_5)
+            errors.append(_errors_of(fitted, task.scored(drawn)))
+            shares.append(fitted.choice)
+        mean, most = (each(errors, axis=0).round(4).tolist() for each in (np.mean, np.max))
+        found[f"{name} {size}"] = {
+            "ECE@5": {"mean": mean[0], "greatest": most[0]},
+            "ECE@10": {"mean": mean[1], "greatest": most[1]},
+            "learned": shares,
+        }
+        print(f"{name:6} {size:5} documents: ECE@5 {mean[0]:.3f}, ECE@10 {mean[1]:.3f}", flush=True)
+    return found
+
+
+def _errors_of(fitted: FittedCombiner, test: Examples) -> tuple[float, float]:
+    """ECE@5 and ECE@10 on other documents of the confidences that a tagger of the method has."""
+    if fitted.ranker is None:
+        examples, standard = fitted.examples, test.features.values[:, test.base].astype(np.float64)
+        teaching = examples.features.values[:, examples.base].astype(np.float64)
+        scores, sure = standard, fit_curve(teaching, examples.right, examples.run.rows)(standard)
+    else:
+        scores = fitted.ranker.predict(test.features) + fitted.bias[test.run.labels]
+        sure = fit_score_map(*fitted.out_of_fold)(scores)
+    ranks = ranks_within(test.run.rows, scores)
+    five, ten = (calibration_error(sure[ranks <= k], test.right[ranks <= k]) for k in (5, 10))
+    return five, ten
 
 
 def sample(name: str, part: str, *, fitting: bool) -> Sample:
@@ -187,11 +238,11 @@ def _without(run: Run, own: Longs) -> Run:
 
 
 def _errors(train: Sample, dev: Sample, size: int, seed: int) -> tuple[float, float]:
-    """ECE@5 on dev of the two maps, from the standard scores of the first ten candidates of `size` documents."""
+    """ECE@5 on dev of the two maps, from the standard scores of the first candidates of `size` documents."""
     drawn = np.zeros(train.documents, np.bool_)
     drawn[np.random.default_rng(seed).permutation(train.documents)[:size]] = True
-    chosen = drawn[train.run.rows] & train.first(10)
-    scores, right, weights = train.table[chosen, 1], train.right[chosen], document_weights(train.run.rows[chosen])
+    chosen = drawn[train.run.rows] & train.first(FIRST)
+    scores, right, weights = train.table[chosen, 1], train.right[chosen], 1 / np.log2(1 + train.run.ranks[chosen])
     asked = dev.first(5)
     found = (fit_isotonic(scores, right, weights, size), fit_platt(scores, right, weights))
     isotonic, platt = (calibration_error(each(dev.table[asked, 1]), dev.right[asked]) for each in found)
@@ -222,6 +273,15 @@ def _shipped(learnt: Mapping[str, Sample], measured_: Mapping[str, Any]) -> dict
             for name, model in models.items()
         },
     }
+
+
+def _keep(path: Path | None, found: Mapping[str, Any]) -> None:
+    """Write what was found beside what the file holds; rows of a table are added to it."""
+    if path is None:
+        return
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    rows = {"combiner": {**before.get("combiner", {}), **found["combiner"]}} if "combiner" in found else found
+    _write(path, {**before, "machine": machine.describe(), **rows})
 
 
 def _show(title: str, row: Mapping[str, Any]) -> None:

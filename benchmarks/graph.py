@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> None:
         networks = ["citations", "venue"] + (["arxiv"] if options.arxiv.is_file() else [])
         print(json.dumps({name: _in_own_process(name, arguments) for name in networks}, indent=1))
     elif options.only == "citations":
-        print(json.dumps(_measure(_citing(options.documents), ["P->P<-P", "P<-P->P", "P-A-P"], pairs=50_000)))
+        print(json.dumps(_measure(citing(options.documents), ["P->P<-P", "P<-P->P", "P-A-P"], pairs=50_000)))
     elif options.only == "venue":
         print(json.dumps(_measure(_one_venue(60_000), ["P-V-P"], pairs=100_000)))
     else:
@@ -82,7 +82,7 @@ def _draws(neighbours: Neighbours, pairs: int, *, by_value: bool) -> dict[str, f
     return {"seconds": seconds, "median_neighbours_of_drawn": float(np.median(neighbours.sizes(drawn[:200])))}
 
 
-def _citing(count: int, references: int = 10, authors: int = 4) -> Iterator[Document]:
+def citing(count: int, references: int = 10, authors: int = 4) -> Iterator[Document]:
     """References to works of the corpus and twice as many outside, skewed to the early ones; authors skewed too."""
     rng = np.random.default_rng(0)
     for number in range(count):

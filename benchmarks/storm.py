@@ -1,69 +1,94 @@
 """Kills, full disks, read-only folders, two at one output, damaged input: `python -m benchmarks storm [--hours 1]`.
 
-Tries one disturbance after the other for some minutes, checks each time that nothing was lost, and prints what was
-tried and what was lost. The same seed gives the same disturbances, but not the same moments. For Linux and macOS.
+Tries one disturbance after the other for some minutes, or until there were `--kills` kills and `--inputs` damaged
+inputs, checks each time that nothing was lost, and prints what was tried and what was lost; `--results FILE` adds it up
+over several storms. The same seed gives the same disturbances, but not the same moments. For Linux and macOS.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import shutil
 import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import storm_kills, storm_readers
+from benchmarks import storm_kills, storm_readers, storm_tally
+from benchmarks.storm_tally import Tally, Tried
 
-Trial = Callable[[Path, random.Random], str]
+Trial = Callable[[Path, random.Random], Tried]
 "Disturb something in an empty folder; says what was done. Raises AssertionError saying what was lost."
 
 TRIALS: Mapping[str, Trial] = {**storm_kills.TRIALS, **storm_readers.TRIALS}
 
+SAVED_EVERY = 10.0
+"Seconds after which the results are written."
+
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks storm", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=3)
+    parser.add_argument("--minutes", type=float, help="3, unless an amount is given")
     parser.add_argument("--hours", type=float, help="in place of minutes")
+    parser.add_argument("--kills", type=int, default=0, help="at least so many, with those of --results")
+    parser.add_argument("--inputs", type=int, default=0, help="at least so many, with those of --results")
+    parser.add_argument("--results", type=Path, help="a JSON file to which the results are added")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="+", choices=sorted(TRIALS), default=list(TRIALS))
     options = parser.parse_args(arguments)
-    seconds = 3600 * options.hours if options.hours else 60 * options.minutes
-    tried, lost = storm(options.only, until(time.monotonic() + seconds), options.seed)
+    tallies = storm_tally.read(options.results)
+    storm(options.only, rounds(options, tallies), options.seed, tallies, options.results)
     for name in options.only:
-        done = ", ".join(f"{what} {count:,}" for what, count in sorted(tried[name].items()))
-        print(f"{name:12} {tried[name].total():8,} tried ({done})")
+        print(f"{name:12} {tallies[name]}")
+    lost = [line for each in tallies.values() for line in each.lost]
     print(f"{len(lost)} lost", *lost, sep="\n")
     sys.exit(1 if lost else 0)
 
 
-def until(end: float) -> Iterator[int]:
-    """Rounds, from 0, as long as there is time."""
-    number = 0
-    while not number or time.monotonic() < end:
-        yield number
-        number += 1
+def rounds(options: argparse.Namespace, tallies: Mapping[str, Tally]) -> Iterator[None]:
+    """One after the other until the time is over, or the amounts are reached where there is no time."""
+    amounts = options.kills or options.inputs
+    minutes = 60 * options.hours if options.hours else options.minutes or (math.inf if amounts else 3)
+    end = time.monotonic() + 60 * minutes
+    yield None
+    while time.monotonic() < end and not (amounts and reached(options, tallies)):
+        yield None
 
 
-def storm(names: Sequence[str], rounds: Iterator[int], seed: int) -> tuple[dict[str, Counter[str]], list[str]]:
-    """Every trial once a round. Returns how often each did what, and a line for each loss."""
-    tried: dict[str, Counter[str]] = {name: Counter() for name in names}
-    lost: list[str] = []
-    for number in rounds:
+def reached(options: argparse.Namespace, tallies: Mapping[str, Tally]) -> bool:
+    """Whether there were as many kills and inputs as were asked for."""
+    kills, inputs = sum(each.kills for each in tallies.values()), sum(each.inputs for each in tallies.values())
+    return bool(kills >= options.kills and inputs >= options.inputs)
+
+
+def storm(
+    names: Sequence[str], rounds: Iterable[object], seed: int, tallies: dict[str, Tally], results: Path | None = None
+) -> None:
+    """Every trial once a round, counted in the tallies, which are written to a file from time to time."""
+    saved = time.monotonic()
+    for _ in rounds:
         for name in names:
-            folder = Path(tempfile.mkdtemp(prefix="tagwright-storm-"))
-            try:
-                tried[name][TRIALS[name](folder, random.Random(f"{seed} {number} {name}"))] += 1
-            except Exception as error:
-                where = traceback.extract_tb(error.__traceback__)[-1]
-                said = " ".join(f"{type(error).__name__} {error}".split())[:300]
-                lost.append(f"{name}, round {number}: {said} ({Path(where.filename).name}:{where.lineno})")
-                tried[name]["lost"] += 1
-                print(lost[-1], file=sys.stderr, flush=True)
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
-    return tried, lost
+            attempt(name, seed, tallies.setdefault(name, Tally()))
+        if results and time.monotonic() > saved + SAVED_EVERY:
+            storm_tally.write(results, tallies)
+            saved = time.monotonic()
+    if results:
+        storm_tally.write(results, tallies)
+
+
+def attempt(name: str, seed: int, tally: Tally) -> None:
+    """One trial in a folder of its own."""
+    folder, number = Path(tempfile.mkdtemp(prefix="tagwright-storm-")), tally.trials
+    try:
+        tally.add(TRIALS[name](folder, random.Random(f"{seed} {number} {name}")))
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        said = " ".join(f"{type(error).__name__} {error}".split())[:300]
+        tally.lose(f"{name}, round {number}: {said} ({Path(where.filename).name}:{where.lineno})")
+        print(tally.lost[-1], file=sys.stderr, flush=True)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

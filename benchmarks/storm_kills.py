@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.storm_tally import Tried
 
 from tagwright import zero_shot
 from tagwright.encoders.cache import EmbeddingCache
@@ -37,30 +38,30 @@ LONGEST = 120.0
 "Seconds after which a process hangs."
 
 
-def save_killed(folder: Path, rng: random.Random) -> str:
+def save_killed(folder: Path, rng: random.Random) -> Tried:
     """A tagger that is saved again and again is whole whenever its writer is killed."""
     _tagger(2).save(folder / "model")
-    _kill(_save_repeatedly, (folder,), rng.uniform(0, 0.4))
-    return _whole_tagger(folder)
+    kills = _kill(_save_repeatedly, (folder,), rng.uniform(0, 0.4))
+    return Tried(_whole_tagger(folder), kills)
 
 
-def two_save(folder: Path, rng: random.Random) -> str:
+def two_save(folder: Path, rng: random.Random) -> Tried:
     """Two processes save to one folder, one of them is killed."""
     other = _start(_save_repeatedly, (folder, 8))
-    _kill(_save_repeatedly, (folder,), rng.uniform(0, 0.4))
+    kills = _kill(_save_repeatedly, (folder,), rng.uniform(0, 0.4))
     _finish(other)
-    return _whole_tagger(folder)
+    return Tried(_whole_tagger(folder), kills)
 
 
-def disk_full(folder: Path, rng: random.Random) -> str:
+def disk_full(folder: Path, rng: random.Random) -> Tried:
     """A file cannot grow beyond some size, as on a full disk: what was there is whole, and the refusal is one line."""
     _tagger(2).save(folder / "model")
     code = _finish(_start(_save_on_small_disk, (folder, rng.randrange(0, 3000))))
     _whole_tagger(folder)
-    return {0: "fitted", REFUSED: "refused"}[code]
+    return Tried({0: "fitted", REFUSED: "refused"}[code])
 
 
-def read_only(folder: Path, _: random.Random) -> str:
+def read_only(folder: Path, _: random.Random) -> Tried:
     """A folder that must not be written to."""
     if os.geteuid():
         folder.chmod(0o555)
@@ -70,54 +71,53 @@ def read_only(folder: Path, _: random.Random) -> str:
     folder.chmod(0o755)
     assert code == REFUSED, f"exit code {code}"
     assert not list(folder.iterdir()), "something was written"
-    return "refused"
+    return Tried("refused")
 
 
-def batch_killed(folder: Path, rng: random.Random) -> str:
+def batch_killed(folder: Path, rng: random.Random) -> Tried:
     """A batch that is killed and continued writes the same files."""
     _prepare_batch(folder)
-    for _ in range(rng.randint(1, 3)):
-        _kill(_batch, (folder, "killed"), rng.uniform(0.2, 3))
-    return _same_files(folder, "killed", "continued")
+    kills = sum(_kill(_batch, (folder, "killed"), rng.uniform(0.2, 3)) for _ in range(rng.randint(1, 3)))
+    return Tried(_same_files(folder, "killed", "continued"), kills)
 
 
-def two_batches(folder: Path, rng: random.Random) -> str:
+def two_batches(folder: Path, rng: random.Random) -> Tried:
     """Two processes write the same batch, one of them is killed."""
     _prepare_batch(folder)
     other = _start(_batch, (folder, "both"))
-    _kill(_batch, (folder, "both"), rng.uniform(0.2, 3))
+    kills = _kill(_batch, (folder, "both"), rng.uniform(0.2, 3))
     assert _finish(other) == 0, "the other one failed"
-    return _same_files(folder, "both", "written by two")
+    return Tried(_same_files(folder, "both", "written by two"), kills)
 
 
-def decisions_killed(folder: Path, rng: random.Random) -> str:
+def decisions_killed(folder: Path, rng: random.Random) -> Tried:
     """Every decision that was acknowledged is in the store."""
-    _kill(_decide_repeatedly, (folder,), rng.uniform(0.05, 0.4))
+    kills = _kill(_decide_repeatedly, (folder,), rng.uniform(0.05, 0.4))
     said = (folder / "acknowledged").read_text() if (folder / "acknowledged").exists() else ""
     file = ReviewFile(folder / "reviews.sqlite")
     there = {number for number, _ in Decisions(file).events()}
     file.close()
     missing = {int(number) for number in said.split("\n")[:-1]} - there
     assert not missing, f"{len(missing)} decisions are lost, the first {min(missing)}"
-    return "kept"
+    return Tried("kept", kills)
 
 
-def cache_killed(folder: Path, rng: random.Random) -> str:
+def cache_killed(folder: Path, rng: random.Random) -> Tried:
     """The cache has right vectors or none."""
-    _kill(_cache_repeatedly, (folder,), rng.uniform(0.05, 0.4))
+    kills = _kill(_cache_repeatedly, (folder,), rng.uniform(0.05, 0.4))
     texts = [str(i) for i in range(2000)]
     vectors, known = EmbeddingCache("storm", 4, folder).get(texts)
     right = np.repeat(np.arange(2000, dtype=np.float32)[:, None], 4, 1)
     assert (vectors[known] == right[known]).all(), "wrong vectors"
-    return "right"
+    return Tried("right", kills)
 
 
-def svm_killed(folder: Path, rng: random.Random) -> str:
+def svm_killed(folder: Path, rng: random.Random) -> Tried:
     """A training that is killed goes on, and its tagger is that of an undisturbed one."""
     return _training_killed(folder, rng, ["train", "svm"])
 
 
-def rts_killed(folder: Path, rng: random.Random) -> str:
+def rts_killed(folder: Path, rng: random.Random) -> Tried:
     """The same with checkpoints."""
     from tests.tiny import tiny_encoder
 
@@ -125,7 +125,7 @@ def rts_killed(folder: Path, rng: random.Random) -> str:
     return _training_killed(folder, rng, ["train", "rts", *(part for each in settings for part in ("--set", each))])
 
 
-TRIALS: Mapping[str, Callable[[Path, random.Random], str]] = {
+TRIALS: Mapping[str, Callable[[Path, random.Random], Tried]] = {
     "save": save_killed,
     "two save": two_save,
     "disk full": disk_full,
@@ -161,12 +161,14 @@ def _quietly(victim: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         sys.exit(REFUSED if "\n" not in str(error) else 1)
 
 
-def _kill(victim: Callable[..., None], arguments: tuple[Any, ...], after: float) -> None:
+def _kill(victim: Callable[..., None], arguments: tuple[Any, ...], after: float) -> int:
+    """The number of processes killed: one, or none where it had ended before."""
     process = _start(victim, arguments)
     process.join(after)
     process.kill()
     process.join()
     assert process.exitcode in (0, -signal.SIGKILL), f"the process ended by itself with exit code {process.exitcode}"
+    return int(process.exitcode == -signal.SIGKILL)
 
 
 def _finish(process: BaseProcess) -> int:
@@ -260,7 +262,7 @@ def _cache_repeatedly(folder: Path) -> None:
         entries.put([str(i) for i in numbers], np.repeat(numbers[:, None], 4, 1).astype(np.float32))
 
 
-def _training_killed(folder: Path, rng: random.Random, command: Sequence[str]) -> str:
+def _training_killed(folder: Path, rng: random.Random, command: Sequence[str]) -> Tried:
     _write_documents(folder, 40)
     (folder / "labels.txt").write_text("\n".join(NAMES) + "\n", encoding="utf-8")
     given = [*command, str(folder / "documents.jsonl"), "--labels", str(folder / "labels.txt"), "--no-check"]
@@ -268,14 +270,13 @@ def _training_killed(folder: Path, rng: random.Random, command: Sequence[str]) -
     assert _finish(_start(_command, ([*given, "--output", str(folder / "whole")],))) == 0
     usual = time.monotonic() - start
     again = [*given, "--output", str(folder / "killed"), "--resume", "--overwrite"]
-    for _ in range(rng.randint(1, 2)):
-        _kill(_command, (again,), rng.uniform(0, usual))
+    kills = sum(_kill(_command, (again,), rng.uniform(0, usual)) for _ in range(rng.randint(1, 4)))
     assert _finish(_start(_command, (again,))) == 0
     whole, killed = (Tagger.load(folder / name) for name in ("whole", "killed"))
     texts = [" ".join(NAMES[i:]) for i in range(4)]
     a, b = whole.tag(texts), killed.tag(texts)
     assert a.labels.tolist() == b.labels.tolist(), "it suggests other labels"
-    return "the same" if a.scores.tolist() == b.scores.tolist() else "the same but for digits"
+    return Tried("the same" if a.scores.tolist() == b.scores.tolist() else "the same but for digits", kills)
 
 
 def _command(arguments: Sequence[str]) -> None:

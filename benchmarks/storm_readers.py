@@ -13,6 +13,8 @@ from functools import cache, partial
 from pathlib import Path
 from types import FrameType
 
+from benchmarks.storm_tally import Tried
+
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
@@ -60,7 +62,7 @@ LABELS: Mapping[str, str] = {
 }
 
 
-def documents(folder: Path, rng: random.Random) -> str:
+def documents(folder: Path, rng: random.Random) -> Tried:
     """Damaged documents."""
     samples = _samples()
     name = rng.choice(sorted(samples))
@@ -68,10 +70,10 @@ def documents(folder: Path, rng: random.Random) -> str:
         path = folder / f"{number}-{name}"
         path.write_bytes(_damaged(samples[name], list(samples.values()), rng))
         _read(path, lambda path: sum(1 for _, found in open_sources(path) for _ in found))
-    return name
+    return Tried(name, inputs=INPUTS)
 
 
-def vocabularies(folder: Path, rng: random.Random) -> str:
+def vocabularies(folder: Path, rng: random.Random) -> Tried:
     """Damaged vocabularies."""
     samples = {name: text.encode() for name, text in LABELS.items()}
     name = rng.choice(sorted(samples))
@@ -79,10 +81,10 @@ def vocabularies(folder: Path, rng: random.Random) -> str:
         path = folder / f"{number}-{name}"
         path.write_bytes(_damaged(samples[name], list(samples.values()), rng))
         _read(path, Vocabulary.read)
-    return name
+    return Tried(name, inputs=INPUTS)
 
 
-TRIALS: Mapping[str, Callable[[Path, random.Random], str]] = {"documents": documents, "vocabularies": vocabularies}
+TRIALS: Mapping[str, Callable[[Path, random.Random], Tried]] = {"documents": documents, "vocabularies": vocabularies}
 
 
 @cache

@@ -11,11 +11,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from benchmarks import quality_tables, speed_tables
+from benchmarks import peer_tables, quality_tables, speed_tables
 
 ROOT = Path(__file__).parents[1]
 
-TABLES: Mapping[str, Callable[[], Iterable[str]]] = {**quality_tables.TABLES, **speed_tables.TABLES}
+TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
+    **quality_tables.TABLES,
+    **speed_tables.TABLES,
+    **peer_tables.TABLES,
+}
 "Name -> the lines of a table."
 
 _TABLE = re.compile(r"(<!-- table (?P<name>[^\n]+?) -->)\n.*?(<!-- end -->)", re.DOTALL)

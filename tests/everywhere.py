@@ -61,6 +61,10 @@ WITHOUT_TORCH = [
 "Tests that need no torch."
 
 
+IN_BROWSER = ("tests/server/test_browser.py", "tests/server/test_review_session.py")
+"Tests that are not run again: what a browser shows does not depend on how this process computes."
+
+
 @dataclass(frozen=True)
 class Suite:
     """One run of pytest. threads: those of torch, OpenMP and BLAS, in each of the workers that share the tests."""
@@ -83,6 +87,7 @@ class Suite:
             "TMPDIR": str(place),
         }
         command = [self.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(place / "pytest")]
+        command += [f"--ignore={path}" for path in IN_BROWSER]
         if self.workers > 1:
             command += ["--numprocesses", str(self.workers), "--dist", "loadfile"]
         with log.open("w", encoding="utf-8") as file:

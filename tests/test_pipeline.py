@@ -180,7 +180,7 @@ class Sure:
 
 @pytest.fixture
 def sure() -> Tagger:
-    combiner = Sure({"bee": 0.25, "bank": 0.75, "rain": 0.5}, LABELS.ids)
+    combiner = Sure({"bee": 0.25, "bank": 0.75, "rain": 0.5}, tuple(LABELS.ids))
     return Tagger(LABELS, {"fixed": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}, combiner=combiner)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -115,6 +116,13 @@ def test_it_is_the_end_of_a_pipeline_and_is_cross_validated() -> None:
     pipeline = make_pipeline(lower, TaggerClassifier(labels=NAMES, **WORDS))
     assert cross_val_score(pipeline, TEXTS, indicator(), cv=2, scoring="f1_micro").tolist() == [1.0, 1.0]
     assert cross_val_score(pipeline, TEXTS, indicator(), cv=2).tolist() == [1.0, 1.0]
+
+
+def test_it_is_pickled_fitted_and_not() -> None:
+    classifier = TaggerClassifier(labels=NAMES, **WORDS)
+    assert pickle.loads(pickle.dumps(classifier)).get_params() == classifier.get_params()
+    other = pickle.loads(pickle.dumps(classifier.fit(TEXTS)))
+    np.testing.assert_array_equal(other.predict(TEXTS).toarray(), indicator())
 
 
 def test_a_grid_finds_the_better_parameter() -> None:

@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 from tests.boxes import names, save
 
+from tagwright import store
 from tagwright.errors import ModelError, TagwrightError
 from tagwright.store import (
+    check_files,
+    digests,
     read_array,
     read_manifest,
     recover,
@@ -156,3 +159,40 @@ def test_an_array_of_objects_is_neither_written_nor_read(tmp_path: Path) -> None
     np.save(tmp_path / "values.npy", np.array([{}]), allow_pickle=True)
     with pytest.raises(ModelError, match="cannot be read"):
         read_array(tmp_path, "values")
+
+
+def test_a_change_in_small_files_is_found_at_once_and_one_in_large_files_when_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "small").write_bytes(b"12")
+    (tmp_path / "large").write_bytes(b"12345678")
+    monkeypatch.setattr(store, "CHECKED", 4)
+    known = digests(tmp_path)
+    (tmp_path / "large").write_bytes(b"12345679")
+    check_files(tmp_path, known)
+    with pytest.raises(ModelError, match=r"large: damaged .its checksum differs"):
+        check_files(tmp_path, known, whole=True)
+    (tmp_path / "small").write_bytes(b"13")
+    with pytest.raises(ModelError, match=r"small: damaged .its checksum differs"):
+        check_files(tmp_path, known)
+
+
+def test_a_large_file_that_is_cut_off_is_found_by_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "large").write_bytes(b"12345678")
+    monkeypatch.setattr(store, "CHECKED", 4)
+    known = digests(tmp_path)
+    (tmp_path / "large").write_bytes(b"1234567")
+    with pytest.raises(ModelError, match=r"large: damaged .its size differs"):
+        check_files(tmp_path, known)
+
+
+@pytest.mark.parametrize("known", [[], {"x": 1}, {"x": [1]}, {"x": ["1", "y"]}])
+def test_a_damaged_list_of_files_is_an_error(tmp_path: Path, known: object) -> None:
+    with pytest.raises(ModelError, match="the list of files is damaged"):
+        check_files(tmp_path, known)
+
+
+def test_writing_to_an_array_changes_no_file(tmp_path: Path) -> None:
+    write_arrays(tmp_path, {"values": np.arange(3)})
+    read_array(tmp_path, "values")[0] = 7
+    assert read_array(tmp_path, "values").tolist() == [0, 1, 2]

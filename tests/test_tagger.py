@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
+import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from tests.fixed import Fixed
 from tests.tiny import tiny_encoder
 
+from tagwright import store
 from tagwright import tagger as module
 from tagwright.combining.followed import Followed, FollowedOptions
 from tagwright.combining.pool import PoolOptions
@@ -163,6 +166,14 @@ def test_saved_and_loaded_it_gives_the_same(tiny: Tagger, tmp_path: Path) -> Non
     assert as_lists(loaded.tag(DOCUMENTS)) == as_lists(tagger.tag(DOCUMENTS))
 
 
+def test_it_is_sent_to_another_process_by_pickle_with_whatever_can_be_saved(tiny: Tagger) -> None:
+    expected = as_lists(tiny.tag(DOCUMENTS))  # once tagged, automaton, word lists and kernels are there
+    other = pickle.loads(pickle.dumps(tiny))
+    assert as_lists(other.tag(DOCUMENTS)) == expected
+    assert [each.id for each in other.with_labels([*LABELS, "Honey"]).suggest("Honey", k=1)] == ["Honey"]
+    assert copy.deepcopy(tiny) is copy.copy(tiny) is tiny
+
+
 def test_a_save_on_a_full_disk_leaves_the_old_tagger(words: Tagger, tmp_path: Path) -> None:
     words.save(tmp_path / "saved")
     full = Tagger(LABELS[:2], {"exact_match": ExactMatch(LABELS[:2]), "fixed": Fixed({})})
@@ -194,7 +205,7 @@ def test_a_folder_of_something_else_is_not_replaced(words: Tagger, tmp_path: Pat
     assert (tmp_path / "thesis.txt").read_text() == "three years of work"
 
 
-@pytest.mark.parametrize("file", ["manifest.json", "labels.jsonl", "exact_match/manifest.json", "tfidf/manifest.json"])
+@pytest.mark.parametrize("file", ["manifest.json", "vocabulary/names.npy", "tfidf/manifest.json", "tfidf/weights.npy"])
 @pytest.mark.parametrize("content", [None, b"", b"{}", b"[1, 2]", b"\xff\x00"])
 def test_a_damaged_folder_is_a_model_error(words: Tagger, tmp_path: Path, file: str, content: bytes | None) -> None:
     words.save(tmp_path / "saved")
@@ -259,11 +270,29 @@ def test_a_combiner_with_impossible_options_is_a_model_error(
         Tagger.load(tmp_path / "saved")
 
 
+def test_a_tagger_of_format_2_is_read(words: Tagger, tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    words.save(folder)
+    for path in [*folder.rglob("*.npy"), *folder.glob("*/*/")]:
+        path.rmdir() if path.is_dir() else path.unlink()
+    (folder / "vocabulary").rmdir()
+    words.vocabulary.write(folder / "labels.jsonl")
+    for path in folder.rglob("manifest.json"):
+        path.write_text(path.read_text().replace('"tagwright": 3', '"tagwright": 2'))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    checksums = {"labels.jsonl": store.digest(folder / "labels.jsonl")}
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "files": checksums}))
+    assert Tagger.load(folder).suggest("Bees and bank money") == words.suggest("Bees and bank money") != []
+    (folder / "labels.jsonl").write_text((folder / "labels.jsonl").read_text().replace("bee", "bea"))
+    with pytest.raises(ModelError, match="its checksum differs"):
+        Tagger.load(folder)
+
+
 def test_a_tagger_of_an_older_tagwright_is_a_model_error_that_says_what_to_do(words: Tagger, tmp_path: Path) -> None:
     words.save(tmp_path / "saved")
     path = tmp_path / "saved" / "manifest.json"
     path.write_text(json.dumps({"tagwright": 1, "kind": "tagger", "stages": {"exact_match": "ExactMatch"}}))
-    with pytest.raises(ModelError, match="format 1, this Tagwright reads 2; train or save it again"):
+    with pytest.raises(ModelError, match="format 1, this Tagwright reads 2 and 3; train or save it again"):
         Tagger.load(tmp_path / "saved")
 
 

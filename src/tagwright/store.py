@@ -1,7 +1,7 @@
 """Save and load: atomic files and folders, arrays and manifests. Nothing that could execute code is ever read.
 
 A saved object is a folder: `manifest.json` holds its kind and configuration, arrays are beside it as `.npy`
-(memory-mapped on load), texts as JSON lines. A reader sees either the old or the new folder during a replacement, and a
+(memory-mapped on load), texts in arrays too. A reader sees either the old or the new folder during a replacement, and a
 killed writer leaves the old one intact: see `replacing`.
 """
 
@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,6 +39,7 @@ __all__ = [
     "digests",
     "is_first",
     "is_folder_name",
+    "pack",
     "read_array",
     "read_manifest",
     "read_number",
@@ -47,20 +49,31 @@ __all__ = [
     "remove_leftovers",
     "replace_file",
     "replace_folder",
+    "unpack",
     "write_arrays",
     "write_manifest",
     "write_manifest_file",
     "writing",
 ]
 
-FORMAT = 2
-"Increased when saved folders of an older Tagwright can no longer be read."
+FORMAT = 3
+"Increased when an older Tagwright can no longer read what is saved."
+
+READ = (2, 3)
+"The formats that can be read."
+
+VOCABULARY = "vocabulary"
+"The folder of the labels in that of a tagger."
 
 MOST = 1 << 31
 "The limit of whole numbers in a saved configuration: larger ones make libraries abort the process."
 
 BLOCK = 1 << 24
 "Numbers that are checked together."
+
+CHECKED = 1 << 26
+"""Bytes that are checked on loading, a tenth of a second: files up to that many in all, the smallest first, and the
+numbers of arrays of that size. What is larger is only checked for its size, unless all is asked for."""
 
 T = TypeVar("T")
 
@@ -83,7 +96,7 @@ def is_folder_name(name: object) -> bool:
         and re.fullmatch(r'[^\x00-\x1f\x7f<>:"/\\|?*]{1,100}', name) is not None
         and not name.endswith((".", " "))
         and not _RESERVED.fullmatch(name)
-        and name not in ("manifest.json", "labels.jsonl", "combiner")
+        and name not in ("manifest.json", "labels.jsonl", VOCABULARY, "combiner")
     )
 
 
@@ -110,10 +123,10 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("kind") != kind:
         got = manifest.get("kind") if isinstance(manifest, dict) else type(manifest).__name__
         raise ModelError(f"{path}: holds {str(got)[:100]!r}, expected a saved {kind}")
-    if manifest.get("tagwright") != FORMAT:
+    if manifest.get("tagwright") not in READ:
         raise ModelError(
-            f"{path}: format {str(manifest.get('tagwright'))[:100]}, this Tagwright reads {FORMAT}; "
-            "train or save it again"
+            f"{path}: format {str(manifest.get('tagwright'))[:100]}, this Tagwright reads "
+            f"{' and '.join(map(str, READ))}; train or save it again"
         )
     return manifest
 
@@ -160,11 +173,13 @@ def read_array(
 ) -> NDArray[Any]:
     """Memory-map `NAME.npy`. dtype, shape (None: any length): what it must be. finite: whether its numbers must be.
 
-    Raises ModelError when it is missing or damaged.
+    The numbers of very large arrays are not checked, see CHECKED. Libraries may ask for arrays that can be written to:
+    this one can, but that changes neither the file nor what other processes see. Raises ModelError when it is missing
+    or damaged.
     """
     path = folder / f"{name}.npy"
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.load(path, mmap_mode="c", allow_pickle=False)
     except Exception as error:  # numpy parses the header as Python, which fails in many ways
         raise ModelError(f"{path}: cannot be read ({error}); save the model again") from None
     if not isinstance(array, np.ndarray):
@@ -177,29 +192,80 @@ def read_array(
             f"{path}: cannot be read (holds {array.shape} {array.dtype}, expected {shape or 'an array'} "
             f"{np.dtype(dtype or array.dtype)}); save the model again"
         )
-    if finite and not _is_finite(array):
+    array = array.view(np.ndarray)  # memmap's own operations are slow, and copies would be memmaps too
+    if finite and array.nbytes <= CHECKED and not _is_finite(array):
         raise ModelError(f"{path}: cannot be read (holds numbers that are not finite); save the model again")
     return array
 
 
-def digests(folder: Path) -> dict[str, str]:
-    """Hashes of the files below the folder, to detect damage; without manifests, which are read as text.
+def digests(folder: Path) -> dict[str, list[Any]]:
+    """Sizes and checksums of the files below the folder, to detect damage; without manifests, which are read as text.
 
     A gigabyte takes about a second.
     """
-    return {name: digest(file) for name, file in sorted(_files(folder).items())}
+    return {name: [file.stat().st_size, digest(file)] for name, file in sorted(_files(folder).items())}
 
 
-def check_files(folder: Path, expected: object) -> None:
-    """Raise ModelError when a file is missing or differs from its digest. Other files are ignored."""
-    if not isinstance(expected, dict):
-        raise ModelError(f"{folder}: the list of files is damaged; save the model again")
+def check_files(folder: Path, expected: object, *, whole: bool = False) -> None:
+    """Raise ModelError when a file is missing, or differs in its size or checksum. Other files are ignored.
+
+    expected: as `digests` gave it; format 2 has checksums without sizes. whole: check all of every file, however large
+    it is, see CHECKED.
+    """
+    known = _known_files(folder, expected)
     files = _files(folder)
-    for name, checksum in expected.items():
+    for name, (size, _) in known.items():
         if name not in files:
             raise ModelError(f"{folder / Path(name).name}: is missing; save the model again")
+        if size is not None and files[name].stat().st_size != size:
+            raise ModelError(f"{files[name]}: damaged (its size differs); save the model again")
+    total = 0
+    for name, (size, checksum) in sorted(known.items(), key=lambda item: item[1][0] or 0):
+        total += size or 0
+        if not whole and total > CHECKED:
+            return
         if digest(files[name]) != checksum:
             raise ModelError(f"{files[name]}: damaged (its checksum differs); save the model again")
+
+
+def _known_files(folder: Path, expected: object) -> dict[str, tuple[int | None, object]]:
+    """Name -> size, None where it is not known, and checksum."""
+    found: dict[str, tuple[int | None, object]] = {}
+    for name, value in expected.items() if isinstance(expected, dict) else [("", None)]:
+        if isinstance(value, str):
+            found[name] = None, value
+        elif isinstance(value, list) and len(value) == 2 and isinstance(value[0], int):
+            found[name] = value[0], value[1]
+        else:
+            raise ModelError(f"{folder}: the list of files is damaged; save the model again")
+    return found
+
+
+def pack(folder: Path) -> dict[str, bytes]:
+    """The content of each file below a folder, by its path there: what a pickle of a saved object holds."""
+    files = filter(Path.is_file, folder.rglob("*"))
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
+
+
+def unpack(files: Mapping[str, bytes]) -> Path:
+    """A folder with what `pack` gave, which stays until the process ends: encoders are read when they are first needed.
+
+    The same files are written only once.
+    """
+    key = hashlib.blake2b(digest_size=16)
+    for name, content in sorted(files.items()):
+        key.update(f"{name} {len(content)} ".encode() + content)
+    if key.digest() not in _UNPACKED:
+        kept = TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)  # Windows keeps mapped files
+        for name, content in files.items():
+            file = Path(kept.name, name)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
+        _UNPACKED[key.digest()] = kept
+    return Path(_UNPACKED[key.digest()].name)
+
+
+_UNPACKED: dict[bytes, TemporaryDirectory[str]] = {}
 
 
 def _files(folder: Path) -> dict[str, Path]:

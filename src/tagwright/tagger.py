@@ -6,16 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, overload
 
 from tagwright.combining.acceptance import sure_enough
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.followed import Followed
-from tagwright.combining.learned_combiner import Contribution, LearnedCombiner
+from tagwright.combining.learned_combiner import Contribution, LearnedCombiner, by_group
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.in_memory import Labels, Texts, is_single, to_documents, to_vocabulary
-from tagwright.data.vocabulary import Vocabulary
+from tagwright.data.vocabulary import Vocabulary, saved_vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.progress import silence
 from tagwright.stages.dense import Dense
@@ -24,23 +25,28 @@ from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical
 from tagwright.stages.linear_classifiers import Linear, Trees
+from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.stages.title_match import TitleMatch, share
 from tagwright.store import (
+    VOCABULARY,
     check_files,
     digests,
     is_folder_name,
+    pack,
     read_manifest,
     read_options,
     read_whole,
     replace_folder,
+    unpack,
     write_manifest,
 )
 from tagwright.types import Document, EvidenceSpan, Retriever, Run, Stage
 
 RETRIEVERS: Mapping[str, Any] = {
-    kind.__name__: kind for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, Trees)
+    kind.__name__: kind
+    for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, NearestLabelled, Trees)
 }
 STAGES: Mapping[str, Any] = {**RETRIEVERS, **{kind.__name__: kind for kind in (TitleMatch, CrossEncoderReranker)}}
 COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, Followed, LearnedCombiner)}
@@ -107,6 +113,21 @@ class Tagger:
             raise ConfigError(f"retriever and re-ranker are both called {', '.join(sorted(twice))}; rename one")
         self.pool.check(list(self.retrievers))
         self.combiner.check(list(self.retrievers), list(self.rerankers))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds the files that `save` writes, so that a tagger can be sent to another process.
+
+        Labels that are not encoded yet are encoded first, so that the other process need not do it.
+        """
+        with TemporaryDirectory() as folder:
+            self.write(Path(folder))
+            return Tagger._unpickled, (pack(Path(folder)),)
+
+    def __copy__(self) -> Tagger:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Tagger:
+        return self
 
     def __repr__(self) -> str:
         size = len(self.vocabulary)
@@ -281,7 +302,8 @@ class Tagger:
 
     def write(self, folder: Path) -> None:
         """Write into an existing folder, which the caller puts in place atomically."""
-        self.vocabulary.write(folder / "labels.jsonl")
+        (folder / VOCABULARY).mkdir()
+        self.vocabulary.save(folder / VOCABULARY)
         parts: dict[str, Stage | Combiner] = {**self.stages, "combiner": self.combiner}
         for name, part in parts.items():
             (folder / name).mkdir()
@@ -296,15 +318,20 @@ class Tagger:
         write_manifest(folder, "tagger", {**content, "files": digests(folder)})
 
     @classmethod
-    def load(cls, folder: Path | str) -> Tagger:
+    def load(cls, folder: Path | str, *, verify: bool = False) -> Tagger:
         """Load a saved tagger, the old or the new one while it is being replaced.
 
-        Raises ModelError when the folder holds none or is damaged.
+        verify: check all of every file; otherwise of files beyond 64 MB in all only their sizes. Raises ModelError when
+        the folder holds none or is damaged.
         """
-        return read_whole(Path(folder), lambda: cls._read(Path(folder)))
+        return read_whole(Path(folder), lambda: cls._read(Path(folder), verify))
 
     @classmethod
-    def _read(cls, folder: Path) -> Tagger:
+    def _unpickled(cls, files: Mapping[str, bytes]) -> Tagger:
+        return cls.load(unpack(files))
+
+    @classmethod
+    def _read(cls, folder: Path, verify: bool) -> Tagger:
         manifest = read_manifest(folder, "tagger")
         kinds: list[Any] = [manifest.get(name) for name in ("retrievers", "rerankers")]
         training = manifest.get("training", {})
@@ -312,9 +339,9 @@ class Tagger:
             raise ModelError(f"{folder}: is damaged (its stages have no proper names); save the tagger again")
         if not isinstance(training, dict):
             raise ModelError(f"{folder}: is damaged (training is no table); save the tagger again")
-        check_files(folder, manifest.get("files", {}))
+        check_files(folder, manifest.get("files", {}), whole=verify)
         try:
-            vocabulary = Vocabulary.read(folder / "labels.jsonl")
+            vocabulary = saved_vocabulary(folder)
             retrievers, rerankers = (
                 {name: _load(table, kind, folder / name, vocabulary) for name, kind in named.items()}
                 for table, named in zip((RETRIEVERS, STAGES), kinds, strict=True)
@@ -345,19 +372,6 @@ class Tagger:
             run = run if min_confidence is None else sure_enough(run, min_confidence)
             run = run if min_score is None else run.keep(run.scores >= min_score)
             yield from zip(batch, self.named(run), strict=True)
-
-
-def by_group(contributions: Iterable[Contribution]) -> tuple[Contribution, ...]:
-    """What the features of each group added together, the largest first.
-
-    >>> by_group([Contribution("svm: score", 0.5), Contribution("dense: score", 1.0), Contribution("svm: rank", 0.25)])
-    (Contribution(feature='dense', added=1.0), Contribution(feature='svm', added=0.75))
-    """
-    sums = dict[str, float]()
-    for feature, added in contributions:
-        group = feature.partition(": ")[0]
-        sums[group] = sums.get(group, 0.0) + added
-    return tuple(Contribution(*each) for each in sorted(sums.items(), key=lambda each: -abs(each[1])))
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:

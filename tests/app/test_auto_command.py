@@ -40,7 +40,7 @@ def run(*arguments: str) -> Result:
 def reviewed(file: Path, *verdicts: tuple[str, str, str, Verdict]) -> Path:
     with closing(ReviewFile(file)) as opened:
         Decisions(opened).add_all(
-            [Decision(document=d, label=label, reviewer=who, action=what) for d, label, who, what in verdicts]
+            [Decision(document=d, label=label, reviewer=who, action=what, rank=1) for d, label, who, what in verdicts]
         )
     return file
 
@@ -83,6 +83,32 @@ def test_accepted_labels_are_gold_rejected_ones_are_not_and_others_are_unknown(t
     found = with_reviews(Run.from_rows([[wasp], [bank], [stone]]), ["d0", "d1", "d2"], LABELS, file)
     assert [labels.tolist() for labels, _ in found.gold] == [[bank], [bank], [stone]]
     assert [sorted(labels.tolist()) for labels, _ in found.judged] == [sorted([wasp, bank]), [stone], []]
+
+
+def test_labels_that_were_found_by_search_are_gold_and_no_examples(tmp_path: Path) -> None:
+    file = reviewed(tmp_path / "reviews.sqlite", ("d0", "wasp", "ann", "reject"))
+    with closing(ReviewFile(file)) as opened:
+        for document in ("d0", "d1"):
+            Decisions(opened).add(Decision(document=document, label="bank", reviewer="ann", action="accept"))
+    wasp, bank = (LABELS.index[name] for name in ("wasp", "bank"))
+    found = with_reviews(Run.from_rows([[], []]), ["d0", "d1"], LABELS, file)
+    assert [labels.tolist() for labels, _ in found.gold] == [[bank], []]  # nothing else is known of d1
+    assert [labels.tolist() for labels, _ in found.judged] == [[wasp], []]
+
+
+def test_what_a_reviewer_saw_and_did_not_accept_is_wrong_once_the_document_is_finished(tmp_path: Path) -> None:
+    file = reviewed(tmp_path / "reviews.sqlite", ("d0", "bank", "ann", "accept"), ("d1", "bank", "ann", "accept"))
+    with closing(ReviewFile(file)) as opened:
+        decisions = Decisions(opened)
+        decisions.add_shown([
+            Decision(document=document, label=label, reviewer="ann", action="shown")
+            for document in ("d0", "d1") for label in ("bank", "wasp")
+        ])  # fmt: skip
+        decisions.add(Decision(document="d0", reviewer="ann", action="done"))
+    wasp, bank = (LABELS.index[name] for name in ("wasp", "bank"))
+    found = with_reviews(Run.from_rows([[], []]), ["d0", "d1"], LABELS, file)
+    assert [labels.tolist() for labels, _ in found.gold] == [[bank], [bank]]
+    assert [sorted(labels.tolist()) for labels, _ in found.judged] == [sorted([wasp, bank]), [bank]]
 
 
 def test_a_file_without_decisions_on_the_documents_is_refused(tmp_path: Path) -> None:

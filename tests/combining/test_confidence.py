@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.combining.confidence import (
+    FIRST,
     ISOTONIC_FROM,
     Isotonic,
     Platt,
-    document_weights,
     fit_isotonic,
     fit_platt,
     fit_score_map,
@@ -96,11 +96,17 @@ def test_the_map_is_chosen_by_the_number_of_documents_not_of_suggestions(documen
     assert found(np.array([-1.0, 0.0, 1.0])) == pytest.approx([0.269, 0.5, 0.731], abs=0.1)
 
 
-def test_every_document_counts_the_same() -> None:
-    """Nine right suggestions of one document weigh as much as one wrong one: the share is one half."""
-    rows = np.array([0] * 9 + [1])
-    found = fit_platt(np.zeros(10), rows == 0, document_weights(rows))
-    assert found(np.zeros(1)) == pytest.approx([0.5])
+@pytest.mark.parametrize("documents", [50, ISOTONIC_FROM])
+def test_candidates_behind_the_first_do_not_make_the_first_less_sure(documents: int) -> None:
+    rng = np.random.default_rng(3)
+    rows, scores = np.repeat(np.arange(documents), FIRST), rng.normal(size=documents * FIRST)
+    right = rng.random(len(rows)) < 1 / (1 + np.exp(-scores))
+    more = np.repeat(np.arange(documents), 80)
+    behind = np.concatenate([scores, np.full(len(more), -9.0)])
+    found = fit_score_map(scores, right, rows)
+    with_all = fit_score_map(behind, np.append(right, more < 0), np.concatenate([rows, more]))
+    points = np.linspace(-2.0, 2.0, 5)
+    assert with_all(points) == pytest.approx(found(points))
 
 
 def test_nothing_is_learnt_from_nothing() -> None:

@@ -51,6 +51,11 @@ def test_annif_csv_columns_are_known(tmp_path: Path) -> None:
     [
         ("x.csv", "id,text\na,b,c\n", "x.csv:2: has 3 columns, expected 2 as in the header (id, text)"),
         ("x.tsv", "id\ttext\na\n", "x.tsv:2: has 1 columns, expected 2 as in the header (id, text)"),
+        (
+            "x.csv",
+            'id,text,"two\nlines"\na\n',
+            "x.csv:3: has 1 columns, expected 3 as in the header (id, text, two lines)",
+        ),
         ("x.csv", "id,text,Text\n", 'x.csv:1: two columns are named "text"; name each column once'),
         ("x.csv", 'id,text\na,b\nc,"d\n', "x.csv:3: is not CSV (unexpected end of data)"),
         ("x.csv", "id,text\n,b\n", 'x.csv:2: id is ""'),

@@ -3,33 +3,65 @@
 from __future__ import annotations
 
 import os
+import random
+from argparse import Namespace
+from collections import Counter
+from pathlib import Path
 
 import pytest
 
 if os.name != "posix":
     pytest.skip("kills, limits and users are those of POSIX", allow_module_level=True)
 
-from benchmarks.storm import storm, until
+from benchmarks import storm_tally
+from benchmarks.storm import rounds, storm
+from benchmarks.storm_tally import Tally, Tried
 
 SHORT = ("save", "two save", "disk full", "read-only", "decisions", "cache", "documents", "vocabularies")
 
 
 @pytest.mark.parametrize("name", SHORT)
 def test_nothing_is_lost_in_a_short_storm(name: str) -> None:
-    tried, lost = storm([name], iter(range(2)), seed=1)
-    assert lost == []
-    assert tried[name].total() == 2
+    tallies: dict[str, Tally] = {}
+    storm([name], range(2), 1, tallies)
+    assert tallies[name].lost == []
+    assert tallies[name].trials == 2
 
 
 def test_a_storm_has_one_round_at_least() -> None:
-    assert list(until(0.0)) == [0]
+    assert len(list(rounds(Namespace(kills=0, inputs=0, hours=None, minutes=1e-9), {}))) == 1
+
+
+def test_a_storm_ends_with_as_many_kills_and_inputs_as_asked_for() -> None:
+    asked = Namespace(kills=2, inputs=80, hours=None, minutes=None)
+    tallies = {"save": Tally(kills=2), "documents": Tally(inputs=40)}
+    following = rounds(asked, tallies)
+    assert next(following, "over") is None
+    assert next(following, "over") is None
+    tallies["documents"].add(Tried("read", inputs=40))
+    assert next(following, "over") == "over"
+
+
+def test_a_second_storm_adds_to_the_results_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[float] = []
+
+    def trial(_: Path, rng: random.Random) -> Tried:
+        drawn.append(rng.random())
+        return Tried("done", kills=1)
+
+    monkeypatch.setattr("benchmarks.storm.TRIALS", {"save": trial})
+    for _ in range(2):
+        storm(["save"], range(2), 0, storm_tally.read(tmp_path / "storm.json"), tmp_path / "storm.json")
+    assert storm_tally.read(tmp_path / "storm.json")["save"] == Tally(4, 0, Counter(done=4))
+    assert len(set(drawn)) == 4, "the second storm repeats the first"
 
 
 def test_what_is_lost_is_counted_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def losing(*_: object) -> str:
+    def losing(*_: object) -> Tried:
         raise AssertionError("all of it")
 
     monkeypatch.setattr("benchmarks.storm.TRIALS", {"save": losing})
-    tried, lost = storm(["save"], iter(range(3)), seed=0)
-    assert tried["save"] == {"lost": 3}
-    assert lost[2].startswith("save, round 2: AssertionError all of it (test_storm.py:")
+    tallies: dict[str, Tally] = {}
+    storm(["save"], range(3), 0, tallies)
+    assert tallies["save"].outcomes == {"lost": 3}
+    assert tallies["save"].lost[2].startswith("save, round 2: AssertionError all of it (test_storm.py:")

@@ -29,7 +29,7 @@ def learnt() -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
 
 @pytest.fixture
 def client(learnt: list[tuple[str, Sequence[Mapping[str, Any]]]]) -> Iterator[TestClient]:
-    async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]]) -> None:
+    async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]], _: str) -> None:
         learnt.append((model.id, documents))
 
     models = [

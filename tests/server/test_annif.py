@@ -172,3 +172,17 @@ def test_json_that_makes_no_sense_is_a_bad_request(client: TestClient, body: Any
     answer = client.post("/v1/projects/bees-en/suggest-batch", content=body[:3900], headers=JSON)
     assert answer.status_code == 400
     assert answer.json()["title"] == "Bad Request"
+
+
+@pytest.mark.parametrize(
+    "address", ["/v1/detect-language", "/v1/projects/bees-en/suggest-batch", "/v1/projects/bees-en/learn"]
+)
+def test_a_body_that_does_not_say_of_which_kind_it_is_is_taken_for_json_and_an_empty_one_is_a_bad_request(
+    client: TestClient, address: str
+) -> None:
+    for headers in ({}, {"content-type": ""}, JSON, {"content-type": "text/plain"}):
+        answer = client.post(address, headers=headers)
+        assert (answer.status_code, answer.json()["detail"]) == (400, "RequestBody is required")  # as Annif 1.4.3 does
+    content = b'{"text": "Bees", "languages": ["en"], "documents": []}' if "learn" not in address else b"[]"
+    assert client.post(address, content=content).status_code in (200, 204)
+    assert client.post(address, content=content, headers={"content-type": "text/plain"}).status_code == 415

@@ -1,23 +1,47 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
+from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import ServerOptions, own_names
 
+SECRET = "a secret of 20 signs"
+
 
 @pytest.mark.parametrize(
-    ("given", "status"), [(None, 401), ("Bearer wrong", 401), ("secret", 401), ("Bearer secret", 200)]
+    ("given", "status"), [(None, 401), ("Bearer wrong", 401), (SECRET, 401), (f"Bearer {SECRET}", 200)]
 )
 def test_nothing_but_health_is_answered_without_the_token(given: str | None, status: int) -> None:
     headers = {} if given is None else {"Authorization": given}
-    with TestClient(application([ServedModel("bees", word_tagger(), "Bees")], token="secret")) as client:
+    models = [ServedModel("bees", word_tagger(), "Bees")]
+    with TestClient(application(models, access=Access.of(SECRET))) as client:
         assert client.get("/v1/projects", headers=headers).status_code == status
         assert client.get("/v1/nowhere", headers=headers).status_code == (404 if status == 200 else 401)
         assert client.get("/health").json() == {"status": "ok"}
+
+
+def test_the_address_itself_says_what_the_server_offers() -> None:
+    models = [ServedModel("bees", word_tagger(), "Bees")]
+    with TestClient(application(models)) as client:
+        page = client.get("/").text
+        assert "<strong>bees</strong>: Bees, 3 labels, language en" in page
+        assert '"/review"' not in page  # there is none
+        links = set(re.findall(r'href="(/[^"]*)"', page))
+        assert {"/api/openapi.json", "/v1/projects"} <= links
+        for link in links:
+            assert client.get(link).status_code == 200
+        assert str(client.get("/v1/ui/").url).endswith("/")
+        assert client.get("/v1/ui").text == page
+    with TestClient(application(models, access=Access.of(SECRET))) as client:
+        page = client.get("/").text
+        assert "Authorization: Bearer" in page
+        assert "bees" not in page
 
 
 def test_every_answer_forbids_scripts_of_others(client: TestClient) -> None:
@@ -43,4 +67,4 @@ def test_a_server_for_this_machine_answers_under_no_other_name(host: str, status
     hosts = own_names(ServerOptions())
     with TestClient(application([ServedModel("bees", word_tagger(), "Bees")], hosts=hosts)) as client:
         assert client.get("/health", headers={"Host": host}).status_code == status
-    assert own_names(ServerOptions(token="a long enough token")) is None
+    assert own_names(ServerOptions(access=Access.of("a long enough token"))) is None

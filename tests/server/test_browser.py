@@ -1,85 +1,58 @@
-"""The review page in a real browser. Needs Chromium and the package playwright; skipped, saying so, without them."""
+"""The review page in a real browser: what each way to use it stores, what hostile texts can do, and what axe finds."""
 
 from __future__ import annotations
 
-import shutil
-import socket
-import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import uvicorn
-from tests.server.conftest import word_tagger
+from tests.server.browsing import PHONE, chromium, served, violations, visiting
+from tests.server.conftest import LABELS, word_tagger
 
-from tagwright.server.application import application
-from tagwright.server.refitting import Refitted, Refitter
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.methods import zeroshot
+from tagwright.server.refitting import Refitted
 from tagwright.server.review_file import ReviewFile
-from tagwright.server.review_page import ReviewPages
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.types import Document
+from tagwright.server.standing_decisions import Decision
+from tagwright.types import Document, Label, Section
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 EVIL = "<script>document.title = 'caught'</script><img src=x onerror=\"document.title = 'caught'\">"
+BEE, TAX, ORCHARD = LABELS.ids
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
 
 
 @pytest.fixture
 def review(tmp_path: Path) -> Iterator[Review]:
     file = ReviewFile(tmp_path / "reviews.sqlite")
     review = Review(ServedModel("bees", word_tagger(), "Bees"), file)
-    review.documents.add(
-        Document(f"d{i}", f"Honey bees {i} {EVIL}", f"Bees visit orchards. {EVIL}") for i in range(1, 6)
-    )
+    review.documents.add(Document(f"d{i}", f"Honey bees {i}", "Bees visit orchards.") for i in range(1, 6))
     with closing(file):
         yield review
 
 
 @pytest.fixture
 def address(review: Review) -> Iterator[str]:
-    pages = ReviewPages(review, refitter=Refitter(review, lambda tagger, _, __: Refitted(tagger)))
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(application([review.model], pages=pages), log_level="warning"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
-    listening.close()
+    with served(review, lambda tagger, *_: Refitted(tagger)) as address:
+        yield address
 
 
-@contextmanager
-def browsing(address: str, name: str, *, scripts: bool = True) -> Iterator[Page]:
-    """A page of a new browser, after the reviewer has told the name."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="no browser test: pip install playwright")
-    if CHROMIUM is None:
-        pytest.skip("no browser test: Chromium is not installed")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page: Page = browser.new_context(java_script_enabled=scripts, viewport={"width": 390, "height": 800}).new_page()
-        problems: list[str] = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: problems.append(request.url) if address not in request.url else None)
-        page.goto(f"{address}/review")
-        page.fill("#name", name)
-        page.click("text=Begin")
-        page.wait_for_selector("#sheet")
-        yield page
-        assert problems == []
-        assert page.title() != "caught"
-        browser.close()
-
-
-def test_five_documents_by_keyboard_alone(review: Review, address: str) -> None:
-    with browsing(address, "Ann") as page:
+def test_five_documents_by_keyboard_alone(browser: Browser, review: Review, address: str) -> None:
+    with visiting(browser, address, "Ann") as page:
         press = page.keyboard.press
-        for number in range(1, 6):
-            page.wait_for_selector(f"#sheet[data-number='{number}']")
+        for count in range(5):
+            page.wait_for_selector(f"#progress:has-text('{count} of 5 done')")
             for key in ("1", "a", "r"):  # after a verdict the next suggestion has the focus
                 press(key)
             press("/")
@@ -89,21 +62,21 @@ def test_five_documents_by_keyboard_alone(review: Review, address: str) -> None:
             press("Enter")
             page.wait_for_selector("text=added by you")
             press("Escape")
-            if number == 3:
+            if count == 2:
                 press("u")
                 page.wait_for_selector("text=added by you", state="detached")
+                undone = page.get_attribute("#sheet", "data-number")
                 page.reload()
             press("Enter")
         page.wait_for_selector("text=Every document has been reviewed")
-        assert page.evaluate("document.documentElement.scrollWidth") == 390
-    bee, tax = "http://x.org/bee", "http://x.org/tax"
-    assert review.decisions.labels() == {f"d{i}": [bee] if i == 3 else [bee, tax] for i in range(1, 6)}
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE
+    assert review.decisions.labels() == {f"d{i}": [BEE] if f"{i}" == undone else [BEE, TAX] for i in range(1, 6)}
     rejected = {key for key, given in review.decisions.verdicts().items() if given == {"Ann": "reject"}}
-    assert rejected == {(f"d{i}", "o") for i in range(1, 6)}
+    assert rejected == {(f"d{i}", ORCHARD) for i in range(1, 6)}
 
 
-def test_keys_can_be_switched_off(review: Review, address: str) -> None:
-    with browsing(address, "Ann") as page:
+def test_keys_can_be_switched_off(browser: Browser, review: Review, address: str) -> None:
+    with visiting(browser, address, "Ann") as page:
         page.keyboard.press("?")
         page.click("text=Use these keys")
         page.click("text=Close")
@@ -112,13 +85,13 @@ def test_keys_can_be_switched_off(review: Review, address: str) -> None:
         page.keyboard.press("s")
         page.click("#row-2 .no")
         page.wait_for_selector("#row-2.reject")
-    assert [event.action for _, event in review.decisions.events()] == ["reject"]
+    assert [event.action for _, event in review.decisions.events() if event.action != "shown"] == ["reject"]
 
 
-def test_everything_works_by_mouse_without_scripts(review: Review, address: str) -> None:
-    with browsing(address, "Ben", scripts=False) as page:
-        for number in range(1, 6):
-            page.wait_for_selector(f"#sheet[data-number='{number}']")
+def test_everything_works_by_mouse_without_scripts(browser: Browser, review: Review, address: str) -> None:
+    with visiting(browser, address, "Ben", scripts=False) as page:
+        for count in range(5):
+            page.wait_for_selector(f"#progress:has-text('{count} of 5 done')")
             page.click("#row-1 .yes")
             page.wait_for_selector("#row-1.accept")
             page.click("#row-2 .no")
@@ -129,5 +102,86 @@ def test_everything_works_by_mouse_without_scripts(review: Review, address: str)
         page.wait_for_selector("text=Every document has been reviewed")
         page.click("text=Train the model")
         page.goto(f"{address}/review/overview")
-    assert review.decisions.labels() == {f"d{i}": ["http://x.org/bee"] for i in range(1, 6)}
+    assert review.decisions.labels() == {f"d{i}": [BEE] for i in range(1, 6)}
     assert [len(each) for each in review.decisions.verdicts().values()] == [1] * 5
+
+
+def test_no_text_runs_as_a_script(browser: Browser, tmp_path: Path) -> None:
+    labels = [Label(f"bee{EVIL}", (f"Bees {EVIL}", "Bees"), f"They fly. {EVIL}", ("up",)), Label("up", (f"Up {EVIL}",))]
+    tagger = zeroshot.fit(Vocabulary(labels), zeroshot.Config(stages=("exact_match", "tfidf"), language="english"))
+    document = Document(f"d{EVIL}", f"Bees {EVIL}", EVIL, (Section(EVIL, 1, (f"Honey bees {EVIL}",)),))
+    with closing(ReviewFile(tmp_path / "reviews.sqlite")) as file:
+        review = Review(ServedModel("bees", tagger, f"Bees {EVIL}"), file)
+        review.documents.add([document])
+        for name in (f"Bo {EVIL}"[:60], "Cy"):
+            events = (
+                Decision(document=document.id, reviewer=name, action="accept", label=f"bee{EVIL}"),
+                Decision(document=document.id, reviewer=name, action="done"),
+            )
+            review.decisions.add_all(events)
+        with (
+            served(review, lambda tagger, *_: Refitted(tagger)) as address,
+            visiting(browser, address, f"Ann {EVIL}"[:60]) as page,
+        ):
+            page.click("#row-1 .no")
+            page.wait_for_selector("#row-1.reject")
+            page.fill("#search", EVIL)
+            page.wait_for_selector(f"#found :text('{EVIL[:8]}')")
+            page.click("#note-title")
+            page.fill("#note", EVIL)
+            page.click("text=Save note")
+            page.wait_for_selector("#status:has-text('Note saved')", state="attached")
+            shown = page.inner_text("main")
+            assert EVIL in shown
+            assert shown.count(EVIL[:8]) > 5  # title, heading, texts, names, path
+            _nothing_was_run(page)
+            for place in ("overview", "differences", "documents/1", f"documents/1?q={EVIL}", f"documents/99{EVIL}"):
+                page.goto(f"{address}/review/{place}")
+                _nothing_was_run(page)
+
+
+def test_nothing_that_axe_finds_is_serious(browser: Browser, review: Review, address: str) -> None:
+    with visiting(browser, address, "Ben") as page:
+        first = page.url
+        page.click("#row-1 .no")
+        page.wait_for_selector("#row-1.reject")
+    found = {}
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{address}/review/enter")
+    found["name"] = violations(page)
+    page.fill("#name", " ")
+    page.click("text=Begin")
+    found["no name"] = violations(page)
+    page.fill("#name", "Ann")
+    page.click("text=Begin")
+    page.goto(first)
+    found["document"] = violations(page)
+    found |= _worked_on(page)
+    for name, place in (("overview", "overview"), ("differences", "differences"), ("problem", "documents/99")):
+        page.goto(f"{address}/review/{place}")
+        found[name] = violations(page)
+    context.close()
+    assert {name: what for name, what in found.items() if what} == {}
+
+
+def _nothing_was_run(page: Page) -> None:
+    assert page.title() != "caught"
+    assert page.locator("main script, main img, main [onerror]").count() == 0
+
+
+def _worked_on(page: Page) -> dict[str, list[str]]:
+    """A document with verdicts, search results and a note; then the list of keys above it."""
+    page.click("#row-1 .yes")
+    page.wait_for_selector("#row-1.accept")
+    page.click("#row-2 .no")
+    page.wait_for_selector("#row-2.reject")
+    page.click("#row-1 summary")
+    page.click("#note-title")
+    page.fill("#note", "Which bees?")
+    page.fill("#search", "tax")
+    page.wait_for_selector(".found button")
+    page.hover("#row-1")
+    found = {"verdicts": violations(page)}
+    page.click("#show-keys")
+    return {**found, "keys": violations(page)}

@@ -72,6 +72,78 @@ def test_statistics_by_hand(store: Decisions) -> None:
     assert found.alpha == pytest.approx(0.0)
 
 
+def seen(label: str, reviewer: str = "ann", document: str = "d", **more: Any) -> Decision:
+    return decided("shown", label, document, reviewer, **more)
+
+
+def test_what_was_never_shown_is_unknown(store: Decisions) -> None:
+    store.add_shown([seen("bee", rank=1), seen("tax", rank=2)])
+    store.add(decided("accept", "bee", rank=1))
+    assert store.judged() == {"d": {"bee"}}  # ann may still judge tax
+    store.add_all([decided("accept", "ant"), decided("done")])
+    assert store.judged() == {"d": {"bee", "tax"}}  # ant was found by search: of those, right ones alone are known
+    assert store.labels() == {"d": ["bee", "ant"]}
+    store.add(decided("undo"))
+    assert store.judged() == {"d": {"bee"}}
+
+
+def test_of_a_document_with_nothing_but_added_labels_nothing_is_an_example(store: Decisions) -> None:
+    store.add_shown([seen("bee", rank=1)])
+    store.add(decided("accept", "ant"))
+    assert store.judged() == {}
+
+
+def test_whoever_finishes_a_document_without_suggestions_knows_its_labels(store: Decisions) -> None:
+    store.add_all([decided("accept", "bee", reviewer="client"), decided("done", reviewer="client")])
+    assert store.judged() == {"d": set()}
+    store.add_shown([seen("tax", "ann", "e")])
+    assert store.judged() == {"d": set()}  # ann has only looked
+
+
+def test_what_was_shown_is_no_verdict_and_cannot_be_undone(store: Decisions) -> None:
+    store.add_shown([seen("bee", rank=1), seen("tax", rank=2, confidence=0.5)])
+    store.add_shown([seen("bee", rank=1), seen("tax", rank=1, confidence=0.5)])  # only what changed is stored again
+    assert [event.label for _, event in store.events()] == ["bee", "tax", "tax"]
+    store.add(decided("undo"))
+    assert store.shown("d")["ann", "tax"].rank == 1
+    assert (store.standing(), store.labels(), store.statistics().verdicts) == ([], {}, 0)
+
+
+def test_recall_is_estimated_from_random_candidates_by_hand(store: Decisions) -> None:
+    for document in "de":
+        store.add_shown([seen("bee", document=document, rank=1), seen("tax", document=document, rank=2)])
+        store.add_all([decided("accept", "bee", document, rank=1), decided("done", document=document)])
+    assert store.recall() is None
+    store.add_shown([seen("ant", rank=30, drawn_from=4), seen("fly", document="e", rank=25, drawn_from=4)])
+    store.add(decided("accept", "ant", rank=30, drawn_from=4))
+    found = store.recall()
+    assert found
+    # One right suggestion a document; half of those drawn are right, so two of the four below each are missed.
+    assert found.value == pytest.approx(1 / 3)
+    assert found.drawn == 2
+    assert store.totals() == (2, 1.0)  # the random candidate is no suggestion
+
+
+def test_a_file_of_the_first_format_is_used_on(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "old.sqlite") as old:
+        old.execute(f"PRAGMA application_id = {0x54414757}")
+        old.execute("PRAGMA user_version = 1")
+        old.execute(
+            "CREATE TABLE events (id INTEGER PRIMARY KEY AUTOINCREMENT, document TEXT NOT NULL, reviewer TEXT NOT NULL,"
+            "action TEXT NOT NULL, label TEXT, rank INTEGER, confidence REAL, model TEXT NOT NULL, note TEXT NOT NULL,"
+            "time TEXT NOT NULL)"
+        )
+        values = ("d", "ann", "accept", "bee", 1, 0.5, "m", "", "2026-01-01T00:00:00+00:00")
+        old.execute("INSERT INTO events VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+    old.close()
+    Decisions(ReviewFile(tmp_path / "old.sqlite")).add(decided("accept", "ant", rank=30, drawn_from=4))
+    store = Decisions(ReviewFile(tmp_path / "old.sqlite"))
+    assert [(each.label, each.drawn_from) for each in store.standing()] == [("bee", None), ("ant", 4)]
+    # nothing says what was shown: a document that was finished before counts as labelled, as it did then
+    store.add(decided("done"))
+    assert store.judged() == {"d": set()}
+
+
 def test_what_is_stored_is_read_by_another_process(store: Decisions, tmp_path: Path) -> None:
     event = decided("accept", "bee", rank=3, confidence=0.25, model="m1", note="é")
     assert store.add(event) == 1

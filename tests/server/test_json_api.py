@@ -7,6 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
+from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Label
@@ -114,9 +115,18 @@ def test_metrics_count_answers_by_pattern(client: TestClient) -> None:
 
 def test_the_description_names_every_address_that_answers(client: TestClient) -> None:
     described = client.get("/api/openapi.json").json()
+    project = "/v1/projects/{project_id}"
     assert set(described["paths"]) == {
-        "/api/models", "/api/suggest", "/api/files", "/api/labels", "/health", "/metrics",
+        "/api/models", "/api/suggest", "/api/files", "/api/labels", "/health", "/metrics", "/v1/", "/v1/projects",
+        "/v1/vocabs", project, f"{project}/suggest", f"{project}/suggest-batch", f"{project}/learn",
+        "/v1/detect-language",
     }  # fmt: skip
+    operations = [operation for methods in described["paths"].values() for operation in methods.values()]
+    assert all(operation["summary"] for operation in operations)
+    ids = [operation["operationId"] for operation in operations]
+    assert len(set(ids)) == len(ids)
+    assert described["paths"][project]["get"]["parameters"][0]["name"] == "project_id"
+    assert set(described["paths"][f"{project}/learn"]["post"]["responses"]) == {"204", "default"}
     suggest = described["paths"]["/api/suggest"]["post"]
     assert suggest["summary"] == "Suggest labels for a document: a text, or title, abstract and sections."
     assert "within" in suggest["requestBody"]["content"]["application/json"]["schema"]["properties"]
@@ -126,6 +136,8 @@ def test_the_description_names_every_address_that_answers(client: TestClient) ->
 
 
 def test_every_answer_of_metrics_is_closed_without_the_token() -> None:
-    with TestClient(application([ServedModel("b", word_tagger(), "B")], token="a long enough token")) as client:
+    with TestClient(
+        application([ServedModel("b", word_tagger(), "B")], access=Access.of("a long enough token"))
+    ) as client:
         for path in ("/metrics", "/api/models", "/api/openapi.json", "/api/labels?q=b"):
             assert client.get(path).status_code == 401

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from tests.server.conftest import word_tagger
 from tagwright.errors import ConfigError
 from tagwright.server.refitting import Refit, Refitted, Refitter, refit_combiner
 from tagwright.server.review_file import ReviewFile
-from tagwright.server.reviewing import Review
+from tagwright.server.reviewing import Labelled, Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.standing_decisions import Decision
 from tagwright.tagger import Tagger
@@ -23,7 +23,7 @@ def review(tmp_path: Path) -> Review:
     review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
     review.documents.add([Document("d1", "Honey bees"), Document("d2", "Tax law"), Document("d3", "Unseen")])
     review.decisions.add_all([
-        Decision(document="d1", reviewer="Ann", action="accept", label="o"),
+        Decision(document="d1", reviewer="Ann", action="accept", label="o", rank=1),
         Decision(document="d2", reviewer="Ann", action="reject", label="o"),
         Decision(document="d2", reviewer="Ann", action="done"),
     ])  # fmt: skip
@@ -47,8 +47,8 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
     seen: list[tuple[list[str], list[list[str]]]] = []
     asked, go = threading.Event(), threading.Event()
 
-    def refit(tagger: Tagger, documents: Sequence[Document], labels: Sequence[Sequence[str]]) -> Refitted:
-        seen.append(([document.id for document in documents], [list(each) for each in labels]))
+    def refit(tagger: Tagger, labelled: Labelled) -> Refitted:
+        seen.append(([document.id for document in labelled.documents], labelled.labels))
         asked.set()
         go.wait(30)
         return Refitted(tagger.restrict(["o"]), 0.25, 0.5)
@@ -114,9 +114,9 @@ def test_the_combiner_learns_which_stage_is_right() -> None:
     wrong = [Label(f"w{place}", (f"{noun} zebra quartz", f"{noun} jazz")) for place, noun in enumerate(nouns)]
     tagger = word_tagger().with_labels([*wrong, *right])
     documents = [Document(str(place), noun, f"The {noun}.") for place, noun in enumerate(nouns)]
-    found = refit_combiner(tagger, documents, [[label.id] for label in right])
+    found = refit_combiner(tagger, Labelled(documents, [[label.id] for label in right], [set()] * len(documents)))
     assert found.before is not None
     assert found.after is not None
     assert found.after >= found.before
     with pytest.raises(ConfigError, match="2 documents with accepted labels"):
-        refit_combiner(tagger, documents[:2], [["r0"], []])
+        refit_combiner(tagger, Labelled(documents[:2], [["r0"], []], [set(), set()]))

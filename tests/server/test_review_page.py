@@ -9,6 +9,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
+from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.review_page import ReviewPages
@@ -153,6 +154,43 @@ def test_labels_are_found_by_search_and_added(client: TestClient, review: Review
     assert "On 1 reviewed document." in client.get("/review/documents/1/labels?q=tax").text
 
 
+def many(tmp_path: Path, share: float) -> Review:
+    """A review of one document that is about each of 30 labels."""
+    names = [f"{first}{second}us" for first in ("bar", "dol", "fin", "gam", "kol", "mur") for second in "aeiou"]
+    tagger = word_tagger().with_labels([Label(name, (name,)) for name in names])
+    review = Review(ServedModel("m", tagger, "M"), ReviewFile(tmp_path / "many.sqlite"), random_share=share)
+    review.documents.add([Document("d", " ".join(names))])
+    return review
+
+
+def test_now_and_then_a_random_candidate_is_shown_and_marked_in_the_log(tmp_path: Path) -> None:
+    review = many(tmp_path, 1.0)
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        page = Page(enter(client).get("/review/documents/1").text)
+        ranks = [int(attributes["data-rank"] or 0) for tag, attributes in page.elements if "data-rank" in attributes]
+        *first, drawn = ranks
+        assert first == list(range(1, 21))
+        assert 21 <= drawn <= 30
+        client.get("/review/documents/1")
+        shown = review.decisions.shown("d")
+        assert [event.drawn_from for event in shown.values()] == [None] * 20 + [10]
+        assert len(list(review.decisions.events())) == 21  # a page that is opened again shows nothing new
+        label = next(label for (_, label), event in shown.items() if event.drawn_from)
+        decide(client, 1, action="accept", label=label, rank=str(drawn), confidence="0.1")
+        (accepted,) = review.decisions.standing()
+        assert (accepted.label, accepted.rank, accepted.drawn_from) == (label, drawn, 10)
+        decide(client, 1, action="done")
+        assert "estimated from 1 drawn at random" in client.get("/review/overview").text
+        assert review.labelled().judged == [{label for _, label in shown}]
+
+
+def test_without_a_share_no_random_candidate_is_shown(tmp_path: Path) -> None:
+    review = many(tmp_path, 0.0)
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        enter(client).get("/review/documents/1")
+    assert len(review.decisions.shown("d")) == 20
+
+
 def test_done_goes_on_to_the_next_document_and_skipped_ones_come_last(client: TestClient) -> None:
     enter(client)
     token = csrf(client)
@@ -227,16 +265,21 @@ def test_what_makes_no_sense_is_refused_on_a_page(
     assert client.get("/review/documents/99").status_code == 404
 
 
+def guarded(review: Review, token: str) -> TestClient:
+    access = Access.of(token)
+    return TestClient(application([review.model], access=access, pages=ReviewPages(review, access)))
+
+
 def test_with_a_token_nobody_comes_in_without_it_and_a_restart_ends_no_session(review: Review) -> None:
     token = "a long enough token"
-    with TestClient(application([review.model], token=token, pages=ReviewPages(review, token))) as client:
+    with guarded(review, token) as client:
         assert client.post("/review/enter", data={"name": "Ann", "token": "wrong"}).status_code == 403
         enter(client, token=token)
         assert client.get("/review/documents/1").status_code == 200
         cookie = client.cookies["tagwright_session"]
         assert client.get("/v1/projects").status_code == 401  # the cookie opens the review alone
     for later, expected in ((token, "/review/documents/2"), ("another long token", "/review/enter")):
-        with TestClient(application([review.model], token=later, pages=ReviewPages(review, later))) as client:
+        with guarded(review, later) as client:
             client.cookies.set("tagwright_session", cookie)
             assert str(client.get("/review/documents/2").url).endswith(expected)
 

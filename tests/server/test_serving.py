@@ -17,6 +17,8 @@ import pytest
 from tests.server.conftest import word_tagger
 
 from tagwright.errors import ConfigError, InputError
+from tagwright.server.access import Access
+from tagwright.server.decisions import Decisions
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
@@ -26,11 +28,11 @@ from tagwright.server.serving import ServerOptions, listen, open_review, saved_m
 def test_other_machines_need_a_token() -> None:
     with pytest.raises(ConfigError, match="can be reached by other machines: give a --token"):
         ServerOptions(host="0.0.0.0")
-    assert ServerOptions(host="0.0.0.0", token="a long enough token").host == "0.0.0.0"
+    assert ServerOptions(host="0.0.0.0", access=Access.of("a long enough token")).host == "0.0.0.0"
     for host in ("127.0.0.1", "localhost", "::1"):
-        assert ServerOptions(host=host).token is None
+        assert ServerOptions(host=host).access.is_open
     with pytest.raises(ConfigError, match="fewer than 16 characters"):
-        ServerOptions(token="short")
+        Access.of("short")
     with pytest.raises(ConfigError, match="give --reviews"):
         ServerOptions(learn=True)
 
@@ -82,10 +84,12 @@ def test_documents_that_clients_send_keep_their_texts(tmp_path: Path) -> None:
         {"text": "Honey bees", "document_id": "d1", "subjects": [bee, bee, {"uri": "http://x.org/unknown"}]},
         {"text": "Taxes", "subjects": [tax]},
         {"text": "Taxes", "subjects": [bee]},
-    ])  # fmt: skip
-    documents, labels = Review(model, file).labelled()
+    ], "Koha")  # fmt: skip
+    assert {event.reviewer for event in Decisions(file).standing()} == {"Koha"}
+    documents, labels, judged = Review(model, file).labelled()
     assert [document.text for document in documents] == ["Honey bees", "Taxes"]
     assert labels == [["http://x.org/bee"], ["http://x.org/tax", "http://x.org/bee"]]
+    assert judged == [set(), set()]  # a client knows all labels of its documents
 
 
 def test_documents_to_review_are_read_once(tmp_path: Path) -> None:

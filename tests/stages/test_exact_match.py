@@ -9,8 +9,8 @@ import Stemmer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.stages import exact_match as names_module
+from tagwright.errors import ConfigError, ModelError
+from tagwright.stages import name_patterns as names_module
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.store import write_manifest
 from tagwright.text.words import fold, raw_words, words
@@ -373,12 +373,7 @@ def test_impossible_option_is_an_error(option: dict[str, object], message: str) 
         ExactMatchOptions(**option)  # type: ignore[arg-type]
 
 
-def test_more_words_than_letters_is_an_error() -> None:
-    with pytest.raises(InputError, match="1,112,064 distinct words, at most 1,112,063"):
-        names_module._alphabet(map(str, range(1_112_064)))
-
-
 def test_cache_stays_within_its_size() -> None:
-    cache = names_module._Cache(str.upper, size=2)
+    cache = names_module.WordCache(str.upper, size=2)
     assert [cache[word] for word in ["a", "b", "c", "a"]] == ["A", "B", "C", "A"]
     assert len(cache) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -20,6 +20,13 @@ from tagwright.app.arguments import (
     Offline,
     Quiet,
 )
+
+if TYPE_CHECKING:
+    from tagwright.scale.batch import Summary
+
+
+SOME_FAILED = 3
+"The exit code where documents of this run have no suggestions; the others do."
 
 
 class FileFormat(str, Enum):
@@ -60,7 +67,7 @@ def batch(
 ) -> None:
     """Tag any number of documents into a folder, shard by shard; the same command continues where it stopped.
 
-    Documents that cannot be read or tagged are listed in errors.jsonl, with the reason.
+    Documents that cannot be read or tagged are listed in errors.jsonl, with the reason; the exit code is then 3.
     """
     from tagwright.app import jobs
     from tagwright.progress import silence
@@ -76,8 +83,17 @@ def batch(
         found = work.run(sources, model, output, options, share, processes=processes, ray=ray)
     if as_json:
         print(json.dumps({**vars(found), "documents_per_second": round(found.documents_per_second, 1)}))
+        _exit(found)
         return
     rate = f"{found.documents_per_second:,.0f} a second"
     print(f"{found.documents:,} documents in {found.shards:,} shards ({rate}), {found.skipped:,} shards skipped")
     if found.errors:
-        print(f"{found.errors:,} documents have no suggestions: see {output / 'errors.jsonl'}")
+        have = "document has" if found.errors == 1 else "documents have"
+        print(f"{found.errors:,} {have} no suggestions: see {output / 'errors.jsonl'}")
+    _exit(found)
+
+
+def _exit(found: Summary) -> None:
+    """Tell whoever started the command that something was left out."""
+    if found.errors:
+        raise typer.Exit(SOME_FAILED)

@@ -12,7 +12,7 @@ from tagwright.app.options import configure, in_language
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.in_memory import to_vocabulary
-from tagwright.data.vocabulary import Unknown, Vocabulary
+from tagwright.data.vocabulary import Unknown, Vocabulary, saved_vocabulary
 from tagwright.errors import ConfigError
 from tagwright.evaluation.report import write_per_label
 from tagwright.evaluation.scores import Scores, per_label
@@ -85,8 +85,7 @@ def task(
     """What is to be scored, with the labels of a file or of a saved tagger. Raises InputError, see `tasks.task`."""
     if model and not labels:
         read_manifest(model, "tagger")  # explains what is wrong if there is no tagger
-        labels = model / "labels.jsonl"
-    vocabulary = _vocabulary(labels, language, corpus)
+    vocabulary = saved_vocabulary(model) if model and not labels else _vocabulary(labels, language, corpus)
     return tasks.task(
         corpus, vocabulary, train, exclude_self=exclude_self, skip_unlabelled=skip_unlabelled, unknown=unknown
     )

@@ -14,7 +14,10 @@ from tagwright.types import Run
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """Both with a row for each document. gold: its labels. judged: those that reviewers have accepted or rejected."""
+    """Both with a row for each document. gold: its labels.
+
+    judged: labels of which it is known whether they are right, see `Decisions.judged`; empty where all are.
+    """
 
     gold: Run
     judged: Run
@@ -24,8 +27,8 @@ def with_reviews(gold: Run, ids: Sequence[str], labels: Vocabulary, file: Path) 
     """Gold labels with the decisions of a file of `tagwright serve` put in.
 
     gold: a row for each document, given by their ids. An accepted label is added, a rejected one taken away, and so is
-    one that reviewers disagree about; what was never shown is unknown. Decisions on other documents and labels do not
-    matter. Raises InputError for a file without any on these documents.
+    one that reviewers disagree about; what was never shown to a reviewer is unknown. Decisions on other documents and
+    labels do not matter. Raises InputError for a file without any on these documents.
     """
     from tagwright.server.decisions import Decisions
     from tagwright.server.review_file import ReviewFile
@@ -33,19 +36,21 @@ def with_reviews(gold: Run, ids: Sequence[str], labels: Vocabulary, file: Path) 
     if not file.is_file():
         raise InputError("there is no such file of decisions", file)
     with closing(ReviewFile(file)) as opened:
-        verdicts = Decisions(opened).verdicts()
+        decisions = Decisions(opened)
+        verdicts, examples = decisions.verdicts(), decisions.judged()
     rows = {id_: row for row, id_ in enumerate(ids)}
     known = [set(found.tolist()) for found, _ in gold]
-    judged: list[set[int]] = [set() for _ in known]
+    judged = [{labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index} for document in ids]
+    found = False
     for (document, label), given in verdicts.items():
         row, place = rows.get(document), labels.index.get(label)
-        if row is None or place is None:
+        if row is None or place is None or document not in examples:
             continue
-        judged[row].add(place)
+        found = True
         if set(given.values()) == {"accept"}:
             known[row].add(place)
         else:
             known[row].discard(place)
-    if not any(judged):
+    if not found and not any(judged):
         raise InputError("has no decision on any of these documents and labels", file)
     return Reviewed(Run.from_rows(known), Run.from_rows(judged))

@@ -16,6 +16,7 @@ from tagwright.terminal import escaped
 
 if TYPE_CHECKING:
     from tagwright.server.decisions import Statistics
+    from tagwright.server.recall import Recall
 
 
 class ExportAs(str, Enum):
@@ -68,9 +69,18 @@ def _show(found: Statistics, documents: int, differences: int, *, as_json: bool)
     print(f"documents       {documents:,}, {found.documents:,} with verdicts, {found.done:,} finished")
     print(f"verdicts        {found.verdicts:,}, {differences:,} of them unsettled differences")
     print(f"agreement       {_share(found.accepted_share)}")
+    if found.recall:
+        print(f"recall          {_recall(found.recall)}")
     print(f"                Krippendorff's alpha of all reviewers {_number(found.alpha)}")
     for (a, b), kappa in found.kappa.items():
         print(escaped(f"                Cohen's kappa of {a} and {b} {_number(kappa)}"))
+
+
+def _recall(found: Recall) -> str:
+    return (
+        f"{100 * found.value:.0f}% of the right candidates are suggested, between {100 * found.low:.0f} and "
+        f"{100 * found.high:.0f}: from {found.drawn:,} that {'was' if found.drawn == 1 else 'were'} drawn at random"
+    )
 
 
 def _number(value: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -9,6 +10,15 @@ import typer
 
 from tagwright.app.arguments import LabelFile, Language, Quiet, Settings
 from tagwright.errors import ConfigError
+
+
+class Order(str, Enum):
+    """In which order documents are reviewed."""
+
+    given = "given"
+    random = "random"
+    length = "length"
+    uncertainty = "uncertainty"
 
 
 def serve(
@@ -27,6 +37,10 @@ def serve(
             envvar="TAGWRIGHT_TOKEN", help="What clients send: Authorization: Bearer TOKEN.", show_default=False
         ),
     ] = None,
+    tokens: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE", help="TOKEN ROLE NAME a line; roles: suggest, review, admin.", show_default=False),
+    ] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Let other machines in without a token.")] = False,
     learn: Annotated[bool, typer.Option("--learn", help="Store the labelled documents that clients send.")] = False,
     reviews: Annotated[
@@ -41,6 +55,11 @@ def serve(
         list[str],
         typer.Option(metavar="DOCS", help="Documents to review; may be repeated.", show_default=False),
     ] = [],  # noqa: B006
+    order: Annotated[Order, typer.Option(help="In which documents are reviewed; see tagwright sample.")] = Order.random,
+    random_share: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall."),
+    ] = 0.2,
     quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
@@ -49,11 +68,14 @@ def serve(
 
     try:
         from tagwright.server import serving
+        from tagwright.server.access import Access
         from tagwright.server.refitting import refit_combiner
     except ImportError as error:
         raise ConfigError(f'serve needs {error.name}: pip install "tagwright[serve]"') from None
-    options = serving.ServerOptions(host=host, port=port, token=token, insecure=insecure, learn=learn, reviews=reviews,
-                                    documents=documents)  # fmt: skip
+    options = serving.ServerOptions(
+        host=host, port=port, access=Access.of(token, tokens), insecure=insecure, learn=learn, reviews=reviews,
+        documents=documents, order=order.value, random_share=random_share,
+    )  # fmt: skip
     if model and (labels or settings):
         raise ConfigError("--labels and --set are for the zero-shot method; a saved tagger (--model) has its own")
     with silence(quiet):

@@ -7,18 +7,23 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+import numpy as np
 from typing_extensions import Self
 
+from tagwright.combining.confidence import Platt
 from tagwright.combining.fusion import Weight, reciprocal_ranks, standard_scores, summed_evidence
 from tagwright.combining.label_free import LEAST_LABELS, label_free, word_counts
 from tagwright.combining.pool import CandidatePool
 from tagwright.errors import ConfigError
 from tagwright.fields import Checked, NotNegative, Positive
 from tagwright.store import read_manifest, read_options, write_manifest
-from tagwright.types import Label, Run
+from tagwright.types import Doubles, Label, Run
 
 By: TypeAlias = Literal["evidence", "scores", "ranks"]
-Confidence: TypeAlias = Literal["none", "label_free"]
+Confidence: TypeAlias = Literal["none", "label_free", "fitted"]
+
+CURVE_DEPTH = 100
+"The candidates of a document within which scores are standardised for the curve: those that a combiner describes."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +46,11 @@ class WeightedSum(Checked):
 
     confidence: Confidence = "none"
     """label_free: how sure the ranking is, by a model that was made for the zero-shot stages and has seen no label of
-    the corpus (combining/label_free.py)."""
+    the corpus (combining/label_free.py). fitted: by `curve`."""
+
+    curve: tuple[float, float] = (0.0, 0.0)
+    """fitted: slope and intercept of a logistic curve over standard scores, learnt from labelled documents. A score is
+    standardised by mean and deviation of the first hundred candidates of its document."""
 
     labels_per_document: Positive | None = None
     "How many labels a document has as a rule, if that is known: confidences are much better then."
@@ -65,6 +74,8 @@ class WeightedSum(Checked):
         ranked = self._ranked(pool)
         if self.confidence == "none":
             return ranked
+        if self.confidence == "fitted":
+            return replace(ranked, confidences=Platt(*self.curve)(standing(ranked)).astype(np.float32))
         words = word_counts([document.text for document in pool.documents])
         sure = label_free(ranked, list(pool.found.values()), words, self.labels_per_document)
         return replace(ranked, confidences=sure)
@@ -89,8 +100,9 @@ class WeightedSum(Checked):
         return f"{weights}; combined by {self.by}" if len(stages) > 1 else weights
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
-        """The same, as it knows nothing of single labels; without confidences where there are too few."""
-        return replace(self, confidence="none") if len(labels) < LEAST_LABELS else self
+        """The same, as it knows nothing of single labels; without label-free confidences where there are too few."""
+        few = self.confidence == "label_free" and len(labels) < LEAST_LABELS
+        return replace(self, confidence="none") if few else self
 
     def save(self, folder: Path) -> None:
         """Write the options."""
@@ -111,3 +123,20 @@ class WeightedSum(Checked):
             return self.weight(name) if trust is None else self.weight(name) * trust[pool.run.rows]
 
         return list(map(weight, voters))
+
+
+def standing(ranked: Run) -> Doubles:
+    """(suggestions,) standard scores, by mean and deviation of the first `CURVE_DEPTH` candidates of each document.
+
+    Scores 3, 2, 1 have the mean 2 and the deviation sqrt(2/3).
+
+    >>> standing(Run.from_rows([{5: 3.0, 6: 2.0, 7: 1.0}])).round(4).tolist()
+    [1.2247, 0.0, -1.2247]
+    """
+    head = ranked.ranks <= CURVE_DEPTH
+    rows, documents = ranked.rows[head], len(ranked)
+    sizes, scores = np.maximum(np.bincount(rows, minlength=documents), 1), ranked.scores[head].astype(np.float64)
+    mean = np.bincount(rows, scores, documents) / sizes
+    deviation = np.sqrt(np.bincount(rows, (scores - mean[rows]) ** 2, documents) / sizes)
+    centred = ranked.scores - mean[ranked.rows]
+    return np.divide(centred, deviation[ranked.rows], out=np.zeros(len(centred)), where=deviation[ranked.rows] > 1e-9)

@@ -134,6 +134,31 @@ def count_words(texts: Iterable[str], terms: Callable[[str], Iterable[int]]) -> 
     return counts
 
 
+def write_matrix(folder: Path, matrix: Matrix) -> None:
+    """Write a CSR matrix of float32 into an existing folder."""
+    write_arrays(folder, {name: getattr(matrix, name) for name in ("data", "indices", "indptr")})
+
+
+def read_matrix(folder: Path, shape: tuple[int, int]) -> Matrix:
+    """Memory-map what `write_matrix` wrote. scipy checks neither row nor column indices, and reads wherever they point.
+
+    Raises ModelError when the arrays are no matrix of this shape.
+    """
+    from scipy.sparse import csr_matrix
+
+    data = read_array(folder, "data", np.float32, (None,))
+    indices, indptr = read_array(folder, "indices", None, (len(data),)), read_array(folder, "indptr", None, (None,))
+    whole = all(places.dtype in (np.int32, np.int64) for places in (indices, indptr))
+    rows = whole and len(indptr) == shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(data)
+    if not rows or (np.diff(indptr) < 0).any():
+        raise ModelError(
+            f"{folder / 'indptr.npy'}: cannot be read (does not delimit {shape[0]} rows); save the model again"
+        )
+    if len(indices) and not 0 <= indices.min() <= indices.max() < shape[1]:
+        raise ModelError(f"{folder / 'indices.npy'}: cannot be read (refers to missing words)")
+    return csr_matrix((data, indices, indptr), shape=shape)
+
+
 def smooth_idf(frequency: NDArray[Any], documents: int) -> NDArray[np.float64]:
     """ln((1 + N) / (1 + n)) + 1, where n of N documents hold the word, as scikit-learn has it. Of all documents: 1.
 

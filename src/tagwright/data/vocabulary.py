@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -13,22 +12,23 @@ from typing import Literal, TypeAlias, overload
 import numpy as np
 
 from tagwright.data import vocabulary_cache
+from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
 from tagwright.fields import shown
 from tagwright.readers import skos
+from tagwright.readers.label_tables import bare_id, distinct_names, read_label_table
 from tagwright.readers.lines import (
     WORKBOOKS,
     Place,
-    csv_rows,
     id_field,
     ids_field,
     json_lines,
     text_field,
     texts_field,
-    tsv_rows,
     write_json_lines,
 )
 from tagwright.readers.term_lists import ARROW, as_labels, read_names
+from tagwright.store import VOCABULARY
 from tagwright.text.language import AUTO, check
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Longs, Run
@@ -46,8 +46,6 @@ _SUFFIXES: Mapping[str, Format] = {
     ".ttl": "turtle", ".rdf": "rdfxml", ".xml": "rdfxml", ".owl": "rdfxml", ".nt": "ntriples",
 }  # fmt: skip
 
-_NAMES_ALONE = frozenset({"name", "names", "label", "labels", "term", "terms", "category", "subject", "tag", "title"})
-"Names of the only column of a table; any other first line is itself a label."
 _DOCUMENT_FIELDS = frozenset({"title", "abstract", "text", "sections", "suggestions"})
 
 
@@ -64,12 +62,12 @@ class Vocabulary(Sequence[Label]):
     """
 
     def __init__(self, labels: Iterable[Label | str]) -> None:
-        self._labels = as_labels(labels)
+        self._labels: Sequence[Label] = as_labels(labels)
         # Sequence.index would look for a Label; here callers look for an id.
         self.index: Mapping[str, int] = {  # type: ignore[assignment]
             label.id: position for position, label in enumerate(self._labels)
         }
-        self.ids = tuple(self.index)
+        self.ids: Sequence[str] = tuple(self.index)
         if not self._labels:
             raise InputError("the vocabulary is empty, expected at least one label")
         if len(self.ids) < len(self._labels):
@@ -118,6 +116,18 @@ class Vocabulary(Sequence[Label]):
         fields = ("id", "names", "description", "broader")
         write_json_lines(({field: getattr(label, field) for field in fields} for label in self), path)
 
+    def save(self, folder: Path) -> None:
+        """Write arrays into an existing folder, for `load`."""
+        write_labels(self._labels, _folded, folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> Vocabulary:
+        """Memory-map what `save` wrote: nothing is read until it is asked for. Raises ModelError when it is damaged."""
+        found = cls.__new__(cls)
+        found._labels = labels = StoredLabels(folder)
+        found.index, found.ids = labels.by_id, labels.by_id.texts
+        return found
+
     def __len__(self) -> int:
         return len(self._labels)
 
@@ -149,7 +159,7 @@ class Vocabulary(Sequence[Label]):
         prefers, matches none.
         """
         value = value.strip()
-        for label_id in (value, _bare(value)):
+        for label_id in (value, bare_id(value)):
             if label_id in self.index:
                 return self.index[label_id]
         return self._names.get(_folded(value))
@@ -204,8 +214,9 @@ class Vocabulary(Sequence[Label]):
         >>> Vocabulary(zoo).shown_name(1)
         'Birds > Eggs'
         """
-        ambiguous = self._preferred[_folded(self._labels[position].name)] is None
-        return ARROW.join(self.path(position)) if whole or ambiguous else self._labels[position].name
+        name = self._labels[position].name
+        ambiguous = self._preferred.get(_folded(name)) is None
+        return ARROW.join(self.path(position)) if whole or ambiguous else name
 
     def cycle(self) -> tuple[str, ...]:
         """The ids along a cycle of broader links, ending where it begins; empty when the links form a hierarchy.
@@ -226,14 +237,21 @@ class Vocabulary(Sequence[Label]):
         return tuple(self.ids[position] for position in reversed(_cycle(down)))
 
     @cached_property
-    def _names(self) -> dict[str, int | None]:
+    def _names(self) -> Mapping[str, int | None] | StoredNames:
         """Folded name -> position, None where it is ambiguous; a preferred name has precedence over any other name."""
+        if isinstance(self._labels, StoredLabels):
+            return StoredNames(self._labels, _folded, preferred=False)
         others = ((_folded(name), position) for position, label in enumerate(self) for name in label.names[1:])
-        return _unambiguous(others) | self._preferred
+        return {**_unambiguous(others), **_unambiguous(self._preferred_names())}
 
     @cached_property
-    def _preferred(self) -> dict[str, int | None]:
-        return _unambiguous((_folded(label.name), position) for position, label in enumerate(self))
+    def _preferred(self) -> Mapping[str, int | None] | StoredNames:
+        if isinstance(self._labels, StoredLabels):
+            return StoredNames(self._labels, _folded, preferred=True)
+        return _unambiguous(self._preferred_names())
+
+    def _preferred_names(self) -> Iterator[tuple[str, int]]:
+        return ((_folded(label.name), position) for position, label in enumerate(self))
 
     def _gold(self, document: Document, missing: list[str] | None) -> Iterator[int]:
         """The known labels of a document; unknown ones go to `missing`, or are an error if there is no such list."""
@@ -251,6 +269,13 @@ class Vocabulary(Sequence[Label]):
         """A hint for an error message, unless it takes more than a second: difflib compares with every id."""
         near = difflib.get_close_matches(label_id, self.ids, 1) if len(self) <= 50_000 else ()
         return f"; did you mean {shown(near[0])}?" if near else ""
+
+
+def saved_vocabulary(folder: Path) -> Vocabulary:
+    """The labels of a saved tagger, memory-mapped. Raises ModelError when they are missing or damaged."""
+    if (folder / VOCABULARY).is_dir():
+        return Vocabulary.load(folder / VOCABULARY)
+    return Vocabulary.read(folder / "labels.jsonl")  # of format 2
 
 
 def _cycle(step: Mapping[int, int]) -> list[int]:
@@ -275,11 +300,6 @@ def _folded(name: str) -> str:
     return " ".join(clean(name).casefold().split())
 
 
-def _bare(label_id: str) -> str:
-    """An id without the angle brackets that Annif's files put around a URI."""
-    return label_id[1:-1] if label_id.startswith("<") and label_id.endswith(">") else label_id
-
-
 def _format(path: Path, wanted: Format | None) -> Format:
     formats = dict.fromkeys([*_SUFFIXES.values(), "names"])
     if wanted is not None and wanted not in formats:
@@ -300,7 +320,7 @@ def _labels(path: Path, language: str | None, likely: Callable[[], str], file_fo
     if file_format == "jsonl":
         return _distinct(_json_labels(path), path)
     if file_format == "tsv" or file_format == "csv":
-        return _distinct(_table_labels(path, language, likely(), file_format), path)
+        return _distinct(read_label_table(path, language, likely(), file_format), path)
     if file_format == "names":
         return _distinct(read_names(path), path)
     guess = likely()
@@ -323,71 +343,10 @@ def _json_labels(path: Path) -> Iterator[tuple[int, Label]]:
         if "id" not in record and "uid" in record:
             record = {**record, "id": position, "name": record.get("title"), "description": record.get("content")}
         label_id = id_field(record, place)
-        names = _names([text_field(record, "name", place), *texts_field(record, "names", place)])
+        names = distinct_names([text_field(record, "name", place), *texts_field(record, "names", place)])
         if not names and not _DOCUMENT_FIELDS.isdisjoint(record):
             raise place.error("holds documents, expected labels; give a vocabulary here")
         if not names:
             raise place.error(f'label {shown(label_id)} has no name; write "names": ["..."]')
         broader = ids_field(record, "broader", place)
         yield line, Label(label_id, names, text_field(record, "description", place), broader)
-
-
-def _table_labels(path: Path, language: str | None, likely: str, file_format: Format) -> Iterator[tuple[int, Label]]:
-    rows = tsv_rows(path) if file_format == "tsv" else csv_rows(path)
-    first = next(rows, None)
-    if first is None:
-        return
-    header = [cell.strip().casefold() for cell in first[1]]
-    if len(header) == 1 and header[0] not in _NAMES_ALONE:
-        if file_format == "tsv":
-            yield from read_names(path)
-            return
-        header, rows = ["name"], itertools.chain([first], rows)
-    if file_format == "tsv" and len(header) > 1 and {"id", "uri"}.isdisjoint(header):
-        header, rows = ["id", "name", "notation"], itertools.chain([first], rows)
-    columns = _name_columns(header, language, likely, Place(path, first[0]))
-    for line, cells in rows:
-        place = Place(path, line)
-        if any(cells[len(header) :]):
-            raise place.error(f"has {len(cells)} columns, expected {len(header)}: {', '.join(header)}")
-        row = {column: clean(cell).strip() for column, cell in zip(header, cells, strict=False)}
-        yield line, _row_label(row, columns, place)
-
-
-def _name_columns(header: Sequence[str], language: str | None, likely: str, place: Place) -> list[str]:
-    """The columns that hold names, the one to prefer first. Raises InputError for an unusable header."""
-    languages = {column[6:]: column for column in header if column.startswith("label_")}
-    columns = [column for column in ("name", "label", "names") if column in header]
-    if len(header) == 1:
-        return list(header)
-    if not (languages or columns) or len(set(header)) < len(header):
-        wanted = 'once each, among them "name", "names" or "label_LANGUAGE", and for ids of their own "id" or "uri"'
-        raise place.error(f"the columns are {shown(header)}, expected {wanted}")
-    if not languages:
-        return columns
-    chosen = skos.choose_language(list(languages), language, place.path, likely)
-    return sorted(languages.values(), key=lambda column: column != f"label_{chosen}")
-
-
-def _row_label(row: Mapping[str, str], columns: Sequence[str], place: Place) -> Label:
-    names = _names(name for column in columns for name in _cells(row, column))
-    has_ids = "id" in row or "uri" in row
-    label_id = _bare(row.get("id") or row.get("uri") or "") if has_ids else "".join(names[:1])
-    if has_ids and not label_id:
-        raise place.error('has no id; fill in the column "id" or "uri"')
-    if not names:
-        raise place.error(f"label {shown(label_id)} has no name; fill in the column {' or '.join(map(shown, columns))}")
-    names = names[:1] if columns[0].startswith("label_") else names
-    return Label(label_id, names, row.get("description", ""), tuple(map(_bare, _cells(row, "broader"))))
-
-
-def _names(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for text in texts if text))
-
-
-def _cells(row: Mapping[str, str], column: str) -> list[str]:
-    """The values of a cell; several, separated by `|` or else by `;`, only in columns that may hold several."""
-    text = row.get(column, "")
-    if column not in ("names", "broader"):
-        return [text]
-    return [part.strip() for part in text.split("|" if "|" in text else ";") if part.strip()]

@@ -2,9 +2,10 @@
 
 1. A plan is made and shown: what the data hold, which stages of `auto_plan.TABLE` are tried, what that will cost.
 2. The stages of the zero-shot method find candidates; all documents tell how often labels come up and what is near.
-3. Labelled documents teach an SVM, which scores each of them having seen the labels of others only.
-4. A combiner is cross-validated with and without the SVM, which is kept where it is clearly better. Where the outcome
-   is clearly worse than the zero-shot method on documents that it was not trained on, that method stays.
+3. Stages are trained on the labels: an SVM, and the nearest labelled documents. They score each labelled document
+   having seen the labels of others only.
+4. A combiner is cross-validated with and without these stages, which are kept where it is clearly better. Where the
+   outcome is clearly worse than the zero-shot method on documents that it was not trained on, that method stays.
 
 A document without labels is an unlabelled one, not one that no label fits.
 """
@@ -28,7 +29,7 @@ from tagwright.encoders.model_folder import pinned
 from tagwright.encoders.precision import Precision
 from tagwright.fields import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.methods import auto_examples, auto_plan, combined, zeroshot
-from tagwright.methods.auto_examples import Outcome, Weighted, judged_only
+from tagwright.methods.auto_examples import Outcome, Weighted
 from tagwright.methods.auto_plan import Plan, Work
 from tagwright.progress import note
 from tagwright.stages.dense import Dense
@@ -36,11 +37,12 @@ from tagwright.store import replace_folder
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check, resolve
 from tagwright.training.combiner_training import CombinerOptions, FittedCombiner, better, fit_combiner
-from tagwright.training.out_of_fold_svm import Fold, SvmFolds, parts
+from tagwright.training.out_of_fold import KNN, SVM, Fold, Folds, parts
 from tagwright.types import Document, Longs, Run
 
-SVM = "svm"
-"The name of the stage that is trained on the labels."
+SURE = 1000
+"""From so many labelled documents on a combiner without the stages that are trained on labels is not tried: it was far
+behind on every corpus (docs/results/few-labels.md), and to train it takes as long again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +71,7 @@ class Config(Checked):
     "Candidates of a document that are ranked anew."
 
     labelled: AtLeastOne = 1500
-    "At most so many labelled documents teach the combiner, drawn by the seed; all teach the SVM."
+    "At most so many labelled documents teach the combiner, drawn by the seed; all teach the other stages."
 
     seed: AtLeastZero = 0
     "Of all that is drawn."
@@ -126,7 +128,7 @@ class Data:
         """Candidates of the documents that teach the combiner, made now or read from the folder."""
         found = auto_examples.stored(self.stored(name), make, resume=self.resume)
         judged = self.judged.take(self.chosen) if self.judged else None
-        return replace(found, examples=judged_only(found.examples, judged))
+        return replace(found, examples=combined.judged_only(found.examples, judged))
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,22 +221,27 @@ def _read(data: Data, config: Config) -> Longs:
 
 
 def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Tagger, Report]:
-    """The best of zero-shot method, combiner, and combiner with SVM, as cross-validation says."""
+    """The best of zero-shot method, combiner, and combiner with trained stages, as cross-validation says."""
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
     settings = combined.Config(
         corpus=config.corpus, candidates=config.candidates, exclude_self=found.holdings.themselves, combiner=options
     )
     richer = combined.with_more_stages(_unsure(start))
     described = _corpus(data, richer, settings)
-    outcomes = [_without_svm(data, start, richer, described, options)]
-    if SVM in found.stages:
-        outcomes.append(_with_svm(data, start, richer, described, options))
-    fixed, best = outcomes[0].fitted.fixed, outcomes[0]
+    plain = data.examples("combiner", lambda: Weighted(combined.examples(richer, described, data.teaching))).examples
+    fixed, outcomes = combined.ndcg_at_5(plain.run, plain.gold), list[Outcome]()
+    trained = [name for name in (SVM, KNN) if name in found.stages]
+    if not trained or len(data.labelled) < SURE:
+        fitted = fit_combiner(plain, combined.ndcg_at_5, options)
+        outcomes.append(Outcome("combiner", _combined(richer, described, fitted) or start, fitted))
+    if trained:
+        outcomes.append(_with_trained(data, start, richer, described, options, trained))
+    best = outcomes[0]
     for other in outcomes[1:]:
         best = other if better(other.measured, best.measured, options.margin) else best
     measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in outcomes}}
     if best.tagger is start or better(fixed, best.measured, options.margin):
-        return start, Report("zero_shot", len(fixed), measured)
+        return combined.with_curve(start, plain), Report("zero_shot", len(fixed), measured)
     return best.tagger, Report(best.name, len(fixed), measured, auto_examples.brought(best, options))
 
 
@@ -250,32 +257,35 @@ def _corpus(data: Data, tagger: Tagger, settings: combined.Config) -> CandidateF
     return CandidateFeatures.load(folder, data.labels)  # as a resumed training has it
 
 
-def _without_svm(
-    data: Data, start: Tagger, richer: Tagger, described: CandidateFeatures, options: CombinerOptions
+def _with_trained(
+    data: Data,
+    start: Tagger,
+    richer: Tagger,
+    described: CandidateFeatures,
+    options: CombinerOptions,
+    names: Sequence[str],
 ) -> Outcome:
-    """The stages of the zero-shot method, combined anew."""
-    examples = data.examples("combiner", lambda: Weighted(combined.examples(richer, described, data.teaching))).examples
-    fitted = fit_combiner(examples, combined.ndcg_at_5, options)
-    return Outcome("combiner", _combined(richer, described, fitted) or start, fitted)
+    """The same with the stages of these names, which are trained on the labels.
 
-
-def _with_svm(
-    data: Data, start: Tagger, richer: Tagger, described: CandidateFeatures, options: CombinerOptions
-) -> Outcome:
-    """The same with an SVM. What the corpus tells stays what the other stages found there, who saw no labels."""
+    What the corpus tells stays what the other stages found there, who saw no labels.
+    """
     documents = taken(data.documents, data.labelled)
     scored, gold = np.searchsorted(data.labelled, data.chosen), data.gold.take(data.labelled)
-    folds = SvmFolds(documents, data.labels, gold, scored, seed=options.seed, folder=data.folder, resume=data.resume)
-    made = data.examples("svm", lambda: auto_examples.with_svm(richer, described, data.teaching, _numbered(folds), SVM))
+    folds = Folds(
+        documents, data.labels, gold, scored, names, seed=options.seed, folder=data.folder, resume=data.resume
+    )
+    made = data.examples(
+        "trained", lambda: auto_examples.with_trained(richer, described, data.teaching, _numbered(folds))
+    )
     fitted = fit_combiner(made.examples, combined.ndcg_at_5, options)
-    svm = folds.last()
-    summed, joined = (replace(each, retrievers={**each.retrievers, SVM: svm}) for each in (_unsure(start), richer))
-    described = auto_examples.weighted(described, SVM, made.weight)
-    if tagger := _combined(joined, described, fitted):
-        return Outcome("combiner and svm", tagger, fitted)
+    stages = folds.last()
+    summed, joined = (replace(each, retrievers={**each.retrievers, **stages}) for each in (_unsure(start), richer))
+    if tagger := _combined(joined, auto_examples.weighted(described, made.weights), fitted):
+        return Outcome(", ".join(("combiner", *names)), tagger, fitted)
     assert isinstance(summed.combiner, WeightedSum)
-    weights = {**summed.combiner.weights, SVM: made.weight}
-    return Outcome("sum with svm", replace(summed, combiner=replace(summed.combiner, weights=weights)), fitted)
+    weights = {**summed.combiner.weights, **made.weights}
+    summed = replace(summed, combiner=replace(summed.combiner, weights=weights))
+    return Outcome(", ".join(("sum", *names)), combined.with_curve(summed, fitted.examples), fitted)
 
 
 def _combined(tagger: Tagger, described: CandidateFeatures, fitted: FittedCombiner) -> Tagger | None:
@@ -287,9 +297,9 @@ def _combined(tagger: Tagger, described: CandidateFeatures, fitted: FittedCombin
     )
 
 
-def _numbered(folds: SvmFolds) -> Iterator[Fold]:
+def _numbered(folds: Folds) -> Iterator[Fold]:
     """The folds, with places among the documents that are scored instead of all labelled ones."""
-    return (Fold(np.searchsorted(folds.scored, fold.places), fold.stage) for fold in folds)
+    return (Fold(np.searchsorted(folds.scored, fold.places), fold.stages) for fold in folds)
 
 
 def _unsure(tagger: Tagger) -> Tagger:

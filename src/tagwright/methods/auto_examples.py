@@ -1,13 +1,14 @@
-"""Labelled documents in, candidates with features out, with an SVM that has not seen their labels; stored for resuming.
+"""Labelled documents in, candidates with features out, by stages that have not seen their labels; stored to resume.
 
 Also what is compared afterwards: the outcome of each way to combine, and what each group of features brought.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeGuard
 
 import numpy as np
 
@@ -16,15 +17,16 @@ from tagwright.combining.candidate_ranker import fit_logistic
 from tagwright.combining.features import FIXED_SUM, Features
 from tagwright.combining.pool import CandidatePool
 from tagwright.errors import ModelError
+from tagwright.fields import fits
 from tagwright.methods.combined import ndcg_at_5
 from tagwright.store import read_array, read_manifest, read_number, replace_folder, write_arrays, write_manifest
 from tagwright.tagger import Tagger, batches
 from tagwright.training.combiner_training import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds
-from tagwright.training.out_of_fold_svm import Fold
+from tagwright.training.out_of_fold import Fold
 from tagwright.types import Document, Doubles, Run
 
 WEIGHTS = (0.5, 1.0, 2.0, 4.0)
-"Weights of the SVM in the fixed sum that are tried."
+"Weights in the fixed sum that are tried of each stage that is trained on the labels."
 
 BATCH = 256
 "Documents whose candidates are found at once."
@@ -37,10 +39,10 @@ KIND = "candidates of labelled documents"
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """Examples, and the weight of the SVM in the fixed sum that ranks their candidates."""
+    """Examples, and the weights of the trained stages in the fixed sum that ranks their candidates."""
 
     examples: Examples
-    weight: float = 0.0
+    weights: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,47 +60,37 @@ class Outcome:
         return found.measured if found else self.fitted.fixed
 
 
-def judged_only(examples: Examples, judged: Run | None) -> Examples:
-    """Without the candidates that no reviewer has judged, of documents that a reviewer has looked at.
-
-    judged: a row for each document of the examples, empty where all of its labels are known.
-    """
-    if judged is None:
-        return examples
-    reviewed = (np.diff(judged.indptr) > 0)[examples.run.rows]
-    kept = ~reviewed | examples.run.held_by(judged)
-    features = Features(examples.features.names, examples.features.values[kept])
-    return Examples(examples.run.keep(kept), features, examples.gold, examples.labels)
-
-
-def with_svm(
-    tagger: Tagger, described: CandidateFeatures, documents: Sequence[Document], folds: Iterator[Fold], svm: str
+def with_trained(
+    tagger: Tagger, described: CandidateFeatures, documents: Sequence[Document], folds: Iterator[Fold]
 ) -> Weighted:
-    """The candidates of labelled documents with the scores of SVMs that have not seen their labels, in order.
+    """The candidates of labelled documents with the scores of stages that have not seen their labels, in order.
 
-    tagger: the stages without the SVM. The weight of the SVM is the one with which the fixed sum is best.
+    tagger: the stages without those that are trained on labels. Each of these gets the weight with which the fixed sum
+    is best, one stage after the other.
     """
-    pools, order = list[CandidatePool](), list[int]()
+    pools, order, names = list[CandidatePool](), list[int](), list[str]()
     for fold in folds:
-        retrievers = {**tagger.retrievers, svm: fold.stage}
-        joined = replace(tagger, retrievers=retrievers)
+        names = list(fold.stages)
+        joined = replace(tagger, retrievers={**tagger.retrievers, **fold.stages})
         pools += map(joined.candidates, batches((documents[place] for place in fold.places.tolist()), BATCH))
         order += fold.places.tolist()
     places = np.argsort(order)
     gold = tagger.vocabulary.gold(documents, unknown="ignore").take(order)
-    described = max((weighted(described, svm, weight) for weight in WEIGHTS), key=lambda each: _sum(each, pools, gold))
+    weights = dict.fromkeys(names, 1.0)
+    for name in names:
+        tried = [{**weights, name: weight} for weight in WEIGHTS]
+        weights = max(tried, key=lambda each: _sum(weighted(described, each), pools, gold))
+    described = weighted(described, weights)
     runs = list(map(described.candidates, pools))
     found = [described.describe(pool, run) for pool, run in zip(pools, runs, strict=True)]
     features = Features(found[0].names, np.concatenate([each.values for each in found]))
-    return Weighted(
-        Examples(Run.concat(runs), features, gold, len(tagger.vocabulary)).take(places), described.first.weight(svm)
-    )
+    return Weighted(Examples(Run.concat(runs), features, gold, len(tagger.vocabulary)).take(places), weights)
 
 
-def weighted(described: CandidateFeatures, stage: str, weight: float) -> CandidateFeatures:
-    """The same with another weight of a stage in the fixed sum."""
+def weighted(described: CandidateFeatures, weights: Mapping[str, float]) -> CandidateFeatures:
+    """The same with other weights of some stages in the fixed sum."""
     first = described.first
-    return replace(described, first=replace(first, weights={**first.weights, stage: weight}))
+    return replace(described, first=replace(first, weights={**first.weights, **weights}))
 
 
 def stored(folder: Path | None, make: Callable[[], Weighted], *, resume: bool) -> Weighted:
@@ -160,15 +152,19 @@ def _save(found: Weighted, folder: Path) -> None:
     write_manifest(
         folder,
         KIND,
-        {"features": list(found.examples.features.names), "weight": found.weight, "all": found.examples.labels},
+        {
+            "features": list(found.examples.features.names),
+            "weights": dict(found.weights),
+            "all": found.examples.labels,
+        },
     )
 
 
 def _load(folder: Path) -> Weighted:
     manifest = read_manifest(folder, KIND)
-    names, weight = manifest.get("features"), manifest.get("weight")
+    names, weights = manifest.get("features"), manifest.get("weights")
     size = read_number(folder, manifest, "all")
-    if not isinstance(names, list) or not isinstance(weight, float):
+    if not isinstance(names, list) or not _are_weights(weights):
         raise ModelError(f"{folder}: damaged (its manifest lacks the features); train without resuming")
     indptr, gold_indptr = (read_array(folder, name, np.int64, (None,)) for name in ("indptr", "gold-indptr"))
     labels, gold = (read_array(folder, name, np.int32, (None,)) for name in ("labels", "gold"))
@@ -176,4 +172,8 @@ def _load(folder: Path) -> Weighted:
     values = read_array(folder, "values", np.float32, (len(labels), len(names)))
     right = Run(gold_indptr, gold, np.ones(len(gold), np.float32))
     features = Features(tuple(names), np.array(values))
-    return Weighted(Examples(Run(indptr, labels, scores), features, right, size), weight)
+    return Weighted(Examples(Run(indptr, labels, scores), features, right, size), weights)
+
+
+def _are_weights(weights: object) -> TypeGuard[dict[str, float]]:
+    return isinstance(weights, dict) and fits(tuple(weights.values()), tuple[float, ...])

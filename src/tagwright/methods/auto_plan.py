@@ -94,6 +94,13 @@ TABLE: tuple[Row, ...] = (
         "cross-validation decides; nDCG@5 59.0 against 38.0 with 6,421 labelled web pages",
         "docs/results/supervised.md, benchmarks/results/auto.json",
     ),
+    Row(
+        "knn",
+        "labelled",
+        30,
+        "the labels of the most similar labelled documents find what the SVM does not",
+        "benchmarks/results/curve-methods.json",
+    ),
 )
 "The stages that are tried, in the order in which they are trained."
 
@@ -136,6 +143,9 @@ FIT = 0.05
 
 SVM_LABEL, SVM_DOCUMENT = 0.002, 1.8e-7
 "Seconds for a label, and for each document besides, on one core of that machine: benchmarks/results/linear.json."
+
+KNN = 3e-8
+"Seconds to compare a document with a labelled one, on one core of that machine."
 
 WORTH = (50, 300, 1000)
 "Numbers of labelled documents that are worth advising."
@@ -275,6 +285,7 @@ def predict(holdings: Holdings, work: Work, rates: Rates) -> dict[str, float]:
         "zero_shot": work.encode_labels * rates.label,
         "combiner": work.encode_documents * rates.document + tagged * (2 * rates.other + RANK) + work.examples * FIT,
         "svm": (work.folds + 1) * each + work.examples * (RANK + FIT),
+        "knn": work.examples * holdings.labelled * KNN,
     }
 
 

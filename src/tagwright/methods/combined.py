@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
-from tagwright.combining.confidence import fit_score_map
+from tagwright.combining.confidence import fit_curve, fit_score_map
 from tagwright.combining.features import Features
 from tagwright.combining.followed import Followed
 from tagwright.combining.learned_combiner import LearnedCombiner
@@ -62,12 +62,16 @@ class Outcome:
     combiner: FittedCombiner | None
 
 
-def fit(documents: Sequence[Document], tagger: Tagger, config: Config = Config()) -> Outcome:
+def fit(
+    documents: Sequence[Document], tagger: Tagger, config: Config = Config(), *, judged: Run | None = None
+) -> Outcome:
     """Learn to combine the stages of a tagger from those of the documents that are labelled.
 
-    Without two labelled documents, or where nothing that was learned is clearly better in cross-validation, the tagger
-    stays as it is. Labels of documents are read for the combiner alone. Raises ConfigError for a tagger that does not
-    combine its stages by a weighted sum, which labels of one more stage may follow, as in FuTex.
+    Without two labelled documents the tagger stays as it is; where what was learned is clearly worse in
+    cross-validation, it ranks as before, and labels teach its confidences only. Labels of documents are read for
+    nothing else. judged: a row for each document, its labels of which it is known whether they are right; of a document
+    that has any, the others are no examples. Raises ConfigError for a tagger that does not combine its stages by a
+    weighted sum, which the labels of one more stage may follow, as in FuTex.
     """
     labelled = np.flatnonzero(np.diff(tagger.vocabulary.gold(documents, unknown="ignore").indptr) > 0)
     if len(labelled) < FEWEST:
@@ -77,9 +81,10 @@ def fit(documents: Sequence[Document], tagger: Tagger, config: Config = Config()
     options = config.combiner
     drawn = np.sort(np.random.default_rng(options.seed).permutation(labelled)[: options.documents])
     chosen = [documents[place] for place in drawn.tolist()]
-    fitted = fit_combiner(examples(richer, described, chosen), ndcg_at_5, options)
+    known = judged_only(examples(richer, described, chosen), None if judged is None else judged.take(drawn))
+    fitted = fit_combiner(known, ndcg_at_5, options)
     if fitted.ranker is None:
-        return Outcome(tagger, fitted)
+        return Outcome(with_curve(tagger, fitted.examples), fitted)
     combiner = LearnedCombiner(described, fitted.ranker, fitted.bias, fit_score_map(*fitted.out_of_fold))
     return Outcome(replace(richer, combiner=combiner), fitted)
 
@@ -102,6 +107,16 @@ def with_more_stages(tagger: Tagger) -> Tagger:
     return replace(tagger, rerankers={**tagger.rerankers, **added}, pool=pool, combiner=first)
 
 
+def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
+    """The same weighted sum with confidences that labelled documents teach: the sum itself has seen none of them."""
+    if not len(examples.run.labels) or isinstance(tagger.combiner, Followed):
+        return tagger
+    standard = examples.features.values[:, examples.base].astype(np.float64)
+    curve = fit_curve(standard, examples.right, examples.run.rows)
+    combiner = replace(_weighted_sum(tagger), confidence="fitted", curve=(curve.slope, curve.intercept))
+    return replace(tagger, combiner=combiner)
+
+
 def describe_corpus(tagger: Tagger, documents: Sequence[Document], config: Config) -> CandidateFeatures:
     """How candidates are described, knowing the corpus. The labels of documents are not read."""
     vectors = next((name for name, stage in tagger.stages.items() if isinstance(stage, Dense)), "")
@@ -120,6 +135,19 @@ def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[D
         names, values = found.names, [*values, found.values]
     gold = tagger.vocabulary.gold(documents, unknown="ignore")
     return Examples(Run.concat(runs), Features(names, np.concatenate(values)), gold, len(tagger.vocabulary))
+
+
+def judged_only(examples: Examples, judged: Run | None) -> Examples:
+    """Without the candidates that no reviewer has judged, of documents that a reviewer has looked at.
+
+    judged: a row for each document of the examples, empty where all of its labels are known.
+    """
+    if judged is None:
+        return examples
+    reviewed = (np.diff(judged.indptr) > 0)[examples.run.rows]
+    kept = ~reviewed | examples.run.held_by(judged)
+    features = Features(examples.features.names, examples.features.values[kept])
+    return Examples(examples.run.keep(kept), features, examples.gold, examples.labels)
 
 
 def pools(tagger: Tagger, documents: Sequence[Document]) -> Iterator[CandidatePool]:

@@ -124,7 +124,7 @@ def _holds_text_below(header: Sequence[str], rows: Sequence[Sequence[str]]) -> b
 
 
 def _with_header(header: _Row, rows: Iterable[_Row], path: Path, columns_: Columns | None = None) -> Iterator[Located]:
-    columns = [cell.strip().lower() or f"column {number}" for number, cell in enumerate(header[1], 1)]
+    columns = [" ".join(cell.split()).lower() or f"column {number}" for number, cell in enumerate(header[1], 1)]
     if len(set(columns)) < len(columns):
         twice = next(column for column in columns if columns.count(column) > 1)
         raise InputError(f"two columns are named {shown(twice)}; name each column once", path, header[0])

@@ -14,10 +14,11 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.responses import JSONResponse, Response
 
 from tagwright import __version__
+from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
+from tagwright.server.openapi import Operation, array, nullable, object_, query, schema
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import json_body, media_type, unsupported
 from tagwright.server.served_model import ServedModel
@@ -27,24 +28,49 @@ from tagwright.text.language import detect
 LARGEST_BATCH = 32
 LANGUAGES = 5
 
-Learn = Callable[[ServedModel, Sequence[Mapping[str, Any]]], Awaitable[None]]
-"Stores the documents with their subjects that a client has sent."
+_TEXT, _NUMBER, _COUNT = schema("string"), schema("number"), schema("integer")
+_VOCABULARY = object_({"vocab_id": _TEXT, "languages": array(_TEXT), "size": _COUNT, "loaded": schema("boolean")})
+_PROJECT = object_({
+    "project_id": _TEXT, "name": _TEXT, "language": _TEXT, "backend": object_({"backend_id": _TEXT}),
+    "vocab": _VOCABULARY, "vocab_language": _TEXT, "is_trained": schema("boolean"),
+    "modification_time": nullable(_TEXT),
+})  # fmt: skip
+_RESULT = object_({"uri": _TEXT, "label": _TEXT, "notation": nullable(_TEXT), "score": _NUMBER})
+_BATCH_RESULT = object_({"document_id": nullable(_TEXT), "results": array(_RESULT)})
+_METADATA = {**object_({}), "additionalProperties": _TEXT}
+_DOCUMENT = object_({"text": _TEXT, "document_id": _TEXT, "metadata": _METADATA}, ("text",))
+_SUBJECT = object_({"uri": _TEXT, "label": _TEXT}, ("uri",))
+_OPTIONS = {
+    "limit": schema("integer", "At most so many subjects.", minimum=0, default=10),
+    "threshold": schema("number", "Least score.", minimum=0, maximum=1, default=0),
+    "language": schema("string", "Of the labels; by default that of the project."),
+}
+
+Learn = Callable[[ServedModel, Sequence[Mapping[str, Any]], str], Awaitable[None]]
+"Stores the documents with their subjects that a client has sent, under the name of the client."
+
+CLIENT = "client"
+"The reviewer under whose name they are stored where a client's token has none."
 
 
-def routes(models: Mapping[str, ServedModel], learn: Learn) -> list[Route]:
-    """The routes of the interface, below /v1."""
+def operations(models: Mapping[str, ServedModel], learn: Learn) -> list[Operation]:
+    """The operations of the interface, below /v1."""
 
-    async def projects(_: Request) -> Response:
+    async def list_projects(_: Request) -> Response:
+        """The models, each as a project."""
         return _json({"projects": [_project(model) for model in models.values()]})
 
-    async def vocabularies(_: Request) -> Response:
+    async def list_vocabularies(_: Request) -> Response:
+        """The vocabularies of the projects."""
         described = {model.id: _vocabulary(model) for model in models.values()}
         return _json({"vocabs": list(described.values())})
 
-    async def project(request: Request) -> Response:
+    async def show_project(request: Request) -> Response:
+        """One project."""
         return _json(_project(_model(models, request)))
 
-    async def suggest(request: Request) -> Response:
+    async def suggest_for_text(request: Request) -> Response:
+        """Suggest subjects for a text."""
         model, form = _model(models, request), await _form(request)
         if "text" not in form:
             raise bad_request("'text' is a required property")
@@ -53,11 +79,12 @@ def routes(models: Mapping[str, ServedModel], learn: Learn) -> list[Route]:
         _check_language(model, form.get("language", ""))
         return _json({"results": _results(await model.suggest(form["text"], limit), threshold)})
 
-    async def suggest_batch(request: Request) -> Response:
-        model, query = _model(models, request), request.query_params
+    async def suggest_for_texts(request: Request) -> Response:
+        """Suggest subjects for each of several texts."""
+        model, given = _model(models, request), request.query_params
         documents = _documents(await json_body(request))
-        limit, threshold = _integer(query.get("limit", "10")), _threshold(query.get("threshold", "0"))
-        _check_language(model, query.get("language", ""))
+        limit, threshold = _integer(given.get("limit", "10")), _threshold(given.get("threshold", "0"))
+        _check_language(model, given.get("language", ""))
         found = await asyncio.gather(*(model.suggest(document["text"], limit) for document in documents))
         return _json(
             [
@@ -66,32 +93,51 @@ def routes(models: Mapping[str, ServedModel], learn: Learn) -> list[Route]:
             ]
         )
 
-    async def learning(request: Request) -> Response:
+    async def learn_from_documents(request: Request) -> Response:
+        """Store documents with their subjects, to learn from."""
         model = _model(models, request)
         if not model.learns:
             detail = f"Project '{model.id}' is not configured to allow learning via API"
             raise Problem(403, detail, "Learning not allowed")
-        await learn(model, _indexed(await json_body(request)))
+        check_role(request, "admin")
+        if holder_of(request) is EVERYBODY:
+            check_origin(request)  # or else any page could teach the model of whoever opens it
+        await learn(model, _indexed(await json_body(request)), holder_of(request).name or CLIENT)
         return Response(status_code=204, media_type="application/json")
 
+    project = "/v1/projects/{project_id}"
     return [
-        Route("/v1", lambda _: RedirectResponse("/v1/", 307), methods=["GET"]),
-        Route("/v1/", _information, methods=["GET"]),
-        Route("/v1/projects", projects, methods=["GET"]),
-        Route("/v1/vocabs", vocabularies, methods=["GET"]),
-        Route("/v1/projects/{project_id}", project, methods=["GET"]),
-        Route("/v1/projects/{project_id}/suggest", suggest, methods=["POST"]),
-        Route("/v1/projects/{project_id}/suggest-batch", suggest_batch, methods=["POST"]),
-        Route("/v1/projects/{project_id}/learn", learning, methods=["POST"]),
-        Route("/v1/detect-language", _detect_language, methods=["POST"]),
-    ]
+        Operation("GET", "/v1/", show_information, object_({"title": _TEXT, "version": _TEXT})),
+        Operation("GET", "/v1/projects", list_projects, object_({"projects": array(_PROJECT)})),
+        Operation("GET", "/v1/vocabs", list_vocabularies, object_({"vocabs": array(_VOCABULARY)})),
+        Operation("GET", project, show_project, _PROJECT),
+        Operation(
+            "POST", f"{project}/suggest", suggest_for_text, object_({"results": array(_RESULT)}),
+            body=object_({"text": _TEXT, **_OPTIONS}, ("text",)), body_type="application/x-www-form-urlencoded",
+        ),
+        Operation(
+            "POST", f"{project}/suggest-batch", suggest_for_texts, array(_BATCH_RESULT),
+            parameters=[query(name, each) for name, each in _OPTIONS.items()],
+            body=object_({"documents": array(_DOCUMENT)}),
+        ),
+        Operation(
+            "POST", f"{project}/learn", learn_from_documents, None,
+            body=array(object_({"text": _TEXT, "document_id": _TEXT, "subjects": array(_SUBJECT)}, ())),
+        ),
+        Operation(
+            "POST", "/v1/detect-language", detect_languages,
+            object_({"results": array(object_({"language": nullable(_TEXT), "score": _NUMBER}))}),
+            body=object_({"text": _TEXT, "languages": array(_TEXT)}),
+        ),
+    ]  # fmt: skip
 
 
-async def _information(_: Request) -> Response:
+async def show_information(_: Request) -> Response:
+    """The name and version of the server."""
     return _json({"title": "Tagwright, interface of Annif", "version": __version__})
 
 
-async def _detect_language(request: Request) -> Response:
+async def detect_languages(request: Request) -> Response:
     """How likely the text is in each of the languages, and in none of them (null)."""
     content = await json_body(request)
     text, languages = _language_request(content)

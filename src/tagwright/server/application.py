@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import hmac
+import asyncio
 import re
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,14 +15,17 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import BaseRoute
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tagwright.server import annif
+from tagwright.server import annif, deadlines, openapi, start_page
+from tagwright.server.access import OPEN, Access
 from tagwright.server.counters import Counters, CountRequests
 from tagwright.server.json_api import JsonApi
-from tagwright.server.problems import Problem, answer_failure, answer_http_error, answer_problem
+from tagwright.server.problems import Problem, answer_failure, answer_http_error, answer_nobody, answer_problem
 from tagwright.server.review_page import ReviewPages
 from tagwright.server.served_model import ServedModel
 
@@ -37,21 +41,21 @@ HEADERS = {
 
 _WAITING = "tagwright_requests_waiting", "Requests that wait for a model."
 
-_OPEN = frozenset({"/health", "/review"})
+_OPEN = frozenset({"/", "/health", "/review", "/v1/ui", "/v1/ui/"})
 _OPEN_BELOW = ("/review/", "/static/")
-"Addresses that need no token in the header: the pages of the review ask for it themselves."
+"Addresses that need no token in the header: the review asks for it itself, and the others tell nothing."
 
 
 def application(
     models: Sequence[ServedModel],
     *,
-    token: str | None = None,
+    access: Access = OPEN,
     max_body: int = MAX_BODY,
     learn: annif.Learn | None = None,
     pages: ReviewPages | None = None,
     hosts: frozenset[str] | None = None,
 ) -> Starlette:
-    """The application. token: what clients must send as `Authorization: Bearer TOKEN`; None: no token is needed.
+    """The application. access: the tokens that clients send as `Authorization: Bearer TOKEN`, and what they may do.
 
     max_body: bytes of a request, beyond which it is refused (413). learn: what stores decisions of clients. pages: the
     review. hosts: the only names under which it answers, None for all: a server that is meant for this machine alone
@@ -71,28 +75,45 @@ def application(
         for model in models:
             await model.queue.stop()
 
-    routes: list[BaseRoute] = [*annif.routes(by_id, learn or _forget), *JsonApi(by_id, counters).routes()]
+    routes: list[BaseRoute] = [
+        *start_page.routes(models, access, reviews=pages is not None),
+        Route("/v1", _with_slash, methods=["GET"]),
+        *openapi.routes([*annif.operations(by_id, learn or _forget), *JsonApi(by_id, counters).operations()]),
+        Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
+    ]
     return Starlette(
         routes=[*routes, *(pages.routes() if pages else ())],
-        exception_handlers={Problem: answer_problem, HTTPException: answer_http_error, Exception: answer_failure},
+        exception_handlers={
+            Problem: answer_problem,
+            HTTPException: answer_http_error,
+            ClientDisconnect: answer_nobody,
+            Exception: answer_failure,
+        },
         middleware=[
             Middleware(CountRequests, counters=counters),
             Middleware(CORSMiddleware, allow_origins=["*"], allow_methods=["GET", "POST"], allow_headers=["*"]),
-            Middleware(_Guard, token=token, max_body=max_body, hosts=hosts),
+            Middleware(_Guard, access=access, max_body=max_body, hosts=hosts),
         ],
         lifespan=lifespan,
     )
 
 
-async def _forget(_: ServedModel, __: Sequence[Mapping[str, Any]]) -> None:
+async def _with_slash(_: Request) -> Response:
+    return RedirectResponse("/v1/", 307)
+
+
+async def _forget(_: ServedModel, __: Sequence[Mapping[str, Any]], ___: str) -> None:
     """Decisions without a place to keep them."""
 
 
 class _Guard:
-    """Refuses a request without the token and one whose body is too large; adds headers to every answer."""
+    """Refuses a request without a token and one whose body is too large; adds headers to every answer.
 
-    def __init__(self, app: ASGIApp, token: str | None, max_body: int, hosts: frozenset[str] | None) -> None:
-        self.app, self.token, self.max_body, self.hosts = app, token, max_body, hosts
+    Whoever is let in is `request.state.holder`.
+    """
+
+    def __init__(self, app: ASGIApp, access: Access, max_body: int, hosts: frozenset[str] | None) -> None:
+        self.app, self.access, self.max_body, self.hosts = app, access, max_body, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -106,7 +127,8 @@ class _Guard:
         headers = Headers(scope=scope)
         if self.hosts is not None and _host(headers) not in self.hosts:
             return PlainTextResponse("This server answers under the names of its own machine only", 421)
-        if self.token is not None and not _is_open(scope["path"]) and not _is_bearer(headers, self.token):
+        scope.setdefault("state", {})["holder"] = holder = self.access.holder(_bearer(headers))
+        if holder is None and not _is_open(scope["path"]):
             problem = {"type": "about:blank", "title": "Unauthorized", "detail": "A token is needed", "status": 401}
             return JSONResponse(problem, 401, {"WWW-Authenticate": "Bearer"}, "application/problem+json")
         length = headers.get("content-length", "0")
@@ -115,13 +137,18 @@ class _Guard:
         return None
 
     def _limited(self, receive: Receive) -> Receive:
-        """A body without a stated length is counted as it comes."""
-        seen = 0
+        """A body without a stated length is counted as it comes; one that comes too slowly is not waited for."""
+        seen, more, end = 0, True, time.monotonic() + deadlines.BODY_SECONDS
 
         async def limited() -> Message:
-            nonlocal seen
-            message = await receive()
-            seen += len(message.get("body", b""))
+            nonlocal seen, more
+            if not more:
+                return await receive()  # which tells of the client's leaving, whenever that is
+            try:
+                message = await asyncio.wait_for(receive(), end - time.monotonic())
+            except asyncio.TimeoutError:
+                raise Problem(408, f"The body did not come within {deadlines.BODY_SECONDS:.0f} s") from None
+            seen, more = seen + len(message.get("body", b"")), message.get("more_body", False)
             if seen > self.max_body:
                 raise Problem(413, f"The body has more than {self.max_body} bytes")
             return message
@@ -138,9 +165,10 @@ def _is_open(path: str) -> bool:
     return path in _OPEN or path.startswith(_OPEN_BELOW)
 
 
-def _is_bearer(headers: Headers, token: str) -> bool:
-    given = headers.get("authorization", "")
-    return hmac.compare_digest(given.encode(), f"Bearer {token}".encode())
+def _bearer(headers: Headers) -> str:
+    """The token that a request carries; "" for none."""
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token if kind.lower() == "bearer" else ""
 
 
 def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:

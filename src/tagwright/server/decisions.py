@@ -1,19 +1,20 @@
 """Decisions of reviewers in, a log that is never rewritten on disk; what holds now, and who disagrees, out.
 
-A decision is acknowledged when it is on disk: a killed server loses none. Undo is an event as well. What was never
-shown is not taken for rejected.
+A decision is acknowledged when it is on disk: a killed server loses none. Undo is an event as well, and so is what was
+shown to whom: what was never shown is not taken for rejected.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, fields, replace
 from datetime import datetime, timezone
 from typing import NamedTuple
 
 from tagwright.server.agreement import krippendorffs_alpha, pairwise_kappas
+from tagwright.server.recall import Drawn, Recall, estimate_recall
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.standing_decisions import (
     Decision,
@@ -39,13 +40,15 @@ class Statistics:
     """How far the work is.
 
     documents: those with a verdict; done: those that a reviewer has finished. accepted_share: share of the shown
-    suggestions with a verdict that were accepted. kappa: Cohen's, by pair of reviewers; alpha: Krippendorff's.
+    suggestions with a verdict that were accepted. recall: share of the right candidates that are suggested, estimated.
+    kappa: Cohen's, by pair of reviewers; alpha: Krippendorff's.
     """
 
     documents: int
     done: int
     verdicts: int
     accepted_share: float | None
+    recall: Recall | None
     kappa: Mapping[tuple[str, str], float | None]
     alpha: float | None
 
@@ -107,6 +110,56 @@ class Decisions:
         found = self.states().items()
         return {document: list(state.labels) for document, state in found if state.labels or state.done_by}
 
+    def add_shown(self, shown: Sequence[Decision]) -> None:
+        """Store what a reviewer sees of a document, if it is not what was shown the last time."""
+        with self._current() as now:
+            before = {document: now.shown(document) for document in {each.document for each in shown}}
+        last = [before[each.document].get((each.reviewer, each.label or "")) for each in shown]
+        new = [each for each, old in zip(shown, last, strict=True) if old is None or replace(old, time="") != each]
+        if new:
+            self.add_all(new)
+
+    def shown(self, document: str) -> dict[tuple[str, str], Decision]:
+        """(reviewer, label) -> how the label was shown to the reviewer the last time."""
+        with self._current() as now:
+            return dict(now.shown(document))
+
+    def judged(self) -> dict[str, set[str]]:
+        """Document -> the labels that are examples to learn from: it is known whether they are right.
+
+        Those are the suggestions with a verdict and, once a reviewer has finished the document, all that the reviewer
+        saw. A label that was found by search is right, but no example: of the labels that nobody was shown, reviewers
+        add right ones alone, and a model would learn that labels far down are right. A document has an empty set where
+        all of its labels are known, since somebody has finished it who saw no suggestions, such as a client with its
+        own labels. It is missing where nothing is known.
+        """
+        with self._current() as now:
+            found = {}
+            for document, state in now.states.items():
+                shown = now.shown(document)
+                saw = {reviewer for reviewer, _ in shown}
+                seen = {label for reviewer, label in shown if reviewer in state.done_by}
+                seen |= {event.label for event in now.of(document) if event.label and event.is_on_suggestion}
+                if seen or not state.done_by <= saw:
+                    found[document] = seen if state.done_by <= saw else set()
+            return found
+
+    def recall(self) -> Recall | None:
+        """The share of the right candidates that are suggested, from the documents that reviewers have finished."""
+        right, documents, drawn = 0, 0, list[Drawn]()
+        with self._current() as now:
+            for document, state in now.states.items():
+                verdicts, shown = verdicts_of(now.of(document)), now.shown(document)
+                documents += len(state.done_by & {reviewer for reviewer, _ in shown})
+                for (reviewer, label), event in shown.items():
+                    if reviewer in state.done_by:
+                        accepted = verdicts.get(label, {}).get(reviewer) == "accept"
+                        if event.drawn_from is None:
+                            right += accepted
+                        else:
+                            drawn.append(Drawn(event.drawn_from, accepted))
+        return estimate_recall(right, documents, drawn)
+
     def uses(self) -> Mapping[str, int]:
         """Label -> documents that have it."""
         with self._current() as now:
@@ -137,6 +190,7 @@ class Decisions:
             done=done,
             verdicts=sum(map(len, verdicts.values())),
             accepted_share=accepted_share,
+            recall=self.recall(),
             kappa=pairwise_kappas(by_reviewer),
             alpha=krippendorffs_alpha(tuple(given.values()) for given in verdicts.values()),
         )

@@ -1,7 +1,6 @@
 """The server's own interface: documents, files and searches in, suggestions with confidence and evidence out, as JSON.
 
-An `Operation` says all about an address: the function that answers, its parameters, and schemas. Routes and the
-description of the interface (`openapi`) are made from the same list.
+An `Operation` says all about an address: the function that answers, its parameters, and schemas.
 """
 
 from __future__ import annotations
@@ -14,13 +13,12 @@ from typing import Any
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
 
 from tagwright.errors import InputError
 from tagwright.readers.lines import Place
 from tagwright.readers.records import SHAPES, to_document
 from tagwright.server.counters import Counters
-from tagwright.server.openapi import Operation, array, described, nullable, object_, query, schema
+from tagwright.server.openapi import Operation, array, nullable, object_, query, schema
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import json_body, media_type, unsupported
 from tagwright.server.served_model import ServedModel, Wanted, branch
@@ -70,16 +68,6 @@ class JsonApi:
     models: Mapping[str, ServedModel]
     counters: Counters
     read: UploadReader = field(default_factory=UploadReader)
-
-    def routes(self) -> list[Route]:
-        """The routes, and that of their description."""
-        operations = self.operations()
-
-        async def description(_: Request) -> Response:
-            return JSONResponse(described(operations))
-
-        routes = [Route(each.path, each.answer, methods=[each.method]) for each in operations]
-        return [*routes, Route("/api/openapi.json", description, methods=["GET"])]
 
     def operations(self) -> list[Operation]:
         """Everything that may be asked."""

@@ -1,13 +1,15 @@
-"""Operations in, the description of the interface out (OpenAPI 3.1)."""
+"""Operations in, their routes and the description of the interface out (OpenAPI 3.1)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from tagwright import __version__
 
@@ -17,12 +19,15 @@ Schema: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Operation:
-    """One method of one address. answer: its docstring is the description; returns: the schema of what it answers."""
+    """One method of one address. answer: its docstring is the description.
+
+    returns: the schema of what it answers; None where it answers nothing (204).
+    """
 
     method: str
     path: str
     answer: Callable[[Request], Awaitable[Response]]
-    returns: Schema
+    returns: Schema | None
     parameters: Sequence[Schema] = ()
     body: Schema | None = None
     body_type: str = "application/json"
@@ -80,14 +85,27 @@ def described(operations: Sequence[Operation]) -> dict[str, Any]:
     }
 
 
+def routes(operations: Sequence[Operation]) -> list[Route]:
+    """A route for each operation, and that of their description."""
+
+    async def description(_: Request) -> Response:
+        return JSONResponse(described(operations))
+
+    listed = [Route(each.path, each.answer, methods=[each.method]) for each in operations]
+    return [*listed, Route("/api/openapi.json", description, methods=["GET"])]
+
+
 def _operation(operation: Operation) -> dict[str, Any]:
     problem = {"description": "A problem", "content": {"application/problem+json": {"schema": _PROBLEM}}}
     success = {"description": "Success", "content": {operation.answer_type: {"schema": operation.returns}}}
+    nothing = {"description": "Success; the answer is empty"}
+    in_path = [{"name": name, "in": "path", "required": True, "schema": schema("string")}
+               for name in re.findall(r"{(\w+)}", operation.path)]  # fmt: skip
     content: dict[str, Any] = {
         "operationId": getattr(operation.answer, "__name__", ""),
         "summary": (operation.answer.__doc__ or "").strip().partition("\n")[0],
-        "parameters": list(operation.parameters),
-        "responses": {"200": success, "default": problem},
+        "parameters": [*in_path, *operation.parameters],
+        "responses": {**({"204": nothing} if operation.returns is None else {"200": success}), "default": problem},
     }
     if operation.body is not None:
         content["requestBody"] = {"required": True, "content": {operation.body_type: {"schema": operation.body}}}

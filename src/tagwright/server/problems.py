@@ -50,6 +50,11 @@ async def answer_http_error(_: Request, error: Exception) -> Response:
     return _problem(error.status_code, "", detail, dict(error.headers or {}))
 
 
+async def answer_nobody(_: Request, __: Exception) -> Response:
+    """The answer for a client that has gone before its request was whole: nobody reads it, and no log tells of it."""
+    return Response(status_code=400)
+
+
 async def answer_failure(_: Request, __: Exception) -> Response:
     """The answer for a mistake of the program; what happened is in the server's log, never in the answer."""
     return _problem(500, "", "The server made a mistake; its log says more", None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import NamedTuple, TypeAlias
@@ -13,9 +13,9 @@ import numpy as np
 
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.methods import combined
-from tagwright.server.reviewing import Review
+from tagwright.server.reviewing import Labelled, Review
 from tagwright.tagger import Tagger
-from tagwright.types import Document
+from tagwright.types import Run
 
 _log = logging.getLogger(__name__)
 
@@ -28,17 +28,19 @@ class Refitted(NamedTuple):
     after: float | None = None
 
 
-Refit: TypeAlias = Callable[[Tagger, Sequence[Document], Sequence[Sequence[str]]], Refitted]
-"A tagger, documents and the ids of each one's labels (none where nobody decided) in, a tagger that has learnt out."
+Refit: TypeAlias = Callable[[Tagger, Labelled], Refitted]
+"A tagger and labelled documents in, a tagger that has learnt out."
 
 
-def refit_combiner(tagger: Tagger, documents: Sequence[Document], labels: Sequence[Sequence[str]]) -> Refitted:
+def refit_combiner(tagger: Tagger, found: Labelled) -> Refitted:
     """Learn how to combine the stages of a tagger; it stays as it is where cross-validation finds nothing better.
 
-    Raises ConfigError for a tagger whose combiner is no weighted sum.
+    What was never shown to a reviewer is no example. Raises ConfigError for a tagger whose combiner is no weighted sum.
     """
-    labelled = [replace(document, labels=tuple(ids)) for document, ids in zip(documents, labels, strict=True)]
-    outcome = combined.fit(labelled, tagger)
+    labelled = [replace(each, labels=tuple(ids)) for each, ids in zip(found.documents, found.labels, strict=True)]
+    index = tagger.vocabulary.index
+    judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in found.judged])
+    outcome = combined.fit(labelled, tagger, judged=judged)
     fitted = outcome.combiner
     if fitted is None:
         raise ConfigError(f"{combined.FEWEST} documents with accepted labels are needed at least")
@@ -82,8 +84,8 @@ class Refitter:
     async def _run(self) -> None:
         model = self.review.model
         try:
-            documents, labels = await asyncio.to_thread(self.review.labelled)
-            found = await asyncio.to_thread(self.refit, self._base, documents, labels)
+            labelled = await asyncio.to_thread(self.review.labelled)
+            found = await asyncio.to_thread(self.refit, self._base, labelled)
         except TagwrightError as error:
             self.outcome = f"The model was not trained: {error}"
         except Exception:
@@ -92,7 +94,7 @@ class Refitter:
         else:
             now = datetime.now(timezone.utc)
             model.swap(found.tagger, now)
-            count = sum(map(bool, labels))
+            count = sum(map(bool, labelled.labels))
             self.outcome = (
                 f"Trained on {count:,} document{'s' * (count != 1)} at {now:%H:%M} UTC; it is in use.{_quality(found)}"
             )

@@ -21,11 +21,17 @@ def unsupported(request: Request, expected: str) -> Problem:
 
 
 async def json_body(request: Request) -> Any:
-    """The value in a JSON body. Raises Problem for anything else, for NaN and for what is nested too deep."""
-    if media_type(request) != "application/json":
+    """The value in a JSON body; one that does not say of which kind it is, is taken for JSON, as Annif does.
+
+    Raises Problem for anything else, for an empty body, for NaN and for what is nested too deep.
+    """
+    body = await request.body()
+    if not body:
+        raise bad_request("RequestBody is required")
+    if media_type(request) not in ("application/json", ""):
         raise unsupported(request, "application/json")
     try:
-        return json.loads(await request.body(), parse_constant=_refuse_constant)
+        return json.loads(body, parse_constant=_refuse_constant)
     except RecursionError:
         raise bad_request("JSON is nested too deep") from None
     except ValueError as error:

@@ -33,8 +33,8 @@ def exported(file: ReviewFile, wanted: ExportFormat) -> Iterator[str]:
     """The lines of an export, without line ends.
 
     jsonl: labelled documents, as `train` and `evaluate` read them. verdicts: each verdict that stands, with reviewer,
-    time, rank, confidence and model. tsv: text and `<id>` of each label, as Annif reads it. csv: id, title, text,
-    labels.
+    time, rank, confidence, model and, for a candidate that was drawn at random, from how many. tsv: text and `<id>` of
+    each label, as Annif reads it. csv: id, title, text, labels.
     """
     return _FORMATS[wanted](file)
 
@@ -44,9 +44,9 @@ def _jsonl(file: ReviewFile) -> Iterator[str]:
 
 
 def _verdicts(file: ReviewFile) -> Iterator[str]:
-    fields = ("document", "label", "reviewer", "time", "rank", "confidence", "model")
+    fields = ("document", "label", "reviewer", "time", "rank", "confidence", "drawn_from", "model")
     for event in Decisions(file).standing():
-        if event.label is not None:
+        if event.label is not None:  # of the events that stand, verdicts alone have one
             yield _json({"verdict": event.action, **{field: getattr(event, field) for field in fields}})
 
 

@@ -12,16 +12,20 @@ from typing import Any
 
 from tagwright.errors import InputError
 
-FORMAT = 1
+FORMAT = 2
 _APPLICATION = 0x54414757  # "TAGW": says that the file is ours
 
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS events (id INTEGER PRIMARY KEY AUTOINCREMENT, document TEXT NOT NULL, "
-    "reviewer TEXT NOT NULL, action TEXT NOT NULL, label TEXT, rank INTEGER, confidence REAL, "
+    "reviewer TEXT NOT NULL, action TEXT NOT NULL, label TEXT, rank INTEGER, confidence REAL, drawn_from INTEGER, "
     "model TEXT NOT NULL, note TEXT NOT NULL, time TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS documents (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "
     "title TEXT NOT NULL, content TEXT NOT NULL)",
 )
+
+
+_OLDER = {1: ("ALTER TABLE events ADD COLUMN drawn_from INTEGER",)}
+"Format of an older file -> what it lacks."
 
 
 class ReviewFile:
@@ -60,14 +64,23 @@ class ReviewFile:
 
     def _prepare(self) -> None:
         execute = self._database.execute
-        (owner,), (version,) = execute("PRAGMA application_id").fetchone(), execute("PRAGMA user_version").fetchone()
-        empty = not execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if not empty and (owner, version) != (_APPLICATION, FORMAT):
+        if self._version() not in (None, *_OLDER, FORMAT):
             raise InputError("is a database of something else, or of another version of Tagwright", self.path)
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = FULL")  # an acknowledged decision survives a power cut, not only a kill
         with self._database:
-            execute(f"PRAGMA application_id = {_APPLICATION}")
-            execute(f"PRAGMA user_version = {FORMAT}")
+            execute("BEGIN IMMEDIATE")  # another process may open the file as well
+            for statement in _OLDER.get(self._version() or FORMAT, ()):
+                execute(statement)
             for table in _TABLES:
                 execute(table)
+            execute(f"PRAGMA application_id = {_APPLICATION}")
+            execute(f"PRAGMA user_version = {FORMAT}")
+
+    def _version(self) -> int | None:
+        """The format of the file; None for an empty one, 0 for a database of something else."""
+        execute = self._database.execute
+        if not execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            return None
+        (owner,), (version,) = execute("PRAGMA application_id").fetchone(), execute("PRAGMA user_version").fetchone()
+        return int(version) if owner == _APPLICATION else 0

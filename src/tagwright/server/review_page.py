@@ -6,26 +6,24 @@ Every form carries a token of its session, every text goes through a template th
 from __future__ import annotations
 
 import asyncio
-import hmac
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, TypeAlias, get_args
-from urllib.parse import urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.routing import Route
 
 from tagwright.errors import ConfigError, InputError
+from tagwright.server.access import LONGEST_NAME, OPEN, Access, Holder, Role, check_origin
+from tagwright.server.page_templates import render
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.refitting import Refitter
 from tagwright.server.reviewing import Review, Row
-from tagwright.server.sessions import COOKIE, LONGEST_NAME, Session, Sessions
-from tagwright.server.standing_decisions import Action, Decision
+from tagwright.server.sessions import COOKIE, Session, Sessions
+from tagwright.server.standing_decisions import Decision, Step
 from tagwright.server.uploads import UploadReader
 from tagwright.text.words import clean
 
@@ -39,55 +37,49 @@ _WEEK = 7 * 24 * 3600
 
 Page: TypeAlias = Callable[[Request, Session], Awaitable[Response]]
 
-_environment = Environment(
-    loader=PackageLoader("tagwright.server"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-)
-
 
 @dataclass
 class ReviewPages:
-    """The pages of a review. token: what reviewers must know to come in; None: nothing."""
+    """The pages of a review. access: the tokens that let reviewers in."""
 
     review: Review
-    token: str | None = None
+    access: Access = OPEN
     refitter: Refitter | None = None
 
     def __post_init__(self) -> None:
-        self.sessions, self._read = Sessions(self.token), UploadReader()
+        self.sessions, self._read = Sessions(self.access), UploadReader()
 
-    def routes(self) -> list[BaseRoute]:
-        """The pages below /review, and the files that they load."""
+    def routes(self) -> list[Route]:
+        """The pages below /review."""
         number = "/review/documents/{number:int}"
         return [
-            Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
             Route("/review/enter", self.enter, methods=["GET", "POST"]),
             Route("/review", self._for_reviewers(self.next), methods=["GET"]),
             Route("/review/overview", self._for_reviewers(self.overview), methods=["GET"]),
             Route("/review/differences", self._for_reviewers(self.differences), methods=["GET"]),
             Route("/review/upload", self._for_reviewers(self.upload), methods=["POST"]),
-            Route("/review/refit", self._for_reviewers(self.refit), methods=["POST"]),
+            Route("/review/refit", self._for_reviewers(self.refit, "admin"), methods=["POST"]),
             Route(f"{number}/labels", self._for_reviewers(self.labels), methods=["GET"]),
             Route(number, self._for_reviewers(self.document), methods=["GET"]),
             Route(number, self._for_reviewers(self.decide), methods=["POST"]),
         ]
 
     async def enter(self, request: Request) -> Response:
-        """Ask for the name, and for the token if there is one."""
-        form: Any = {}
-        if request.method == "POST":
-            _check_origin(request)
-            form = await _form(request)
-            await request.close()
+        """Ask for the token if there is one, and for the name where the token has none."""
+        if request.method == "GET":
+            return self._entrance()
+        check_origin(request)
+        form = await _form(request)
+        await request.close()
         name = " ".join(clean(_text(form, "name")).split())[:LONGEST_NAME]
-        problem = "" if request.method == "GET" else self._objection(name, _text(form, "token"))
-        if request.method == "GET" or problem:
-            status = 403 if problem else 200
-            page = _render("enter.html", session=None, name=name, problem=problem, needs_token=self.token is not None)
-            return HTMLResponse(page, status)
+        holder = self.access.holder(_text(form, "token"))
+        problem = self._objection(name, holder)
+        if problem or holder is None:
+            return self._entrance(name, problem)
         answer = RedirectResponse("/review", 303)
         answer.set_cookie(
-            COOKIE, self.sessions.issue(name), max_age=_WEEK, path="/review", httponly=True, samesite="strict",
-            secure=request.url.scheme == "https",
+            COOKIE, self.sessions.issue(holder.name or name, holder), max_age=_WEEK, path="/review", httponly=True,
+            samesite="strict", secure=request.url.scheme == "https",
         )  # fmt: skip
         return answer
 
@@ -109,7 +101,7 @@ class ReviewPages:
     async def labels(self, request: Request, session: Session) -> Response:
         """Labels to add, as a part of the page of a document."""
         query = _query(request)
-        content = _render(
+        content = render(
             "found.html", rows=await self._found(query), query=query, number=request.path_params["number"],
             version=self.review.model.version, csrf=self.sessions.csrf(session),
         )  # fmt: skip
@@ -190,22 +182,24 @@ class ReviewPages:
 
     async def _page(self, template: str, session: Session, **content: Any) -> Response:
         progress = await asyncio.to_thread(self.review.progress)
-        page = _render(template, session=session, csrf=self.sessions.csrf(session), progress=progress, **content)
+        page = render(template, session=session, csrf=self.sessions.csrf(session), progress=progress, **content)
         return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
-    def _for_reviewers(self, page: Page) -> Callable[[Request], Awaitable[Response]]:
-        """The page for whoever has a session; others are asked for their name. What goes wrong is told on a page."""
+    def _for_reviewers(self, page: Page, role: Role = "review") -> Callable[[Request], Awaitable[Response]]:
+        """The page for sessions with this role; who has none is asked for a name. What goes wrong is told on a page."""
 
         async def answer(request: Request) -> Response:
             session = self.sessions.read(request.cookies.get(COOKIE, ""))
             if session is None:
                 return RedirectResponse("/review/enter", 303)
             try:
+                if not session.holder.may(role):
+                    raise Problem(403, f"This needs a token with the role {role}")
                 return await page(request, session)
             except Problem as problem:
                 title = problem.title or HTTPStatus(problem.status).phrase
                 progress = await asyncio.to_thread(self.review.progress)
-                content = _render("problem.html", session=session, progress=progress, title=title, problem=str(problem))
+                content = render("problem.html", session=session, progress=progress, title=title, problem=str(problem))
                 return HTMLResponse(content, problem.status, problem.headers)
             finally:
                 await request.close()  # the files of a form
@@ -214,23 +208,38 @@ class ReviewPages:
 
     async def _checked_form(self, request: Request, session: Session) -> FormData:
         """The form, if it comes from a page of this session."""
-        _check_origin(request)
+        check_origin(request)
         form = await _form(request)
         if not self.sessions.fits(session, _text(form, "csrf")):
             raise Problem(403, "The form belongs to another session; open the page again and repeat the step")
         return form
 
-    def _objection(self, name: str, token: str) -> str:
+    def _entrance(self, name: str = "", problem: str = "") -> Response:
+        """The form of `enter`."""
+        names = [holder.name for holder in self.access.holders]
+        page = render(
+            "enter.html", session=None, name=name, problem=problem, needs_token=not self.access.is_open,
+            needs_name=not all(names) or not names, has_names=any(names),
+        )  # fmt: skip
+        return HTMLResponse(page, 403 if problem else 200)
+
+    def _objection(self, name: str, holder: Holder | None) -> str:
         """Why somebody may not come in; nothing if they may."""
-        if self.token is not None and not hmac.compare_digest(token.encode(), self.token.encode()):
+        if holder is None:
             return "The access token is wrong."
+        if not holder.may("review"):
+            return "This token does not let you review."
+        if holder.name:
+            return ""
+        if any(name.casefold() == other.name.casefold() for other in self.access.holders if other.name):
+            return "This name belongs to another token."
         return "" if name else "A name is needed."
 
 
 def _decision(form: FormData, reviewer: str) -> Decision:
     """The decision in a form. Raises Problem for one that makes no sense."""
     action: Any = _text(form, "action")
-    if action not in get_args(Action):
+    if action not in get_args(Step):
         raise bad_request("The form has no action")
     judges = action in ("accept", "reject")
     try:
@@ -248,14 +257,6 @@ def _decision(form: FormData, reviewer: str) -> Decision:
         raise bad_request(f"The form makes no sense: {error}") from None
 
 
-def _check_origin(request: Request) -> None:
-    """Refuse a form of another site; a browser says where it comes from."""
-    origin = request.headers.get("origin", "")
-    elsewhere = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
-    if elsewhere or (origin and urlsplit(origin).netloc != request.headers.get("host", "")):
-        raise Problem(403, "The form comes from another site")
-
-
 async def _form(request: Request) -> FormData:
     """The form, read whole."""
     return await request.form(max_files=_FILES, max_fields=20, max_part_size=1 << 20)
@@ -268,7 +269,3 @@ def _text(form: Any, key: str) -> str:
 
 def _query(request: Request) -> str:
     return clean(request.query_params.get("q", ""))[:LONGEST_QUERY].strip()
-
-
-def _render(template: str, **content: Any) -> str:
-    return _environment.get_template(template).render(content)

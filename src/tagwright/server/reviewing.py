@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from tagwright.advice import Gain, expected_gain
 from tagwright.server.decisions import Decisions
 from tagwright.server.highlighting import Highlighted, highlight
+from tagwright.server.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, drawn_place
 from tagwright.server.review_file import ReviewFile
+from tagwright.server.review_queue import AT_ONCE, Order, ReviewQueue
 from tagwright.server.reviewed_documents import Entry, ReviewedDocuments
 from tagwright.server.served_model import ServedModel, Wanted
 from tagwright.server.standing_decisions import Decision, Verdict
 from tagwright.tagger import Evidence, Suggestion
 from tagwright.types import Document, EvidenceSpan
-
-SUGGESTIONS = 20
-"Suggestions that are shown."
 
 MINUTES = 30
 "For so long others get another document than the one that a reviewer has open."
@@ -34,8 +35,8 @@ _LONGEST_DESCRIPTION = 400
 class Row(NamedTuple):
     """A label beside the document.
 
-    rank: from 1; None for a label that the reviewer added. path: the names above it, from the top. uses: documents of
-    the review that have it. reason: why it is suggested, in one line. verdict: this reviewer's.
+    rank: from 1 among the candidates; None for a label that the reviewer added. path: the names above it, from the top.
+    uses: documents of the review that have it. reason: why it is suggested, in one line. verdict: this reviewer's.
     """
 
     id: str
@@ -49,12 +50,24 @@ class Row(NamedTuple):
     verdict: Verdict | None
 
 
+class Candidate(NamedTuple):
+    """What is shown for a document: a suggestion, or a candidate that was drawn at random from so many below them."""
+
+    suggestion: Suggestion
+    rank: int
+    drawn_from: int | None = None
+
+
 class Progress(NamedTuple):
-    """done: documents that somebody has finished. agreement: share of the judged suggestions that were accepted."""
+    """done: documents that somebody has finished. agreement: share of the judged suggestions that were accepted.
+
+    gain: what the next documents may bring, where that was measured.
+    """
 
     done: int
     documents: int
     agreement: float | None
+    gain: Gain | None
 
 
 class Sheet(NamedTuple):
@@ -71,19 +84,37 @@ class Sheet(NamedTuple):
     version: str
 
 
+class Labelled(NamedTuple):
+    """Documents, the ids of each one's labels, and of those that are examples to learn from: see `Decisions.judged`.
+
+    labels: none where nobody decided. judged: empty where all labels are known, or none.
+    """
+
+    documents: list[Document]
+    labels: list[list[str]]
+    judged: list[set[str]]
+
+
 @dataclass
 class Review:
-    """The work of reviewers on the documents in a file, with the suggestions of one model."""
+    """The work of reviewers on the documents in a file, with the suggestions of one model.
+
+    random_share: share of the documents on which a candidate is shown that was drawn from below the suggestions. order:
+    of the documents.
+    """
 
     model: ServedModel
     file: ReviewFile
+    random_share: float = RANDOM_SHARE
+    order: Order = "given"
     decisions: Decisions = field(init=False)
     documents: ReviewedDocuments = field(init=False)
-    _found: OrderedDict[tuple[int, str], list[Suggestion]] = field(default_factory=OrderedDict, init=False)
+    _found: OrderedDict[tuple[int, str], list[Candidate]] = field(default_factory=OrderedDict, init=False)
     _opened: dict[int, tuple[str, float]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.decisions, self.documents = Decisions(self.file), ReviewedDocuments(self.file)
+        self._queue = ReviewQueue(self.documents, self.decisions, self.model, self.order)
 
     def next(self, reviewer: str) -> Entry | None:
         """The document to open next: one that nobody has finished, or else one that only others have.
@@ -94,25 +125,35 @@ class Review:
         done = {id_: state.done_by for id_, state in states.items() if state.done_by}
         skipped = {id_ for id_, state in states.items() if reviewer in state.skipped_by}
 
-        def order(entry: Entry) -> tuple[bool, bool, bool]:
-            return entry.id in done, entry.id in skipped, self._is_taken(entry.number, reviewer)
+        entries = self.documents.entries()
+        places = self._queue.places(entries)
 
-        open_ = [entry for entry in self.documents.entries() if reviewer not in done.get(entry.id, ())]
+        def order(entry: Entry) -> tuple[bool, bool, bool, int]:
+            taken = self._is_taken(entry.number, reviewer)
+            return entry.id in done, entry.id in skipped, taken, places[entry.number]
+
+        open_ = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
         return min(open_, key=order, default=None)
 
     async def sheet(self, number: int, reviewer: str) -> Sheet:
         """A document with its suggestions and this reviewer's verdicts. Raises KeyError, and Busy."""
         document, version = self.documents[number], self.model.version
         self._opened[number] = reviewer, time.monotonic()
-        suggestions = await self._suggestions(number, document, version)
+        candidates = await self._candidates(number, document, version)
+        shown = [
+            Decision(document=document.id, reviewer=reviewer, action="shown", label=each.suggestion.id, rank=each.rank,
+                     confidence=each.suggestion.confidence, drawn_from=each.drawn_from, model=version)
+            for each in candidates
+        ]  # fmt: skip
+        await asyncio.to_thread(self.decisions.add_shown, shown)
         standing = self.decisions.standing(document.id)
         own = [event for event in standing if event.reviewer == reviewer]
-        spans = {rank: _marked(each.evidence) for rank, each in enumerate(suggestions, 1)}
+        spans = {each.rank: _marked(each.suggestion.evidence) for each in candidates}
         return Sheet(
             number=number,
             document=document,
             text=highlight(document, spans),
-            rows=self._rows(document, suggestions, own),
+            rows=self._rows(document, candidates, own),
             note=next((event.note for event in own if event.action == "note"), ""),
             done=any(event.action == "done" for event in own),
             can_undo=bool(own),
@@ -133,29 +174,43 @@ class Review:
         """
         if decision.label is not None and decision.label not in self.model.tagger.vocabulary.index:
             raise KeyError(decision.label)
-        self.decisions.add(replace(decision, document=self.documents[number].id))
+        document = self.documents[number].id
+        shown = self.decisions.shown(document).get((decision.reviewer, decision.label or ""))
+        drawn_from = shown.drawn_from if shown and decision.rank is not None else None
+        self.decisions.add(replace(decision, document=document, drawn_from=drawn_from))
 
     def progress(self) -> Progress:
         """How far the work is."""
         done, agreement = self.decisions.totals()
-        return Progress(done, len(self.documents), agreement)
+        return Progress(done, len(self.documents), agreement, expected_gain(done, AT_ONCE))
 
-    def labelled(self) -> tuple[list[Document], list[list[str]]]:
-        """All documents with their labels so far, what a model may learn from; none for those not decided upon."""
-        labels = self.decisions.labels()
+    def labelled(self) -> Labelled:
+        """All documents with their labels so far: what a model may learn from."""
+        labels, judged = self.decisions.labels(), self.decisions.judged()
         documents = [self.documents[entry.number] for entry in self.documents.entries()]
-        return documents, [labels.get(document.id, []) for document in documents]
+        known = [document.id if document.id in judged else "" for document in documents]
+        return Labelled(documents, [labels.get(id_, []) for id_ in known], [judged.get(id_, set()) for id_ in known])
 
-    async def _suggestions(self, number: int, document: Document, version: str) -> list[Suggestion]:
+    async def _candidates(self, number: int, document: Document, version: str) -> list[Candidate]:
+        """The suggestions and, now and then, a candidate from below them."""
         key = number, version
         if key not in self._found:
-            self._found[key] = await self.model.suggest_for(Wanted(document, SUGGESTIONS, evidence=True))
+            ranked = await self.model.suggest_for(Wanted(document, DEPTH))
+            places = list(range(min(SUGGESTIONS, len(ranked))))
+            drawn = drawn_place(document.id, len(ranked), self.random_share)
+            places += [] if drawn is None else [drawn]
+            explained = await self.model.explain(document, [ranked[place] for place in places])
+            below = len(ranked) - SUGGESTIONS
+            self._found[key] = [
+                Candidate(each, place + 1, below if place == drawn else None)
+                for place, each in zip(places, explained, strict=True)
+            ]
             if len(self._found) > _KEPT:
                 self._found.popitem(last=False)
         return self._found[key]
 
-    def _rows(self, document: Document, suggestions: Sequence[Suggestion], own: Sequence[Decision]) -> list[Row]:
-        """The suggestions in their order, then labels that the reviewer added."""
+    def _rows(self, document: Document, candidates: Sequence[Candidate], own: Sequence[Decision]) -> list[Row]:
+        """The candidates in their order, then labels that the reviewer added."""
         verdicts: dict[str, Verdict] = {
             event.label: event.action for event in own if event.label and event.action in ("accept", "reject")
         }
@@ -164,9 +219,9 @@ class Review:
             self._row(each.id, rank, uses, verdicts)._replace(
                 confidence=each.confidence, reason=reason(document, each.evidence)
             )
-            for rank, each in enumerate(suggestions, 1)
+            for each, rank, _ in candidates
         ]
-        added = verdicts.keys() - {each.id for each in suggestions}
+        added = verdicts.keys() - {each.suggestion.id for each in candidates}
         return rows + [self._row(id_, None, uses, verdicts) for id_ in verdicts if id_ in added and id_ in index]
 
     def _row(self, id_: str, rank: int | None, uses: Mapping[str, int], verdicts: Mapping[str, Verdict]) -> Row:

@@ -24,7 +24,7 @@ class Wanted(NamedTuple):
     """One document, and which suggestions it should get.
 
     within: ids of the only labels that may be suggested, None for all; excluded: those that may not be; evidence:
-    whether to say why.
+    whether to say why. suggested: suggestions that are there already, and only lack their evidence.
     """
 
     document: Document
@@ -32,6 +32,7 @@ class Wanted(NamedTuple):
     within: frozenset[str] | None = None
     excluded: frozenset[str] = frozenset()
     evidence: bool = False
+    suggested: tuple[Suggestion, ...] | None = None
 
 
 @dataclass
@@ -76,6 +77,10 @@ class ServedModel:
         return await self.queue(
             wanted._replace(limit=limit, within=within, excluded=frozenset(wanted.excluded & known))
         )
+
+    async def explain(self, document: Document, suggested: Sequence[Suggestion]) -> list[Suggestion]:
+        """The same suggestions for a document, with their evidence. Raises Busy."""
+        return await self.queue(Wanted(document, len(suggested), suggested=tuple(suggested))) if suggested else []
 
     def search(self) -> LabelSearch:
         """The search in its labels; the first call makes the index, which takes time where there are many."""
@@ -127,7 +132,7 @@ def _suggest(model: ServedModel, wanted: Sequence[Wanted]) -> list[list[Suggesti
 
 
 def _is_plain(wanted: Wanted) -> bool:
-    return wanted.within is None and not wanted.excluded and not wanted.evidence
+    return wanted.within is None and not wanted.excluded and not wanted.evidence and wanted.suggested is None
 
 
 def _together(tagger: Tagger, wanted: Sequence[Wanted]) -> Iterable[list[Suggestion]]:
@@ -140,6 +145,8 @@ def _together(tagger: Tagger, wanted: Sequence[Wanted]) -> Iterable[list[Suggest
 
 def _alone(model: ServedModel, tagger: Tagger, wanted: Wanted) -> list[Suggestion]:
     """As many more are asked for as are excluded, so that enough are left."""
+    if wanted.suggested is not None:
+        return tagger.explained(wanted.document, wanted.suggested)
     part = tagger if wanted.within is None else model.part(tagger, wanted.within)
     ask = part.explain if wanted.evidence else part.suggest
     (row,) = ask([wanted.document], k=wanted.limit + len(wanted.excluded), progress=False)

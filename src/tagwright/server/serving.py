@@ -19,11 +19,15 @@ from starlette.applications import Starlette
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.readers.files import open_sources
+from tagwright.server.access import OPEN, Access
 from tagwright.server.application import MAX_BODY, application
+from tagwright.server.deadlines import PromptProtocol
 from tagwright.server.decisions import Decisions
+from tagwright.server.recall import RANDOM_SHARE
 from tagwright.server.refitting import Refit, Refitter
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.review_page import ReviewPages
+from tagwright.server.review_queue import Order
 from tagwright.server.reviewed_documents import ReviewedDocuments
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
@@ -36,35 +40,35 @@ from tagwright.types import Document
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
-CLIENT = "client"
-"The reviewer under whose name decisions are stored that clients send as documents to learn from."
-
 
 @dataclass(frozen=True, kw_only=True)
 class ServerOptions:
     """Where the server listens, and for whom.
 
-    token: what clients must send as `Authorization: Bearer TOKEN`. insecure: listen on another address than that of
-    this machine without a token. learn: accept documents to learn from. reviews: file of decisions; with one there is
-    the review page. documents: files, folders and globs of documents to be reviewed.
+    access: the tokens that clients need. insecure: listen on another address than that of this machine without a
+    token. learn: accept documents to learn from. reviews: file of decisions; with one there is
+    the review page. documents: files, folders and globs of documents to be reviewed. order: in which they
+    are reviewed. random_share: share of the documents on which a candidate is shown that was drawn from below the
+    suggestions, so that recall can be estimated.
     """
 
     host: str = "127.0.0.1"
     port: int = 8765
-    token: str | None = None
+    access: Access = OPEN
     insecure: bool = False
     learn: bool = False
     reviews: Path | None = None
     documents: Sequence[str] = ()
+    order: Order = "random"
+    random_share: float = RANDOM_SHARE
     max_body: int = MAX_BODY
 
     def __post_init__(self) -> None:
-        if self.token is None and not self.insecure and not _is_own(self.host):
+        if self.access.is_open and not self.insecure and not _is_own(self.host):
             raise ConfigError(
-                f"{self.host} can be reached by other machines: give a --token, or --insecure if that is meant"
+                f"{self.host} can be reached by other machines: give a --token or --tokens FILE, or --insecure if that "
+                "is meant"
             )
-        if self.token is not None and len(self.token) < 16:
-            raise ConfigError("the token has fewer than 16 characters: it could be guessed")
         if self.learn and self.reviews is None:
             raise ConfigError("where are decisions of clients to be kept? give --reviews FILE.sqlite with --learn")
         if self.documents and self.reviews is None:
@@ -102,14 +106,14 @@ def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | 
     review = open_review(models[0], options)
     refitter = Refitter(review, refit) if review and refit else None
 
-    async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]]) -> None:
+    async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]], client: str) -> None:
         if review is not None:
-            await asyncio.to_thread(store_learnt, review.file, model, documents)
+            await asyncio.to_thread(store_learnt, review.file, model, documents, client)
             if refitter is not None and model is review.model:
                 refitter.start()
 
-    pages = ReviewPages(review, options.token, refitter) if review else None
-    app = application(models, token=options.token, max_body=options.max_body, learn=learn, pages=pages,
+    pages = ReviewPages(review, options.access, refitter) if review else None
+    app = application(models, access=options.access, max_body=options.max_body, learn=learn, pages=pages,
                       hosts=own_names(options))  # fmt: skip
     try:
         _run(app, options, models)
@@ -122,7 +126,7 @@ def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
     """The review, with the documents that were given; none without a file. Raises InputError."""
     if options.reviews is None:
         return None
-    review = Review(model, ReviewFile(options.reviews))
+    review = Review(model, ReviewFile(options.reviews), options.random_share, options.order)
     for _, documents in open_sources(*options.documents) if options.documents else ():
         review.documents.add(document for _, document in documents)
     return review
@@ -131,7 +135,12 @@ def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
 def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel]) -> None:
     listening = listen(options.host, options.port)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=30, server_header=False
+        app,
+        http=PromptProtocol,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=30,
+        server_header=False,
     )
     address = f"http://{options.host}:{listening.getsockname()[1]}"
     print(f"Serving {', '.join(model.id for model in models)} at {address}/v1/", flush=True)  # noqa: T201
@@ -140,7 +149,7 @@ def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel]) 
     uvicorn.Server(config).run(sockets=[listening])
 
 
-def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[str, Any]]) -> None:
+def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[str, Any]], client: str) -> None:
     """Keep what a client has sent: the documents with their texts, then the accepted labels.
 
     Subjects that the vocabulary lacks are left out, as Annif does.
@@ -152,8 +161,9 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
         name = clean(str(each.get("document_id") or "")) or blake2b(text.encode(), digest_size=8).hexdigest()
         documents.append(Document(name, abstract=text))
         accepted = (subject["uri"] for subject in each.get("subjects", ()) if subject["uri"] in known)
-        decisions += [Decision(document=name, reviewer=CLIENT, action="accept", label=label, model=model.version)
+        decisions += [Decision(document=name, reviewer=client, action="accept", label=label, model=model.version)
                       for label in dict.fromkeys(accepted)]  # fmt: skip
+        decisions.append(Decision(document=name, reviewer=client, action="done", model=model.version))
     ReviewedDocuments(file).add(documents)
     Decisions(file).add_all(decisions)
 
@@ -172,7 +182,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def own_names(options: ServerOptions) -> frozenset[str] | None:
     """The names of this machine where nobody else is to be answered; None where a token decides, or nothing does."""
-    if options.token is not None or options.insecure:
+    if not options.access.is_open or options.insecure:
         return None
     return frozenset({"localhost", "127.0.0.1", "[::1]", options.host.lower()})
 

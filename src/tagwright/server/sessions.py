@@ -12,56 +12,65 @@ import json
 import secrets
 from typing import NamedTuple
 
+from tagwright.server.access import EVERYBODY, Access, Holder
+
 COOKIE = "tagwright_session"
-LONGEST_NAME = 60
 
 
 class Session(NamedTuple):
-    """Who reviews."""
+    """Who reviews, and whose token let them in."""
 
     id: str
     reviewer: str
+    holder: Holder
 
 
 class Sessions:
-    """Signs with a key that follows from the access token, so that a restart ends no session and a new token all.
+    """Signs with a key that follows from the holder's token: a restart ends no session, a changed token all of its own.
 
-    Without an access token everybody may come in, and the signature proves nothing; the number alone keeps other
-    sites out.
+    Without tokens everybody may come in, and the signature proves nothing; the number alone keeps other sites out.
     """
 
-    def __init__(self, token: str | None) -> None:
-        self._key = hmac.digest((token or "").encode(), b"tagwright sessions", "sha256")
+    def __init__(self, access: Access) -> None:
+        self._holders = access.holders or (EVERYBODY,)
 
-    def issue(self, reviewer: str) -> str:
+    def issue(self, reviewer: str, holder: Holder) -> str:
         """The cookie of a new session."""
         content = json.dumps([secrets.token_urlsafe(16), reviewer]).encode()
         text = base64.urlsafe_b64encode(content).decode()
-        return f"{text}.{self._sign('session', text)}"
+        return f"{text}.{_sign(holder, 'session', text)}"
 
     def read(self, cookie: str) -> Session | None:
         """The session of a cookie; None for one that was not issued here.
 
-        >>> sessions = Sessions("a long enough token")
-        >>> sessions.read(sessions.issue("Ann")).reviewer, sessions.read("forged.0")
-        ('Ann', None)
+        >>> sessions = Sessions(Access.of("a long enough token"))
+        >>> session = sessions.read(sessions.issue("Ann", sessions._holders[0]))
+        >>> session.reviewer, session.holder.role, sessions.read("forged.0")
+        ('Ann', 'admin', None)
         """
         text, _, signature = cookie.rpartition(".")
-        if not hmac.compare_digest(self._sign("session", text).encode(), signature.encode()):
+        signed = [each for each in self._holders if _is_same(_sign(each, "session", text), signature)]
+        if not signed:
             return None
         try:
             id_, reviewer = json.loads(base64.urlsafe_b64decode(text.encode()))
         except ValueError:
             return None
-        return Session(str(id_), str(reviewer))
+        return Session(str(id_), str(reviewer), signed[0])
 
     def csrf(self, session: Session) -> str:
         """The token that forms of this session carry."""
-        return self._sign("csrf", session.id)
+        return _sign(session.holder, "csrf", session.id)
 
     def fits(self, session: Session, token: str) -> bool:
         """Whether a form with this token belongs to the session."""
-        return hmac.compare_digest(self.csrf(session).encode(), token.encode())
+        return _is_same(self.csrf(session), token)
 
-    def _sign(self, purpose: str, text: str) -> str:
-        return hmac.new(self._key, f"{purpose} {text}".encode(), "sha256").hexdigest()
+
+def _sign(holder: Holder, purpose: str, text: str) -> str:
+    key = hmac.digest(holder.token.encode(), b"tagwright sessions", "sha256")
+    return hmac.new(key, f"{purpose} {text}".encode(), "sha256").hexdigest()
+
+
+def _is_same(right: str, given: str) -> bool:
+    return hmac.compare_digest(right.encode(), given.encode("utf-8", "replace"))

@@ -10,7 +10,10 @@ from typing import Literal, NamedTuple, get_args
 from tagwright.errors import ConfigError
 
 Verdict = Literal["accept", "reject"]
-Action = Literal["accept", "reject", "undo", "skip", "done", "note"]
+Step = Literal[Verdict, "undo", "skip", "done", "note"]
+"What reviewers do."
+
+Action = Literal[Step, "shown"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,9 +21,10 @@ class Decision:
     """One event.
 
     action: accept and reject are verdicts on a label; undo takes the reviewer's last event back; skip and done are
-    about the document; note is a text about it.
-    rank (from 1) and confidence: as the suggestion was shown; both None for a label that the reviewer added. model:
-    the version of the tagger. time: UTC, set when the event is stored.
+    about the document; note is a text about it; shown says which candidate the reviewer saw.
+    rank (from 1) and confidence: as the suggestion was shown; both None for a label that the reviewer added.
+    drawn_from: of a candidate that was drawn at random, how many it was drawn from. model: the version of the tagger.
+    time: UTC, set when the event is stored.
     """
 
     document: str
@@ -29,6 +33,7 @@ class Decision:
     label: str | None = None
     rank: int | None = None
     confidence: float | None = None
+    drawn_from: int | None = None
     model: str = ""
     note: str = ""
     time: str = ""
@@ -36,14 +41,19 @@ class Decision:
     def __post_init__(self) -> None:
         if self.action not in get_args(Action):
             raise ConfigError(f'action is "{self.action}", expected one of {", ".join(get_args(Action))}')
-        if (self.action in get_args(Verdict)) != (self.label is not None):
+        if (self.action in (*get_args(Verdict), "shown")) != (self.label is not None):
             raise ConfigError(f"{self.action} {'needs a' if self.label is None else 'has no'} label")
+
+    @property
+    def is_on_suggestion(self) -> bool:
+        """Whether it is a verdict on something that was shown, and not on a label that the reviewer added."""
+        return self.label is not None and (self.rank is not None or self.action == "reject")
 
 
 class DocumentState(NamedTuple):
     """What holds for one document. labels: those that more reviewers accept than reject.
 
-    judged: verdicts on suggestions that were shown; accepted: those of them that accept.
+    judged: verdicts on suggestions that were shown, but for those drawn at random; accepted: those that accept.
     """
 
     done_by: frozenset[str]
@@ -66,11 +76,16 @@ class StandingDecisions:
     judged: int = 0
     accepted: int = 0
     _stacks: dict[str, dict[str, list[Decision]]] = field(default_factory=dict)
+    _shown: dict[str, dict[tuple[str, str], Decision]] = field(default_factory=dict)
 
     def apply(self, events: Iterable[Decision]) -> None:
         """Take account of new events; only the documents that they are about are looked at."""
         changed = dict[str, None]()
         for event in events:
+            if event.action == "shown":
+                assert event.label is not None
+                self._shown.setdefault(event.document, {})[event.reviewer, event.label] = event
+                continue
             stack = self._stacks.setdefault(event.document, {}).setdefault(event.reviewer, [])
             if event.action != "undo":
                 stack.append(event)
@@ -91,6 +106,10 @@ class StandingDecisions:
                 kind = "verdict" if event.label is not None else event.action
                 last[event.reviewer, event.label, kind] = event
         return list(last.values())
+
+    def shown(self, document: str) -> Mapping[tuple[str, str], Decision]:
+        """(reviewer, label) -> how the label was shown to the reviewer the last time."""
+        return self._shown.get(document, {})
 
     def all(self) -> Iterator[Decision]:
         """The events of every document that hold, document by document."""
@@ -123,7 +142,8 @@ def balance(verdicts: Mapping[str, Verdict]) -> int:
 
 
 def _state(events: Sequence[Decision]) -> DocumentState:
-    shown = [event.action for event in events if event.label is not None and event.rank is not None]
+    ranked = [event for event in events if event.label is not None and event.rank is not None]
+    shown = [event.action for event in ranked if event.drawn_from is None]
     return DocumentState(
         done_by=frozenset(event.reviewer for event in events if event.action == "done"),
         skipped_by=frozenset(event.reviewer for event in events if event.action == "skip"),

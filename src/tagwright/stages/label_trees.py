@@ -143,7 +143,7 @@ class LabelTrees:
         """Read what `save` wrote. Raises ModelError when it is missing or damaged, TagwrightError without omikuji."""
         manifest = read_manifest(folder, "label trees")
         beam = read_number(folder, manifest, "beam", WIDEST)
-        check_files(folder, manifest.get("files"))  # omikuji itself does not validate them
+        check_files(folder, manifest.get("files"), whole=True)  # omikuji itself does not validate them
         process = OmikujiProcess()
         try:
             return cls(process, process.ask("load", {"folder": str(folder.absolute())})[0]["words"], beam)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.data.bags import Matrix, count_words, smooth_idf
-from tagwright.errors import ConfigError, InputError
-from tagwright.fields import AtLeastOne, Checked, NotNegative, Probability
-from tagwright.store import read_manifest, read_options, write_manifest
+from tagwright.data.sparse_arrays import read_matrix, write_matrix
+from tagwright.data.string_table import StringIndex
+from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.fields import AtLeastOne, Checked, NotNegative, Probability, fits
+from tagwright.store import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.text.words import word_spans, words
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run, TextField
@@ -92,23 +94,23 @@ class Lexical(Retriever):
 
     def __init__(self, labels: Sequence[Label], options: LexicalOptions = LexicalOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
-        spelling, terms = _speller(labels, options), dict[str, int]()
+        stopped, terms = _stop_words(labels, options), dict[str, int]()
+        spelling = _speller(stopped, options)
 
         def number(word: str) -> tuple[int, ...]:
             return tuple(terms.setdefault(term, len(terms)) for term in spelling(word))
 
         texts = (label.text if options.label_text == "text" else label.described for label in labels)
         counts = count_words(texts, lru_cache(WORDS)(number))
-        self._terms = lru_cache(WORDS)(lambda word: tuple(terms[term] for term in spelling(word) if term in terms))
         frequencies = np.bincount(counts.indices, minlength=len(terms))
         if options.weighting == "bm25":
-            self._weights = bm25_idf(frequencies, len(labels))
-            self._items = _bm25_matrix(counts, self._weights, options)
+            weights = bm25_idf(frequencies, len(labels))
+            items = _bm25_matrix(counts, weights, options)
         else:
             share = np.array([options.ngrams if term[0] == _NGRAM_MARK else 1 for term in terms], np.float64)
-            self._weights = share * smooth_idf(frequencies, len(labels))
-            self._items = _tfidf_matrix(counts, self._weights)
-        self._postings = self._items.T.tocsr()  # the labels of a term are adjacent: (terms, labels)
+            weights = share * smooth_idf(frequencies, len(labels))
+            items = _tfidf_matrix(counts, weights)
+        self._set(stopped, terms, weights, items, items.T.tocsr())
 
     def read(self, documents: Sequence[Document]) -> Matrix:
         """(documents, terms) float32: the weight of each term of each document."""
@@ -169,16 +171,50 @@ class Lexical(Retriever):
         return Lexical(labels, self.options)
 
     def save(self, folder: Path) -> None:
-        """Write the options.
-
-        The weights are not stored: computing them takes a quarter of a second for 27,000 labels.
-        """
-        write_manifest(folder, "lexical", {"options": asdict(self.options)})
+        """Write the options, the terms and the weights."""
+        content = {"options": asdict(self.options), "stop_words": sorted(self._stopped)}
+        write_manifest(folder, "lexical", content)
+        StringIndex.of(list(self._term_numbers)).save(folder, "terms")
+        write_arrays(folder, {"weights": self._weights})
+        for name, matrix in (("items", self._items), ("postings", self._postings)):
+            (folder / name).mkdir()
+            write_matrix(folder / name, matrix)
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Lexical:
-        """Read what `save` wrote and weight the labels. Raises ModelError when the folder holds something else."""
-        return cls(labels, read_options(folder, LexicalOptions, read_manifest(folder, "lexical").get("options")))
+        """Memory-map what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
+        manifest = read_manifest(folder, "lexical")
+        options = read_options(folder, LexicalOptions, manifest.get("options"))
+        if manifest["tagwright"] == 2:  # without the weights
+            return cls(labels, options)
+        stopped = manifest.get("stop_words")
+        if not isinstance(stopped, list) or not fits(stopped, tuple[str, ...]):
+            raise ModelError(f"{folder}: the stop words are damaged; save the model again")
+        stage, terms = cls.__new__(cls), StringIndex.load(folder, "terms")
+        stage.options = options
+        items = read_matrix(folder / "items", (len(labels), len(terms)))
+        postings = read_matrix(folder / "postings", (len(terms), len(labels)))
+        weights = read_array(folder, "weights", np.float64, (len(terms),))
+        stage._set(frozenset(stopped), terms, weights, items, postings)
+        return stage
+
+    def _set(
+        self,
+        stopped: frozenset[str],
+        terms: Mapping[str, int],
+        weights: NDArray[np.float64],
+        items: Matrix,
+        postings: Matrix,
+    ) -> None:
+        """terms: term -> number; weights: (terms,); items: (labels, terms); postings: its transpose."""
+        spelling = _speller(stopped, self.options)
+
+        def numbers(word: str) -> tuple[int, ...]:
+            found = (terms.get(term) for term in spelling(word))
+            return tuple(number for number in found if number is not None)
+
+        self._stopped, self._term_numbers, self._terms = stopped, terms, lru_cache(WORDS)(numbers)
+        self._weights, self._items, self._postings = weights, items, postings
 
     def _text(self, document: Document) -> str:
         return document.read_as(self.options.text_field)
@@ -234,13 +270,15 @@ def calibrate(run: Run, mean_candidates: float) -> float:
     return float(first_out)
 
 
-def _speller(labels: Sequence[Label], options: LexicalOptions) -> Callable[[str], tuple[str, ...]]:
+def _stop_words(labels: Sequence[Label], options: LexicalOptions) -> frozenset[str]:
+    if options.stop_words:
+        return frozenset()
+    return stop_words(parse_all(options.stem), (name for label in labels for name in label.names))
+
+
+def _speller(stopped: frozenset[str], options: LexicalOptions) -> Callable[[str], tuple[str, ...]]:
     """The terms of a word: its stem, and its n-grams if enabled; none for a stop word."""
-    languages = parse_all(options.stem)
-    stem = stemmer(languages)
-    stopped = frozenset[str]()
-    if not options.stop_words:
-        stopped = stop_words(languages, (name for label in labels for name in label.names))
+    stem = stemmer(parse_all(options.stem))
     if not options.ngrams:
         return lambda word: () if word in stopped else (stem(word),)
     return lambda word: () if word in stopped else (stem(word), *_ngrams(word))

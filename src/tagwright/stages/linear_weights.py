@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from typing_extensions import Self
 
-from tagwright.data.bags import Matrix
+from tagwright.data.bags import Matrix, read_matrix, write_matrix
 from tagwright.errors import ModelError
 from tagwright.store import read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.types import Floats, Longs, Run
@@ -80,15 +80,15 @@ class LinearModel:
     def save(self, folder: Path) -> None:
         """Write into an existing folder."""
         write_manifest(folder, "linear model", {"words": self.weights.shape[1]})
-        parts = {name: getattr(self.weights, name) for name in ("data", "indices", "indptr")}
-        write_arrays(folder, {**parts, "bias": self.bias})
+        write_matrix(folder, self.weights)
+        write_arrays(folder, {"bias": self.bias})
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Memory-map what `save` wrote. Raises ModelError when it is missing or damaged."""
         words = read_number(folder, read_manifest(folder, "linear model"), "words")
         bias = _read_bias(folder)
-        return cls(_read_matrix(folder, (len(bias), words)), bias)
+        return cls(read_matrix(folder, (len(bias), words)), bias)
 
     @cached_property
     def _words(self) -> Matrix:
@@ -101,21 +101,3 @@ def _read_bias(folder: Path) -> Floats:
     if np.isnan(bias).any() or (bias == np.inf).any():
         raise ModelError(f"{folder / 'bias.npy'}: cannot be read (holds no numbers); save the model again")
     return bias
-
-
-def _read_matrix(folder: Path, shape: tuple[int, int]) -> Matrix:
-    """A CSR matrix of float32. scipy checks neither row nor column indices, and reads wherever they point.
-
-    Raises ModelError when the arrays are no matrix of this shape.
-    """
-    from scipy.sparse import csr_matrix
-
-    data = read_array(folder, "data", np.float32, (None,))
-    indices, indptr = read_array(folder, "indices", None, (len(data),)), read_array(folder, "indptr", None, (None,))
-    whole = all(places.dtype in (np.int32, np.int64) for places in (indices, indptr))
-    rows = whole and len(indptr) == shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(data)
-    if not rows or (np.diff(indptr) < 0).any():
-        raise ModelError(f"{folder / 'indptr.npy'}: cannot be read (does not part the weights into {shape[0]} labels)")
-    if len(indices) and not 0 <= indices.min() <= indices.max() < shape[1]:
-        raise ModelError(f"{folder / 'indices.npy'}: cannot be read (refers to missing words)")
-    return csr_matrix((data, indices, indptr), shape=shape)

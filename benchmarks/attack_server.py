@@ -1,0 +1,104 @@
+"""Damaged requests, slow clients and kills against the server: `python -m benchmarks attack_server`.
+
+Tries what is asked for in parts, writes after each what was tried and what was lost to results/attack.json, and goes on
+there when it is started again. For Linux and macOS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks import attack_fuzz, attack_slow
+from benchmarks.attack_kills import Siege
+from benchmarks.machine import describe
+
+from tagwright.replacing import replace_file
+
+RESULTS = Path(__file__).parent / "results" / "attack.json"
+
+AT_ONCE = {"requests": 5000, "requests without a token": 5000, "kills": 25}
+"How many of a kind are tried between two writings."
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks attack_server", description=__doc__)
+    parser.add_argument("--requests", type=int, default=80_000, help="damaged, of somebody who may do everything")
+    parser.add_argument("--without-token", type=int, default=20_000, help="damaged, of somebody who has no token")
+    parser.add_argument("--kills", type=int, default=1000)
+    parser.add_argument("--slow", type=int, default=250, help="slow clients of each kind")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    options = parser.parse_args(arguments)
+    found = json.loads(options.results.read_text(encoding="utf-8")) if options.results.exists() else {}
+    found["machine"] = describe()
+    wanted = {"requests": options.requests, "requests without a token": options.without_token, "kills": options.kills}
+    for kind, count in wanted.items():
+        while (done := found.get(kind, {}).get("tried", 0)) < count:
+            numbers = range(done, min(count, done + AT_ONCE[kind]))
+            found[kind] = added(found.get(kind, {}), PARTS[kind], numbers)
+            write(options.results, found)
+            print(f"{kind}: {found[kind]['tried']:,} tried, {len(found[kind]['lost'])} lost", flush=True)
+    if options.slow and "slow clients" not in found:
+        with tempfile.TemporaryDirectory() as folder:
+            found["slow clients"] = attack_slow.slow(Path(folder), options.slow, seconds=135)
+        write(options.results, found)
+    sys.exit(1 if any(found[kind]["lost"] for kind in wanted if kind in found) else 0)
+
+
+def added(before: Mapping[str, Any], part: Part, numbers: range) -> dict[str, Any]:
+    """What was found so far with these numbers tried as well."""
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        counts, lost = part(Path(folder), numbers)
+    return {
+        "tried": numbers.stop,
+        "lost": [*before.get("lost", []), *lost],
+        "seconds": round(before.get("seconds", 0) + time.monotonic() - begun),
+        **{name: dict(Counter(before.get(name, {})) + count) for name, count in counts.items()},
+    }
+
+
+def write(path: Path, found: Mapping[str, Any]) -> None:
+    """A reader finds all of it or what was there before."""
+    with replace_file(path) as unfinished:
+        unfinished.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+Found = tuple[dict[str, Counter[str]], list[str]]
+"Counts of what was seen, and what was lost, in a line each."
+
+Part = Callable[[Path, range], Found]
+"Tries the disturbances with these numbers in an empty folder."
+
+
+def requests(folder: Path, numbers: range) -> Found:
+    tally, tracebacks = attack_fuzz.with_access(folder, numbers)
+    return {"answers": tally.answers, "tracebacks in the log": tracebacks}, tally.lost
+
+
+def without_token(folder: Path, numbers: range) -> Found:
+    tally, tracebacks = attack_fuzz.without_token(folder, numbers)
+    return {"answers": tally.answers, "tracebacks in the log": tracebacks}, tally.lost
+
+
+def kills(folder: Path, numbers: range) -> Found:
+    """All of these kills on one file, which must hold at the end what was acknowledged at the beginning."""
+    siege, lost = Siege(folder / "reviews.sqlite"), dict[str, None]()
+    for number in numbers:
+        lost |= {f"kill {number}: {each}": None for each in siege.kill(f"kill {number}")}
+    if not siege.is_whole():
+        lost[f"kills {numbers.start} to {numbers.stop}: the file is damaged"] = None
+    said = siege.said
+    counts = Counter({"verdicts": len(said.verdicts), "notes": len(said.notes), "documents": len(said.learnt),
+                      "undone": said.undone.total()})  # fmt: skip
+    return {"acknowledged": counts}, list(lost)
+
+
+PARTS: Mapping[str, Part] = {"requests": requests, "requests without a token": without_token, "kills": kills}

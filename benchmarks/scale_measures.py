@@ -1,0 +1,250 @@
+"""What `scale` measures, each over the number of documents or of labels."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+FIXED = {"documents": 10_000, "labels": 1_000}
+"Over the number of documents there are so many labels, over that of labels so many documents."
+
+
+class Clock:
+    """Seconds of the processor since the last call, added up by what was done; "": not counted."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.process_time()
+
+    def __call__(self, what: str) -> None:
+        """Count what has passed as this."""
+        if what:
+            self.seconds[what] = self.seconds.get(what, 0.0) + time.process_time() - self._last
+        self._last = time.process_time()
+
+    @property
+    def rounded(self) -> dict[str, float]:
+        """To milliseconds."""
+        return {what: round(seconds, 3) for what, seconds in self.seconds.items()}
+
+
+def peak_memory() -> float:
+    """MB of this process. What getrusage says includes, on Linux, the memory of the process that started it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        fields = dict(line.split(":", 1) for line in status.read_text(encoding="ascii").splitlines())
+        return int(fields["VmHWM"].split()[0]) / 2**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def reading(documents: Path, _: Path, clock: Clock) -> None:
+    """JSON lines into a corpus on disk."""
+    from tagwright.data.corpus import Corpus
+
+    clock("")
+    corpus = Corpus.read(documents)
+    clock("read")
+    sum(len(document.title) for document in corpus)
+    clock("iterate")
+
+
+def tagging(documents: Path, labels: Path, clock: Clock) -> None:
+    """The whole of `batch` but its processes: shards are read, tagged and written."""
+    from tagwright.data.vocabulary import Vocabulary
+    from tagwright.readers.files import open_sources
+    from tagwright.scale.batch_options import BatchOptions
+    from tagwright.scale.shard_tagging import ShardTagger
+    from tagwright.scale.shards import cut
+
+    tagger = ShardTagger(_words(Vocabulary.read(labels)), BatchOptions())
+    clock("")
+    with tempfile.TemporaryDirectory() as folder:
+        for shard in cut(open_sources(documents), tagger.options.shard_size, lambda _: True, Path(folder)):
+            tagger.write(shard.path, Path(folder) / "suggestions")
+            shard.remove()
+    clock("tag")
+
+
+def static_tagging(documents: Path, labels: Path, clock: Clock) -> None:
+    """Names, words and static vectors: what reading and retrieving, and combining, take of it."""
+    from tagwright.data.corpus import Corpus
+    from tagwright.data.vocabulary import Vocabulary
+    from tagwright.tagger import batches
+
+    tagger, corpus = _static(Vocabulary.read(labels), labels.parent), Corpus.read(documents)
+    clock("")
+    for batch in batches(corpus):
+        pool = tagger.candidates(batch)
+        clock("retrieve")
+        tagger.rank(pool).top(10)
+        clock("combine")
+
+
+def encoding(documents: Path, _: Path, clock: Clock) -> None:
+    """Texts into static vectors."""
+    from tagwright.data.corpus import Corpus
+    from tagwright.encoders.bi_encoder import BiEncoder
+    from tagwright.encoders.static import distil
+    from tagwright.tagger import batches
+
+    encoder, corpus = BiEncoder.of(distil()), Corpus.read(documents)
+    clock("")
+    for batch in batches(corpus):
+        encoder.encode([document.text for document in batch], keep=False)
+    clock("encode")
+
+
+def rts(documents: Path, labels: Path, clock: Clock) -> None:
+    """RTS trains a static encoder, one epoch."""
+    from tagwright.data.corpus import Corpus
+    from tagwright.data.vocabulary import Vocabulary
+    from tagwright.methods import rts as method
+    from tagwright.training.training_config import TrainingConfig
+
+    corpus, vocabulary = Corpus.read(documents), Vocabulary.read(labels)
+    config = method.Config(encoder="static", training=TrainingConfig(epochs=1))
+    clock("")
+    method.fit(corpus, vocabulary, config)
+    clock("train")
+
+
+def graph(documents: Path, _: Path, clock: Clock) -> None:
+    """Citations and authors of as many made-up documents; 50,000 pairs along two meta-paths."""
+    from benchmarks.graph import citing
+
+    from tagwright.graph.network import Graph
+
+    count = int(documents.stem.partition("-")[2])
+    clock("")
+    network = Graph.of(citing(count))
+    clock("build")
+    for path in ("P->P<-P", "P-A-P"):
+        network.follow(path).sample(50_000, seed=0)
+    clock("draw pairs")
+
+
+def exact_match(documents: Path, labels: Path, clock: Clock) -> None:
+    """Names found in texts."""
+    from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
+
+    _stage(documents, labels, clock, lambda vocabulary: ExactMatch(vocabulary, ExactMatchOptions(stem="english")))
+
+
+def tfidf(documents: Path, labels: Path, clock: Clock) -> None:
+    """Words shared with names and descriptions."""
+    from tagwright.stages.lexical import Lexical, LexicalOptions
+
+    options = LexicalOptions(weighting="tfidf", stem="english")
+    _stage(documents, labels, clock, lambda vocabulary: Lexical(vocabulary, options))
+
+
+def dense(documents: Path, labels: Path, clock: Clock) -> None:
+    """Nearest labels of a static encoder, with an index from 100,000 labels on."""
+    from tagwright.encoders.bi_encoder import BiEncoder
+    from tagwright.encoders.static import distil
+    from tagwright.stages.dense import Dense
+
+    encoder = BiEncoder.of(distil())
+    _stage(documents, labels, clock, lambda vocabulary: Dense(vocabulary, encoder))
+
+
+def saving(documents: Path, labels: Path, clock: Clock) -> None:
+    """A vocabulary is read, a tagger made, saved, and loaded by another process, which tags one document and more."""
+    from tagwright.data.vocabulary import Vocabulary
+
+    clock("")
+    vocabulary = Vocabulary.read(labels)
+    clock("read the vocabulary")
+    tagger = _static(vocabulary, labels.parent)
+    clock("build")
+    with tempfile.TemporaryDirectory() as folder:
+        tagger.save(Path(folder) / "model")
+        clock("save")
+        clock.seconds["saved, GB"] = (
+            sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()) / 1e9
+        )
+        command = [sys.executable, "-c", LOADING, str(Path(folder) / "model"), str(documents)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+        clock.seconds |= json.loads(done.stdout.splitlines()[-1])
+
+
+LOADING = """
+import json, sys, time
+from pathlib import Path
+from benchmarks.scale_measures import Clock, FIXED, first_documents, peak_memory
+batch = first_documents(Path(sys.argv[2]), FIXED["labels"])
+clock = Clock()
+import faiss, sentence_transformers, torch
+from tagwright.tagger import Tagger
+clock("imports")
+began = time.perf_counter()
+tagger = Tagger.load(sys.argv[1])
+clock("load")
+clock.seconds["load, by the clock on the wall"] = time.perf_counter() - began
+tagger.suggest(batch[0])
+clock("first tag")
+clock.seconds["from start to first tag"] = time.process_time()
+clock.seconds["first tag, MB"] = peak_memory()
+tagger.tag(batch)
+clock("tag 1,000")
+clock.seconds["tagging process, MB"] = peak_memory()
+print(json.dumps(clock.rounded))
+"""
+"A process that loads a saved tagger. Seconds of the processor; start-up includes all imports."
+
+
+MEASURES: Mapping[str, tuple[str, Callable[[Path, Path, Clock], None]]] = {
+    "reading": ("documents", reading),
+    "whole tagger": ("documents", tagging),
+    "whole tagger, static": ("documents", static_tagging),
+    "static encoder": ("documents", encoding),
+    "RTS, static": ("documents", rts),
+    "graph": ("documents", graph),
+    "exact match": ("labels", exact_match),
+    "tfidf": ("labels", tfidf),
+    "vocabulary, save, load": ("labels", saving),
+    "dense search, static": ("labels", dense),
+}
+"Name -> over the number of what, and how. The whole tagger is exact match and TF-IDF."
+
+
+def _stage(documents: Path, labels: Path, clock: Clock, build: Callable[[Any], Any]) -> None:
+    from tagwright.data.vocabulary import Vocabulary
+
+    vocabulary, batch = Vocabulary.read(labels), first_documents(documents, FIXED["labels"])
+    clock("")
+    stage = build(vocabulary)
+    stage(batch[:1])  # an index is built when it is first needed
+    clock("build")
+    stage(batch)
+    clock("find")
+
+
+def _words(vocabulary: Any) -> Any:
+    from tagwright import zero_shot
+
+    return zero_shot(vocabulary, stages=("exact_match", "tfidf"), language="english")
+
+
+def _static(vocabulary: Any, folder: Path) -> Any:
+    from tagwright import zero_shot
+    from tagwright.encoders.static import distil
+
+    if not (folder / "static").is_dir():
+        distil().save(str(folder / "static"))
+    return zero_shot(vocabulary, encoder=str(folder / "static"), language="english")
+
+
+def first_documents(path: Path, count: int) -> list[Any]:
+    """The first so many documents of a file."""
+    from tagwright.readers.files import open_sources
+
+    return [document for _, found in open_sources(path) for _, document in islice(found, count)]

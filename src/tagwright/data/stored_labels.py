@@ -1,0 +1,152 @@
+"""Labels in, arrays that are memory-mapped out: a vocabulary of a million labels is there at once.
+
+A label is put together when it is asked for. Beside ids, names, descriptions and broader labels, what ids and names
+lead to is stored, so that nothing has to be built on loading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+
+from tagwright.data.string_table import CHUNK, Lookup, StringIndex, StringTable, check_ends, check_places
+from tagwright.errors import ModelError
+from tagwright.store import read_array, write_arrays
+from tagwright.types import Ints, Label, Longs
+
+Fold = Callable[[str], str]
+"The form of a name in which it is compared with others."
+
+
+class StoredLabels(Sequence[Label]):
+    """Labels on disk, equal to a sequence of the same ones.
+
+    by_id: id -> position. names: of all labels, one behind the other, and `label_names`, where those of each label
+    end. broader: places in the ids, or, behind those, in `other_ids`, which are not in the vocabulary. by_name: the
+    places of folded names. Raises ModelError for arrays that are missing or damaged.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.by_id = StringIndex.load(folder, "ids")
+        size = len(self.by_id)
+        self.descriptions = StringTable.load(folder, "descriptions", size)
+        self.names = StringTable.load(folder, "names")
+        self.by_name = Lookup.load(folder, "names", len(self.names))
+        self._other_ids = StringTable.load(folder, "other_ids")
+        self._broader = read_array(folder, "broader", np.int32, (None,))
+        self._name_ends, self._broader_ends = (
+            read_array(folder, name, np.int64, (size,)) for name in ("label_names", "label_broader")
+        )
+        check_ends(folder / "label_names.npy", self._name_ends, len(self.names))
+        check_ends(folder / "label_broader.npy", self._broader_ends, len(self._broader))
+        check_places(folder / "broader.npy", self._broader, size + len(self._other_ids))
+        if not size or (np.diff(self._name_ends, prepend=0) == 0).any():
+            raise ModelError(f"{folder}: damaged (a label has no name); save the model again")
+
+    def __len__(self) -> int:
+        return len(self.by_id)
+
+    @overload
+    def __getitem__(self, position: int) -> Label: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Label]: ...
+    def __getitem__(self, position: int | slice) -> Label | list[Label]:
+        if isinstance(position, slice):
+            return [self[each] for each in range(len(self))[position]]
+        position = range(len(self))[position]
+        return self._between(position, position + 1)[0]
+
+    def __iter__(self) -> Iterator[Label]:
+        for start in range(0, len(self), CHUNK):
+            yield from self._between(start, min(start + CHUNK, len(self)))
+
+    def first_name(self, position: int) -> int:
+        """The place of the preferred name of a label."""
+        return int(self._name_ends[position - 1]) if position else 0
+
+    def named(self, place: int) -> int:
+        """The label to which a name belongs."""
+        return int(self._name_ends.searchsorted(place, side="right"))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, (list(self),)
+
+    def _between(self, start: int, end: int) -> list[Label]:
+        name_ends = _ends(self._name_ends, start, end)
+        name = name_ends[0]
+        names = self.names.between(name, name_ends[-1])
+        above_ends = _ends(self._broader_ends, start, end)
+        above, first = (
+            [self._id(each) for each in self._broader[above_ends[0] : above_ends[-1]].tolist()],
+            above_ends[0],
+        )
+        parts = zip(
+            self.by_id.texts.between(start, end),
+            pairwise(name_ends),
+            self.descriptions.between(start, end),
+            pairwise(above_ends),
+            strict=True,
+        )
+        return [
+            Label(id_, tuple(names[a - name : b - name]), description, tuple(above[c - first : d - first]))
+            for id_, (a, b), description, (c, d) in parts
+        ]
+
+    def _id(self, place: int) -> str:
+        ids = self.by_id.texts
+        return ids[place] if place < len(ids) else self._other_ids[place - len(ids)]
+
+
+class StoredNames:
+    """Folded names, for looking up the label that has one; the preferred name has precedence over the others.
+
+    preferred: only preferred names lead to labels.
+    """
+
+    def __init__(self, labels: StoredLabels, fold: Fold, *, preferred: bool) -> None:
+        self._labels, self._fold, self._preferred = labels, fold, preferred
+
+    def get(self, name: str) -> int | None:
+        """The label with this folded name, None where there is none or several are."""
+        labels, first, others = self._labels, set[int](), set[int]()
+        for place in labels.by_name.find(name, lambda place: self._fold(labels.names[place])):
+            label = labels.named(place)
+            (first if place == labels.first_name(label) else others).add(label)
+            if len(first) > 1:
+                return None
+        found = first or (set[int]() if self._preferred else others)
+        return found.pop() if len(found) == 1 else None
+
+
+def write_labels(labels: Sequence[Label], fold: Fold, folder: Path) -> None:
+    """Write the arrays of `StoredLabels` into an existing folder."""
+    index = {label.id: position for position, label in enumerate(labels)}
+    others = dict.fromkeys(above for label in labels for above in label.broader if above not in index)
+    places = {**index, **{other: len(index) + number for number, other in enumerate(others)}}
+    names = list(chain.from_iterable(label.names for label in labels))
+    StringIndex.of(list(index)).save(folder, "ids")
+    StringTable.of(others).save(folder, "other_ids")
+    StringTable.of(names).save(folder, "names")
+    Lookup.of(list(map(fold, names))).save(folder, "names")
+    StringTable.of(label.description for label in labels).save(folder, "descriptions")
+    write_arrays(
+        folder,
+        {
+            "broader": np.array([places[above] for label in labels for above in label.broader], np.int32),
+            "label_broader": _counted(len(label.broader) for label in labels),
+            "label_names": _counted(len(label.names) for label in labels),
+        },
+    )
+
+
+def _counted(counts: Iterator[int]) -> Longs:
+    return np.cumsum(np.fromiter(counts, np.int64))
+
+
+def _ends(ends: Longs | Ints, start: int, end: int) -> list[int]:
+    """Where each of the parts from `start` up to `end` begins, and where the last one ends."""
+    return [int(ends[start - 1]) if start else 0, *ends[start:end].tolist()]

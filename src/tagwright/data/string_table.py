@@ -1,0 +1,196 @@
+"""Texts in, arrays that are memory-mapped out: one text by its position, and positions by the text.
+
+All texts lie one behind the other in UTF-8, with the place where each ends. To find a text, the checksums of all are
+kept in order: a binary search leads to those with its checksum, and these are compared.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, overload
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.errors import ModelError
+from tagwright.store import read_array, write_arrays
+from tagwright.types import Ints, Longs
+
+CHUNK = 10_000
+"Texts that are decoded together when all are read."
+
+
+class StringTable(Sequence[str]):
+    """Texts in a fixed order, equal to a tuple of the same ones.
+
+    text: (bytes,) uint8, the texts in UTF-8, one behind the other; ends: (texts,) where each ends.
+
+    >>> table = StringTable.of(["bees", "ants", ""])
+    >>> table[1], list(table), len(table)
+    ('ants', ['bees', 'ants', ''], 3)
+    """
+
+    def __init__(self, text: NDArray[np.uint8], ends: Longs) -> None:
+        self._arrays = text, ends
+        self._text, self._ends = memoryview(text), memoryview(ends)  # type: ignore[arg-type]
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> StringTable:
+        """Pack texts."""
+        encoded = list(map(_encode, texts))
+        text = np.frombuffer(b"".join(encoded), np.uint8)
+        return cls(text, np.fromiter(accumulate(map(len, encoded)), np.int64, len(encoded)))
+
+    def save(self, folder: Path, name: str) -> None:
+        """Write `NAME.npy` and `NAME_ends.npy`."""
+        write_arrays(folder, dict(zip((name, f"{name}_ends"), self._arrays, strict=True)))
+
+    @classmethod
+    def load(cls, folder: Path, name: str, length: int | None = None) -> StringTable:
+        """Memory-map what `save` wrote. length: how many there must be. Raises ModelError when it is damaged."""
+        text = read_array(folder, name, np.uint8, (None,))
+        ends = read_array(folder, f"{name}_ends", np.int64, (length,))
+        check_ends(folder / f"{name}_ends.npy", ends, len(text))
+        return cls(text, ends)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @overload
+    def __getitem__(self, position: int) -> str: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, position: int | slice) -> str | tuple[str, ...]:
+        if isinstance(position, slice):
+            return tuple(self[each] for each in range(len(self))[position])
+        position = range(len(self))[position]
+        return _decode(self._text[self._ends[position - 1] if position else 0 : self._ends[position]])
+
+    def between(self, start: int, end: int) -> list[str]:
+        """The texts from `start` up to `end`, decoded together."""
+        if start >= end:
+            return []
+        ends = [self._ends[start - 1] if start else 0, *self._ends[start:end]]
+        first, block = ends[0], bytes(self._text[ends[0] : ends[-1]])
+        return [_decode(block[one - first : other - first]) for one, other in pairwise(ends)]
+
+    def __iter__(self) -> Iterator[str]:
+        for start in range(0, len(self), CHUNK):
+            yield from self.between(start, min(start + CHUNK, len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(str.__eq__, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StringTable, tuple(map(np.asarray, self._arrays))
+
+
+class Lookup:
+    """Positions by text. sums: (entries,) uint32, sorted checksums; order: (entries,) int32, where each text is.
+
+    >>> lookup = Lookup.of(["bees", "ants", "bees"])
+    >>> list(lookup.find("bees", ["bees", "ants", "bees"].__getitem__)), list(lookup.find("wasps", str))
+    ([0, 2], [])
+    """
+
+    def __init__(self, sums: NDArray[np.uint32], order: Ints) -> None:
+        self._arrays = sums, order
+        self._sums, self._order = memoryview(sums), memoryview(order)  # type: ignore[arg-type]
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> Lookup:
+        """Checksums of all texts, those of one checksum in their order."""
+        sums = np.fromiter((crc32(_encode(text)) for text in texts), np.uint32, len(texts))
+        order = np.argsort(sums, kind="stable")
+        return cls(sums[order], order.astype(np.int32))
+
+    def find(self, text: str, text_at: Callable[[int], str]) -> Iterator[int]:
+        """The positions of a text, in order. text_at: the text at a position, to be compared with it."""
+        wanted = crc32(_encode(text))
+        for place in range(bisect_left(self._sums, wanted), len(self._sums)):
+            if self._sums[place] != wanted:
+                return
+            if text_at(self._order[place]) == text:
+                yield self._order[place]
+
+    def save(self, folder: Path, name: str) -> None:
+        """Write `NAME_sums.npy` and `NAME_order.npy`."""
+        write_arrays(folder, {f"{name}_sums": self._arrays[0], f"{name}_order": self._arrays[1]})
+
+    @classmethod
+    def load(cls, folder: Path, name: str, length: int) -> Lookup:
+        """Memory-map what `save` wrote for so many texts. Raises ModelError when it is damaged."""
+        order = read_array(folder, f"{name}_order", np.int32, (length,))
+        check_places(folder / f"{name}_order.npy", order, length)
+        return cls(read_array(folder, f"{name}_sums", np.uint32, (length,)), order)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Lookup, tuple(map(np.asarray, self._arrays))
+
+
+class StringIndex(Mapping[str, int]):
+    """Distinct texts -> their positions.
+
+    >>> index = StringIndex.of(["bees", "ants"])
+    >>> index["ants"], index.get("wasps"), dict(index)
+    (1, None, {'bees': 0, 'ants': 1})
+    """
+
+    def __init__(self, texts: StringTable, lookup: Lookup) -> None:
+        self.texts, self._lookup = texts, lookup
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> StringIndex:
+        """Pack texts, none of which occurs twice."""
+        return cls(StringTable.of(texts), Lookup.of(texts))
+
+    def __getitem__(self, text: str) -> int:
+        for position in self._lookup.find(text, self.texts.__getitem__):
+            return position
+        raise KeyError(text)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def save(self, folder: Path, name: str) -> None:
+        """Write four arrays that begin with this name."""
+        self.texts.save(folder, name)
+        self._lookup.save(folder, name)
+
+    @classmethod
+    def load(cls, folder: Path, name: str, length: int | None = None) -> StringIndex:
+        """Memory-map what `save` wrote. length: how many there must be. Raises ModelError when it is damaged."""
+        texts = StringTable.load(folder, name, length)
+        return cls(texts, Lookup.load(folder, name, len(texts)))
+
+
+def check_ends(path: Path, ends: NDArray[np.integer], length: int) -> None:
+    """Raise ModelError unless these are the ends of consecutive parts of something of this length."""
+    if (np.diff(ends, prepend=0) < 0).any() or (ends[-1] if len(ends) else 0) != length:
+        raise ModelError(f"{path}: damaged (its parts do not follow each other); save the model again")
+
+
+def check_places(path: Path, places: NDArray[np.integer], length: int) -> None:
+    """Raise ModelError for a place that is not one of so many."""
+    if len(places) and not 0 <= int(places.min()) <= int(places.max()) < length:
+        raise ModelError(f"{path}: damaged (holds places outside 0 to {length - 1}); save the model again")
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _decode(text: bytes | memoryview) -> str:
+    try:
+        return str(text, "utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise ModelError(f"a saved text is damaged ({error.reason}); save the model again") from None

@@ -1,0 +1,126 @@
+"""Tokens in, who holds them and what they may do out."""
+
+from __future__ import annotations
+
+import hmac
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+
+from tagwright.errors import ConfigError, InputError
+from tagwright.server.problems import Problem
+from tagwright.text.words import clean
+
+Role: TypeAlias = Literal["suggest", "review", "admin"]
+"Each may do what those before it may: ask for suggestions; review and add documents; train the model."
+
+ROLES: tuple[Role, ...] = get_args(Role)
+
+SHORTEST_TOKEN = 16
+LONGEST_NAME = 60
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Somebody with a token. name: "" for a token whose holders choose their names when they review."""
+
+    name: str
+    role: Role
+    token: str = field(repr=False)  # no secret in a log
+
+    def may(self, role: Role) -> bool:
+        """Whether the holder may do what the role may.
+
+        >>> [Holder("Ann", "review", "").may(role) for role in ("suggest", "review", "admin")]
+        [True, True, False]
+        """
+        return ROLES.index(self.role) >= ROLES.index(role)
+
+
+EVERYBODY = Holder("", "admin", "")
+"Where no token is needed, everybody may do everything."
+
+
+@dataclass(frozen=True)
+class Access:
+    """Who may come in; without holders everybody may."""
+
+    holders: tuple[Holder, ...] = ()
+
+    @classmethod
+    def of(cls, token: str | None = None, file: Path | None = None) -> Access:
+        """One token for everything, the tokens of a file, or both. Raises ConfigError, and InputError for the file."""
+        if token is not None and len(token) < SHORTEST_TOKEN:
+            raise ConfigError(f"the token has fewer than {SHORTEST_TOKEN} characters: it could be guessed")
+        return cls((*(read_tokens(file) if file else ()), *([Holder("", "admin", token)] if token else ())))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether no token is needed."""
+        return not self.holders
+
+    def holder(self, token: str) -> Holder | None:
+        """Who has this token. Takes as long whether it is nearly right or wrong."""
+        found = [each for each in self.holders if hmac.compare_digest(each.token.encode(), token.encode())]
+        return EVERYBODY if self.is_open else next(iter(found), None)
+
+
+OPEN = Access()
+"No token is needed."
+
+
+def read_tokens(file: Path) -> list[Holder]:
+    """The tokens in a file, `TOKEN ROLE NAME` a line; # begins a comment line.
+
+    Raises InputError, which names the line and never shows what it holds.
+    """
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise InputError(f"the tokens cannot be read ({type(error).__name__})", file) from None
+    found = list[Holder]()
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            holder = _holder(line, file, number)
+            if any(holder.name == other.name or holder.token == other.token for other in found):
+                raise InputError("the name or the token stands in a line above as well", file, number)
+            found.append(holder)
+    if not found:
+        raise InputError("holds no tokens; write TOKEN ROLE NAME, a line for each", file)
+    return found
+
+
+def _holder(line: str, file: Path, number: int) -> Holder:
+    token, given, name = [*line.split(maxsplit=2), "", ""][:3]
+    role = next((role for role in ROLES if role == given), None)
+    name = " ".join(clean(name).split())
+    if role is None or not name:
+        raise InputError(f"expected TOKEN ROLE NAME, the role one of {', '.join(ROLES)}", file, number)
+    if len(token) < SHORTEST_TOKEN:
+        raise InputError(f"the token has fewer than {SHORTEST_TOKEN} characters: it could be guessed", file, number)
+    if len(name) > LONGEST_NAME:
+        raise InputError(f"the name has more than {LONGEST_NAME} characters", file, number)
+    return Holder(name, role, token)
+
+
+def holder_of(request: Request) -> Holder:
+    """Who sent a request that the server has let in."""
+    holder: Holder = request.state.holder
+    return holder
+
+
+def check_role(request: Request, role: Role) -> None:
+    """Raise Problem unless the token that came with the request may do this."""
+    if not holder_of(request).may(role):
+        raise Problem(403, f"This needs a token with the role {role}")
+
+
+def check_origin(request: Request) -> None:
+    """Raise Problem for a request that a page of another site makes; a browser says where it comes from."""
+    origin = request.headers.get("origin", "")
+    elsewhere = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+    if elsewhere or (origin and urlsplit(origin).netloc != request.headers.get("host", "")):
+        raise Problem(403, "The request comes from a page of another site")

@@ -1,0 +1,115 @@
+"""Labelled documents in, stages that have not seen some of them out: each is scored by those trained on others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tagwright.data.bags import BagOfWords, Matrix
+from tagwright.stages.linear_classifiers import Linear
+from tagwright.stages.nearest_labelled import NearestLabelled
+from tagwright.training.combiner_training import assign_folds
+from tagwright.training.linear_training import SvmOptions, fit_svm
+from tagwright.types import Document, Label, Longs, Retriever, Run
+
+SVM, KNN = "svm", "knn"
+"The names of the stages that are trained on labels: the linear SVM, and the nearest labelled documents."
+
+CANDIDATES = 100
+"Labels that each of them suggests for a document."
+
+MANY = 4
+"Where there are so many times more labelled documents than are to be scored, stages trained on the others are enough."
+
+SCARCE = 20
+"Where one in so many documents or fewer was left out, the SVM without them is as good as one that is trained on all."
+
+FEW = 1000
+"Up to so many labels, one process is faster than several."
+
+
+class Fold(NamedTuple):
+    """Places of documents, and stages that have seen only the labels of others."""
+
+    places: Longs
+    stages: Mapping[str, Retriever]
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """Stages over labelled documents. scored: places (documents,) of those that are to be scored out of fold.
+
+    gold: a row for each document, with labels. names: of the stages. folder: where finished blocks of labels of the SVM
+    are stored; resume goes on with them.
+    """
+
+    documents: Sequence[Document]
+    labels: Sequence[Label]
+    gold: Run
+    scored: Longs
+    names: Collection[str] = (SVM, KNN)
+    folds: int = 5
+    seed: int = 0
+    folder: Path | None = None
+    resume: bool = False
+    _latest: dict[str, Linear] = field(default_factory=dict, init=False)
+
+    def __iter__(self) -> Iterator[Fold]:
+        """Each part of the documents to be scored, with stages that are trained on all other labelled documents."""
+        everything = np.arange(len(self.documents))
+        for number, part in enumerate(self._parts):
+            others = np.setdiff1d(everything, part)
+            yield Fold(part, self._trained(others, others, f"fold-{number}"))
+
+    def last(self) -> dict[str, Retriever]:
+        """The stages that are trained on all labelled documents; the SVM on hardly fewer, where that takes long."""
+        everything = np.arange(len(self.documents))
+        if len(self._parts) > 1 or SCARCE * len(self.scored) > len(everything):
+            return self._trained(everything, everything, "all")
+        return self._trained(everything, np.setdiff1d(everything, self._parts[0]), "fold-0")
+
+    @cached_property
+    def _parts(self) -> list[Longs]:
+        return parts(self.scored, len(self.documents), self.folds, self.seed)
+
+    @cached_property
+    def _words(self) -> tuple[BagOfWords, Matrix]:
+        bag = BagOfWords.of(document.text for document in self.documents)
+        return bag, bag.transform(document.text for document in self.documents)
+
+    def _trained(self, near: Longs, learnt: Longs, name: str) -> dict[str, Retriever]:
+        """The stages. near: places of the documents that are neighbours. learnt: of those that the SVM learns from."""
+        stages: dict[str, Retriever] = {}
+        if SVM in self.names:
+            stages[SVM] = self._svm(learnt, name)
+        if KNN in self.names:
+            bag, features = self._words
+            stages[KNN] = NearestLabelled(self.labels, bag, features[near], self.gold.take(near), CANDIDATES)
+        return stages
+
+    def _svm(self, places: Longs, name: str) -> Linear:
+        if name not in self._latest:
+            (bag, features), gold = self._words, self.gold.take(places)
+            folder = self.folder / name if self.folder else None
+            options = SvmOptions(seed=self.seed, workers=1 if len(np.unique(gold.labels)) <= FEW else 0)
+            model = fit_svm(features[places], gold, len(self.labels), options, folder, resume=self.resume)
+            self._latest.clear()
+            self._latest[name] = Linear(self.labels, bag, model, CANDIDATES)
+        return self._latest[name]
+
+
+def parts(scored: Longs, labelled: int, folds: int = 5, seed: int = 0) -> list[Longs]:
+    """The documents to be scored, in folds; all in one where the others are many enough to learn from.
+
+    >>> [len(part) for part in parts(np.arange(300), 300)], len(parts(np.arange(1500), 6421))
+    ([60, 60, 60, 60, 60], 1)
+    """
+    if labelled >= MANY * len(scored):
+        return [scored]
+    fold = assign_folds(len(scored), folds, seed)
+    return [scored[fold == number] for number in np.unique(fold)]

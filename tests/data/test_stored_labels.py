@@ -1,0 +1,114 @@
+"""A vocabulary that was saved and memory-mapped is the same as the one in memory."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tagwright.data.string_table import Lookup, StringIndex, StringTable
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ModelError
+from tagwright.types import Document, Label
+
+BIRDS = Vocabulary(
+    [
+        Label("a", ("Birds", "Aves"), "They fly.", ()),
+        Label("b", ("Owls", "Eulen"), "", ("a", "elsewhere")),
+        Label("c", ("Eulen",), "", ("b", "a")),
+        Label("d", ("Nests",), "", ("a",)),
+        Label("e", ("nests", "Aves", "Horste"), "", ("c",)),
+        Label("f", ("Horste",), "Ḟ", ("elsewhere", "nowhere")),
+        Label("g", ("Kites", "aves"), "", ("g",)),
+    ]
+)
+NAMES = ["a", "<b>", "birds", "AVES", "Eulen", " owls ", "nests", "Horste", "Kites", "they fly", ""]
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> Vocabulary:
+    BIRDS.save(tmp_path)
+    return Vocabulary.load(tmp_path)
+
+
+def test_labels_ids_and_positions_are_the_same(loaded: Vocabulary) -> None:
+    assert list(loaded) == list(BIRDS)
+    assert [loaded[i] for i in range(-7, 7)] == [BIRDS[i] for i in range(-7, 7)]
+    assert list(loaded[2:5]) == list(BIRDS[2:5])
+    assert loaded.ids == BIRDS.ids
+    assert loaded.index == BIRDS.index
+    assert "z" not in loaded.index
+    with pytest.raises(IndexError):
+        loaded[7]
+
+
+def test_names_lead_to_the_same_labels(loaded: Vocabulary) -> None:
+    assert [loaded.resolve(name) for name in NAMES] == [0, 1, 0, None, 2, 1, None, 5, 6, None, None]
+    assert [BIRDS.resolve(name) for name in NAMES] == [loaded.resolve(name) for name in NAMES]
+    assert [loaded.shown_name(i) for i in range(7)] == [BIRDS.shown_name(i) for i in range(7)]
+    assert loaded.shown_name(3) == "Birds > Nests"
+
+
+def test_what_is_derived_from_them_is_the_same(loaded: Vocabulary) -> None:
+    assert [loaded.broader(i) for i in range(7)] == [[], [0], [1, 0], [0], [2], [], [6]]
+    assert list(loaded.restrict(["d", "b"])) == [BIRDS[1], BIRDS[3]]
+    assert loaded.cycle() == ("g", "g")
+    assert loaded.gold([Document("1", labels=("Owls", "f"))]).labels.tolist() == [1, 5]
+
+
+def test_it_can_be_saved_again_and_sent_to_another_process(loaded: Vocabulary, tmp_path: Path) -> None:
+    (tmp_path / "again").mkdir()
+    loaded.save(tmp_path / "again")
+    assert list(Vocabulary.load(tmp_path / "again")) == list(BIRDS)
+    sent = pickle.loads(pickle.dumps(loaded))
+    assert list(sent) == list(BIRDS)
+    assert sent.resolve("Owls") == 1
+
+
+@settings(deadline=None, max_examples=50)
+@given(texts=st.lists(st.text(st.characters(), max_size=5), max_size=30, unique=True))
+def test_texts_are_found_where_they_are(texts: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("texts")
+    StringIndex.of(texts).save(folder, "texts")
+    index = StringIndex.load(folder, "texts")
+    assert index.texts == texts
+    assert index == {text: position for position, text in enumerate(texts)}
+    assert index.texts[3:1:-1] == tuple(texts[3:1:-1])
+
+
+def test_texts_of_one_checksum_are_told_apart() -> None:
+    texts = ["plumless", "buckeroo"]  # 1306201125, both
+    assert [list(Lookup.of(texts).find(text, texts.__getitem__)) for text in texts] == [[0], [1]]
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("ids_ends", 1, 90),
+        ("ids_ends", -1, 90),
+        ("ids_order", 0, 7),
+        ("ids_order", 0, -1),
+        ("names_ends", 0, -3),
+        ("label_names", 0, 0),
+        ("label_names", 6, 9),
+        ("label_broader", 3, 2),
+        ("broader", 2, 9),
+    ],
+)
+def test_damaged_arrays_are_refused(name: str, place: int, value: int, tmp_path: Path) -> None:
+    BIRDS.save(tmp_path)
+    array = np.load(tmp_path / f"{name}.npy")
+    array[place] = value
+    np.save(tmp_path / f"{name}.npy", array)
+    with pytest.raises(ModelError, match="damaged"):
+        Vocabulary.load(tmp_path)
+
+
+def test_damaged_text_is_refused_when_it_is_read() -> None:
+    table = StringTable(np.frombuffer(b"\xff", np.uint8), np.array([1]))
+    with pytest.raises(ModelError, match="a saved text is damaged"):
+        table[0]

@@ -1,0 +1,217 @@
+"""Who may do what: every route with every role."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.routing import Mount, Route
+from starlette.testclient import TestClient
+from tests.server.conftest import word_tagger
+
+from tagwright.errors import ConfigError, InputError
+from tagwright.server.access import ROLES, Access, Holder, Role, read_tokens
+from tagwright.server.application import application
+from tagwright.server.refitting import Refitted, Refitter
+from tagwright.server.review_file import ReviewFile
+from tagwright.server.review_page import ReviewPages
+from tagwright.server.reviewing import Review
+from tagwright.server.served_model import ServedModel
+from tagwright.server.serving import ServerOptions
+from tagwright.server.sessions import Sessions
+from tagwright.types import Document
+
+TOKENS = {role: f"the token of whoever may {role}" for role in ROLES}
+
+BY_TOKEN: dict[tuple[str, str], Role | None] = {
+    ("GET", "/"): None,
+    ("GET", "/v1/ui"): None,
+    ("GET", "/v1/ui/"): None,
+    ("GET", "/health"): None,
+    ("GET", "/v1"): "suggest",
+    ("GET", "/v1/"): "suggest",
+    ("GET", "/v1/projects"): "suggest",
+    ("GET", "/v1/vocabs"): "suggest",
+    ("GET", "/v1/projects/{project_id}"): "suggest",
+    ("POST", "/v1/projects/{project_id}/suggest"): "suggest",
+    ("POST", "/v1/projects/{project_id}/suggest-batch"): "suggest",
+    ("POST", "/v1/projects/{project_id}/learn"): "admin",
+    ("POST", "/v1/detect-language"): "suggest",
+    ("GET", "/api/models"): "suggest",
+    ("POST", "/api/suggest"): "suggest",
+    ("POST", "/api/files"): "suggest",
+    ("GET", "/api/labels"): "suggest",
+    ("GET", "/api/openapi.json"): "suggest",
+    ("GET", "/metrics"): "suggest",
+}
+"Least role of a token in the header, by route; none for what is open."
+
+BY_SESSION: dict[tuple[str, str], Role] = {
+    ("GET", "/review"): "review",
+    ("GET", "/review/overview"): "review",
+    ("GET", "/review/differences"): "review",
+    ("POST", "/review/upload"): "review",
+    ("POST", "/review/refit"): "admin",
+    ("GET", "/review/documents/{number:int}"): "review",
+    ("POST", "/review/documents/{number:int}"): "review",
+    ("GET", "/review/documents/{number:int}/labels"): "review",
+}
+"Least role of the token with which a session was opened."
+
+OPEN_TO_ALL = {("GET", "/review/enter"), ("POST", "/review/enter")}
+
+
+@pytest.fixture
+def tokens(tmp_path: Path) -> Path:
+    file = tmp_path / "tokens"
+    lines = "".join(f"{token.replace(' ', '-')}  {role} {role.title()} Person\n" for role, token in TOKENS.items())
+    file.write_text(f"# who may do what\n\n{lines}")
+    return file
+
+
+@pytest.fixture
+def client(tokens: Path, tmp_path: Path) -> Iterator[TestClient]:
+    review = Review(ServedModel("bees", word_tagger(), "Bees", learns=True), ReviewFile(tmp_path / "reviews.sqlite"))
+    review.documents.add([Document("d1", "Honey bees")])
+    access = Access.of(file=tokens)
+    pages = ReviewPages(review, access, Refitter(review, lambda tagger, *_: Refitted(tagger)))
+    with TestClient(application([review.model], access=access, pages=pages)) as client:
+        yield client
+
+
+def token(role: Role) -> str:
+    return TOKENS[role].replace(" ", "-")
+
+
+def address(path: str) -> str:
+    return re.sub(r"\{number:int\}", "1", path.replace("{project_id}", "bees"))
+
+
+def test_the_tables_name_every_route(client: TestClient) -> None:
+    app: Any = client.app
+    found = set()
+    for route in app.routes:
+        if isinstance(route, Route):
+            found |= {(method, route.path) for method in (route.methods or ()) if method != "HEAD"}
+        else:
+            assert isinstance(route, Mount)
+            assert route.path == "/static"
+    assert found == {*BY_TOKEN, *BY_SESSION, *OPEN_TO_ALL}
+
+
+@pytest.mark.parametrize("given", [None, *ROLES])
+@pytest.mark.parametrize(("method", "path"), BY_TOKEN)
+def test_each_role_may_ask_for_its_addresses(client: TestClient, method: str, path: str, given: Role | None) -> None:
+    headers = {"Authorization": f"Bearer {token(given)}"} if given else {}
+    status = client.request(method, address(path), headers=headers, follow_redirects=False).status_code
+    needed = BY_TOKEN[method, path]
+    if needed and not given:
+        assert status == 401
+    elif needed and given and ROLES.index(given) < ROLES.index(needed):
+        assert status == 403
+    else:
+        assert status not in (401, 403)  # an empty body is refused for other reasons
+
+
+@pytest.mark.parametrize("given", [None, *ROLES])
+@pytest.mark.parametrize(("method", "path"), BY_SESSION)
+def test_each_role_may_open_its_pages(client: TestClient, method: str, path: str, given: Role | None) -> None:
+    if given:
+        entered = client.post("/review/enter", data={"token": token(given)}, follow_redirects=False)
+        assert entered.status_code == (403 if given == "suggest" else 303)
+    page = client.get("/review/overview").text
+    csrf = re.search(r'name="csrf" value="(\w+)"', page)
+    form = {"csrf": csrf[1] if csrf else "", "action": "note"}
+    answer = client.request(method, address(path), data=form if method == "POST" else None, follow_redirects=False)
+    if given is None or given == "suggest":
+        assert answer.headers["location"] == "/review/enter"
+    elif ROLES.index(given) < ROLES.index(BY_SESSION[method, path]):
+        assert answer.status_code == 403
+    else:
+        assert answer.status_code in (200, 303)
+        assert answer.headers.get("location") != "/review/enter"
+    assert ("Train the model" in page) == (given == "admin")
+
+
+def test_whoever_has_a_token_with_a_name_reviews_under_it(client: TestClient) -> None:
+    assert 'id="name"' not in client.get("/review/enter").text
+    client.post("/review/enter", data={"token": token("review"), "name": "Somebody Else"})
+    page = client.get("/review/overview").text
+    assert "Review Person" in page
+    assert "Somebody Else" not in page
+
+
+def test_a_token_without_a_name_does_not_lend_that_of_another(tokens: Path, tmp_path: Path) -> None:
+    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
+    access = Access.of("one more token, unnamed", tokens)
+    with TestClient(application([review.model], access=access, pages=ReviewPages(review, access))) as client:
+        assert "if the token has none" in client.get("/review/enter").text
+        form = {"token": "one more token, unnamed"}
+        assert "belongs to another token" in client.post("/review/enter", data={**form, "name": "review person"}).text
+        assert client.post("/review/enter", data=form).status_code == 403
+        assert "Ann" in client.post("/review/enter", data={**form, "name": "Ann"}).text
+
+
+def test_a_session_ends_with_its_token_and_follows_its_role() -> None:
+    ann, ben = Holder("Ann", "review", "a" * 16), Holder("Ben", "review", "b" * 16)
+    cookie = Sessions(Access((ann, ben))).issue("Ann", ann)
+    for holders, role in (([ben, ann], "review"), ([ben], None), ([Holder("Ann", "admin", ann.token)], "admin")):
+        session = Sessions(Access(tuple(holders))).read(cookie)
+        assert (session.holder.role if session else None) == role
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "holds no tokens"),
+        ("x" * 15 + " admin Ann\n", "tokens:1: the token has fewer than 16"),
+        ("#\n" + "x" * 16 + " Ann admin\n", "tokens:2: expected TOKEN ROLE NAME"),
+        ("x" * 16 + " admin\n", "expected TOKEN ROLE NAME"),
+        ("x" * 16 + " admin " + "A" * 61, "more than 60 characters"),
+        ("x" * 16 + " admin Ann\n" + "y" * 16 + " admin Ann\n", "tokens:2: the name or the token stands"),
+        ("x" * 16 + " admin Ann\n" + "x" * 16 + " admin Ben\n", "tokens:2: the name or the token stands"),
+    ],
+)
+def test_a_file_of_tokens_that_makes_no_sense_is_refused_without_showing_it(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    (tmp_path / "tokens").write_text(text)
+    with pytest.raises(InputError, match=said) as error:
+        read_tokens(tmp_path / "tokens")
+    assert "xxx" not in str(error.value)
+    assert "xxx" not in repr(Holder("Ann", "admin", "x" * 16))
+    with pytest.raises(InputError, match="cannot be read"):
+        read_tokens(tmp_path / "none")
+
+
+def test_a_file_of_tokens_lets_other_machines_in(tokens: Path) -> None:
+    assert ServerOptions(host="0.0.0.0", access=Access.of(file=tokens))
+    with pytest.raises(ConfigError, match="--tokens"):
+        ServerOptions(host="0.0.0.0")
+
+
+LEARN = "/v1/projects/bees-en/learn"
+
+
+@pytest.mark.parametrize("origin", ["http://evil.org", "null", "http://testserver.evil.org", "http://testserver:81"])
+def test_without_tokens_pages_of_other_sites_teach_nothing(
+    learnt: list[tuple[str, Sequence[Mapping[str, Any]]]], origin: str
+) -> None:
+    models = [ServedModel("bees-en", word_tagger(), "Bees", learns=True)]
+
+    async def learn(model: ServedModel, documents: Sequence[Mapping[str, Any]], _: str) -> None:
+        learnt.append((model.id, documents))
+
+    with TestClient(application(models, learn=learn)) as opened:
+        assert opened.post(LEARN, json=[], headers={"Origin": origin}).status_code == 403
+        assert opened.post(LEARN, json=[], headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+        assert learnt == []
+        assert opened.post(LEARN, json=[]).status_code == 204
+        assert opened.post(LEARN, json=[], headers={"Origin": "http://testserver"}).status_code == 204
+    access = Access.of("a long enough token")
+    headers = {"Origin": origin, "Authorization": "Bearer a long enough token"}
+    with TestClient(application(models, learn=learn, access=access)) as closed:
+        assert closed.post(LEARN, json=[], headers=headers).status_code == 204

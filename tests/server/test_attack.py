@@ -1,0 +1,126 @@
+"""A short attack: what `python -m benchmarks attack_server` tries a hundred thousand times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from benchmarks import attack_fuzz, attack_server
+from benchmarks.attack_kills import Siege
+from benchmarks.attack_slow import slow
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.testclient import TestClient
+from tests.server.conftest import word_tagger
+
+from tagwright.server.access import Access
+from tagwright.server.application import application
+from tagwright.server.refitting import Refitted, Refitter
+from tagwright.server.review_file import ReviewFile
+from tagwright.server.review_page import ReviewPages
+from tagwright.server.reviewing import Review
+from tagwright.server.served_model import ServedModel
+from tagwright.types import Document
+
+TOKEN = "a long enough token"
+
+
+@pytest.mark.parametrize("part", [attack_fuzz.with_access, attack_fuzz.without_token])
+def test_damaged_requests_are_answered_or_refused(tmp_path: Path, part: attack_fuzz.Attack) -> None:
+    tally, tracebacks = part(tmp_path, range(150))
+    assert tally.answers.total() == 150
+    assert tally.lost == []
+    assert tracebacks == {}
+
+
+def test_a_killed_server_has_lost_no_decision_that_it_acknowledged(tmp_path: Path) -> None:
+    siege = Siege(tmp_path / "reviews.sqlite")
+    assert [siege.kill(f"test {number}") for number in range(2)] == [[], []]
+    assert siege.is_whole()
+
+
+def test_what_is_lost_is_seen(tmp_path: Path) -> None:
+    siege = Siege(tmp_path / "reviews.sqlite")
+    siege.said.verdicts.add(7)
+    siege.said.undone["Ann"] += 1
+    assert siege.said.missing(siege.path) == ["verdict 7", "undo of Ann"]
+
+
+def test_others_are_answered_while_slow_clients_are_there(tmp_path: Path) -> None:
+    found = slow(tmp_path, connections=5, seconds=1)
+    assert set(found["honest answers"]) == {"200"}
+    assert found["tracebacks in the log"] == {}
+
+
+def test_an_attack_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
+    def part(_: Path, numbers: range) -> attack_server.Found:
+        return {"answers": Counter({"200": len(numbers)})}, [f"request {numbers.start}"]
+
+    found = attack_server.added({}, part, range(3))
+    found = attack_server.added(found, part, range(3, 5))
+    assert (found["tried"], found["answers"], found["lost"]) == (5, {"200": 5}, ["request 0", "request 3"])
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Starlette]:
+    file = ReviewFile(tmp_path / "reviews.sqlite")
+    review = Review(ServedModel("bees", word_tagger(), "Bees", learns=True), file)
+    review.documents.add([Document("d1", "Xanthoparmelia")])
+    pages = ReviewPages(review, Access.of(TOKEN), Refitter(review, lambda tagger, *_: Refitted(tagger)))
+    yield application([review.model], access=Access.of(TOKEN), pages=pages)
+    file.close()
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Authorization": f"Basic {TOKEN}"},
+        {"Authorization": f"Bearer {TOKEN[:-1]}"},
+        {"Cookie": "tagwright_session=WyIxIiwgIkFubiJd.0"},
+        {"Cookie": f"tagwright_session={TOKEN}"},
+        {"X-Forwarded-For": "127.0.0.1", "X-Original-URL": "/health", "X-HTTP-Method-Override": "GET"},
+    ],
+)
+def test_nothing_but_the_token_lets_anybody_in(app: Starlette, headers: dict[str, str]) -> None:
+    with TestClient(app, raise_server_exceptions=False) as client:
+        for path in ("/v1/projects", "/api/models", "/metrics"):
+            assert client.get(path, headers=headers).status_code == 401
+        for path in ("/review", "/review/overview", "/review/documents/1"):
+            answer = client.get(path, headers=headers, follow_redirects=False)
+            assert answer.headers["location"] == "/review/enter"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "//v1/projects",
+            "/v1//projects",
+            "/review/../v1/projects",
+            "/static/../v1/projects",
+            "/health/../api/models",
+        ),
+        *("/review/%2e%2e/api/models", "/static/%2e%2e/templates/page.html", "/static/..%2ftemplates/page.html"),
+        *("/static//etc/passwd", "/static/../../tagger.py", "/V1/projects", "/api/models/", "/review/../metrics"),
+    ],
+)
+def test_no_way_of_writing_an_address_lets_anybody_in(app: Starlette, path: str) -> None:
+    with TestClient(app, raise_server_exceptions=False) as client:
+        scope_path = client.build_request("GET", "http://testserver").url.copy_with(raw_path=path.encode())
+        answer = client.get(scope_path, follow_redirects=False)
+    assert answer.status_code in (303, 401, 404)
+
+
+def test_a_form_without_the_token_of_its_session_changes_nothing(app: Starlette) -> None:
+    with TestClient(app, raise_server_exceptions=False) as client:
+        client.post("/review/enter", data={"name": "Ann", "token": TOKEN})
+        assert client.get("/review/overview").status_code == 200
+        paths = [route.path for route in app.routes if isinstance(route, Route) and "POST" in (route.methods or ())]
+        pages = [path.replace("{number:int}", "1") for path in paths if path.startswith("/review/")]
+        assert len(pages) > 2
+        for path in pages:
+            for csrf in ("", "0", "é"):
+                answer = client.post(path, data={"csrf": csrf, "action": "done"}, follow_redirects=False)
+                assert answer.status_code == 403, path
