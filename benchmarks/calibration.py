@@ -144,17 +144,17 @@ def learned(name: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     task = curve.prepare(corpora.FOLDER / name, SCORED, KNOWN, 2 * max(LABELLED))
     for size in LABELLED:
-        errors, shares = [], []
+        errors, choices = [], []
         for draw in range(DRAWS):
             drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]
             fitted = fit_combiner(task.pool.take(np.sort(drawn)), combined.ndcg_at_5)
             errors.append(_errors_of(fitted, task.scored(drawn)))
-            shares.append(fitted.choice)
+            choices.append(fitted.choice)
         mean, most = (each(errors, axis=0).round(4).tolist() for each in (np.mean, np.max))
         found[f"{name} {size}"] = {
             "ECE@5": {"mean": mean[0], "greatest": most[0]},
             "ECE@10": {"mean": mean[1], "greatest": most[1]},
-            "learned": shares,
+            "choices": choices,
         }
         print(f"{name:6} {size:5} documents: ECE@5 {mean[0]:.3f}, ECE@10 {mean[1]:.3f}", flush=True)
     return found

@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from benchmarks.curve_plot import number, points
 from benchmarks.markdown import change, conditions, interval, percent, probability, result, slashed, table
 
 CORPORA = ("mdn", "tib", "epmc", "arxiv", "kirja")
+
+ALONE = ("zero_shot", "knn", "svm", "auto")
+"Methods that are compared over labelled documents."
 
 SAID: Mapping[str, str] = {
     "before": "English only, no title match, the encoder always trusted",
@@ -234,6 +238,17 @@ def auto() -> Iterator[str]:
     yield from table(["corpus, labelled", "cross-validation", "kept", "dev: zero-shot, auto"], body)
 
 
+def single_methods() -> Iterator[str]:
+    """nDCG@5 of each method alone and of auto, by how many documents are labelled."""
+    body = []
+    for name, methods in result("curve-methods")["rows"].items():
+        found = points(methods)
+        for size in sorted({size for each in found.values() for size in each} - {"0"}, key=number):
+            cells = (found.get(method, {}).get("0" if method == "zero_shot" else size) for method in ALONE)
+            body.append([f"{name} {size}", *map(percent, cells)])
+    yield from table(["nDCG@5, %", *ALONE], body)
+
+
 def _curve(rows: Mapping[str, Any], sizes: Sequence[str], measure: str) -> Iterator[str]:
     """The untrained method, as it was scored with the smallest sample, then the learned combiner."""
     yield percent(rows[sizes[0]]["zero_shot"][measure])
@@ -321,6 +336,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "score maps": score_maps,
     "auto": auto,
     "few labels": few_labels,
+    "single methods": single_methods,
     "fifty labels": fifty_labels,
     **{
         f"intervals of {name}, {heading}": partial(intervals, name, heading)

@@ -71,7 +71,7 @@ def fit(
     cross-validation, it ranks as before, and labels teach its confidences only. Labels of documents are read for
     nothing else. judged: a row for each document, its labels of which it is known whether they are right; of a document
     that has any, the others are no examples. Raises ConfigError for a tagger that does not combine its stages by a
-    weighted sum, which the labels of one more stage may follow, as in FuTex.
+    weighted sum, which labels of one more stage may follow, as in FuTex.
     """
     labelled = np.flatnonzero(np.diff(tagger.vocabulary.gold(documents, unknown="ignore").indptr) > 0)
     if len(labelled) < FEWEST:
@@ -109,7 +109,7 @@ def with_more_stages(tagger: Tagger) -> Tagger:
 
 def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
     """The same weighted sum with confidences that labelled documents teach: the sum itself has seen none of them."""
-    if not len(examples.run.labels) or isinstance(tagger.combiner, Followed):
+    if not len(examples.run.labels):
         return tagger
     standard = examples.features.values[:, examples.base].astype(np.float64)
     curve = fit_curve(standard, examples.right, examples.run.rows)
