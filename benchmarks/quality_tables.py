@@ -204,11 +204,15 @@ def score_maps() -> Iterator[str]:
 def few_labels() -> Iterator[str]:
     """The zero-shot method and the combiner learned from n labelled documents."""
     found = result("curve")
-    sizes = ("10", "20", "50", "300")
+    sizes = ("10", "20", "50", "100", "300")
+    heads = [f"{size} labelled" for size in sizes]
     for measure in ("nDCG@5", "P@1", "P@5"):
         yield from ("", f"{measure}, %:", "")
         body = ([corpus, *_curve(found[corpus], sizes, measure)] for corpus in CORPORA)
-        yield from table(["", "zero-shot", *(f"{size} labelled" for size in sizes)], body)
+        yield from table(["", "zero-shot", *heads], body)
+    yield from ("", "Draws in which nDCG@5 is significantly above / below zero-shot (p < 0.05):", "")
+    body = ([corpus, *(_significant(found[corpus], size) for size in sizes)] for corpus in CORPORA)
+    yield from table(["", *heads], body)
 
 
 def fifty_labels() -> Iterator[str]:
@@ -235,6 +239,14 @@ def _curve(rows: Mapping[str, Any], sizes: Sequence[str], measure: str) -> Itera
     yield percent(rows[sizes[0]]["zero_shot"][measure])
     for size in sizes:
         yield percent(rows[size]["auto"][measure]) if size in rows else ""
+
+
+def _significant(rows: Mapping[str, Any], size: str) -> str:
+    """In how many draws the combiner is significantly better, and worse, than the untrained method."""
+    if size not in rows:
+        return ""
+    row = rows[size]
+    return f"{row['above']} / {row['below']} of {row['draws']}"
 
 
 def intervals(name: str, heading: str) -> Iterator[str]:

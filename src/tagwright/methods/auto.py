@@ -5,7 +5,7 @@
 3. Stages are trained on the labels: an SVM, and the nearest labelled documents. They score each labelled document
    having seen the labels of others only.
 4. A combiner is cross-validated with and without these stages, which are kept where it is clearly better. Where the
-   outcome is no better than the zero-shot method on documents that it was not trained on, that method stays.
+   outcome is clearly worse than the zero-shot method on documents that it was not trained on, that method stays.
 
 A document without labels is an unlabelled one, not one that no label fits.
 """
@@ -168,7 +168,8 @@ def fit(
 
     gold: instead of the documents' own labels; a row without labels is of an unlabelled document. judged: see `Data`.
     output: an existing folder for finished stages; resume goes on from there. Never returns a tagger that cross-
-    validation on the labelled documents finds worse than the zero-shot method. Raises TagwrightError.
+    validation on the labelled documents finds worse than the zero-shot method, by more than one standard error. Raises
+    TagwrightError.
     """
     gold = labels.gold(documents, unknown="warn") if gold is None else gold
     labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
@@ -239,7 +240,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     for other in outcomes[1:]:
         best = other if better(other.measured, best.measured, options.margin) else best
     measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in outcomes}}
-    if best.measured.mean() <= fixed.mean():
+    if best.tagger is start or better(fixed, best.measured, options.margin):
         return combined.with_curve(start, plain), Report("zero_shot", len(fixed), measured)
     return best.tagger, Report(best.name, len(fixed), measured, auto_examples.brought(best, options))
 

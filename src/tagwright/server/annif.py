@@ -70,7 +70,9 @@ def operations(models: Mapping[str, ServedModel], learn: Learn) -> list[Operatio
 
     async def suggest_for_text(request: Request) -> Response:
         """Suggest subjects for a text."""
-        model, form = _model(models, request), await _form(request)
+        model = _model(models, request)
+        model.queue.check_room()
+        form = await _form(request)
         if "text" not in form:
             raise bad_request("'text' is a required property")
         limit = _integer(form.get("limit", "10"))
@@ -82,6 +84,7 @@ def operations(models: Mapping[str, ServedModel], learn: Learn) -> list[Operatio
     async def suggest_for_texts(request: Request) -> Response:
         """Suggest subjects for each of several texts."""
         model, given = _model(models, request), request.query_params
+        model.queue.check_room(LARGEST_BATCH)
         documents = _documents(await json_body(request))
         limit, threshold = _integer(given.get("limit", "10")), _threshold(given.get("threshold", "0"))
         _check_language(model, given.get("language", ""))

@@ -52,6 +52,11 @@ class RequestQueue(Generic[T, R]):
         """Requests that wait."""
         return self._requests.qsize()
 
+    def check_room(self, count: int = 1) -> None:
+        """Raise Busy unless so many more may wait: before a request is read, so that its refusal costs little."""
+        if self.length + count > self.waiting:
+            raise Busy
+
     async def __call__(self, request: T) -> R:
         """The answer. Raises Busy, or what `compute` raises for this request alone."""
         (answer,) = await self.all([request])
@@ -59,8 +64,7 @@ class RequestQueue(Generic[T, R]):
 
     async def all(self, requests: Sequence[T]) -> list[R]:
         """The answers to requests that are of use only together: all of them wait, or none does."""
-        if self._requests.qsize() + len(requests) > self.waiting:
-            raise Busy
+        self.check_room(len(requests))
         loop = asyncio.get_running_loop()
         answers: list[asyncio.Future[R]] = [loop.create_future() for _ in requests]
         for each in zip(requests, answers, strict=True):
