@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[1]
 TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     **quality_tables.TABLES,
     **speed_tables.TABLES,
-    **scale_tables.TABLES,
     **peer_tables.TABLES,
+    **scale_tables.TABLES,
 }
 "Name -> the lines of a table."
 
