@@ -106,8 +106,9 @@ def _nodes() -> Iterator[list[str]]:
 
 def _storms() -> Iterator[list[str]]:
     found = result("storm")
+    killed = ", ".join(name for name, trials in found["trials"].items() if trials["kills"])
     yield [
-        "kills of save, training, `batch`, reviews and cache; damaged documents and vocabularies",
+        f"kills ({killed}), damaged documents and vocabularies",
         f"{found['kills']:,} kills, {found['inputs']:,} inputs, {found['lost']:,} lost",
         "`python -m benchmarks storm --kills 1000 --inputs 100000 --results FILE`",
     ]
