@@ -22,7 +22,7 @@ from benchmarks import corpora
 from benchmarks.attack_server import write
 from benchmarks.machine import describe
 from benchmarks.serve_annif import annif
-from benchmarks.serve_labels import label_search
+from benchmarks.serve_labels import label_search, page_weight
 from benchmarks.serve_load import Service, batches, load, measured, milliseconds, resident, single
 
 from tagwright.methods import zeroshot
@@ -62,9 +62,9 @@ def texts() -> list[str]:
 
 
 @contextmanager
-def tagwright(stages: Stages = (), *more: str, labels: Path | None = None) -> Iterator[Service]:
+def tagwright(stages: Stages = (), *more: str) -> Iterator[Service]:
     """Our server over the vocabulary: zero-shot, with these stages or those of the default."""
-    path = labels or corpora.FOLDER / CORPUS / "labels.jsonl.gz"
+    path = corpora.FOLDER / CORPUS / "labels.jsonl.gz"
     chosen = ["--set", f"stages={list(stages)}"] if stages else []
     command = [sys.executable, "-m", "tagwright", "serve", "--labels", str(path), "--port", "0", "--quiet", *chosen]
     own = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -161,17 +161,13 @@ def overload(seconds: float) -> dict[str, Any]:
     }
 
 
-def labels(_: float) -> dict[str, Any]:
-    """Searches among a million labels, in the library and over HTTP, and the bytes of a page of a review over them."""
-    return label_search(tagwright)
-
-
 PARTS: Mapping[str, Callable[[float], dict[str, Any]]] = {
     "words": lambda seconds: against_library(WORDS, seconds),
     "zero-shot": lambda seconds: against_library((), seconds),
     "annif": against_annif,
     "overload": overload,
-    "labels": labels,
+    "labels": lambda _: label_search(),
+    "page": lambda _: page_weight(tagwright),
     "memory": memory,
 }
 "words: exact matches and TF-IDF; zero-shot: the default, with an encoder."
