@@ -137,3 +137,42 @@ def test_what_nobody_waits_for_any_more_is_not_computed() -> None:
 
     run(queue, use)
     assert computed == [0, 5]
+
+
+def test_full_batches_are_computed_side_by_side() -> None:
+    both = threading.Barrier(2)  # passed only by two at a time
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        both.wait(30)
+        return list(batch)
+
+    queue = RequestQueue(compute, largest=2, wait=0.2, at_once=2)
+
+    async def use() -> None:
+        assert await asyncio.gather(*map(queue, range(4))) == [0, 1, 2, 3]
+
+    run(queue, use)
+
+
+def test_a_batch_that_is_not_full_waits_for_the_one_before() -> None:
+    free, batches = threading.Event(), list[list[int]]()
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        batches.append(list(batch))
+        free.wait(30)
+        return list(batch)
+
+    queue = RequestQueue(compute, largest=3, wait=0, at_once=2)
+
+    async def use() -> None:
+        answers = [asyncio.create_task(queue(0))]
+        await asyncio.sleep(0.1)  # it is computed now
+        for number in (1, 2):
+            answers.append(asyncio.create_task(queue(number)))
+            await asyncio.sleep(0.1)
+        assert batches == [[0]]
+        free.set()
+        assert await asyncio.gather(*answers) == [0, 1, 2]
+        assert batches == [[0], [1, 2]]
+
+    run(queue, use)

@@ -17,11 +17,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from tagwright.errors import InputError
 from tagwright.readers.lines import Place
 from tagwright.readers.records import SHAPES, to_document
+from tagwright.server.answering import Wanted
 from tagwright.server.counters import Counters
 from tagwright.server.openapi import Operation, array, nullable, object_, query, schema
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import json_body, media_type, unsupported
-from tagwright.server.served_model import ServedModel, Wanted, branch
+from tagwright.server.served_model import ServedModel, branch
 from tagwright.server.uploads import UploadReader
 from tagwright.tagger import Suggestion
 from tagwright.text.words import clean

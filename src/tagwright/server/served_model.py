@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
-from typing import NamedTuple
 
 from tagwright.data.in_memory import to_documents
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.server.answering import Answering, Wanted, Workers
 from tagwright.server.label_search import LabelSearch, kept_index
 from tagwright.server.request_queue import RequestQueue
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.types import Document
-
-PARTS = 8
-"Restricted taggers that are kept for the next request with the same labels."
-
-
-class Wanted(NamedTuple):
-    """One document, and which suggestions it should get.
-
-    within: ids of the only labels that may be suggested, None for all; excluded: those that may not be; evidence:
-    whether to say why. suggested: suggestions that are there already, and only lack their evidence.
-    """
-
-    document: Document
-    limit: int
-    within: frozenset[str] | None = None
-    excluded: frozenset[str] = frozenset()
-    evidence: bool = False
-    suggested: tuple[Suggestion, ...] | None = None
 
 
 @dataclass
@@ -50,12 +31,13 @@ class ServedModel:
     learns: bool = False
     modified: datetime | None = None
     queue: RequestQueue[Wanted, list[Suggestion]] = field(init=False)
-    _parts: dict[frozenset[str], Tagger] = field(default_factory=dict, init=False)
+    workers: Workers | None = field(default=None, init=False)
+    _answering: Answering = field(init=False)
     _search: LabelSearch | None = field(default=None, init=False)
     _indexing: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __post_init__(self) -> None:
-        self.queue = RequestQueue(partial(_suggest, self))
+        self._answering, self.queue = Answering(self.tagger), RequestQueue(self._answer)
 
     @property
     def version(self) -> str:
@@ -97,18 +79,19 @@ class ServedModel:
                 self._search = kept_index(self.tagger.vocabulary)
             return self._search
 
-    def swap(self, tagger: Tagger, modified: datetime) -> None:
-        """Answer with another tagger over the same labels from the next batch on."""
-        self.tagger, self.modified, self._parts = tagger, modified, {}
+    def employ(self, workers: Workers) -> None:
+        """Let these processes answer, and not this one. Raises TagwrightError where the tagger cannot be saved."""
+        workers.use(self.tagger)
+        self.workers, self.queue.at_once = workers, workers.count
 
-    def part(self, tagger: Tagger, ids: frozenset[str]) -> Tagger:
-        """The tagger over these labels alone."""
-        parts = self._parts
-        if ids not in parts:
-            if len(parts) >= PARTS:
-                del parts[next(iter(parts))]
-            parts[ids] = tagger.restrict(ids)
-        return parts[ids]
+    def swap(self, tagger: Tagger, modified: datetime) -> None:
+        """Answer with another tagger over the same labels from the next batch on. Raises TagwrightError as `employ`."""
+        if self.workers:
+            self.workers.use(tagger)
+        self.tagger, self.modified, self._answering = tagger, modified, Answering(tagger)
+
+    def _answer(self, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
+        return (self.workers or self._answering)(wanted)
 
 
 def branch(vocabulary: Vocabulary, top: str) -> frozenset[str]:
@@ -129,33 +112,3 @@ def branch(vocabulary: Vocabulary, top: str) -> frozenset[str]:
         found.update(new)
         open_ += new
     return frozenset(found)
-
-
-def _suggest(model: ServedModel, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
-    """Suggestions for each request, by the tagger that is in place when the batch begins; plain ones together."""
-    tagger = model.tagger
-    plain = [each for each in wanted if _is_plain(each)]
-    rows = iter(_together(tagger, plain))
-    return [next(rows) if _is_plain(each) else _alone(model, tagger, each) for each in wanted]
-
-
-def _is_plain(wanted: Wanted) -> bool:
-    return wanted.within is None and not wanted.excluded and not wanted.evidence and wanted.suggested is None
-
-
-def _together(tagger: Tagger, wanted: Sequence[Wanted]) -> Iterable[list[Suggestion]]:
-    if not wanted:
-        return []
-    documents, most = [each.document for each in wanted], max(each.limit for each in wanted)
-    rows = tagger.suggest(documents, k=most, progress=False)
-    return [row[: each.limit] for row, each in zip(rows, wanted, strict=True)]
-
-
-def _alone(model: ServedModel, tagger: Tagger, wanted: Wanted) -> list[Suggestion]:
-    """As many more are asked for as are excluded, so that enough are left."""
-    if wanted.suggested is not None:
-        return tagger.explained(wanted.document, wanted.suggested)
-    part = tagger if wanted.within is None else model.part(tagger, wanted.within)
-    ask = part.explain if wanted.evidence else part.suggest
-    (row,) = ask([wanted.document], k=wanted.limit + len(wanted.excluded), progress=False)
-    return [each for each in row if each.id not in wanted.excluded][: wanted.limit]
