@@ -7,23 +7,20 @@ from typing import Any
 
 from benchmarks.markdown import result, table
 
-SERVERS = (
-    ("Tagwright, exact match and TF-IDF", "words"),
-    ("Tagwright, zero-shot with an encoder", "zero-shot"),
-)
-KINDS = (("single", "one document a request"), ("batches of 32", "32"))
+WORDS, ENCODER = "Tagwright, exact match and TF-IDF", "Tagwright, zero-shot with an encoder"
+KINDS = (("single", "one document a request"), ("batches of 32", "32 documents a request"))
 
 
 def speed() -> Iterator[str]:
     """Requests of several clients at a time, and calls of the library one after the other."""
     found = result("serve")
-    rows = [row for name, key in SERVERS if key in found for row in _rows(name, found[key])]
-    for name, measured in found.get("annif", {}).items():
-        rows += _rows(f"{SERVERS[0][0]}, in turn with" if name == "tagwright" else f"Annif 1.4.3, {name}", measured)
-    for name, key in SERVERS:
-        for number, each in enumerate(found.get(key, {}).get("library", ())):
-            when = ("before", "after")[number]
-            rows.append([f"{name}: the library, one call a document, {when}", _figures(each), "", "", _cost([each])])
+    rows = list(_rows(ENCODER, found["zero-shot"]))
+    for name, each in found["annif"].items():
+        rows += _rows(WORDS if name == "tagwright" else f"Annif 1.4.3, {name}", each)
+    for name, key in ((WORDS, "words"), (ENCODER, "zero-shot")):
+        for each, when in zip(found[key]["library"], ("before", "after"), strict=True):
+            called = f"{name}, one call of the library a document, {when} the server"
+            rows.append([called, _figures(each), "", "", _cost([each])])
     head = ["documents a second; p50, p95, p99 in ms", "1 client", "8 clients", "64 clients", "processor ms a document"]
     yield from table(head, rows)
 
