@@ -19,8 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from benchmarks.attack_server import RESULTS, write
-
+RESULTS = Path(__file__).parent / "results" / "attack.json"
 TYPES = (
     "application/json",
     "application/x-www-form-urlencoded",
@@ -54,9 +53,7 @@ def main(arguments: list[str]) -> None:
         tried += 1
         target(content)
         if tried == options.inputs:
-            print(
-                json.dumps({options.target: {"inputs": tried, "seconds": round(time.monotonic() - begun)}}), flush=True
-            )
+            note(options.results, options.target, {"inputs": tried, "seconds": round(time.monotonic() - begun)})
 
     seeds = Path(tempfile.mkdtemp(prefix="tagwright-attack-"))
     for number, content in enumerate(beginnings(options.target)):
@@ -68,6 +65,8 @@ def main(arguments: list[str]) -> None:
 
 def note(path: Path, target: str, found: dict[str, int]) -> None:
     """Add to the results what was tried without a failure: after one, atheris ends the process."""
+    from benchmarks.attack_server import write  # not before: what is imported then has no instruments
+
     results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     results.setdefault("atheris", {})[target] = found
     write(path, results)

@@ -12,7 +12,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,7 +22,7 @@ from benchmarks import corpora
 from benchmarks.attack_server import write
 from benchmarks.machine import describe
 from benchmarks.serve_annif import annif
-from benchmarks.serve_labels import label_search
+from benchmarks.serve_labels import label_search, page_weight
 from benchmarks.serve_load import Service, batches, load, measured, milliseconds, resident, single
 
 from tagwright.methods import zeroshot
@@ -35,6 +34,7 @@ CHARACTERS = 2000
 CLIENTS = (1, 8, 64)
 Stages = tuple[Literal["exact_match", "tfidf"], ...]
 WORDS: Stages = ("exact_match", "tfidf")
+OURS = "tagwright"
 QUEUE = 256
 "Requests that may wait before others are refused."
 
@@ -62,9 +62,9 @@ def texts() -> list[str]:
 
 
 @contextmanager
-def tagwright(stages: Stages = (), *more: str, labels: Path | None = None) -> Iterator[Service]:
+def tagwright(stages: Stages = (), *more: str) -> Iterator[Service]:
     """Our server over the vocabulary: zero-shot, with these stages or those of the default."""
-    path = labels or corpora.FOLDER / CORPUS / "labels.jsonl.gz"
+    path = corpora.FOLDER / CORPUS / "labels.jsonl.gz"
     chosen = ["--set", f"stages={list(stages)}"] if stages else []
     command = [sys.executable, "-m", "tagwright", "serve", "--labels", str(path), "--port", "0", "--quiet", *chosen]
     own = {**os.environ, "PYTHONUNBUFFERED": "1"}
@@ -79,15 +79,19 @@ def tagwright(stages: Stages = (), *more: str, labels: Path | None = None) -> It
         process.communicate()
 
 
-def answers(service: Service, seconds: float) -> dict[str, Any]:
-    """One document a request and 32, at several numbers of clients, after a few requests to warm up."""
-    given = texts()
-    load(service, single(service.project, given), 2, lambda number, _: number < 20)
-    return {
-        "single": [measured(service, single(service.project, given), clients, seconds) for clients in CLIENTS],
-        "batches of 32": [measured(service, batches(service.project, given), clients, seconds) for clients in CLIENTS],
-        "memory MB": resident(service.pid),
-    }
+def answers(services: Mapping[str, Service], seconds: float) -> dict[str, Any]:
+    """One document a request and 32, at several numbers of clients: the servers in turn, after a few requests each."""
+    given, found = texts(), dict[str, dict[str, Any]]()
+    for name, service in services.items():
+        load(service, single(service.project, given), 2, lambda number, _: number < 20)
+        found[name] = {"single": [], "batches of 32": []}
+    for kind, ask in (("single", single), ("batches of 32", batches)):
+        for clients in CLIENTS:
+            for name, service in services.items():
+                found[name][kind].append(measured(service, ask(service.project, given), clients, seconds))
+    for name, service in services.items():
+        found[name]["memory MB"] = resident(service.pid)
+    return found
 
 
 def library(stages: Stages, seconds: float) -> dict[str, Any]:
@@ -112,14 +116,14 @@ def against_library(stages: Stages, seconds: float) -> dict[str, Any]:
     """The server, and the library just before and after it."""
     before = library(stages, seconds)
     with tagwright(stages) as service:
-        found = answers(service, seconds)
+        found = answers({OURS: service}, seconds)[OURS]
     return {**found, "library": [before, library(stages, seconds)]}
 
 
 def against_annif(seconds: float) -> dict[str, Any]:
-    """Annif's tfidf and mllm over the same vocabulary, learnt from the training set."""
-    with tempfile.TemporaryDirectory(prefix="tagwright-annif-") as folder, annif(Path(folder), CORPUS) as services:
-        return {service.project: answers(service, seconds) for service in services}
+    """Exact matches and TF-IDF against Annif's tfidf and mllm, in turn, over one vocabulary."""
+    with annif(CORPUS) as services, tagwright(WORDS) as service:
+        return answers({OURS: service} | {each.project: each for each in services}, seconds)
 
 
 def memory(_: float, requests: int = 20_000) -> dict[str, Any]:
@@ -135,35 +139,26 @@ def memory(_: float, requests: int = 20_000) -> dict[str, Any]:
 
 
 def overload(seconds: float) -> dict[str, Any]:
-    """Ten times as many clients as may wait, each asking again at once; then one client."""
+    """Ten times as many requests a second as 64 clients get answered; then one client."""
     given = texts()
     with tagwright() as service:
         ask = single(service.project, given)
         load(service, ask, 2, lambda number, _: number < 20)
-        usual = measured(service, ask, 1, seconds)
-        seen = load(service, ask, 10 * QUEUE, lambda _, elapsed: elapsed < 3 * seconds)
-        ended = time.perf_counter()
-        first = load(service, ask, 1, lambda number, _: number < 1)
-        recovered = time.perf_counter() - ended
+        before, most = measured(service, ask, 1, seconds), measured(service, ask, 64, seconds)
+        lasts, pace = 6 * seconds, 10 * most["documents/s"]
+        seen = load(service, ask, QUEUE + 64, lambda _, elapsed: elapsed < lasts, pace)
         after = measured(service, ask, 1, seconds)
-    rate = seen.statuses.total() / seen.seconds
     return {
-        "one client before": usual,
-        "clients": 10 * QUEUE,
-        "answered/s": round(seen.statuses[200] / seen.seconds, 1),
-        "asked/s": round(rate, 1),
-        "asked, times what is answered": round(rate / (seen.statuses[200] / seen.seconds), 1),
+        "one client before": before,
+        "64 clients before": most,
+        "asked/s": round(seen.statuses.total() / lasts, 1),
+        "seconds": lasts,
+        "seconds until all who waited are answered": round(seen.seconds - lasts, 1),
         "statuses": {str(status): count for status, count in seen.statuses.items()},
         "refused (503)": milliseconds(seen.took.get(503, [])),
         "answered (200)": milliseconds(seen.took.get(200, [])),
-        "first answer afterwards": {"statuses": dict(first.statuses), "seconds": round(recovered, 2)},
         "one client afterwards": after,
     }
-
-
-def labels(_: float) -> dict[str, Any]:
-    """Searches among a million labels, in the library and over HTTP, and the bytes of a page of a review over them."""
-    return label_search(tagwright)
 
 
 PARTS: Mapping[str, Callable[[float], dict[str, Any]]] = {
@@ -171,7 +166,8 @@ PARTS: Mapping[str, Callable[[float], dict[str, Any]]] = {
     "zero-shot": lambda seconds: against_library((), seconds),
     "annif": against_annif,
     "overload": overload,
-    "labels": labels,
+    "labels": lambda _: label_search(),
+    "page": lambda _: page_weight(tagwright),
     "memory": memory,
 }
 "words: exact matches and TF-IDF; zero-shot: the default, with an encoder."

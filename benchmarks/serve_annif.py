@@ -6,12 +6,12 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from benchmarks import corpora
-from benchmarks.peer_environments import python
+from benchmarks.peer_environments import cache, python
 from benchmarks.peer_runners import annif_project
 from benchmarks.serve_load import Service
 
@@ -21,9 +21,19 @@ DOCUMENTS = 400
 
 
 @contextmanager
-def annif(folder: Path, corpus: str) -> Iterator[list[Service]]:
+def annif(corpus: str) -> Iterator[list[Service]]:
     """A server with a project for each backend, behind one address: gunicorn with one worker, as its guide has it."""
-    environment = prepared(folder, corpus)
+    folder = cache() / "served" / corpus
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = {
+        **os.environ,
+        "ANNIF_DATADIR": str(folder / "data"),
+        "ANNIF_PROJECTS": str(folder / "projects.cfg"),
+        "ANNIF_CONFIG": "annif.default_config.Config",
+    }
+    if not (folder / "trained").exists():
+        train(folder, corpus, environment)
+        (folder / "trained").touch()
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
     options = ["--worker-class", "uvicorn.workers.UvicornWorker", "--workers", "1", "--timeout", "600"]
@@ -48,21 +58,14 @@ def annif(folder: Path, corpus: str) -> Iterator[list[Service]]:
         process.wait()
 
 
-def prepared(folder: Path, corpus: str) -> dict[str, str]:
-    """Load the vocabulary and train the projects; the variables that say where they are."""
+def train(folder: Path, corpus: str, environment: Mapping[str, str]) -> None:
+    """Load the vocabulary and train the projects."""
     (folder / "projects.cfg").write_text(annif_project.projects("en"), encoding="utf-8")
     records = [{"id": each.id, "names": each.names, "broader": each.broader} for each in corpora.labels(corpus)]
     (folder / "labels.ttl").write_text(annif_project.skos(records, "en"), encoding="utf-8")
-    train = corpora.documents(corpus, "train", DOCUMENTS)
-    documents = [{"id": each.id, "title": each.title, "text": each.text, "labels": each.labels} for each in train]
+    given = corpora.documents(corpus, "train", DOCUMENTS)
+    documents = [{"id": each.id, "title": each.title, "text": each.text, "labels": each.labels} for each in given]
     annif_project.write(folder / "train.jsonl", documents)
-    environment = {
-        **os.environ,
-        "ANNIF_DATADIR": str(folder / "data"),
-        "ANNIF_PROJECTS": str(folder / "projects.cfg"),
-        "ANNIF_CONFIG": "annif.default_config.Config",
-    }
     for arguments in (["load-vocab", "labels", "labels.ttl"], *(["train", name, "train.jsonl"] for name in PROJECTS)):
         subprocess.run([python("annif").with_name("annif"), *arguments], cwd=folder, env=environment, check=True,
                        capture_output=True)  # fmt: skip
-    return environment

@@ -59,8 +59,11 @@ class Seen:
         return Counter({status: len(times) for status, times in self.took.items()})
 
 
-def load(service: Service, ask: Ask, clients: int, wanted: Callable[[int, float], bool]) -> Seen:
-    """Every client asks again when it is answered. wanted: requests and seconds so far in, whether to go on, out."""
+def load(service: Service, ask: Ask, clients: int, wanted: Callable[[int, float], bool], pace: float = 0.0) -> Seen:
+    """Every client asks again when it is answered. wanted: requests and seconds so far in, whether to go on, out.
+
+    pace: requests a second, if there are to be no more.
+    """
     seen, lock, count = Seen(), threading.Lock(), 0
     begun = time.perf_counter()
 
@@ -70,6 +73,8 @@ def load(service: Service, ask: Ask, clients: int, wanted: Callable[[int, float]
         while True:
             with lock:
                 number, count = count, count + 1
+            if pace:
+                time.sleep(max(0.0, begun + number / pace - time.perf_counter()))
             start = time.perf_counter()
             if not wanted(number, start - begun):
                 break
@@ -79,6 +84,8 @@ def load(service: Service, ask: Ask, clients: int, wanted: Callable[[int, float]
             took = time.perf_counter() - start
             with lock:
                 seen.took.setdefault(answer.status, []).append(took)
+            if pace:
+                connection.close()  # which the server does as well while it is idle
         connection.close()
 
     threads = [threading.Thread(target=client) for _ in range(clients)]

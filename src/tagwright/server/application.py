@@ -149,7 +149,8 @@ class _Guard:
             try:
                 message = await asyncio.wait_for(receive(), end - time.monotonic())
             except asyncio.TimeoutError:
-                raise Problem(408, f"The body did not come within {deadlines.BODY_SECONDS:.0f} s") from None
+                said = f"The body did not come within {deadlines.BODY_SECONDS:.0f} s"
+                raise Problem(408, said, headers={"Connection": "close"}) from None
             seen, more = seen + len(message.get("body", b"")), message.get("more_body", False)
             if seen > self.max_body:
                 raise Problem(413, f"The body has more than {self.max_body} bytes")
