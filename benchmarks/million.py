@@ -43,9 +43,13 @@ def main(arguments: list[str]) -> None:
     prepare(options.work, options.documents)
     settings = {name: getattr(options, name) for name in ("documents", "kills", "shard_size", "processes")}
     result: dict[str, Any] = {"machine": machine.describe(), **settings}
-    result["undisturbed"] = undisturbed = watched(options, "whole")
-    write(options.output, result)
-    result["killed"] = killed(options, undisturbed["seconds"])
+    before = json.loads(options.output.read_text(encoding="utf-8")) if options.output.is_file() else {}
+    if all(before.get(name) == value for name, value in settings.items()):
+        result["undisturbed"] = before["undisturbed"]
+    else:
+        result["undisturbed"] = watched(options, "whole")
+        write(options.output, result)
+    result["killed"] = killed(options)
     result["different files"] = different(options.work / "whole", options.work / "killed")
     write(options.output, result)
 
@@ -84,15 +88,15 @@ def changed() -> Iterator[dict[str, str]]:
         yield {"id": str(number), "title": record["title"], "abstract": " ".join(text)}
 
 
-def watched(options: argparse.Namespace, name: str, end: Callable[[float], bool] = lambda _: False) -> dict[str, Any]:
-    """Run the batch until it ends, or is killed when `end` says so after these seconds."""
+def watched(options: argparse.Namespace, name: str, end: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+    """Run the batch until it ends, or is killed when `end` says so."""
     command = [sys.executable, "-m", "tagwright", "batch", str(options.work / f"documents-{options.documents}.jsonl")]
     command += ["--model", str(options.work / "model"), "--output", str(options.work / name), "--quiet"]
     command += ["--shard-size", str(options.shard_size), "--processes", str(options.processes)]
     start, before, peak = time.monotonic(), os.times(), 0.0
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     while process.poll() is None:
-        if end(time.monotonic() - start):
+        if end():
             process.send_signal(signal.SIGKILL)
         peak = max(peak, memory(process.pid))
         time.sleep(POLL)
@@ -108,18 +112,24 @@ def watched(options: argparse.Namespace, name: str, end: Callable[[float], bool]
     }
 
 
-def killed(options: argparse.Namespace, usual: float) -> dict[str, Any]:
-    """The batch killed at random moments, and in the end let run."""
+def killed(options: argparse.Namespace) -> dict[str, Any]:
+    """The batch killed again and again some time after some more shards are done, and in the end let run."""
     rng, kills, start = random.Random(0), 0, time.monotonic()
-    while kills < options.kills:
-        after = rng.uniform(0.5, 1.5) * usual / (options.kills + 1)
-        if watched(options, "killed", lambda seconds, after=after: seconds > after)["exit code"] == 0:  # type: ignore[misc]
+    step = max(1, options.documents // options.shard_size // (options.kills + 1))
+    for _ in range(options.kills):
+        wanted, waits = done(options) + rng.randint(1, step), rng.randint(0, 5)
+        looks = iter(range(waits))
+        if watched(options, "killed", lambda: done(options) >= wanted and next(looks, None) is None)["exit code"] == 0:  # noqa: B023
             break
         kills += 1
-        done = len(list((options.work / "killed").glob("shard-*[0-9].json")))
-        print(f"kill {kills}: {done} shards done", file=sys.stderr, flush=True)
+        print(f"kill {kills}: {done(options)} shards done", file=sys.stderr, flush=True)
     last = watched(options, "killed")
     return {"kills": kills, "seconds": round(time.monotonic() - start, 1), "exit code": last["exit code"]}
+
+
+def done(options: argparse.Namespace) -> int:
+    """How many shards of the output that is killed are done."""
+    return len(list((options.work / "killed").glob("shard-*[0-9].json")))
 
 
 def different(one: Path, other: Path) -> list[str]:

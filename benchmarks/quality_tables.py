@@ -207,6 +207,16 @@ def score_maps() -> Iterator[str]:
     yield from table(["ECE@5", "labelled documents", "logistic curve", "isotonic regression"], body)
 
 
+def combiner_confidence() -> Iterator[str]:
+    """ECE@5 and ECE@10 of the learned combiner: the mean of the draws, and the greatest."""
+    found = result("calibration")["combiner"]
+    for size in ("50", "300"):
+        rows = ((k, (found[f"{corpus} {size}"][k] for corpus in CORPORA)) for k in ("ECE@5", "ECE@10"))
+        body = ([k, *(f"{percent(row['mean'])} ({percent(row['greatest'])})" for row in row_of)] for k, row_of in rows)
+        yield from ("", f"{size} labelled documents:", "")
+        yield from table(["", *CORPORA], body)
+
+
 def few_labels() -> Iterator[str]:
     """The zero-shot method and the combiner learned from n labelled documents."""
     found = result("curve")
@@ -338,6 +348,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "descriptions": descriptions,
     "label-free": label_free,
     "score maps": score_maps,
+    "combiner confidence": combiner_confidence,
     "auto": auto,
     "few labels": few_labels,
     "single methods": single_methods,
