@@ -1,10 +1,10 @@
 """How far confidences can be trusted: `python -m benchmarks calibration [fit | maps | combiner] [--output FILE]`.
 
-fit: the confidence of a tagger that has seen no label (combining/label_free.py). The two models are fitted on three
-corpora and measured on the dev documents of the fourth; then those of the package are fitted on all four and written
+fit: the confidence of a tagger that has seen no label (combining/label_free.py). The two models are fitted on four
+corpora and measured on the dev documents of the fifth; then those of the package are fitted on all five and written
 to src/tagwright/combining/label_free.json. Labels of train documents are read for the fit (of epmc, which has too few,
 those of dev); those of a corpus never for the measurement on it, but for how many labels its documents have on
-average, where that is taken to be known. kirja, in a language that the encoder does not know, is measured only.
+average, where that is taken to be known.
 maps: the maps that are learnt from labels (combining/confidence.py), from 50, 100, 300 and 1,000 train documents.
 combiner: the confidences of the learned combiner (methods/combined.py) with 50 and 300 labelled documents of train,
 measured on 800 dev documents; of epmc on those dev documents that were not drawn. The draws are those of `curve`.
@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,8 @@ from tagwright.combining.confidence import (
     logistic,
     ranks_within,
 )
-from tagwright.combining.label_free import FEATURES, Coefficients, features, word_counts
+from tagwright.combining.label_free import FEATURES, Coefficients, features, named_bits, text_lengths
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.evaluation.calibration import Judged, assess, calibration_error
 from tagwright.evaluation.metrics import is_gold, labelled
 from tagwright.methods import combined, zeroshot
@@ -49,14 +50,14 @@ DOCUMENTS = 1000
 RANKS = 20
 "The model is fitted on the first so many candidates of each document."
 
-UNSEEN = ("kirja",)
-"Corpora that are measured and never part of a fit."
+ALL = (*corpora.NAMES, "kirja")
+"The corpora of the fit; that the encoder does not know the language of kirja is a case of its own."
 
 SIZES, DRAWS = (50, 100, 300, 1000), 5
 "maps: labelled documents, and how often they are drawn anew."
 
-LABELLED, SCORED, KNOWN = (50, 300), 800, 1500
-"combiner: labelled documents; dev documents that are scored; unlabelled documents that the combiner knows."
+LABELLED, FITS, SCORED, KNOWN = (50, 300), 3, 800, 1500
+"combiner: labelled documents; how often they are drawn; dev documents that are scored; unlabelled ones it knows."
 
 MODEL = Path(tagwright.combining.__file__).with_name("label_free.json")
 
@@ -93,10 +94,10 @@ class Sample:
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks calibration", description=__doc__)
     parser.add_argument("job", choices=("fit", "maps", "combiner"), nargs="?", default="fit")
-    parser.add_argument("--corpora", nargs="+", choices=(*corpora.NAMES, *UNSEEN), default=(*corpora.NAMES, *UNSEEN))
+    parser.add_argument("--corpora", nargs="+", choices=ALL, default=ALL)
     parser.add_argument("--output", type=Path, help="write the result as JSON")
     options = parser.parse_args(arguments)
-    corpora.require((*corpora.NAMES, *UNSEEN))
+    corpora.require(ALL)
     if options.job == "combiner":
         for name in options.corpora:
             _keep(options.output, {"combiner": learned(name)})
@@ -106,14 +107,14 @@ def main(arguments: list[str]) -> None:
 
 def fit() -> dict[str, Any]:
     """Measure the label-free models with each corpus left out, and write those of the package."""
-    learnt = {name: sample(name, "dev" if name == "epmc" else "train", fitting=True) for name in corpora.NAMES}
-    asked = {name: sample(name, "dev", fitting=False) for name in (*corpora.NAMES, *UNSEEN)}
+    learnt = {name: sample(name, "dev" if name == "epmc" else "train", fitting=True) for name in ALL}
+    asked = {name: sample(name, "dev", fitting=False) for name in ALL}
     found: dict[str, Any] = {}
     for known in (False, True):
         rows: dict[str, Any] = {}
         for name, dev in asked.items():
             model = fitted([each for other, each in learnt.items() if other != name], known)
-            usual = learnt[name].labels_per_document if name in learnt else dev.labels_per_document
+            usual = learnt[name].labels_per_document
             rows[name] = measured(dev, model(dev.features(usual if known else None)))
             _show(f"{name:6} labels per document {'known' if known else 'unknown'}", rows[name])
         found["known" if known else "unknown"] = rows
@@ -142,14 +143,14 @@ def maps() -> dict[str, Any]:
 def learned(name: str) -> dict[str, Any]:
     """ECE@5 and ECE@10 of the learned combiner, means and greatest of the draws, for each number of labels."""
     found: dict[str, Any] = {}
-    task = curve.prepare(name, SCORED, KNOWN, 2 * max(LABELLED))
+    task = curve.prepare(corpora.FOLDER / name, SCORED, KNOWN, 2 * max(LABELLED))
     for size in LABELLED:
         errors, choices = [], []
-        for draw in range(DRAWS):
+        for draw in range(FITS):
             drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]
             fitted = fit_combiner(task.pool.take(np.sort(drawn)), combined.ndcg_at_5)
             errors.append(_errors_of(fitted, task.scored(drawn)))
-            choices.append(fitted.choice.name.lower())
+            choices.append(fitted.choice)
         mean, most = (each(errors, axis=0).round(4).tolist() for each in (np.mean, np.max))
         found[f"{name} {size}"] = {
             "ECE@5": {"mean": mean[0], "greatest": most[0]},
@@ -186,7 +187,7 @@ def sample(name: str, part: str, *, fitting: bool) -> Sample:
     gold = gold.keep(gold.labels != own[gold.rows])
     drawn = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:DOCUMENTS])
     chosen, gold, own = [documents[i] for i in drawn], gold.take(drawn), own[drawn]
-    tagger = zeroshot.fit(vocabulary, zeroshot.Config(), chosen)
+    tagger = _unsure(zeroshot.fit(vocabulary, zeroshot.Config(), chosen))
     runs, tables, start = [], [], 0
     for batch in batches(chosen, 250):
         run, table = _candidates(tagger, batch, own[start : start + len(batch)], fitting=fitting)
@@ -222,19 +223,20 @@ def part(whole: Sample, documents: Mask) -> Sample:
     return Sample(whole.gold[documents], run, whole.right[kept], whole.table[kept])
 
 
+def _unsure(tagger: Tagger) -> Tagger:
+    """Without the confidences of the models that are to be made anew."""
+    assert isinstance(tagger.combiner, WeightedSum)
+    return replace(tagger, combiner=replace(tagger.combiner, confidence="none"))
+
+
 def _candidates(tagger: Tagger, batch: list[Document], own: Longs, *, fitting: bool) -> tuple[Run, Doubles]:
     pool = tagger.candidates(batch)
-    run, found = tagger.rank(pool), pool.found
-    words = word_counts([document.text for document in batch])
+    run = tagger.rank(pool)
     if fitting:
-        run, found = _without(run, own), {name: _without(each, own) for name, each in found.items()}
-    table = features(run, list(found.values()), words)
+        run = run.keep(run.labels != own[run.rows])
+    table = features(run, named_bits(pool, run), text_lengths(pool))
     kept = (run.labels != own[run.rows]) & (run.ranks <= RANKS + 1)
     return run.keep(kept).top(RANKS), table[kept][run.keep(kept).ranks <= RANKS]
-
-
-def _without(run: Run, own: Longs) -> Run:
-    return run.keep(run.labels != own[run.rows])
 
 
 def _errors(train: Sample, dev: Sample, size: int, seed: int) -> tuple[float, float]:
@@ -267,8 +269,8 @@ def _shipped(learnt: Mapping[str, Sample], measured_: Mapping[str, Any]) -> dict
         },
         "models": {
             name: {
-                "weights": {key: round(weight, 4) for key, weight in zip(FEATURES, model.weights, strict=True)},
-                "intercept": round(model.intercept, 4),
+                "weights": {key: round(weight, 5) for key, weight in zip(FEATURES, model.weights, strict=True)},
+                "intercept": round(model.intercept, 5),
             }
             for name, model in models.items()
         },

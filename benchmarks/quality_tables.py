@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from benchmarks.curve_plot import number, points
 from benchmarks.markdown import change, conditions, interval, percent, probability, result, slashed, table
 
 CORPORA = ("mdn", "tib", "epmc", "arxiv", "kirja")
+
+ALONE = ("zero_shot", "knn", "svm", "auto")
+"Methods that are compared over labelled documents."
 
 SAID: Mapping[str, str] = {
     "before": "English only, no title match, the encoder always trusted",
@@ -201,14 +205,28 @@ def score_maps() -> Iterator[str]:
     yield from table(["ECE@5", "labelled documents", "logistic curve", "isotonic regression"], body)
 
 
+def combiner_confidence() -> Iterator[str]:
+    """ECE@5 and ECE@10 of the learned combiner: the mean of the draws, and the greatest."""
+    found = result("calibration")["combiner"]
+    for size in ("50", "300"):
+        rows = ((k, (found[f"{corpus} {size}"][k] for corpus in CORPORA)) for k in ("ECE@5", "ECE@10"))
+        body = ([k, *(f"{percent(row['mean'])} ({percent(row['greatest'])})" for row in row_of)] for k, row_of in rows)
+        yield from ("", f"{size} labelled documents:", "")
+        yield from table(["", *CORPORA], body)
+
+
 def few_labels() -> Iterator[str]:
     """The zero-shot method and the combiner learned from n labelled documents."""
     found = result("curve")
-    sizes = ("10", "20", "50", "300")
+    sizes = ("10", "20", "50", "100", "300")
+    heads = [f"{size} labelled" for size in sizes]
     for measure in ("nDCG@5", "P@1", "P@5"):
         yield from ("", f"{measure}, %:", "")
         body = ([corpus, *_curve(found[corpus], sizes, measure)] for corpus in CORPORA)
-        yield from table(["", "zero-shot", *(f"{size} labelled" for size in sizes)], body)
+        yield from table(["", "zero-shot", *heads], body)
+    yield from ("", "Draws in which nDCG@5 is significantly above / below zero-shot (p < 0.05):", "")
+    body = ([corpus, *(_significant(found[corpus], size) for size in sizes)] for corpus in CORPORA)
+    yield from table(["", *heads], body)
 
 
 def fifty_labels() -> Iterator[str]:
@@ -230,11 +248,30 @@ def auto() -> Iterator[str]:
     yield from table(["corpus, labelled", "cross-validation", "kept", "dev: zero-shot, auto"], body)
 
 
+def single_methods() -> Iterator[str]:
+    """nDCG@5 of each method alone and of auto, by how many documents are labelled."""
+    body = []
+    for name, methods in result("curve-methods")["rows"].items():
+        found = points(methods)
+        for size in sorted({size for each in found.values() for size in each} - {"0"}, key=number):
+            cells = (found.get(method, {}).get("0" if method == "zero_shot" else size) for method in ALONE)
+            body.append([f"{name} {size}", *map(percent, cells)])
+    yield from table(["nDCG@5, %", *ALONE], body)
+
+
 def _curve(rows: Mapping[str, Any], sizes: Sequence[str], measure: str) -> Iterator[str]:
     """The untrained method, as it was scored with the smallest sample, then the learned combiner."""
     yield percent(rows[sizes[0]]["zero_shot"][measure])
     for size in sizes:
         yield percent(rows[size]["auto"][measure]) if size in rows else ""
+
+
+def _significant(rows: Mapping[str, Any], size: str) -> str:
+    """In how many draws the combiner is significantly better, and worse, than the untrained method."""
+    if size not in rows:
+        return ""
+    row = rows[size]
+    return f"{row['above']} / {row['below']} of {row['draws']}"
 
 
 def intervals(name: str, heading: str) -> Iterator[str]:
@@ -307,8 +344,10 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "descriptions": descriptions,
     "label-free": label_free,
     "score maps": score_maps,
+    "combiner confidence": combiner_confidence,
     "auto": auto,
     "few labels": few_labels,
+    "single methods": single_methods,
     "fifty labels": fifty_labels,
     **{
         f"intervals of {name}, {heading}": partial(intervals, name, heading)

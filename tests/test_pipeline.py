@@ -44,6 +44,16 @@ def test_a_sum_of_scores_adds_standard_scores() -> None:
     assert as_lists(run) == ([0, 2], [1, 0], [2.0, -2.0])
 
 
+def test_a_curve_makes_confidences_of_standard_scores(tmp_path: Path) -> None:
+    """Standard scores 1 and -1, slope log 3 and no intercept: the odds are 3 to 1 and 1 to 3."""
+    found = {"a": Fixed({0: 3.0, 1: 1.0})}
+    combiner = WeightedSum(confidence="fitted", curve=(math.log(3.0), 0.0))
+    run = Tagger(LABELS, found, combiner=combiner).tag(DOCUMENTS[:1])
+    assert run.confidences == pytest.approx([0.75, 0.25])
+    combiner.save(tmp_path)
+    assert WeightedSum.load(tmp_path, LABELS) == combiner
+
+
 def test_a_sum_of_ranks_adds_reciprocal_ranks() -> None:
     """With the constant 0, label 1 gets 1/2 + 1/1 and label 0 gets 1/1."""
     found = {"a": Fixed({0: 3.0, 1: 2.0}), "b": Fixed({1: 1.0})}

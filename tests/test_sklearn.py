@@ -48,6 +48,15 @@ def _squashed(score: float) -> float:
     return (1 + score / (1 + abs(score))) / 2
 
 
+def test_probabilities_are_confidences_where_they_are_estimated(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"encoder": str(tiny_encoder(tmp_path / "tiny")), "language": "english"}
+    names = [*NAMES, *(f"Stone {number}" for number in range(100))]
+    probable = TaggerClassifier(labels=names, depth=5, **options).fit(TEXTS).predict_proba(TEXTS)
+    for row, suggested in enumerate(tw.zero_shot(names, **options).suggest(TEXTS, k=5)):
+        found = {names[label]: value for label, value in zip(probable[row].indices, probable[row].data, strict=True)}
+        assert found == pytest.approx({each.name: each.confidence for each in suggested})
+
+
 def test_a_trained_method_predicts_what_its_tagger_suggests(tmp_path: Path) -> None:
     tiny = str(tiny_encoder(tmp_path / "tiny"))
     options: dict[str, Any] = {"encoder": tiny, "steps": 2, "batch": 4, "seed": 1}

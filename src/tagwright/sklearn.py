@@ -35,8 +35,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     scikit-learn, with the columns in the order of `classes_`; or the ids or names of each document's labels.
     `cross_val_score` and `GridSearchCV` compare with an indicator matrix: make one with `MultiLabelBinarizer`.
 
-    classes_: the id of each label. tagger_: the tagger, for suggestions with names and evidence, and to be saved, as
-    not every stage can be pickled. There is no decision_function: a sparse matrix has no place for scores of 0 or less.
+    classes_: the id of each label. tagger_: the tagger, for suggestions with names and evidence, and to be saved, or
+    pickled with the classifier. There is no decision_function: a sparse matrix has no place for scores of 0 or less.
 
     >>> texts = ["Honey bees visit orchards.", "A new tax law."]
     >>> labels = ["Bees", "Orchards", "Tax law"]
@@ -89,16 +89,19 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._matrix(run, np.ones(len(run.labels), np.int64))
 
     def predict_proba(self, X: Texts) -> csr_matrix:  # noqa: N803
-        """(documents, labels) sparse, from 0 to 1: the scores of the first `depth` labels, squashed, in their order.
+        """(documents, labels) sparse, from 0 to 1: the confidences of the first `depth` labels; 0 for all others.
 
-        s becomes (1 + s / (1 + |s|)) / 2, so that 0 becomes one half; a label that is not suggested has 0. This keeps
-        the order within and across documents, for measures of ranking; it is not calibrated.
+        The zero-shot method estimates them with 100 labels or more, and `auto` does with labelled documents. Of a
+        tagger that estimates none the scores are squashed: s becomes (1 + s / (1 + |s|)) / 2. That keeps their order
+        within and across documents, for measures of ranking, but they are no probabilities.
 
         >>> classifier = TaggerClassifier(labels=["Bees", "Taxes"], stages=["exact_match"], language="en").fit([])
         >>> classifier.predict_proba(["Bees fly."]).nnz
         1
         """
         run = self._run(X, self.depth)
+        if run.confidences is not None:
+            return self._matrix(run, run.confidences.astype(np.float64))
         scores = run.scores.astype(np.float64)
         return self._matrix(run, (1 + scores / (1 + np.abs(scores))) / 2)
 

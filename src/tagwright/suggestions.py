@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
-from tagwright.combining.acceptance import sure_enough
+from tagwright.combining.acceptance import acceptable
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError, option
 from tagwright.graph.network import Graph
@@ -22,25 +23,29 @@ def suggestions(
     exclude_self: bool = False,
     explain: bool = False,
     paths: Sequence[str] = (),
+    min_score: float | None = None,
     min_confidence: float | None = None,
+    best_cut: bool = False,
 ) -> Iterator[tuple[Document, list[Suggestion]]]:
     """Each document with its k best labels, best first; a batch is tagged when its first document is asked for.
 
     exclude_self: a document whose id is that of a label is not tagged with this label. explain: add the evidence.
     paths: meta-paths whose neighbours are part of the evidence; all documents are then tagged before the first is
-    passed on. min_confidence: leave out what is less sure. Raises ConfigError for paths without explain, for a
-    meta-path that the data lack, and for a min_confidence where the tagger estimates none.
+    passed on. min_score, min_confidence: leave out what has less. best_cut: of each document as many labels as have the
+    greatest expected F1. Raises ConfigError for paths without explain, for a meta-path that the data lack, and for a
+    min_confidence or a best_cut where the tagger estimates no confidences.
     """
     if paths and not explain:
         remedy = f"add {option('explain', python='explain=True')}"
         raise ConfigError(f"meta-paths add neighbours to the explanation of a label; {remedy}")
     graph = Graph.of(corpus) if paths else None
     joined = [graph.follow(path) for path in paths] if graph else []
-    ids, whole = (corpus.ids, best_labels(tagger, corpus, k, exclude_self, min_confidence)) if joined else ([], None)
+    rule: dict[str, Any] = {"min_score": min_score, "min_confidence": min_confidence, "best_cut": best_cut}
+    ids, whole = (corpus.ids, best_labels(tagger, corpus, k, exclude_self, **rule)) if joined else ([], None)
     start = 0
     for batch in batches(corpus):
         rows = range(start, start + len(batch))
-        run = whole.take(rows) if whole else best_labels(tagger, batch, k, exclude_self, min_confidence)
+        run = whole.take(rows) if whole else best_labels(tagger, batch, k, exclude_self, **rule)
         for row, (document, found) in enumerate(zip(batch, tagger.named(run), strict=True)):
             labels = run[row][0].tolist()
             if explain:
@@ -58,8 +63,11 @@ def best_labels(
     k: int,
     exclude_self: bool = False,
     min_confidence: float | None = None,
+    *,
+    min_score: float | None = None,
+    best_cut: bool = False,
 ) -> Run:
-    """The k best labels of each document, without its own and those that are not sure enough, as in `suggestions`."""
+    """The k best labels of each document, without its own and those that are not acceptable, as in `suggestions`."""
     run = tagger.tag(documents, k + exclude_self)
     run = run.without(tagger.vocabulary.own(documents)).top(k) if exclude_self else run
-    return run if min_confidence is None else sure_enough(run, min_confidence)
+    return acceptable(run, min_score, min_confidence, cut=best_cut)

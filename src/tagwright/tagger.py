@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, overload
 
-from tagwright.combining.acceptance import sure_enough
+from tagwright.combining.acceptance import acceptable
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.followed import Followed
 from tagwright.combining.learned_combiner import Contribution, LearnedCombiner, by_group
@@ -170,6 +170,7 @@ class Tagger:
         *,
         min_score: float | None = None,
         min_confidence: float | None = None,
+        best_cut: bool = False,
         progress: bool = True,
     ) -> list[Suggestion]: ...
     @overload
@@ -180,6 +181,7 @@ class Tagger:
         *,
         min_score: float | None = None,
         min_confidence: float | None = None,
+        best_cut: bool = False,
         progress: bool = True,
     ) -> list[list[Suggestion]]: ...
     def suggest(
@@ -189,14 +191,16 @@ class Tagger:
         *,
         min_score: float | None = None,
         min_confidence: float | None = None,
+        best_cut: bool = False,
         progress: bool = True,
     ) -> list[Suggestion] | list[list[Suggestion]]:
         """The k best labels of a document, best first; of several documents, a list of such lists.
 
         documents: a text or Document; or texts, Documents, records, a column or table (pandas, polars, Arrow, Hugging
-        Face), a Corpus, a Path to read. min_score, min_confidence: leave out what has less. progress: show progress
-        bars on a terminal. Raises InputError for anything that is not a document, ConfigError for a min_confidence
-        where the tagger estimates none.
+        Face), a Corpus, a Path to read. min_score, min_confidence: leave out what has less. best_cut: of each document
+        as many labels as have the greatest expected F1, by their confidences. progress: show progress bars on a
+        terminal. Raises InputError for anything that is not a document, ConfigError for a min_confidence or a best_cut
+        where the tagger estimates no confidences.
 
         >>> from tagwright.methods import zeroshot
         >>> config = zeroshot.Config(stages=("exact_match", "tfidf"), language="english")
@@ -205,7 +209,7 @@ class Tagger:
         ['Bees', 'Orchards']
         """
         with silence(not progress):
-            rows = [row for _, row in self._suggest(documents, k, min_score, min_confidence)]
+            rows = [row for _, row in self._suggest(documents, k, min_score, min_confidence, best_cut)]
         return rows[0] if is_single(documents) else rows
 
     @overload
@@ -216,6 +220,7 @@ class Tagger:
         *,
         min_score: float | None = None,
         min_confidence: float | None = None,
+        best_cut: bool = False,
         progress: bool = True,
     ) -> list[Suggestion]: ...
     @overload
@@ -226,6 +231,7 @@ class Tagger:
         *,
         min_score: float | None = None,
         min_confidence: float | None = None,
+        best_cut: bool = False,
         progress: bool = True,
     ) -> list[list[Suggestion]]: ...
     def explain(
@@ -235,6 +241,7 @@ class Tagger:
         *,
         min_score: float | None = None,
         min_confidence: float | None = None,
+        best_cut: bool = False,
         progress: bool = True,
     ) -> list[Suggestion] | list[list[Suggestion]]:
         """The same suggestions as `suggest`, each with the evidence of the stages that suggest it.
@@ -248,7 +255,7 @@ class Tagger:
         """
         rows = []
         with silence(not progress):
-            for document, row in self._suggest(documents, k, min_score, min_confidence):
+            for document, row in self._suggest(documents, k, min_score, min_confidence, best_cut):
                 rows.append(self.explained(document, row))
         return rows[0] if is_single(documents) else rows
 
@@ -362,15 +369,14 @@ class Tagger:
             yield found[start:end]
 
     def _suggest(
-        self, documents: Texts, k: int, min_score: float | None, min_confidence: float | None
+        self, documents: Texts, k: int, min_score: float | None, min_confidence: float | None, best_cut: bool
     ) -> Iterator[tuple[Document, list[Suggestion]]]:
         """Each document with its suggestions."""
         if not hasattr(k, "__index__") or k < 1:  # numpy's whole numbers are fine
             raise ConfigError(f"k is {k!r}, expected a whole number, at least 1")
         for batch in batches(to_documents(documents)):
-            run = self.rank(self.candidates(batch)).top(k)
-            run = run if min_confidence is None else sure_enough(run, min_confidence)
-            run = run if min_score is None else run.keep(run.scores >= min_score)
+            found = self.rank(self.candidates(batch)).top(k)
+            run = acceptable(found, min_score, min_confidence, cut=best_cut)
             yield from zip(batch, self.named(run), strict=True)
 
 

@@ -49,6 +49,27 @@ def test_only_labels_that_are_sure_enough_are_suggested(run: Command, tiny: str,
     assert confidences("--min-confidence", "1") == []
 
 
+def test_only_labels_with_a_high_score_are_suggested(run: Command, tiny: str, many: str) -> None:
+    def scores(*least: str) -> list[float]:
+        lines = run("suggest", "docs.jsonl", *zero_shot(tiny, many), "--format", "jsonl", *least).out.splitlines()
+        return [each["score"] for line in lines for each in json.loads(line)["suggestions"]]
+
+    everything = scores()
+    middle = sorted(everything)[15]
+    assert scores("--min-score", str(middle)) == [each for each in everything if each >= middle]
+
+
+def test_the_best_cut_of_a_document_has_the_greatest_expected_f1(run: Command, tiny: str, many: str) -> None:
+    def documents(*rule: str) -> list[list[float]]:
+        lines = run("suggest", "docs.jsonl", *zero_shot(tiny, many), "--format", "jsonl", *rule).out.splitlines()
+        return [[each["confidence"] for each in json.loads(line)["suggestions"]] for line in lines]
+
+    for everything, kept in zip(documents(), documents("--best-cut"), strict=True):
+        surest = sorted(everything, reverse=True)
+        f1 = [2 * sum(surest[:size]) / (size + sum(surest)) for size in range(1, len(surest) + 1)]
+        assert sorted(kept, reverse=True) == pytest.approx(surest[: f1.index(max(f1)) + 1])
+
+
 def test_max_labels_is_the_number_of_labels(run: Command, tiny: str, many: str) -> None:
     short, long = (
         run("suggest", "docs.jsonl", *zero_shot(tiny, many), name, "2").out for name in ("-k", "--max-labels")

@@ -13,8 +13,9 @@ from tests.tiny import tiny_encoder
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import auto, auto_examples, auto_plan, combined, zeroshot
-from tagwright.methods.auto_plan import Holdings, Rates, Work
+from tagwright.methods import auto, auto_examples, auto_plan, auto_speed, combined, zeroshot
+from tagwright.methods.auto_plan import Holdings, Work
+from tagwright.methods.auto_speed import Rates
 from tagwright.methods.combined import judged_only
 from tagwright.stages.linear_classifiers import Linear
 from tagwright.stages.nearest_labelled import NearestLabelled
@@ -72,8 +73,8 @@ def test_what_only_labelled_documents_tell_is_learned_by_the_svm(learned: Tagger
     assert first(learned) == right
     assert first(zeroshot.fit(LABELS, CONFIG.zero_shot)) != right
     record = learned.training["auto"]
-    assert record["kept"] == "combiner, svm, knn"
-    assert record["nDCG@5"] == {"zero_shot": 0.0, "combiner": 0.0, "combiner, svm, knn": 1.0}
+    assert record["kept"] == "sum, svm, knn"  # a combiner can add nothing to it
+    assert record["nDCG@5"] == {"zero_shot": 0.0, "combiner": 0.0, "sum, svm, knn": 1.0}
 
 
 def test_labels_of_the_scored_documents_are_hidden_from_their_svm() -> None:
@@ -115,9 +116,9 @@ def test_the_svm_is_not_trained_again_where_it_has_seen_all_but_one_in_twenty(
 
 
 def test_with_many_labels_a_combiner_without_the_trained_stages_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auto, "SURE", len(LABELLED))
+    monkeypatch.setattr(auto_plan, "SURE", len(LABELLED))
     record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
-    assert record["nDCG@5"] == {"zero_shot": 0.0, "combiner, svm, knn": 1.0}
+    assert record["nDCG@5"] == {"zero_shot": 0.0, "sum, svm, knn": 1.0}
 
 
 def test_where_labels_teach_nothing_the_fixed_sum_stays() -> None:
@@ -212,16 +213,26 @@ def test_unjudged_candidates_of_a_reviewed_document_are_unknown() -> None:
 def test_the_plan_says_what_is_done_why_and_what_it_costs() -> None:
     held = Holdings(documents=1000, labelled=20, labels=500, described=500, used=40, language="english")
     work = Work(encode_labels=500, encode_documents=1000, corpus=1000, examples=20)
-    found = auto_plan.plan(held, work, Rates(label=0.01, document=0.02, other=0.001), minutes=10, dim=384)
-    # 500 labels at 0.01 s; 1000 documents at 0.02 s, and 1020 at 2 x 0.001 s and what ranking and fitting cost
-    assert found.seconds["zero_shot"] == pytest.approx(5.0)
-    assert found.seconds["combiner"] == pytest.approx(20 + 1020 * (0.002 + auto_plan.RANK) + 20 * auto_plan.FIT)
+    rates = Rates(label=0.01, document=0.02, find=0.001, describe=0.002, train=0.1, start=1.0)
+    found = auto_plan.plan(held, work, rates, minutes=10, dim=384)
+    # a second has passed; 500 labels at 0.01 s
+    assert found.seconds["zero_shot"] == pytest.approx(1 + 5)
+    # 1000 documents at 0.02 s; candidates of 1020 at 1.5 x 0.001 s, features of 20 at 1.5 x 0.002 s; six fits, of
+    # 0.1 s x (0.6 + 20 x 0.025) each, and a fifth more to see what each group of features brought
+    assert found.seconds["combiner"] == pytest.approx(20 + 1020 * 0.0015 + 20 * 0.003 + 1.2 * 6 * 0.1 * 1.1)
     assert found.stages == ("zero_shot", "combiner")
     lines = found.lines()
     assert lines[0] == ("the data: 1,000 documents, 20 with labels; 500 labels, 500 described; language english; cpu")
-    assert lines[1].startswith("zero_shot, about 5 s: ")
+    assert lines[1].startswith("zero_shot, about 6 s: ")
     assert "without svm: from 30 labelled documents on (here 20)" in lines
     assert lines[-1].startswith("in all about ")
+
+
+def test_the_machine_is_probed_without_reading_labels(tmp_path: Path) -> None:
+    config = replace(CONFIG, stages=("exact_match", "dense"), encoder=str(tiny_encoder(tmp_path / "tiny")))
+    hidden = [replace(each, labels=("no such label",)) for each in LABELLED]
+    rates = auto_speed.calibrate(zeroshot.fit(LABELS, config.zero_shot), hidden)
+    assert min(rates.label, rates.document, rates.find, rates.describe, rates.train) > 0
 
 
 def test_what_does_not_fit_into_the_time_is_left_out() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from tests.tiny import tiny_encoder
 
@@ -130,8 +129,7 @@ def test_suggestions_come_with_the_confidences_of_the_label_free_model(tiny: str
     pool = tagger.candidates(DOCUMENTS)
     run = tagger.rank(pool)
     assert run.confidences is not None
-    words = np.array([2, 4])  # "The bees", "Money in the bank"
-    assert run.confidences.tolist() == label_free(run, list(pool.found.values()), words).tolist()
+    assert run.confidences.tolist() == label_free(pool, run).tolist()
     tagger.save(tmp_path / "saved")
     again = Tagger.load(tmp_path / "saved").suggest(DOCUMENTS[0])
     assert [each.confidence for each in again] == run.confidences[:10].tolist()

@@ -120,6 +120,23 @@ MinConfidence = Annotated[
         show_default=False,
     ),
 ]
+MinScore = Annotated[
+    Optional[float],  # noqa: UP045
+    typer.Option(
+        "--min-score", help="Only labels with this score or more, on the tagger's own scale.", show_default=False
+    ),
+]
+ExplainedBy = Annotated[
+    list[str],
+    typer.Option(help="A meta-path, such as P->P<-P: explain by neighbours that share the label.", metavar="EXPR"),
+]
+BroaderNames = Annotated[bool, typer.Option("--paths", help="Names with those of broader labels: Animals > Birds.")]
+BestCut = Annotated[
+    bool,
+    typer.Option(
+        "--best-cut", help="Of each document as many labels as have the greatest expected F1, as the tagger sees it."
+    ),
+]
 Settings = Annotated[
     list[str],
     typer.Option(

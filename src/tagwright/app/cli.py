@@ -13,9 +13,12 @@ from tagwright import __version__
 from tagwright.__main__ import INTERRUPTED, interrupted
 from tagwright.app.arguments import (
     FORMATS,
+    BestCut,
+    BroaderNames,
     Columns,
     Docs,
     ExcludeSelf,
+    ExplainedBy,
     Format,
     InputFormat,
     Json,
@@ -23,6 +26,7 @@ from tagwright.app.arguments import (
     Language,
     MaxDocumentSize,
     MinConfidence,
+    MinScore,
     Model,
     Offline,
     Quiet,
@@ -37,6 +41,7 @@ from tagwright.app.reviews_command import reviews
 from tagwright.app.sample_command import sample
 from tagwright.app.serve_command import serve
 from tagwright.app.train_commands import options, train
+from tagwright.app.verify_command import verify
 from tagwright.errors import TagwrightError, on_command_line
 from tagwright.terminal import escape_warnings, escaped
 
@@ -81,16 +86,13 @@ def suggest(
     language: Language = "",
     model: Model = None,
     k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10,
+    min_score: MinScore = None,
     min_confidence: MinConfidence = None,
+    best_cut: BestCut = False,
     output: Annotated[Format, typer.Option("--format", help=FORMATS)] = Format.text,
     explain: Annotated[bool, typer.Option(help="Show the evidence for each label: spans of the document.")] = False,
-    path: Annotated[
-        list[str],
-        typer.Option(help="A meta-path, such as P->P<-P: explain by neighbours that share the label.", metavar="EXPR"),
-    ] = [],  # noqa: B006
-    paths: Annotated[
-        bool, typer.Option("--paths", help="Names with those of broader labels: Animals > Birds.")
-    ] = False,
+    path: ExplainedBy = [],  # noqa: B006
+    paths: BroaderNames = False,
     exclude_self: ExcludeSelf = False,
     settings: Settings = [],  # noqa: B006  (typer copies it)
     _offline: Offline = False,
@@ -104,8 +106,8 @@ def suggest(
     with silence(quiet):
         corpus = jobs.read(docs, columns, input_format)
         tagger = jobs.tagger(model, labels, language, settings, corpus)
-        switches = {"exclude_self": exclude_self, "explain": explain}
-        found = suggestions(tagger, corpus, k, paths=path, min_confidence=min_confidence, **switches)
+        rules: dict[str, Any] = {"min_score": min_score, "min_confidence": min_confidence, "best_cut": best_cut}
+        found = suggestions(tagger, corpus, k, paths=path, exclude_self=exclude_self, explain=explain, **rules)
         for line in render.suggestions(found, tagger.vocabulary, output.value, paths=paths):
             print(line)
 
@@ -222,7 +224,7 @@ def candidates(
     render.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
-for command in (train, options, batch, sample, serve, reviews):
+for command in (train, options, batch, sample, serve, reviews, verify):
     app.command()(command)
 
 

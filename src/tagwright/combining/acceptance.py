@@ -23,19 +23,24 @@ from tagwright.types import Longs, Mask, Run
 Confidences: TypeAlias = NDArray[np.floating]
 
 
-def sure_enough(run: Run, least: float) -> Run:
-    """The suggestions that are at least so sure. Raises ConfigError for a run without confidences.
+def acceptable(
+    run: Run, min_score: float | None = None, min_confidence: float | None = None, *, cut: bool = False
+) -> Run:
+    """The suggestions that are at least so good and so sure. cut: of each document those that `best_cut` takes.
 
-    >>> run = Run.of(np.array([0, 2]), np.array([7, 8]), np.array([2.0, 1.0]), np.array([0.5, 0.25]))
-    >>> sure_enough(run, 0.5).labels.tolist()
+    Raises ConfigError for a run without confidences where they are needed.
+
+    >>> run = Run.of(np.array([0, 3]), np.array([7, 8, 9]), np.array([3.0, 2.0, 1.0]), np.array([0.9, 0.3, 0.1]))
+    >>> [acceptable(run, **rule).labels.tolist() for rule in ({"min_score": 2.0}, {"min_confidence": 0.5})]
+    [[7, 8], [7]]
+    >>> acceptable(run, cut=True).labels.tolist()
     [7]
     """
-    if run.confidences is None and len(run.labels):
-        raise ConfigError(
-            f"this tagger does not estimate confidences (zero-shot does with {LEAST_LABELS} labels or more); "
-            f"leave out {option('min_confidence', python='min_confidence')}"
-        )
-    return run if run.confidences is None else run.keep(accepted(run, run.confidences, least))
+    if cut:
+        run = run.keep(best_cut(run, _confidences(run, "best_cut")))
+    if min_confidence is not None:
+        run = run.keep(accepted(run, _confidences(run, "min_confidence"), min_confidence))
+    return run if min_score is None else run.keep(run.scores >= min_score)
 
 
 def accepted(run: Run, confidence: Confidences, least: float = 0.0, most: int | None = None) -> Mask:
@@ -154,6 +159,18 @@ def surest_first(confidence: Confidences) -> tuple[Longs, Longs]:
     order = np.argsort(-confidence, kind="stable")
     changes = np.diff(confidence[order]) != 0
     return order, np.flatnonzero(np.append(changes, np.ones(min(1, len(order)), np.bool_)))
+
+
+def _confidences(run: Run, needed: str) -> Confidences:
+    """Those of the run. needed: the option that asks for them."""
+    if run.confidences is not None:
+        return run.confidences
+    if len(run.labels):
+        raise ConfigError(
+            f"this tagger does not estimate confidences (zero-shot does with {LEAST_LABELS} labels or more); "
+            f"leave out {option(needed, python=needed)}"
+        )
+    return np.zeros(0)
 
 
 def _check(gold: Longs, alpha: float, name: str) -> int:

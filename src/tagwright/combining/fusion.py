@@ -15,6 +15,9 @@ Scores: TypeAlias = NDArray[np.floating]
 Weight: TypeAlias = float | Floats
 "The weight of a stage: the same for all candidates, or (suggestions,) one for each."
 
+HEAD = 100
+"The first candidates of a document, among which `standing` tells where one stands: those that a combiner describes."
+
 
 def reciprocal_ranks(
     runs: Sequence[Run], weights: Sequence[Weight] | None = None, k: float = 60.0, candidates: Run | None = None
@@ -106,6 +109,24 @@ def standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
     centred = scores - (np.bincount(rows, scores, documents) / sizes)[rows]
     deviation = np.sqrt(np.bincount(rows, centred**2, documents) / sizes)[rows]
     return np.divide(centred, deviation, out=np.zeros(len(scores)), where=deviation > 1e-9)
+
+
+def standing(ranked: Run) -> NDArray[np.float64]:
+    """(suggestions,) standard scores, by mean and deviation of the first `HEAD` candidates of each document.
+
+    Over all candidates they would depend on how many there are: a document of 184 labels has none that is far above all
+    others. Scores 3, 2, 1 have the mean 2 and the deviation sqrt(2/3).
+
+    >>> standing(Run.from_rows([{5: 3.0, 6: 2.0, 7: 1.0}])).round(4).tolist()
+    [1.2247, 0.0, -1.2247]
+    """
+    head = ranked.ranks <= HEAD
+    rows, documents = ranked.rows[head], len(ranked)
+    sizes, scores = np.maximum(np.bincount(rows, minlength=documents), 1), ranked.scores[head].astype(np.float64)
+    mean = np.bincount(rows, scores, documents) / sizes
+    deviation = np.sqrt(np.bincount(rows, (scores - mean[rows]) ** 2, documents) / sizes)
+    centred = ranked.scores - mean[ranked.rows]
+    return np.divide(centred, deviation[ranked.rows], out=np.zeros(len(centred)), where=deviation[ranked.rows] > 1e-9)
 
 
 def _weighted(scores: Sequence[Scores], weights: Sequence[Weight] | None) -> NDArray[np.float64]:

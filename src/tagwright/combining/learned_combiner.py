@@ -114,6 +114,19 @@ class LearnedCombiner:
         )
 
 
+def by_group(contributions: Iterable[Contribution]) -> tuple[Contribution, ...]:
+    """What the features of each group added together, the largest first.
+
+    >>> by_group([Contribution("svm: score", 0.5), Contribution("dense: score", 1.0), Contribution("svm: rank", 0.25)])
+    (Contribution(feature='dense', added=1.0), Contribution(feature='svm', added=0.75))
+    """
+    sums = dict[str, float]()
+    for feature, added in contributions:
+        group = feature.partition(": ")[0]
+        sums[group] = sums.get(group, 0.0) + added
+    return tuple(Contribution(*each) for each in sorted(sums.items(), key=lambda each: -abs(each[1])))
+
+
 def _with_others(everything: Run, described: Mask, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """(suggestions,) the new scores of the described candidates; the others follow them, in the order that they have.
 
@@ -129,16 +142,3 @@ def _with_others(everything: Run, described: Mask, scores: NDArray[np.float64]) 
     above = np.where(np.isfinite(worst), worst, 0.0) - first - 1.0
     joined[~described] = everything.scores[~described] + above[rows[~described]]
     return joined
-
-
-def by_group(contributions: Iterable[Contribution]) -> tuple[Contribution, ...]:
-    """What the features of each group added together, the largest first.
-
-    >>> by_group([Contribution("svm: score", 0.5), Contribution("dense: score", 1.0), Contribution("svm: rank", 0.25)])
-    (Contribution(feature='dense', added=1.0), Contribution(feature='svm', added=0.75))
-    """
-    sums = dict[str, float]()
-    for feature, added in contributions:
-        group = feature.partition(": ")[0]
-        sums[group] = sums.get(group, 0.0) + added
-    return tuple(Contribution(*each) for each in sorted(sums.items(), key=lambda each: -abs(each[1])))

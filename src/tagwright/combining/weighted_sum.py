@@ -11,19 +11,16 @@ import numpy as np
 from typing_extensions import Self
 
 from tagwright.combining.confidence import Platt
-from tagwright.combining.fusion import Weight, reciprocal_ranks, standard_scores, summed_evidence
-from tagwright.combining.label_free import LEAST_LABELS, label_free, word_counts
+from tagwright.combining.fusion import Weight, reciprocal_ranks, standard_scores, standing, summed_evidence
+from tagwright.combining.label_free import LEAST_LABELS, label_free
 from tagwright.combining.pool import CandidatePool
 from tagwright.errors import ConfigError
 from tagwright.fields import Checked, NotNegative, Positive
 from tagwright.store import read_manifest, read_options, write_manifest
-from tagwright.types import Doubles, Label, Run
+from tagwright.types import Label, Run
 
 By: TypeAlias = Literal["evidence", "scores", "ranks"]
 Confidence: TypeAlias = Literal["none", "label_free", "fitted"]
-
-CURVE_DEPTH = 100
-"The candidates of a document within which scores are standardised for the curve: those that a combiner describes."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,9 +73,7 @@ class WeightedSum(Checked):
             return ranked
         if self.confidence == "fitted":
             return replace(ranked, confidences=Platt(*self.curve)(standing(ranked)).astype(np.float32))
-        words = word_counts([document.text for document in pool.documents])
-        sure = label_free(ranked, list(pool.found.values()), words, self.labels_per_document)
-        return replace(ranked, confidences=sure)
+        return replace(ranked, confidences=label_free(pool, ranked, self.labels_per_document))
 
     def _ranked(self, pool: CandidatePool) -> Run:
         voters = [name for name in pool.stages if self.weight(name)]
@@ -123,20 +118,3 @@ class WeightedSum(Checked):
             return self.weight(name) if trust is None else self.weight(name) * trust[pool.run.rows]
 
         return list(map(weight, voters))
-
-
-def standing(ranked: Run) -> Doubles:
-    """(suggestions,) standard scores, by mean and deviation of the first `CURVE_DEPTH` candidates of each document.
-
-    Scores 3, 2, 1 have the mean 2 and the deviation sqrt(2/3).
-
-    >>> standing(Run.from_rows([{5: 3.0, 6: 2.0, 7: 1.0}])).round(4).tolist()
-    [1.2247, 0.0, -1.2247]
-    """
-    head = ranked.ranks <= CURVE_DEPTH
-    rows, documents = ranked.rows[head], len(ranked)
-    sizes, scores = np.maximum(np.bincount(rows, minlength=documents), 1), ranked.scores[head].astype(np.float64)
-    mean = np.bincount(rows, scores, documents) / sizes
-    deviation = np.sqrt(np.bincount(rows, (scores - mean[rows]) ** 2, documents) / sizes)
-    centred = ranked.scores - mean[ranked.rows]
-    return np.divide(centred, deviation[ranked.rows], out=np.zeros(len(centred)), where=deviation[ranked.rows] > 1e-9)

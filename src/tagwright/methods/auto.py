@@ -5,13 +5,14 @@
 3. Stages are trained on the labels: an SVM, and the nearest labelled documents. They score each labelled document
    having seen the labels of others only.
 4. A combiner is cross-validated with and without these stages, which are kept where it is clearly better. Where the
-   outcome is no better than the zero-shot method on documents that it was not trained on, that method stays.
+   outcome is clearly worse than the zero-shot method on documents that it was not trained on, that method stays.
 
 A document without labels is an unlabelled one, not one that no label fits.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.model_folder import pinned
 from tagwright.encoders.precision import Precision
 from tagwright.fields import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
-from tagwright.methods import auto_examples, auto_plan, combined, zeroshot
+from tagwright.methods import auto_examples, auto_plan, auto_speed, combined, zeroshot
 from tagwright.methods.auto_examples import Outcome, Weighted
 from tagwright.methods.auto_plan import Plan, Work
 from tagwright.progress import note
@@ -40,9 +41,8 @@ from tagwright.training.combiner_training import CombinerOptions, FittedCombiner
 from tagwright.training.out_of_fold import KNN, SVM, Fold, Folds, parts
 from tagwright.types import Document, Longs, Run
 
-SURE = 1000
-"""From so many labelled documents on a combiner without the stages that are trained on labels is not tried: it was far
-behind on every corpus (docs/results/few-labels.md), and to train it takes as long again."""
+FEWER = 3
+"Folds of the combiner from `auto_plan.SURE` documents on: what remains to learn from is enough, in half the time."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +64,9 @@ class Config(Checked):
     language: str = AUTO
     """The language of the names: a code or a name ("fi", "finnish"), several as "de+en"; "auto" recognises it."""
 
+    labels_per_document: Positive | None = None
+    "How many labels a document has as a rule, as for the zero-shot method; not needed where documents have labels."
+
     corpus: AtLeastZero = 3000
     "Documents that tell how often labels come up and what is near, drawn by the seed: more change little."
 
@@ -84,7 +87,11 @@ class Config(Checked):
     def zero_shot(self) -> zeroshot.Config:
         """The options of the zero-shot method."""
         return zeroshot.Config(
-            stages=self.stages, encoder=self.encoder, precision=self.precision, language=self.language
+            stages=self.stages,
+            encoder=self.encoder,
+            precision=self.precision,
+            language=self.language,
+            labels_per_document=self.labels_per_document,
         )
 
     @property
@@ -168,15 +175,17 @@ def fit(
 
     gold: instead of the documents' own labels; a row without labels is of an unlabelled document. judged: see `Data`.
     output: an existing folder for finished stages; resume goes on from there. Never returns a tagger that cross-
-    validation on the labelled documents finds worse than the zero-shot method. Raises TagwrightError.
+    validation on the labelled documents finds worse than the zero-shot method, by more than one standard error. Raises
+    TagwrightError.
     """
+    started = time.perf_counter(), time.process_time()
     gold = labels.gold(documents, unknown="warn") if gold is None else gold
     labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
     drawn = np.random.default_rng(config.seed).permutation(labelled)[: config.labelled]
     data = Data(documents, labels, gold, judged, np.sort(drawn), labelled, output, resume)
     language = resolve(config.language, labels, documents)
     start = zeroshot.fit(labels, replace(config.zero_shot, language=language), documents)
-    found = make_plan(data, start, config, language)
+    found = make_plan(data, start, config, language, started)
     for line in found.lines():
         note(line)
     tagger, report = (
@@ -196,8 +205,11 @@ def fit(
     return replace(tagger, training={"auto": {**record, "nDCG@5": measured, "brought": brought}})
 
 
-def make_plan(data: Data, start: Tagger, config: Config, language: str) -> Plan:
-    """What will be done with the data. A few documents and labels are encoded to see how fast this machine is."""
+def make_plan(data: Data, start: Tagger, config: Config, language: str, started: tuple[float, float]) -> Plan:
+    """What will be done with the data. A few documents and labels are read to see how fast this machine is.
+
+    started: wall and processor time when the training began.
+    """
     holdings = auto_plan.survey(data.documents, data.labels, data.gold, language)
     corpus = min(config.corpus, len(data.documents))
     texts = taken(data.documents, _read(data, config)) if len(data.chosen) else []
@@ -209,7 +221,8 @@ def make_plan(data: Data, start: Tagger, config: Config, language: str) -> Plan:
         examples=len(data.chosen),
         folds=len(parts(data.chosen, len(data.labelled))) if len(data.chosen) else 0,
     )
-    rates = auto_plan.calibrate(start, data.documents) if len(data.documents) else auto_plan.Rates()
+    rates = auto_speed.calibrate(start, data.documents) if len(data.documents) else auto_speed.Rates()
+    rates = replace(rates, start=min(time.perf_counter() - started[0], time.process_time() - started[1]))
     return auto_plan.plan(holdings, work, rates, config.minutes, dim=dense.encoder.dim if dense else 0)
 
 
@@ -222,6 +235,7 @@ def _read(data: Data, config: Config) -> Longs:
 def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Tagger, Report]:
     """The best of zero-shot method, combiner, and combiner with trained stages, as cross-validation says."""
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
+    options = options if len(data.chosen) < auto_plan.SURE else replace(options, folds=FEWER)
     settings = combined.Config(
         corpus=config.corpus, candidates=config.candidates, exclude_self=found.holdings.themselves, combiner=options
     )
@@ -230,7 +244,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     plain = data.examples("combiner", lambda: Weighted(combined.examples(richer, described, data.teaching))).examples
     fixed, outcomes = combined.ndcg_at_5(plain.run, plain.gold), list[Outcome]()
     trained = [name for name in (SVM, KNN) if name in found.stages]
-    if not trained or len(data.labelled) < SURE:
+    if not trained or len(data.labelled) < auto_plan.SURE:
         fitted = fit_combiner(plain, combined.ndcg_at_5, options)
         outcomes.append(Outcome("combiner", _combined(richer, described, fitted) or start, fitted))
     if trained:
@@ -239,7 +253,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     for other in outcomes[1:]:
         best = other if better(other.measured, best.measured, options.margin) else best
     measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in outcomes}}
-    if best.measured.mean() <= fixed.mean():
+    if best.tagger is start or better(fixed, best.measured, options.margin):
         return combined.with_curve(start, plain), Report("zero_shot", len(fixed), measured)
     return best.tagger, Report(best.name, len(fixed), measured, auto_examples.brought(best, options))
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,15 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tagwright.combining.pool import CandidatePool
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.kernels import best_device
+from tagwright.methods.auto_speed import Rates, growth
 from tagwright.stages.dense import Dense
-from tagwright.tagger import Tagger
+from tagwright.training.combiner_training import CombinerOptions
 from tagwright.types import Document, Run
-
-CALIBRATION = 16
-"Documents, and labels, that are read to see how fast this machine is."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,15 +109,6 @@ NOT_TRIED: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
-    """Seconds on this machine. label, document: to encode one. other: all else that is done with a document."""
-
-    label: float = 0.0
-    document: float = 0.0
-    other: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """How much there is to do. encode_labels, encode_documents: those that no cache knows. corpus, examples: documents.
 
@@ -135,17 +122,21 @@ class Work:
     folds: int = 0
 
 
-RANK = 0.012
-"Seconds to put the features of a document's candidates into arrays, on one core of an AMD EPYC."
+RICHER = 1.5
+"How many times longer all stages of a combiner take than those of the zero-shot method, which are probed."
 
-FIT = 0.05
-"Seconds to train and cross-validate the combiner, for each labelled document, on the same machine."
+COMPARED = 1.2
+"Fitting the combiner and finding out what each group of features brought, over the fit alone."
 
 SVM_LABEL, SVM_DOCUMENT = 0.002, 1.8e-7
 "Seconds for a label, and for each document besides, on one core of that machine: benchmarks/results/linear.json."
 
 KNN = 3e-8
 "Seconds to compare a document with a labelled one, on one core of that machine."
+
+SURE = 1000
+"""From so many labelled documents on a combiner without the stages that are trained on labels is not tried: it was far
+behind on every corpus (docs/results/few-labels.md), and to train it takes as long again."""
 
 WORTH = (50, 300, 1000)
 "Numbers of labelled documents that are worth advising."
@@ -210,29 +201,6 @@ def survey(documents: Iterable[Document], labels: Vocabulary, gold: Run, languag
     )
 
 
-def calibrate(tagger: Tagger, documents: Sequence[Document]) -> Rates:
-    """How fast this machine is, by encoding and tagging a few documents once. Nothing is kept."""
-    some = [documents[place] for place in np.linspace(0, len(documents) - 1, CALIBRATION, dtype=int)]
-    dense = next((stage for stage in tagger.retrievers.values() if isinstance(stage, Dense)), None)
-    others = {name: stage for name, stage in tagger.retrievers.items() if stage is not dense}
-    started = time.perf_counter()
-    readings = {name: stage.read(some) for name, stage in others.items()}
-    found = {name: stage.find(readings[name]) for name, stage in others.items()}
-    if others:
-        pool = CandidatePool.of(some, found, others, readings, tagger.pool)
-        for name in others:
-            pool.scores(name)
-    other = (time.perf_counter() - started) / len(some)
-    if dense is None:
-        return Rates(other=other)
-    places = np.linspace(0, len(tagger.vocabulary) - 1, CALIBRATION, dtype=int)
-    labels = [text for place in places.tolist() for text in dense.texts_of(tagger.vocabulary[place])]
-    texts = [document.read_as(dense.options.text_field) for document in some]
-    return Rates(
-        label=_seconds(dense, labels) / CALIBRATION, document=_seconds(dense, texts) / CALIBRATION, other=other
-    )
-
-
 def not_encoded(dense: Dense, documents: Sequence[Document]) -> int:
     """How many of the documents the encoder's cache does not know."""
     texts = [document.read_as(dense.options.text_field) for document in documents]
@@ -280,11 +248,15 @@ def predict(holdings: Holdings, work: Work, rates: Rates) -> dict[str, float]:
     1.0
     """
     each = holdings.used * (SVM_LABEL + SVM_DOCUMENT * holdings.labelled) / (os.cpu_count() or 1)
-    tagged = work.corpus + work.examples
+    find, describe = RICHER * rates.find, RICHER * rates.describe
+    fit = (CombinerOptions().folds + 1) * rates.train * growth(work.examples)
     return {
-        "zero_shot": work.encode_labels * rates.label,
-        "combiner": work.encode_documents * rates.document + tagged * (2 * rates.other + RANK) + work.examples * FIT,
-        "svm": (work.folds + 1) * each + work.examples * (RANK + FIT),
+        "zero_shot": rates.start + work.encode_labels * rates.label,
+        "combiner": work.encode_documents * rates.document
+        + work.corpus * find
+        + work.examples * (find + describe)
+        + COMPARED * fit,
+        "svm": (work.folds + 1) * each + work.examples * (find + describe) + fit * (holdings.labelled < SURE),
         "knn": work.examples * holdings.labelled * KNN,
     }
 
@@ -348,11 +320,3 @@ def _themselves(own: np.ndarray[tuple[int], np.dtype[np.int64]], gold: Run) -> b
     """Whether most documents are labels, and none is its own. own: (documents,) the label of each, -1 for none."""
     is_own = gold.labels == own[gold.rows]
     return bool(len(own) and (own >= 0).mean() > 0.5 and not is_own.any())
-
-
-def _seconds(dense: Dense, texts: Sequence[str]) -> float:
-    encode = getattr(dense.encoder, "encode_raw", dense.encoder.encode)
-    encode(texts[:1])  # what is loaded once is not part of the rate
-    started = time.perf_counter()
-    encode(texts)
-    return time.perf_counter() - started
