@@ -143,14 +143,14 @@ def maps() -> dict[str, Any]:
 def learned(name: str) -> dict[str, Any]:
     """ECE@5 and ECE@10 of the learned combiner, means and greatest of the draws, for each number of labels."""
     found: dict[str, Any] = {}
-    task = curve.prepare(name, SCORED, KNOWN, 2 * max(LABELLED))
+    task = curve.prepare(corpora.FOLDER / name, SCORED, KNOWN, 2 * max(LABELLED))
     for size in LABELLED:
         errors, choices = [], []
         for draw in range(FITS):
             drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]
             fitted = fit_combiner(task.pool.take(np.sort(drawn)), combined.ndcg_at_5)
             errors.append(_errors_of(fitted, task.scored(drawn)))
-            choices.append(fitted.choice.name.lower())
+            choices.append(fitted.choice)
         mean, most = (each(errors, axis=0).round(4).tolist() for each in (np.mean, np.max))
         found[f"{name} {size}"] = {
             "ECE@5": {"mean": mean[0], "greatest": most[0]},

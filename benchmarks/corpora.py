@@ -11,6 +11,8 @@ from tagwright.types import Document
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 NAMES = ("mdn", "tib", "epmc", "arxiv")
+FROM_DEV = ("epmc",)
+"Corpora whose train documents have no labels: labelled ones are drawn from dev, and the rest of it is scored."
 
 
 def require(names: tuple[str, ...]) -> None:

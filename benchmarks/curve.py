@@ -1,9 +1,11 @@
-"""What labelled documents bring: `python -m benchmarks curve [--quick] [--corpora ...] [--output FILE]`.
+"""What labelled documents bring: `python -m benchmarks curve [--quick] [--corpora ...] [--folder DIR] [--output FILE]`.
 
 nDCG@5, P@1, P@5 and R@100 of the zero-shot method and of the combiner that is learned from n labelled documents, over
-n; means and deviations of the draws. Documents are drawn from train and all of dev is scored; on epmc, whose train
-documents have no labels, they are drawn from dev and the rest of it is scored. The other documents count as unlabelled.
-Candidates are described once for each corpus: that does not depend on the draw. Results are written as they come.
+n; means and deviations of the draws, and in how many of them nDCG@5 is significantly above or below the zero-shot
+method: by the paired randomisation test over documents, p < 0.05. Documents are drawn from train and all of dev is
+scored; where train documents have no labels (epmc), they are drawn from dev and the rest of it is scored. The other
+documents count as unlabelled. Candidates are described once for each corpus: that does not depend on the draw. Results
+are written as they come. `--folder` takes any corpus of that shape: labels, train and dev, each .jsonl.gz.
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ from benchmarks import corpora, machine
 from numpy.typing import NDArray
 
 from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
-from tagwright.methods import combined, zeroshot
+from tagwright.evaluation.significance import compare
+from tagwright.methods import auto_plan, combined, zeroshot
 from tagwright.store import replace_file
 from tagwright.training.combiner_training import Examples, fit_combiner
 from tagwright.types import Document, Longs, Run
@@ -31,14 +35,14 @@ NAMES = ("mdn", "tib", "epmc", "arxiv", "kirja")
 SIZES = (10, 20, 50, 100, 300, 1000, 3000)
 DRAWS = 5
 QUICK = {"sizes": (10, 50, 300), "draws": 3, "documents": 500}
-FROM_DEV = ("epmc",)
-"Corpora whose train documents have no labels."
-
 UNLABELLED = combined.Config.corpus
 "Train documents that are looked at without their labels."
 
-LARGE = 300
+LARGE = 1000
 "From so many labelled documents on draws differ little: three of them are enough."
+
+LEVEL = 0.05
+"A difference is significant below this p."
 
 RESULT = Path(__file__).parent / "results" / "curve.json"
 
@@ -63,6 +67,7 @@ class Task:
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="benchmarks curve")
     parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
+    parser.add_argument("--folder", nargs="+", type=Path, help="corpora of this shape instead, shown by folder name")
     parser.add_argument("--sizes", nargs="+", type=int, default=SIZES, help="labelled documents")
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--documents", type=int, help="score only N dev documents, drawn with seed 0")
@@ -72,13 +77,14 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     if options.quick:
         options = argparse.Namespace(**{**vars(options), **QUICK})
-    corpora.require(tuple(options.corpora))
+    if not options.folder:
+        corpora.require(tuple(options.corpora))
     settings = {"documents": options.documents, "unlabelled": options.unlabelled}
     result: dict[str, Any] = {"machine": machine.describe(), **settings}
     if options.output.is_file():
         result = {**json.loads(options.output.read_text(encoding="utf-8")), **result}
-    for name in options.corpora:
-        task = prepare(name, options.documents, options.unlabelled, 2 * max(options.sizes))
+    for folder in options.folder or [corpora.FOLDER / name for name in options.corpora]:
+        name, task = folder.name, prepare(folder, options.documents, options.unlabelled, 2 * max(options.sizes))
         for size in options.sizes:
             if size <= len(task.pool.run) // 2:
                 draws = min(options.draws, 3) if size >= LARGE else options.draws
@@ -89,23 +95,22 @@ def main(arguments: list[str]) -> None:
                     file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
 
 
-def prepare(name: str, most: int | None, known: int, labelled: int) -> Task:
+def prepare(folder: Path, most: int | None, known: int, labelled: int) -> Task:
     """Describe the candidates of the documents to score, and of up to so many to draw from; known: without labels."""
-    vocabulary = corpora.labels(name)
-    dev = [each for each in sampled(corpora.documents(name, "dev"), most) if each.labels]
-    train = sampled(Corpus.read(corpora.FOLDER / name / "train.jsonl.gz"), max(known, 2 * labelled))
+    vocabulary = Vocabulary.read(folder / "labels.jsonl.gz")
+    dev = [each for each in sampled(Corpus.read(folder / "dev.jsonl.gz"), most) if each.labels]
+    train = sampled(Corpus.read(folder / "train.jsonl.gz"), max(known, 2 * labelled))
     unlabelled = [replace(each, labels=()) for each in train[:known]]
     plain = zeroshot.fit(vocabulary, documents=unlabelled[: combined.BATCH])
-    tagger, config = combined.with_more_stages(plain), combined.Config(exclude_self=name == "mdn")
+    holdings = auto_plan.survey(dev, vocabulary, vocabulary.gold(dev, unknown="ignore"), "")
+    tagger, config = combined.with_more_stages(plain), combined.Config(exclude_self=holdings.themselves)
     described = combined.describe_corpus(tagger, unlabelled, config)
 
     def examples(documents: Sequence[Document]) -> Examples:
         return combined.examples(tagger, described, documents)
 
-    test = examples(dev)
-    if name in FROM_DEV:
-        return Task(name, test, test, shared=True)
-    return Task(name, examples([each for each in train if each.labels][:labelled]), test, shared=False)
+    test, drawn = examples(dev), [each for each in train if each.labels][:labelled]
+    return Task(folder.name, examples(drawn) if drawn else test, test, shared=not drawn)
 
 
 def sampled(documents: Sequence[Document], most: int | None) -> list[Document]:
@@ -126,11 +131,18 @@ def measure(task: Task, size: int, draw: int) -> dict[str, Any]:
     return {
         "zero_shot": measures(test.run, test.gold),
         "auto": measures(ranked, test.gold),
-        "choice": fitted.choice.name.lower(),
+        "p": significance(ranked, test.run, test.gold),
+        "learned": fitted.choice,
         "expected gain": fitted.gain,
         "seconds": seconds,
         "processor seconds": cpu,
     }
+
+
+def significance(run: Run, other: Run, gold: Run) -> float:
+    """Two-sided p that the nDCG@5 of two runs over the same documents is the same."""
+    found = compare(run, other, gold, measures=["nDCG@5"], samples=1)
+    return found.measures["nDCG@5"].p["randomisation"]
 
 
 def measures(run: Run, gold: Run) -> NDArray[np.float64]:
@@ -148,7 +160,11 @@ def summary(draws: Sequence[dict[str, Any]]) -> dict[str, Any]:
         values = np.stack([each[key] for each in draws])
         row[key] = dict(zip(("nDCG@5", "P@1", "P@5", "R@100"), values.mean(axis=0).round(4).tolist(), strict=True))
         row[key]["deviation"] = round(float(values[:, 0].std()), 4)
-    row["draws"], row["choices"] = len(draws), [each["choice"] for each in draws]
+    gains = [each["auto"][0] - each["zero_shot"][0] for each in draws]
+    row["p"] = [round(each["p"], 4) for each in draws]
+    row["above"] = int(sum(p < LEVEL and gain > 0 for p, gain in zip(row["p"], gains, strict=True)))
+    row["below"] = int(sum(p < LEVEL and gain < 0 for p, gain in zip(row["p"], gains, strict=True)))
+    row["draws"], row["learned"] = len(draws), [each["learned"] for each in draws]
     row["seconds"] = round(max(each["seconds"] for each in draws), 1)
     row["processor seconds"] = round(max(each["processor seconds"] for each in draws), 1)
     return row

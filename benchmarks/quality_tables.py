@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from benchmarks.curve_plot import number, points
 from benchmarks.markdown import change, conditions, interval, percent, probability, result, slashed, table
 
 CORPORA = ("mdn", "tib", "epmc", "arxiv", "kirja")
+
+ALONE = ("zero_shot", "knn", "svm", "auto")
+"Methods that are compared over labelled documents."
 
 SAID: Mapping[str, str] = {
     "before": "English only, no title match, the encoder always trusted",
@@ -214,11 +218,15 @@ def combiner_confidence() -> Iterator[str]:
 def few_labels() -> Iterator[str]:
     """The zero-shot method and the combiner learned from n labelled documents."""
     found = result("curve")
-    sizes = ("10", "20", "50", "300")
+    sizes = ("10", "20", "50", "100", "300")
+    heads = [f"{size} labelled" for size in sizes]
     for measure in ("nDCG@5", "P@1", "P@5"):
         yield from ("", f"{measure}, %:", "")
         body = ([corpus, *_curve(found[corpus], sizes, measure)] for corpus in CORPORA)
-        yield from table(["", "zero-shot", *(f"{size} labelled" for size in sizes)], body)
+        yield from table(["", "zero-shot", *heads], body)
+    yield from ("", "Draws in which nDCG@5 is significantly above / below zero-shot (p < 0.05):", "")
+    body = ([corpus, *(_significant(found[corpus], size) for size in sizes)] for corpus in CORPORA)
+    yield from table(["", *heads], body)
 
 
 def fifty_labels() -> Iterator[str]:
@@ -240,11 +248,30 @@ def auto() -> Iterator[str]:
     yield from table(["corpus, labelled", "cross-validation", "kept", "dev: zero-shot, auto"], body)
 
 
+def single_methods() -> Iterator[str]:
+    """nDCG@5 of each method alone and of auto, by how many documents are labelled."""
+    body = []
+    for name, methods in result("curve-methods")["rows"].items():
+        found = points(methods)
+        for size in sorted({size for each in found.values() for size in each} - {"0"}, key=number):
+            cells = (found.get(method, {}).get("0" if method == "zero_shot" else size) for method in ALONE)
+            body.append([f"{name} {size}", *map(percent, cells)])
+    yield from table(["nDCG@5, %", *ALONE], body)
+
+
 def _curve(rows: Mapping[str, Any], sizes: Sequence[str], measure: str) -> Iterator[str]:
     """The untrained method, as it was scored with the smallest sample, then the learned combiner."""
     yield percent(rows[sizes[0]]["zero_shot"][measure])
     for size in sizes:
         yield percent(rows[size]["auto"][measure]) if size in rows else ""
+
+
+def _significant(rows: Mapping[str, Any], size: str) -> str:
+    """In how many draws the combiner is significantly better, and worse, than the untrained method."""
+    if size not in rows:
+        return ""
+    row = rows[size]
+    return f"{row['above']} / {row['below']} of {row['draws']}"
 
 
 def intervals(name: str, heading: str) -> Iterator[str]:
@@ -320,6 +347,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "combiner confidence": combiner_confidence,
     "auto": auto,
     "few labels": few_labels,
+    "single methods": single_methods,
     "fifty labels": fifty_labels,
     **{
         f"intervals of {name}, {heading}": partial(intervals, name, heading)

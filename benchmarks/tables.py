@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from benchmarks import peer_tables, quality_tables, speed_tables
+from benchmarks import peer_tables, quality_tables, scale_tables, speed_tables
 
 ROOT = Path(__file__).parents[1]
 
@@ -19,6 +19,7 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     **quality_tables.TABLES,
     **speed_tables.TABLES,
     **peer_tables.TABLES,
+    **scale_tables.TABLES,
 }
 "Name -> the lines of a table."
 

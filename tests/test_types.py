@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tagwright.errors import InputError
@@ -177,3 +177,16 @@ def test_what_was_joined_is_no_part_of_a_document() -> None:
         assert other == document
         assert other.text == "Bees\nWings\nFour."
     assert replace(document, title="Wasps").text == "Wasps\nWings\nFour."
+
+
+def test_scores_of_any_sign_and_size_are_ordered_and_ties_broken_by_label() -> None:
+    scores = [0.0, -0.0, 1e-40, -1e-40, np.inf, -np.inf, 3.5, -3.5, 3.5]
+    run = Run.of(np.array([0, 9]), np.arange(9)[::-1], np.array(scores))
+    assert run.labels.tolist() == [4, 0, 2, 6, 7, 8, 5, 1, 3]
+
+
+@settings(deadline=None)
+@given(st.lists(st.dictionaries(st.integers(0, 50), st.floats(width=32, allow_nan=False)), max_size=5))
+def test_rows_are_in_the_order_of_sorted_pairs(rows: list[dict[int, float]]) -> None:
+    expected = [label for row in rows for label, _ in sorted(row.items(), key=lambda pair: (-pair[1], pair[0]))]
+    assert Run.from_rows(rows).labels.tolist() == expected

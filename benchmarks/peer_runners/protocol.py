@@ -137,12 +137,23 @@ def measure(job: Job, fit: Fit) -> dict[str, float]:
         "training processor seconds": round(used - processor, 2),
         "tagging seconds": round(tagged - tagging, 2),
         "tagging processor seconds": round(after - before, 2),
-        "peak MB": round(max(resource.getrusage(who).ru_maxrss for who in WHO) / 1024),
+        "peak MB": round(peak_bytes() / 2**20),
         "model MB": round(sum(each.stat().st_size for each in job.folder.rglob("*") if each.is_file()) / 1e6, 2),
     }
 
 
 WHO = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+
+
+def peak_bytes() -> int:
+    """The most memory that this process or one of its children held.
+
+    What the system says of a process itself in `ru_maxrss` begins with the memory of the process that started it.
+    """
+    status = Path("/proc/self/status")
+    lines = status.read_text(encoding="utf-8").splitlines() if status.exists() else []
+    own = [1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")]
+    return max([*own, 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss])
 
 
 def processor_seconds() -> float:

@@ -139,11 +139,14 @@ def train(
         return replace(fused(tagger, others, zero_shot=fuse, language=language), training=made)
 
 
-def load(folder: Path | str, *, device: Device = "auto", precision: Precision | None = None) -> Tagger:
-    """A saved tagger; nothing is fetched for it, since its encoder is saved with it.
+def load(
+    folder: Path | str, *, device: Device = "auto", precision: Precision | None = None, verify: bool = False
+) -> Tagger:
+    """A saved tagger, memory-mapped; nothing is fetched for it, since its encoder is saved with it.
 
-    precision: what its encoders compute in; None: what was asked for when it was made. Raises ModelError when the
-    folder holds none, is damaged, or cannot be computed in this precision here; ConfigError when there is no such
+    precision: what its encoders compute in; None: what was asked for when it was made. verify: check every byte of its
+    files; otherwise 64 MB of them, and of larger ones the sizes, so that loading takes no time. Raises ModelError when
+    the folder holds none, is damaged, or cannot be computed in this precision here; ConfigError when there is no such
     device or precision.
 
     >>> import tempfile
@@ -153,7 +156,7 @@ def load(folder: Path | str, *, device: Device = "auto", precision: Precision | 
     'Bees'
     """
     with on_device(device), in_precision(precision):
-        return Tagger.load(folder)
+        return Tagger.load(folder, verify=verify)
 
 
 def evaluate(

@@ -185,10 +185,14 @@ class Run:
             len(confidences) == len(labels) and ((confidences >= 0) & (confidences <= 1)).all()
         ):
             raise ValueError(f"{len(confidences)} confidences for {len(labels)} labels, expected one each, from 0 to 1")
-        keys = np.sort(unsorted.keys(int(labels.max(initial=0)) + 1))
-        if (keys[1:] == keys[:-1]).any():
+        keys = unsorted.keys(int(labels.max(initial=0)) + 1)
+        by_label = np.argsort(keys)
+        if (np.diff(keys[by_label]) == 0).any():
             raise ValueError("a label occurs twice in one row")
-        order = np.lexsort((unsorted.labels, -unsorted.scores, unsorted.rows))
+        # One number by row and falling score. Floats sort as their bits, negative ones in reverse; -0 becomes 0.
+        bits = (np.float32(0) - unsorted.scores).view(np.int32).astype(np.int64)
+        falling = (unsorted.rows << 32) + (bits ^ ((bits >> 63) & 0x7FFFFFFF))
+        order = by_label[np.argsort(falling[by_label], kind="stable")]
         confident = None if confidences is None else confidences.astype(np.float32)[order]
         return cls(unsorted.indptr, unsorted.labels[order], unsorted.scores[order], confident)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.tiny import tiny_encoder
 from tokenizers import Tokenizer
 
-from tagwright.encoders.fluency import fluencies, fluency
+from tagwright.encoders.fluency import Fluency
 
 
 @pytest.fixture(scope="module")
@@ -17,39 +17,47 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
 
 
 def test_known_words_have_all_their_letters_in_one_token(tokenizer: Tokenizer) -> None:
-    assert fluency(tokenizer, ["Honey, a flower!", "market"]) == (5 + 6 + 6) / 3
+    assert Fluency(tokenizer).of_all(["Honey, a flower!", "market"]) == (5 + 6 + 6) / 3
 
 
 def test_spelled_words_have_one_letter_in_a_token(tokenizer: Tokenizer) -> None:
-    assert fluency(tokenizer, ["hunaja kukka"]) == 1
-    assert fluency(tokenizer, ["market kukka"]) == (6 + 5) / (1 + 5)
+    assert Fluency(tokenizer).of_all(["hunaja kukka"]) == 1
+    assert Fluency(tokenizer).of_all(["market kukka"]) == (6 + 5) / (1 + 5)
 
 
 def test_words_of_another_script_are_not_known(tokenizer: Tokenizer) -> None:
-    assert fluency(tokenizer, ["мёдоносная", "図書館"]) == 0
-    assert fluency(tokenizer, ["market 図"]) == 6 / 2
+    assert Fluency(tokenizer).of_all(["мёдоносная", "図書館"]) == 0
+    assert Fluency(tokenizer).of_all(["market 図"]) == 6 / 2
 
 
 def test_short_words_and_numbers_say_nothing(tokenizer: Tokenizer) -> None:
-    assert fluency(tokenizer, ["bee bees 12345 b2b2b2"]) == fluency(tokenizer, []) == 0
+    assert Fluency(tokenizer).of_all(["bee bees 12345 b2b2b2"]) == Fluency(tokenizer).of_all([]) == 0
 
 
 def test_padding_and_truncation_of_the_tokenizer_change_nothing_and_stay(tokenizer: Tokenizer) -> None:
     padded = Tokenizer.from_str(tokenizer.to_str())
     padded.enable_padding(length=64)
     padded.enable_truncation(2)
-    assert fluency(padded, ["hunaja kukka"]) == 1
+    assert Fluency(padded).of_all(["hunaja kukka"]) == 1
     assert (padded.padding or {})["length"] == 64
     assert (padded.truncation or {})["max_length"] == 2
 
 
 def test_a_sample_of_many_texts_is_spread_over_all_of_them(tokenizer: Tokenizer) -> None:
-    assert 1 < fluency(tokenizer, ["honey"] * 2000 + ["hunaja"] * 2000) < 5
+    assert 1 < Fluency(tokenizer).of_all(["honey"] * 2000 + ["hunaja"] * 2000) < 5
 
 
 def test_each_text_has_its_own_number_and_none_where_no_word_tells(tokenizer: Tokenizer) -> None:
-    found = fluencies(tokenizer, ["Honey, a flower!", "kukka", "bee", "мёдоносная honey"])
+    found = Fluency(tokenizer).of_each(["Honey, a flower!", "kukka", "bee", "мёдоносная honey"])
     assert found.tolist()[:2] == [(5 + 6) / 2, 1]
     assert np.isnan(found[2])
     assert found[3] == np.float32(5 / 2)  # the unknown word is one token
-    assert fluencies(tokenizer, []).tolist() == []
+    assert Fluency(tokenizer).of_each([]).tolist() == []
+
+
+def test_words_are_forgotten_when_there_are_many(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwright.encoders.fluency.WORDS", 2)
+    measured, texts = Fluency(tokenizer), ["honey market", "kukka", "honey flower"]
+    assert [measured.of_each([text]).tolist() for text in texts] == [
+        Fluency(tokenizer).of_each([text]).tolist() for text in texts
+    ]

@@ -11,6 +11,7 @@ from tests.tiny import tiny_encoder
 
 from tagwright.combining.followed import Followed, FollowedOptions
 from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -177,10 +178,18 @@ def test_a_document_that_is_a_label_is_no_candidate_of_itself(plain: Tagger) -> 
     assert all(place not in labels for place, (labels, _) in enumerate(found))
 
 
-def test_only_a_weighted_sum_is_improved_upon(plain: Tagger) -> None:
+def test_a_learned_combiner_is_no_start(outcome: combined.Outcome) -> None:
+    with pytest.raises(ConfigError, match="LearnedCombiner"):
+        combined.fit(TRAINING, outcome.tagger)
+
+
+def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> None:
+    pool = PoolOptions(exclude=("tfidf",))
     followed = Followed(WeightedSum(), FollowedOptions(by="tfidf"))
-    with pytest.raises(ConfigError, match="Followed"):
-        combined.fit(TRAINING, replace(plain, combiner=followed))
+    tagger = combined.fit(TRAINING, replace(plain, combiner=followed, pool=pool)).tagger
+    assert isinstance(tagger.combiner, LearnedCombiner)
+    assert tagger.combiner.described.first.weight("tfidf") == 0
+    assert precision(tagger) > 0.9
 
 
 def test_a_combiner_fits_only_the_stages_it_was_trained_with(plain: Tagger, outcome: combined.Outcome) -> None:

@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
+from tests.server.conftest import word_tagger
+
+from tagwright.server.application import application
+from tagwright.server.served_model import ServedModel
 
 ANNIF = Path(__file__).resolve().parents[2] / "../shared/annif"
 JSON = {"content-type": "application/json"}
@@ -186,3 +190,14 @@ def test_a_body_that_does_not_say_of_which_kind_it_is_is_taken_for_json_and_an_e
     content = b'{"text": "Bees", "languages": ["en"], "documents": []}' if "learn" not in address else b"[]"
     assert client.post(address, content=content).status_code in (200, 204)
     assert client.post(address, content=content, headers={"content-type": "text/plain"}).status_code == 415
+
+
+@pytest.mark.parametrize("room", [0, 31])
+def test_what_cannot_be_answered_soon_is_refused_before_it_is_read(room: int) -> None:
+    model = ServedModel("bees-en", word_tagger(), "Bees")
+    model.queue.waiting = room
+    with TestClient(application([model])) as client:
+        answer = client.post("/v1/projects/bees-en/suggest-batch", content=b"{", headers=JSON)
+        assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+        assert client.post("/v1/projects/bees-en/suggest", data={"text": "Bees"}).status_code == (200 if room else 503)
+        assert client.post("/v1/projects/nowhere/suggest", data={"text": "Bees"}).status_code == 404

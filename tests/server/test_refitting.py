@@ -59,12 +59,14 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
         await asyncio.to_thread(asked.wait, 30)
         assert not refitter.start()  # one at a time
         text = "Honey bees and orchards"
-        assert {each.id for each in await review.model.suggest(text, 5)} == {"http://x.org/bee", "o"}
-        requests = [asyncio.create_task(review.model.suggest(text, 5)) for _ in range(20)]
+        (found,) = await review.model.suggest([text], 5)
+        assert {each.id for each in found} == {"http://x.org/bee", "o"}
+        requests = [asyncio.create_task(review.model.suggest([text], 5)) for _ in range(20)]
         go.set()
-        assert all(await asyncio.gather(*requests))
+        assert all(found for (found,) in await asyncio.gather(*requests))
         await refitter.finish()
-        assert [each.id for each in await review.model.suggest(text, 5)] == ["o"]
+        (found,) = await review.model.suggest([text], 5)
+        assert [each.id for each in found] == ["o"]
         assert review.model.version != version
 
     refitter = run(review, refit, use)

@@ -87,3 +87,92 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
         assert await queue(2) == 2
 
     run(queue, use)
+
+
+def test_requests_of_one_answer_wait_together_or_not_at_all() -> None:
+    free, computed = threading.Event(), list[int]()
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        free.wait(30)
+        computed.extend(batch)
+        return list(batch)
+
+    queue = RequestQueue(compute, largest=1, wait=0, waiting=3)
+
+    async def use() -> None:
+        under_way = asyncio.create_task(queue(0))
+        await asyncio.sleep(0.1)
+        waiting = asyncio.create_task(queue.all([1, 2]))
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await queue.all([3, 4])
+        assert queue.length == 2  # nothing of what was refused
+        free.set()
+        assert [await under_way, *await waiting] == [0, 1, 2]
+        assert await queue.all([]) == []
+
+    run(queue, use)
+    assert computed == [0, 1, 2]
+
+
+def test_what_nobody_waits_for_any_more_is_not_computed() -> None:
+    free, computed = threading.Event(), list[int]()
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        free.wait(30)
+        computed.extend(batch)
+        return list(batch)
+
+    queue = RequestQueue(compute, largest=1, wait=0)
+
+    async def use() -> None:
+        under_way = asyncio.create_task(queue(0))
+        await asyncio.sleep(0.1)
+        waiting = asyncio.create_task(queue.all([1, 2]))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.sleep(0)
+        free.set()
+        assert [await under_way, await queue(5)] == [0, 5]
+
+    run(queue, use)
+    assert computed == [0, 5]
+
+
+def test_full_batches_are_computed_side_by_side() -> None:
+    both = threading.Barrier(2)  # passed only by two at a time
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        both.wait(30)
+        return list(batch)
+
+    queue = RequestQueue(compute, largest=2, wait=0.2, at_once=2)
+
+    async def use() -> None:
+        assert await asyncio.gather(*map(queue, range(4))) == [0, 1, 2, 3]
+
+    run(queue, use)
+
+
+def test_a_batch_that_is_not_full_waits_for_the_one_before() -> None:
+    free, batches = threading.Event(), list[list[int]]()
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        batches.append(list(batch))
+        free.wait(30)
+        return list(batch)
+
+    queue = RequestQueue(compute, largest=3, wait=0, at_once=2)
+
+    async def use() -> None:
+        answers = [asyncio.create_task(queue(0))]
+        await asyncio.sleep(0.1)  # it is computed now
+        for number in (1, 2):
+            answers.append(asyncio.create_task(queue(number)))
+            await asyncio.sleep(0.1)
+        assert batches == [[0]]
+        free.set()
+        assert await asyncio.gather(*answers) == [0, 1, 2]
+        assert batches == [[0], [1, 2]]
+
+    run(queue, use)

@@ -13,7 +13,8 @@ from tagwright.combining.ranking_trees import TreeOptions
 from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.metrics import Hits, ndcg
 from tagwright.training.combiner_training import (
-    Choice,
+    FIXED,
+    SHARES,
     CombinerOptions,
     Examples,
     assign_folds,
@@ -58,7 +59,7 @@ def test_the_fixed_sum_stays_where_what_is_learned_is_clearly_worse() -> None:
     examples = example_documents()
     best = examples.run.top(1)
     found = fit_combiner(examples, lambda ranking, _: measure(ranking, best), OPTIONS)  # as if the sum were right
-    assert found.choice is Choice.FIXED
+    assert found.choice == FIXED
     assert found.ranker is None
     assert found.gain == 0
     with pytest.raises(ValueError, match="fixed sum"):
@@ -85,13 +86,33 @@ def test_no_document_is_scored_by_a_ranker_that_has_seen_its_labels() -> None:
         assert not np.array_equal(before[kind].raw[~together], after[kind].raw[~together])
 
 
-def test_a_blended_ranker_is_half_the_fixed_sum() -> None:
+def test_of_a_blend_with_a_share_of_one_half_ranker_and_fixed_sum_vary_alike() -> None:
     examples = example_documents()
     pure = train_ranker(examples, OPTIONS)
-    blended = blend(pure, examples)
+    blended = blend(pure, examples, 0.5)
     scores, base = pure.predict(examples.features), examples.features.values[:, examples.base]
     expected = scores / scores.std() + (base - base.mean()) / base.std()
     assert blended.predict(examples.features) / scores.std() == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_smaller_the_share_the_nearer_a_blend_is_to_the_fixed_sum() -> None:
+    examples = example_documents()
+    pure = train_ranker(examples, OPTIONS)
+    base = examples.features.values[:, examples.base]
+    near = [np.corrcoef(blend(pure, examples, share).predict(examples.features), base)[0, 1] for share in SHARES]
+    assert near == sorted(near, reverse=True)
+    assert blend(pure, examples, 1.0).predict(examples.features) == pytest.approx(pure.predict(examples.features))
+
+
+def test_a_blend_is_validated_as_it_will_rank() -> None:
+    examples = example_documents(20)
+    found = cross_validate(examples, measure, replace(OPTIONS, folds=2))
+    folds = assign_folds(20, 2, OPTIONS.seed)
+    inside, outside = np.flatnonzero(folds == 0), np.flatnonzero(folds == 1)
+    training, others = examples.take(inside), examples.take(outside)
+    for share, each in found.items():
+        expected = blend(train_ranker(training, OPTIONS), training, share).predict(others.features)
+        assert each.raw[examples.suggestions(outside)] == pytest.approx(expected, abs=1e-6)
 
 
 def test_a_label_that_people_choose_whatever_the_stages_say_is_learned() -> None:
@@ -118,12 +139,29 @@ def test_no_more_documents_are_looked_at_than_asked_for() -> None:
     assert len(fit_combiner(example_documents(), measure, replace(OPTIONS, documents=20)).fixed) == 20
 
 
-def test_a_bolder_kind_must_be_clearly_better() -> None:
+def test_another_share_than_expected_must_be_clearly_better() -> None:
     base, steady, wild = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0.9, -0.2, 0.9, -0.7])
-    assert choose(base, {Choice.BLENDED: base, Choice.TREES: steady}, margin=1.0) is Choice.TREES
-    assert choose(base, {Choice.BLENDED: base, Choice.TREES: wild}, margin=1.0) is Choice.BLENDED  # 0.225, error 0.40
-    assert choose(base, {Choice.BLENDED: -wild, Choice.TREES: -wild}, margin=1.0) is Choice.BLENDED
-    assert choose(base, {Choice.BLENDED: -steady, Choice.TREES: wild}, margin=1.0) is Choice.FIXED
+    assert choose(base, {0.5: base, 1.0: steady}, 0.5, margin=1.0) == 1.0
+    assert choose(base, {0.5: -wild, 1.0: wild}, 0.5, margin=1.0) == 0.5  # 0.45, error 0.80
+    assert choose(base, {0.25: base, 0.5: steady, 1.0: 2 * steady}, 0.3, margin=1.0) == 1.0  # the best of both
+
+
+def test_few_documents_teach_little() -> None:
+    base = np.zeros(4)
+    alike = dict.fromkeys(SHARES, np.array([0.1, -0.1, 0.1, -0.1]))
+    found = [choose(base, alike, n / (n + 40), margin=1.0) for n in (2, 20, 50, 100, 300)]
+    assert found == [0.25, 0.25, 0.5, 0.75, 1.0]
+
+
+def test_what_changes_nothing_is_not_learned() -> None:
+    assert choose(np.ones(4), dict.fromkeys(SHARES, np.ones(4)), 0.5, margin=1.0) == FIXED
+
+
+def test_a_share_that_is_clearly_worse_than_the_fixed_sum_gives_way_to_a_smaller_one() -> None:
+    base, steady, wild = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0.9, -0.2, 0.9, -0.7])
+    assert choose(base, {0.25: wild, 0.5: -steady, 1.0: -2 * steady}, 0.9, margin=1.0) == 0.25
+    assert choose(base, {0.25: -steady, 0.5: -wild, 1.0: -steady}, 0.9, margin=1.0) == 0.5  # -0.225, error 0.40
+    assert choose(base, {0.25: -steady, 0.5: -steady, 1.0: wild}, 0.25, margin=1.0) == FIXED
 
 
 def test_a_stage_is_trained_on_the_other_folds() -> None:
@@ -140,7 +178,7 @@ def test_a_stage_is_trained_on_the_other_folds() -> None:
     assert scores.tolist() == [10, 10, 20, 10, 10, 10]  # documents 0 and 2 by a stage that saw 1; 1 by 0 and 2
 
 
-@pytest.mark.parametrize("wrong", [{"penalty": 0.0}, {"folds": 1}, {"margin": -1.0}, {"documents": 1.5}])
+@pytest.mark.parametrize("wrong", [{"penalty": 0.0}, {"folds": 1}, {"margin": -1.0}, {"half": 0.0}, {"documents": 1.5}])
 def test_options_that_cannot_work(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         CombinerOptions(**wrong)  # type: ignore[arg-type]

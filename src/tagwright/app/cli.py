@@ -41,6 +41,7 @@ from tagwright.app.reviews_command import reviews
 from tagwright.app.sample_command import sample
 from tagwright.app.serve_command import serve
 from tagwright.app.train_commands import options, train
+from tagwright.app.verify_command import verify
 from tagwright.errors import TagwrightError, on_command_line
 from tagwright.terminal import escape_warnings, escaped
 
@@ -223,7 +224,7 @@ def candidates(
     render.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
-for command in (train, options, batch, sample, serve, reviews):
+for command in (train, options, batch, sample, serve, reviews, verify):
     app.command()(command)
 
 

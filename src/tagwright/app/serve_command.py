@@ -60,6 +60,9 @@ def serve(
         float,
         typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall."),
     ] = 0.2,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Processes that compute, for each model; 0: the server itself computes.")
+    ] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
@@ -74,7 +77,7 @@ def serve(
         raise ConfigError(f'serve needs {error.name}: pip install "tagwright[serve]"') from None
     options = serving.ServerOptions(
         host=host, port=port, access=Access.of(token, tokens), insecure=insecure, learn=learn, reviews=reviews,
-        documents=documents, order=order.value, random_share=random_share,
+        documents=documents, order=order.value, random_share=random_share, workers=workers,
     )  # fmt: skip
     if model and (labels or settings):
         raise ConfigError("--labels and --set are for the zero-shot method; a saved tagger (--model) has its own")

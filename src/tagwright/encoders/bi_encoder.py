@@ -16,7 +16,7 @@ from tagwright.encoders import int8
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
 from tagwright.encoders.bert import Bert
 from tagwright.encoders.cache import EmbeddingCache
-from tagwright.encoders.fluency import fluencies
+from tagwright.encoders.fluency import Fluency
 from tagwright.encoders.kernels import chosen_device, on_device
 from tagwright.encoders.library import same_vectors
 from tagwright.encoders.model_folder import PACKAGED, digest, find, revision_of
@@ -208,10 +208,14 @@ class BiEncoder:
         return content.hexdigest()
 
     def fluency(self, texts: Sequence[str]) -> Floats:
-        """(texts,) letters per token in each text: see `fluency.fluency`; NaN if unknown."""
-        if self._tokenizer is None:
+        """(texts,) letters per token in each text: see `fluency.Fluency`; NaN if unknown."""
+        if self._fluency is None:
             return np.full(len(texts), np.nan, np.float32)
-        return fluencies(self._tokenizer, texts)
+        return self._fluency.of_each(texts)
+
+    @cached_property
+    def _fluency(self) -> Fluency | None:
+        return None if self._tokenizer is None else Fluency(self._tokenizer)
 
     @cached_property
     def _tokenizer(self) -> tokenizers.Tokenizer | None:

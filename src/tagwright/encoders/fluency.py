@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 TEXTS = 1000
 "The most texts that are measured, spread evenly over all."
 
+WORDS = 1 << 18
+"The most words that are remembered."
+
 SHORT = 5
 "Shorter words are ignored: many are words or syllables of several languages."
 
@@ -28,39 +31,52 @@ DENSE = 3
 _DENSE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-def fluency(tokenizer: tokenizers.Tokenizer, texts: Sequence[str]) -> float:
-    """Letters per token in the longer words of the texts; 0 if there are none, or only unknown ones.
+class Fluency:
+    """Measures texts for one tokenizer, and remembers the words that it has seen.
 
     A tokenizer keeps frequent words of its training languages whole and splits those of others into small pieces. A
     word with an unknown piece counts with its tokens, but without letters. With MiniLM's tokenizer, English titles and
     abstracts have 5.6 to 6.5, German 3.7, Finnish 2.5, Russian 1.1; names of labels are one or two below texts of their
     language.
     """
-    counts = Counter(word for text in _sample(texts) for word in raw_words(text) if _letters(word) >= _least(word))
-    letters = tokens = 0
-    for word, (known, pieces) in _counts(_plain(tokenizer), list(counts)).items():
-        letters, tokens = letters + counts[word] * known, tokens + counts[word] * pieces
-    return letters / tokens if tokens else 0.0
+
+    def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
+        self._tokenizer = _plain(tokenizer)
+        self._counts = dict[str, tuple[int, int]]()
+
+    def of_all(self, texts: Sequence[str]) -> float:
+        """Letters per token in the longer words of all texts; 0 if there are none, or only unknown ones."""
+        found = Counter(word for text in _sample(texts) for word in _long_words(text))
+        counts = self._counts_of(found)
+        letters, tokens = (sum(counts[word][part] * times for word, times in found.items()) for part in range(2))
+        return letters / tokens if tokens else 0.0
+
+    def of_each(self, texts: Sequence[str]) -> Floats:
+        """(texts,) the same for each text alone; NaN if it has no long enough word."""
+        words = list(map(_long_words, texts))
+        counts = self._counts_of(dict.fromkeys(chain.from_iterable(words)))
+        sums = [np.sum([counts[word] for word in each], axis=0, initial=0) for each in words]
+        return np.array(
+            [total[0] / total[1] if each else np.nan for total, each in zip(sums, words, strict=True)], np.float32
+        )
+
+    def _counts_of(self, words: Iterable[str]) -> Mapping[str, tuple[int, int]]:
+        """The known letters and the tokens of each word, and of others."""
+        counts = self._counts
+        new = [word for word in words if word not in counts]
+        if len(counts) + len(new) > WORDS:
+            self._counts = counts = {}  # another thread may still read the old ones
+            new = list(words)
+        unknown = getattr(self._tokenizer.model, "unk_token", None)
+        encodings = self._tokenizer.encode_batch(new, add_special_tokens=False)
+        for word, each in zip(new, encodings, strict=True):
+            sure = unknown is None or unknown not in each.tokens
+            counts[word] = _letters(word) * sure, len(each.ids)
+        return counts
 
 
-def fluencies(tokenizer: tokenizers.Tokenizer, texts: Sequence[str]) -> Floats:
-    """(texts,) the same for each text alone; NaN if it has no long enough word."""
-    words = [[word for word in raw_words(text) if _letters(word) >= _least(word)] for text in texts]
-    counts = _counts(_plain(tokenizer), list(dict.fromkeys(chain.from_iterable(words))))
-    sums = [np.sum([counts[word] for word in each], axis=0, initial=0) for each in words]
-    return np.array(
-        [total[0] / total[1] if each else np.nan for total, each in zip(sums, words, strict=True)], np.float32
-    )
-
-
-def _counts(tokenizer: tokenizers.Tokenizer, words: Sequence[str]) -> Mapping[str, tuple[int, int]]:
-    """The known letters and the tokens of each word."""
-    unknown = getattr(tokenizer.model, "unk_token", None)
-    encodings = tokenizer.encode_batch(words, add_special_tokens=False)
-    known = [unknown is None or unknown not in encoding.tokens for encoding in encodings]
-    return {
-        word: (_letters(word) * sure, len(each.ids)) for word, each, sure in zip(words, encodings, known, strict=True)
-    }
+def _long_words(text: str) -> list[str]:
+    return [word for word in raw_words(text) if _letters(word) >= _least(word)]
 
 
 def _plain(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:

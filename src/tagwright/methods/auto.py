@@ -5,7 +5,7 @@
 3. Stages are trained on the labels: an SVM, and the nearest labelled documents. They score each labelled document
    having seen the labels of others only.
 4. A combiner is cross-validated with and without these stages, which are kept where it is clearly better. Where the
-   outcome is no better than the zero-shot method on documents that it was not trained on, that method stays.
+   outcome is clearly worse than the zero-shot method on documents that it was not trained on, that method stays.
 
 A document without labels is an unlabelled one, not one that no label fits.
 """
@@ -40,6 +40,9 @@ from tagwright.text.language import AUTO, check, resolve
 from tagwright.training.combiner_training import CombinerOptions, FittedCombiner, better, fit_combiner
 from tagwright.training.out_of_fold import KNN, SVM, Fold, Folds, parts
 from tagwright.types import Document, Longs, Run
+
+FEWER = 3
+"Folds of the combiner from `auto_plan.SURE` labelled documents on: enough remains to learn from, in half the time."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +175,8 @@ def fit(
 
     gold: instead of the documents' own labels; a row without labels is of an unlabelled document. judged: see `Data`.
     output: an existing folder for finished stages; resume goes on from there. Never returns a tagger that cross-
-    validation on the labelled documents finds worse than the zero-shot method. Raises TagwrightError.
+    validation on the labelled documents finds worse than the zero-shot method, by more than one standard error. Raises
+    TagwrightError.
     """
     started = time.perf_counter(), time.process_time()
     gold = labels.gold(documents, unknown="warn") if gold is None else gold
@@ -231,6 +235,7 @@ def _read(data: Data, config: Config) -> Longs:
 def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Tagger, Report]:
     """The best of zero-shot method, combiner, and combiner with trained stages, as cross-validation says."""
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
+    options = options if len(data.chosen) < auto_plan.SURE else replace(options, folds=FEWER)
     settings = combined.Config(
         corpus=config.corpus, candidates=config.candidates, exclude_self=found.holdings.themselves, combiner=options
     )
@@ -248,7 +253,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     for other in outcomes[1:]:
         best = other if better(other.measured, best.measured, options.margin) else best
     measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in outcomes}}
-    if best.measured.mean() <= fixed.mean():
+    if best.tagger is start or better(fixed, best.measured, options.margin):
         return combined.with_curve(start, plain), Report("zero_shot", len(fixed), measured)
     return best.tagger, Report(best.name, len(fixed), measured, auto_examples.brought(best, options))
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
 from tagwright.combining.confidence import fit_curve, fit_score_map
 from tagwright.combining.features import Features
+from tagwright.combining.followed import Followed
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import WeightedSum
@@ -70,7 +71,7 @@ def fit(
     cross-validation, it ranks as before, and labels teach its confidences only. Labels of documents are read for
     nothing else. judged: a row for each document, its labels of which it is known whether they are right; of a document
     that has any, the others are no examples. Raises ConfigError for a tagger that does not combine its stages by a
-    weighted sum.
+    weighted sum, which labels of one more stage may follow, as in FuTex.
     """
     labelled = np.flatnonzero(np.diff(tagger.vocabulary.gold(documents, unknown="ignore").indptr) > 0)
     if len(labelled) < FEWEST:
@@ -102,7 +103,8 @@ def with_more_stages(tagger: Tagger) -> Tagger:
     added = {name: stage for name, stage in added.items() if name not in tagger.stages}
     first = _weighted_sum(tagger)
     first = replace(first, weights={**first.weights, **dict.fromkeys(added, 0.0)})
-    return replace(tagger, rerankers={**tagger.rerankers, **added}, combiner=first)
+    pool = replace(tagger.pool, exclude=())  # what one stage alone found is a candidate like any other
+    return replace(tagger, rerankers={**tagger.rerankers, **added}, pool=pool, combiner=first)
 
 
 def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
@@ -117,7 +119,7 @@ def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
 
 def describe_corpus(tagger: Tagger, documents: Sequence[Document], config: Config) -> CandidateFeatures:
     """How candidates are described, knowing the corpus. The labels of documents are not read."""
-    vectors = next((name for name, stage in tagger.retrievers.items() if isinstance(stage, Dense)), "")
+    vectors = next((name for name, stage in tagger.stages.items() if isinstance(stage, Dense)), "")
     options = FeatureOptions(candidates=config.candidates, exclude_self=config.exclude_self, vectors=vectors)
     described = CandidateFeatures(_weighted_sum(tagger), tagger.vocabulary, options)
     drawn = np.random.default_rng(config.combiner.seed).permutation(len(documents))[: config.corpus]
@@ -159,8 +161,12 @@ def ndcg_at_5(ranking: Run, gold: Run) -> NDArray[np.float64]:
 
 
 def _weighted_sum(tagger: Tagger) -> WeightedSum:
-    if not isinstance(tagger.combiner, WeightedSum):
+    """What the combiner starts from. A stage whose labels follow the sum counts nothing in it."""
+    combiner = tagger.combiner
+    if isinstance(combiner, Followed):
+        return replace(combiner.first, weights={**combiner.first.weights, combiner.options.by: 0.0})
+    if not isinstance(combiner, WeightedSum):
         raise ConfigError(
-            f"the tagger combines its stages by {type(tagger.combiner).__name__}, expected a weighted sum to start from"
+            f"the tagger combines its stages by {type(combiner).__name__}, expected a weighted sum to start from"
         )
-    return tagger.combiner
+    return combiner

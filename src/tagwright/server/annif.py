@@ -6,7 +6,6 @@ other sites may post.
 
 from __future__ import annotations
 
-import asyncio
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -71,21 +70,25 @@ def operations(models: Mapping[str, ServedModel], learn: Learn) -> list[Operatio
 
     async def suggest_for_text(request: Request) -> Response:
         """Suggest subjects for a text."""
-        model, form = _model(models, request), await _form(request)
+        model = _model(models, request)
+        model.queue.check_room()
+        form = await _form(request)
         if "text" not in form:
             raise bad_request("'text' is a required property")
         limit = _integer(form.get("limit", "10"))
         threshold = _threshold(form.get("threshold", "0"))
         _check_language(model, form.get("language", ""))
-        return _json({"results": _results(await model.suggest(form["text"], limit), threshold)})
+        (found,) = await model.suggest([form["text"]], limit)
+        return _json({"results": _results(found, threshold)})
 
     async def suggest_for_texts(request: Request) -> Response:
         """Suggest subjects for each of several texts."""
         model, given = _model(models, request), request.query_params
+        model.queue.check_room(LARGEST_BATCH)
         documents = _documents(await json_body(request))
         limit, threshold = _integer(given.get("limit", "10")), _threshold(given.get("threshold", "0"))
         _check_language(model, given.get("language", ""))
-        found = await asyncio.gather(*(model.suggest(document["text"], limit) for document in documents))
+        found = await model.suggest([document["text"] for document in documents], limit)
         return _json(
             [
                 {"document_id": document.get("document_id"), "results": _results(suggestions, threshold)}

@@ -74,6 +74,8 @@ def application(
             await pages.refitter.finish()
         for model in models:
             await model.queue.stop()
+            if model.workers:
+                await asyncio.to_thread(model.workers.close)
 
     routes: list[BaseRoute] = [
         *start_page.routes(models, access, reviews=pages is not None),

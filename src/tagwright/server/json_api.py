@@ -17,11 +17,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from tagwright.errors import InputError
 from tagwright.readers.lines import Place
 from tagwright.readers.records import SHAPES, to_document
+from tagwright.server.answering import Wanted
 from tagwright.server.counters import Counters
 from tagwright.server.openapi import Operation, array, nullable, object_, query, schema
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import json_body, media_type, unsupported
-from tagwright.server.served_model import ServedModel, Wanted, branch
+from tagwright.server.served_model import ServedModel, branch
 from tagwright.server.uploads import UploadReader
 from tagwright.tagger import Suggestion
 from tagwright.text.words import clean
@@ -110,7 +111,8 @@ class JsonApi:
             document = to_document({"id": "document", **fields}, SHAPES["jsonl"], Place("request", 1))
         except InputError as error:
             raise bad_request(error.problem) from None
-        return JSONResponse(await self._suggested(document, options))
+        (found,) = await self._suggested([document], options)
+        return JSONResponse(found)
 
     async def suggest_for_file(self, request: Request) -> Response:
         """Suggest labels for the documents of a file: PDF, Word, HTML, JATS, LaTeX, text, JSON lines, tables."""
@@ -132,8 +134,7 @@ class JsonApi:
                 raise Problem(422, str(error), "File cannot be read") from None
         if len(documents) > FILE_DOCUMENTS:
             raise Problem(422, f"the file holds {len(documents)} documents, at most {FILE_DOCUMENTS} are accepted")
-        found = await asyncio.gather(*(self._suggested(document, options) for document in documents))
-        return JSONResponse({"documents": found})
+        return JSONResponse({"documents": await self._suggested(documents, options)})
 
     async def search_labels(self, request: Request) -> Response:
         """Find labels by the beginning or a part of a name, alternative name or id."""
@@ -158,12 +159,12 @@ class JsonApi:
         """Numbers for Prometheus."""
         return PlainTextResponse(self.counters.text(), media_type="text/plain; version=0.0.4")
 
-    async def _suggested(self, document: Document, options: _Options) -> dict[str, Any]:
+    async def _suggested(self, documents: Sequence[Document], options: _Options) -> list[dict[str, Any]]:
         model = self._model(options.model)
-        found = await model.suggest_for(await asyncio.to_thread(options.wanted, model, document))
-        kept = [each for each in found if _confidence(each) >= options.threshold]
-        content = {"id": document.id, "suggestions": [_suggestion(each, document, options.evidence) for each in kept]}
-        return {**content, "text": document.text} if options.evidence else content
+        within = await asyncio.to_thread(options.allowed, model)
+        wanted = [Wanted(each, options.limit, within, options.exclude, options.evidence) for each in documents]
+        found = await model.suggest_all(wanted)
+        return [_answer(document, each, options) for document, each in zip(documents, found, strict=True)]
 
     def _model(self, wanted: str | None) -> ServedModel:
         if wanted is None:
@@ -202,16 +203,15 @@ class _Options:
         exclude, evidence = frozenset(_ids(content, "exclude")), content.get("evidence", False)
         return cls(content.get("model"), limit, threshold, within, content.get("branch"), exclude, evidence)
 
-    def wanted(self, model: ServedModel, document: Document) -> Wanted:
-        """What is asked of the model. Raises Problem for an unknown branch."""
-        within = self.within
-        if self.branch is not None:
-            try:
-                below = branch(model.tagger.vocabulary, self.branch)
-            except KeyError:
-                raise bad_request(f"branch is '{self.branch[:100]}', which is no label") from None
-            within = below if within is None else within & below
-        return Wanted(document, self.limit, within, self.exclude, self.evidence)
+    def allowed(self, model: ServedModel) -> frozenset[str] | None:
+        """The only labels that may be suggested, None for all. Raises Problem for an unknown branch."""
+        if self.branch is None:
+            return self.within
+        try:
+            below = branch(model.tagger.vocabulary, self.branch)
+        except KeyError:
+            raise bad_request(f"branch is '{self.branch[:100]}', which is no label") from None
+        return below if self.within is None else self.within & below
 
 
 def _ids(content: Mapping[str, Any], key: str) -> Sequence[str]:
@@ -229,6 +229,12 @@ def _whole(text: str) -> int:
 
 def _confidence(suggestion: Suggestion) -> float:
     return 1.0 if suggestion.confidence is None else suggestion.confidence
+
+
+def _answer(document: Document, found: Sequence[Suggestion], options: _Options) -> dict[str, Any]:
+    kept = [each for each in found if _confidence(each) >= options.threshold]
+    content = {"id": document.id, "suggestions": [_suggestion(each, document, options.evidence) for each in kept]}
+    return {**content, "text": document.text} if options.evidence else content
 
 
 def _suggestion(found: Suggestion, document: Document, evidence: bool) -> dict[str, Any]:

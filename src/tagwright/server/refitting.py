@@ -86,14 +86,14 @@ class Refitter:
         try:
             labelled = await asyncio.to_thread(self.review.labelled)
             found = await asyncio.to_thread(self.refit, self._base, labelled)
+            now = datetime.now(timezone.utc)
+            await asyncio.to_thread(model.swap, found.tagger, now)
         except TagwrightError as error:
             self.outcome = f"The model was not trained: {error}"
         except Exception:
             _log.exception("the training on decisions failed")
             self.outcome = "The model was not trained: the program made a mistake; the server's log says more."
         else:
-            now = datetime.now(timezone.utc)
-            model.swap(found.tagger, now)
             count = sum(map(bool, labelled.labels))
             self.outcome = (
                 f"Trained on {count:,} document{'s' * (count != 1)} at {now:%H:%M} UTC; it is in use.{_quality(found)}"

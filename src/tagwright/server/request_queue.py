@@ -17,9 +17,10 @@ R = TypeVar("R")
 class RequestQueue(Generic[T, R]):
     """Collects requests while others are computed, so that a batch grows with the load and nobody waits without need.
 
-    compute: a batch in, one answer each out; it runs in a thread, one batch at a time. largest: requests of a batch.
+    compute: a batch in, one answer each out; it runs in a thread. largest: requests of a batch.
     wait: seconds that the first request of a batch waits for others. waiting: requests that may wait; beyond them
-    `Busy` is raised at once. seconds: how long an answer may take before `Busy` is raised.
+    `Busy` is raised at once. seconds: how long an answer may take before `Busy` is raised. at_once: batches that may
+    be computed at a time. A second one begins only when it is full: in larger batches each request takes less.
 
     A batch that fails is computed again one by one, so that only the request that makes it fail does.
     """
@@ -29,12 +30,15 @@ class RequestQueue(Generic[T, R]):
     wait: float = 0.003
     waiting: int = 256
     seconds: float = 60.0
+    at_once: int = 1
     _requests: asyncio.Queue[tuple[T, asyncio.Future[R]]] = field(init=False)
+    _changed: asyncio.Event = field(init=False)
     _worker: asyncio.Task[None] | None = field(default=None, init=False)
+    _batches: set[asyncio.Task[None]] = field(default_factory=set, init=False)
 
     async def start(self) -> None:
         """Begin to answer."""
-        self._requests = asyncio.Queue(self.waiting)
+        self._requests, self._changed = asyncio.Queue(self.waiting), asyncio.Event()
         self._worker = asyncio.create_task(self._work())
 
     async def stop(self) -> None:
@@ -48,23 +52,55 @@ class RequestQueue(Generic[T, R]):
         """Requests that wait."""
         return self._requests.qsize()
 
+    def check_room(self, count: int = 1) -> None:
+        """Raise Busy unless so many more may wait: before a request is read, so that its refusal costs little."""
+        if self.length + count > self.waiting:
+            raise Busy
+
     async def __call__(self, request: T) -> R:
         """The answer. Raises Busy, or what `compute` raises for this request alone."""
-        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        (answer,) = await self.all([request])
+        return answer
+
+    async def all(self, requests: Sequence[T]) -> list[R]:
+        """The answers to requests that are of use only together: all of them wait, or none does."""
+        self.check_room(len(requests))
+        loop = asyncio.get_running_loop()
+        answers: list[asyncio.Future[R]] = [loop.create_future() for _ in requests]
+        for each in zip(requests, answers, strict=True):
+            self._requests.put_nowait(each)
+        self._changed.set()
         try:
-            self._requests.put_nowait((request, answer))
-            return await asyncio.wait_for(answer, self.seconds)
-        except (asyncio.QueueFull, asyncio.TimeoutError):
+            return await asyncio.wait_for(asyncio.gather(*answers), self.seconds)
+        except asyncio.TimeoutError:
             raise Busy from None
+        finally:
+            for answer in answers:
+                answer.cancel()  # those that still wait when one has failed or the client has gone
 
     async def _work(self) -> None:
         while True:
-            batch = await self._collected()
-            wanted = [each for each in batch if not each[1].done()]  # whoever has gone needs no answer
-            if wanted:
-                await self._answer(wanted)
-            for _ in batch:
-                self._requests.task_done()
+            await self._turn()
+            batch = asyncio.create_task(self._finish(await self._collected()))
+            self._batches.add(batch)
+            batch.add_done_callback(self._ended)
+
+    async def _turn(self) -> None:
+        """Wait until nothing is computed, or a full batch waits and may be computed beside the others."""
+        while self._batches and not (len(self._batches) < self.at_once and self._requests.qsize() >= self.largest):
+            self._changed.clear()
+            await self._changed.wait()
+
+    def _ended(self, batch: asyncio.Task[None]) -> None:
+        self._batches.discard(batch)
+        self._changed.set()
+
+    async def _finish(self, batch: Sequence[tuple[T, asyncio.Future[R]]]) -> None:
+        wanted = [each for each in batch if not each[1].done()]  # whoever has gone needs no answer
+        if wanted:
+            await self._answer(wanted)
+        for _ in batch:
+            self._requests.task_done()
 
     async def _collected(self) -> list[tuple[T, asyncio.Future[R]]]:
         """The next batch: what waits, and what comes within a few milliseconds."""

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from tagwright.advice import Gain, expected_gain
+from tagwright.server.answering import Wanted
 from tagwright.server.decisions import Decisions
 from tagwright.server.highlighting import Highlighted, highlight
 from tagwright.server.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, drawn_place
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.review_queue import AT_ONCE, Order, ReviewQueue
 from tagwright.server.reviewed_documents import Entry, ReviewedDocuments
-from tagwright.server.served_model import ServedModel, Wanted
+from tagwright.server.served_model import ServedModel
 from tagwright.server.standing_decisions import Decision, Verdict
 from tagwright.tagger import Evidence, Suggestion
 from tagwright.types import Document, EvidenceSpan

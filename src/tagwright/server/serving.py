@@ -20,6 +20,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.readers.files import open_sources
 from tagwright.server.access import OPEN, Access
+from tagwright.server.answering import Workers
 from tagwright.server.application import MAX_BODY, application
 from tagwright.server.deadlines import PromptProtocol
 from tagwright.server.decisions import Decisions
@@ -49,7 +50,7 @@ class ServerOptions:
     token. learn: accept documents to learn from. reviews: file of decisions; with one there is
     the review page. documents: files, folders and globs of documents to be reviewed. order: in which they
     are reviewed. random_share: share of the documents on which a candidate is shown that was drawn from below the
-    suggestions, so that recall can be estimated.
+    suggestions, so that recall can be estimated. workers: processes that answer, for each model; 0: the server itself.
     """
 
     host: str = "127.0.0.1"
@@ -62,6 +63,7 @@ class ServerOptions:
     order: Order = "random"
     random_share: float = RANDOM_SHARE
     max_body: int = MAX_BODY
+    workers: int = 0
 
     def __post_init__(self) -> None:
         if self.access.is_open and not self.insecure and not _is_own(self.host):
@@ -103,6 +105,8 @@ def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | 
     The first model is the one whose suggestions are reviewed. refit: how it learns from decisions, if it can. Raises
     ConfigError for a port in use, InputError for documents that cannot be read.
     """
+    for model in models if options.workers else ():
+        model.employ(Workers(options.workers))
     review = open_review(models[0], options)
     refitter = Refitter(review, refit) if review and refit else None
 

@@ -66,9 +66,11 @@ class Vectors:
     def cosines(self, queries: Floats, pairs: Longs, rows: NDArray[np.integer]) -> Floats:
         """(pairs,) cosine of queries[pairs[i]] and vector rows[i]."""
         found = np.empty(len(rows), np.float32)
+        order = np.argsort(rows, kind="stable")  # so that a vector that many documents have is converted once
         for start in range(0, len(rows), BLOCK):
-            part = slice(start, start + BLOCK)
-            np.einsum("ij,ij->i", queries[pairs[part]], self[rows[part]], out=found[part])
+            part = order[start : start + BLOCK]
+            used, place = np.unique(rows[part], return_inverse=True)
+            found[part] = np.einsum("ij,ij->i", queries[pairs[part]], self[used][place])
         return found
 
     def nearest(self, queries: Floats, k: int) -> Run:

@@ -1,14 +1,13 @@
 """Candidates of labelled documents in, the ranker that cross-validation prefers out, or none where the sum is better.
 
-Few labels say little: rankers are shrunk towards the fixed sum and blended with it, and it stays in their place where
-they are clearly worse on documents that they were not trained on.
+Few labels say little: a ranker is shrunk towards the fixed sum and blended with it, the more the fewer there are, and
+the fixed sum stays in its place where the blend is clearly worse on documents that it was not trained on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import cached_property
 from typing import Annotated, TypeAlias
 
@@ -31,7 +30,7 @@ BASE = f"{FIXED_SUM}: standard score"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CombinerOptions(Checked):
-    """Which rankers are tried, and when one replaces the fixed sum. Raises ConfigError for what cannot work.
+    """How rankers are trained, and when one replaces the fixed sum. Raises ConfigError for what cannot work.
 
     The defaults were chosen on train documents of mdn, tib, arxiv and kirja with 10 to 300 labelled documents.
     """
@@ -48,9 +47,11 @@ class CombinerOptions(Checked):
     folds: Annotated[int, Range(least=2)] = 5
     "Parts into which the labelled documents are cut; each is scored by rankers that were trained on the others."
 
+    half: Positive = 40.0
+    "The number of labelled documents from which half of the ranking is expected to be learned: n / (n + half)."
+
     margin: NotNegative = 1.0
-    """Of how many standard errors a difference is clear. Few documents cannot show that a ranker is better; those that
-    are blended with the fixed sum were clearly worse on none of our corpora, so they stay unless they clearly are."""
+    "Of how many standard errors a difference must be to be clear: another share than expected is clearly better."
 
     documents: Annotated[int, Range(least=2)] = 1500
     "At most so many labelled documents are looked at, drawn by the seed: more change little, and take time."
@@ -59,15 +60,11 @@ class CombinerOptions(Checked):
     "Of the folds, of the draw and of the trees."
 
 
-class Choice(Enum):
-    """A kind of ranker, the most cautious first: nothing is learned; a blend of both; trees on logistic regression."""
+FIXED = 0.0
+"The share of the ranking that is learned where the fixed sum stays."
 
-    FIXED = "the fixed sum"
-    BLENDED = "trees on logistic regression, blended with the fixed sum, and a bias for each label"
-    TREES = "trees on logistic regression, and a bias for each label"
-
-
-LEARNED = (Choice.BLENDED, Choice.TREES)
+SHARES = (0.25, 0.5, 0.75, 1.0)
+"Shares of the ranking that may be learned: with 1, the fixed sum is a feature like any other."
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +103,10 @@ class Examples:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """What a kind of ranker does on documents that it was not trained on.
+    """What a blend does on documents that its ranker was not trained on.
 
-    raw: (suggestions,) what the ranker says of the candidates. scores: the same with a bias for each label, from the
-    candidates of other folds. measured: (documents,) what each document scores by these.
+    raw: (suggestions,) the scores of the candidates. scores: the same with a bias for each label, from the candidates
+    of other folds. measured: (documents,) what each document scores by these.
     """
 
     raw: Doubles
@@ -121,34 +118,34 @@ class Validation:
 class FittedCombiner:
     """The outcome. ranker: None where the fixed sum stays. bias: (labels,) what is added to the ranker's scores.
 
-    validations: of every kind of ranker. fixed: (documents,) what the fixed sum scores. examples: the labelled
-    documents that were looked at.
+    choice: the share of the ranking that is learned. validations: of every share. fixed: (documents,) what the fixed
+    sum scores. examples: the labelled documents that were looked at.
     """
 
     ranker: CandidateRanker | None
     bias: Doubles
-    choice: Choice
-    validations: Mapping[Choice, Validation]
+    choice: float
+    validations: Mapping[float, Validation]
     fixed: Doubles
     examples: Examples
 
     @property
     def out_of_fold(self) -> tuple[Doubles, Mask, Longs]:
         """(suggestions,) of the choice: scores by rankers that did not see the document, whether right, and where."""
-        if self.choice is Choice.FIXED:
+        if self.choice == FIXED:
             raise ValueError("the fixed sum was chosen: it is the same in and out of folds")
         return self.validations[self.choice].scores, self.examples.right, self.examples.run.rows
 
     @property
     def gain(self) -> float:
         """By how much the choice is better than the fixed sum, on documents that it was not trained on."""
-        if self.choice is Choice.FIXED:
+        if self.choice == FIXED:
             return 0.0
         return float((self.validations[self.choice].measured - self.fixed).mean())
 
 
 def fit_combiner(examples: Examples, measure: Measure, options: CombinerOptions = CombinerOptions()) -> FittedCombiner:
-    """The kind of ranker that cross-validation chooses, trained on all documents.
+    """The blend of ranker and fixed sum that cross-validation chooses, trained on all documents.
 
     Documents without gold labels are left out. Raises InputError where fewer than two have any.
     """
@@ -159,11 +156,11 @@ def fit_combiner(examples: Examples, measure: Measure, options: CombinerOptions 
     examples = examples.take(np.sort(drawn))
     fixed = measure(examples.run, examples.gold)
     validations = cross_validate(examples, measure, options)
-    choice = choose(fixed, {kind: found.measured for kind, found in validations.items()}, options.margin)
-    if choice is Choice.FIXED:
+    expected = len(fixed) / (len(fixed) + options.half)
+    choice = choose(fixed, {share: found.measured for share, found in validations.items()}, expected, options.margin)
+    if choice == FIXED:
         return FittedCombiner(None, np.zeros(examples.labels), choice, validations, fixed, examples)
-    ranker = train_ranker(examples, options)
-    ranker = blend(ranker, examples) if choice is Choice.BLENDED else ranker
+    ranker = blend(train_ranker(examples, options), examples, choice)
     bias = _bias(examples, validations[choice].raw, np.arange(len(examples.run)), options)
     return FittedCombiner(ranker, bias, choice, validations, fixed, examples)
 
@@ -179,27 +176,36 @@ def train_ranker(examples: Examples, options: CombinerOptions) -> CandidateRanke
     return CandidateRanker(examples.features.names, linear, trees)
 
 
-def blend(ranker: CandidateRanker, examples: Examples) -> CandidateRanker:
-    """The ranker with the fixed sum's standard score added, at the weight at which both vary alike.
+def blend(ranker: CandidateRanker, examples: Examples, share: float) -> CandidateRanker:
+    """The ranker with the fixed sum's standard score added, so that this share of the ranking is learned.
 
-    It steadies what few labels teach: an average of two rankings that err differently is better than either.
+    It steadies what few labels teach: with a share of 1/2 both vary alike, with 1/4 the sum varies three times as much.
     """
     weight = ranker.linear.weight.copy()
-    weight[examples.base] += ranker.predict(examples.features).std()
+    weight[examples.base] += (1 - share) / share * ranker.predict(examples.features).std()
     return replace(ranker, linear=replace(ranker.linear, weight=weight))
 
 
-def cross_validate(examples: Examples, measure: Measure, options: CombinerOptions) -> dict[Choice, Validation]:
-    """Every kind of ranker on documents that it was not trained on: a document's candidates are in one fold only."""
+def cross_validate(examples: Examples, measure: Measure, options: CombinerOptions) -> dict[float, Validation]:
+    """Every share on documents that the ranker was not trained on: a document's candidates are in one fold only."""
     folds = assign_folds(len(examples.run), options.folds, options.seed)
-    scores = {kind: np.zeros(len(examples.run.labels)) for kind in LEARNED}
+    scores = {share: np.zeros(len(examples.run.labels)) for share in SHARES}
     for fold in np.unique(folds):
         inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         training, validation = examples.take(inside), examples.take(outside)
         ranker, places = train_ranker(training, options), examples.suggestions(outside)
-        scores[Choice.TREES][places] = ranker.predict(validation.features)
-        scores[Choice.BLENDED][places] = blend(ranker, training).predict(validation.features)
-    return {kind: _validation(examples, raw, folds, measure, options) for kind, raw in scores.items()}
+        learned, base = ranker.predict(validation.features), _standard(ranker, validation)
+        spread = ranker.predict(training.features).std()
+        for share in SHARES:
+            scores[share][places] = learned + (1 - share) / share * spread * base
+    return {share: _validation(examples, raw, folds, measure, options) for share, raw in scores.items()}
+
+
+def _standard(ranker: CandidateRanker, examples: Examples) -> Doubles:
+    """(suggestions,) the fixed sum's standard score, standardised as the ranker does."""
+    base, linear = examples.base, ranker.linear
+    values = examples.features.values[:, base].astype(np.float64)
+    return np.asarray((values - linear.mean[base]) / linear.deviation[base], np.float64)
 
 
 def assign_folds(documents: int, folds: int, seed: int = 0) -> Longs:
@@ -207,25 +213,28 @@ def assign_folds(documents: int, folds: int, seed: int = 0) -> Longs:
     return np.random.default_rng(seed).permutation(np.arange(documents) % min(folds, documents))
 
 
-def choose(fixed: Doubles, measured: Mapping[Choice, Doubles], margin: float) -> Choice:
-    """Trees where they are clearly better than the blend; the fixed sum where the blend is clearly worse than it.
+def choose(fixed: Doubles, measured: Mapping[float, Doubles], expected: float, margin: float) -> float:
+    """The share of the ranking that is learned: about as expected, or more or less where that is clearly better.
 
-    fixed, and of each kind: (documents,) what each document scores. A mean difference is clear when it is more than
-    `margin` standard errors, the deviation of the documents' differences / sqrt(documents).
+    fixed, and of each share: (documents,) what each document scores. A mean difference is clear when it is more than
+    `margin` standard errors, the deviation of the documents' differences / sqrt(documents). Where a share is clearly
+    worse than the fixed sum, a smaller one is taken. `FIXED` where all are, and where no document scores differently.
 
-    Four documents gain 0.2, 0.1, 0.2, 0.1 by the blend, and no more by trees: these are not clearly better. The other
-    way round, the mean of -0.15 is 5.2 standard errors of 0.0577 / 2 below 0.
+    Of the shares, 1/4 is next to 0.3. Half of the ranking scores 0.15 more, 5.2 standard errors of 0.0577 / 2; all of
+    it 0.2 less than the fixed sum. Then all of them score 0.15 less than the fixed sum.
 
-    >>> gains = np.array([0.2, 0.1, 0.2, 0.1])
-    >>> choose(np.zeros(4), {Choice.BLENDED: gains, Choice.TREES: gains}, margin=1.0).name
-    'BLENDED'
-    >>> choose(gains, {Choice.BLENDED: np.zeros(4), Choice.TREES: np.zeros(4)}, margin=1.0).name
-    'FIXED'
+    >>> none, gain = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1])
+    >>> choose(none, {0.25: none, 0.5: gain, 1.0: none - 0.2}, expected=0.3, margin=1.0)
+    0.5
+    >>> choose(gain, {0.25: none, 0.5: none, 1.0: none}, expected=0.3, margin=1.0)
+    0.0
     """
-    blended, trees = measured[Choice.BLENDED], measured[Choice.TREES]
-    if better(fixed, blended, margin):
-        return Choice.FIXED
-    return Choice.TREES if better(trees, blended, margin) else Choice.BLENDED
+    start = min(measured, key=lambda share: abs(share - expected))
+    clear = [share for share, each in measured.items() if better(each, measured[start], margin)]
+    best = max(clear, key=lambda share: measured[share].mean(), default=start)
+    smaller = (share for share in sorted(measured, reverse=True) if share <= best)
+    chosen = next((share for share in smaller if not better(fixed, measured[share], margin)), FIXED)
+    return FIXED if chosen == FIXED or np.array_equal(measured[chosen], fixed) else chosen
 
 
 def better(one: Doubles, other: Doubles, margin: float) -> bool:

@@ -1,0 +1,156 @@
+"""A million documents by `batch`, killed and continued: `python -m benchmarks million --work FOLDER [--kills 10]`.
+
+Abstracts of arxiv are repeated with changes (a tenth of the words are words of other abstracts) and tagged with the
+26,983 labels of tib by names, words and a static encoder: once undisturbed, and once killed at random moments and
+started again; the files must be the same. Documents per second, and the memory of all processes together at its peak.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+from benchmarks import corpora, machine
+
+RESULTS = Path(__file__).parent / "results" / "million.json"
+CHANGED = 0.1
+"The share of words that are exchanged."
+POLL = 2.0
+"Seconds between two looks at the memory."
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks million", description=__doc__)
+    parser.add_argument("--documents", type=int, default=1_000_000)
+    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--shard-size", type=int, default=20_000)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--work", type=Path, required=True, help="a folder for documents, model and output")
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    options = parser.parse_args(arguments)
+    options.work.mkdir(parents=True, exist_ok=True)
+    prepare(options.work, options.documents)
+    settings = {name: getattr(options, name) for name in ("documents", "kills", "shard_size", "processes")}
+    result: dict[str, Any] = {"machine": machine.describe(), **settings}
+    before = json.loads(options.output.read_text(encoding="utf-8")) if options.output.is_file() else {}
+    if all(before.get(name) == value for name, value in settings.items()):
+        result["undisturbed"] = before["undisturbed"]
+    else:
+        result["undisturbed"] = watched(options, "whole")
+        write(options.output, result)
+    result["killed"] = killed(options)
+    result["different files"] = different(options.work / "whole", options.work / "killed")
+    write(options.output, result)
+
+
+def write(path: Path, result: dict[str, Any]) -> None:
+    """Write what is known so far."""
+    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(result), flush=True)
+
+
+def prepare(work: Path, documents: int) -> None:
+    """Documents and a saved tagger, unless they are there."""
+    from tagwright import zero_shot
+    from tagwright.data.vocabulary import Vocabulary
+    from tagwright.encoders.static import distil
+    from tagwright.store import replace_file
+
+    path = work / f"documents-{documents}.jsonl"
+    if not path.is_file():
+        with replace_file(path) as part, part.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(record) + "\n" for record in islice(changed(), documents))
+    if not (work / "model" / "manifest.json").is_file():
+        distil().save(str(work / "static"))
+        vocabulary = Vocabulary.read(corpora.FOLDER / "tib" / "labels.jsonl.gz")
+        zero_shot(vocabulary, encoder=str(work / "static"), language="english").save(work / "model")
+
+
+def changed() -> Iterator[dict[str, str]]:
+    """Abstracts, again and again, each time with other words exchanged."""
+    with gzip.open(corpora.FOLDER / "arxiv" / "train.jsonl.gz", "rt", encoding="utf-8") as lines:
+        records = [json.loads(line) for line in lines]
+    rng = random.Random(0)
+    words = [word for record in rng.sample(records, 2000) for word in record["abstract"].split()]
+    for number, record in enumerate(cycle(records)):
+        text = [rng.choice(words) if rng.random() < CHANGED else word for word in record["abstract"].split()]
+        yield {"id": str(number), "title": record["title"], "abstract": " ".join(text)}
+
+
+def watched(options: argparse.Namespace, name: str, end: Callable[[], bool] = lambda: False) -> dict[str, Any]:
+    """Run the batch until it ends, or is killed when `end` says so."""
+    command = [sys.executable, "-m", "tagwright", "batch", str(options.work / f"documents-{options.documents}.jsonl")]
+    command += ["--model", str(options.work / "model"), "--output", str(options.work / name), "--quiet"]
+    command += ["--shard-size", str(options.shard_size), "--processes", str(options.processes)]
+    start, before, peak = time.monotonic(), os.times(), 0.0
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    while process.poll() is None:
+        if end():
+            process.send_signal(signal.SIGKILL)
+        peak = max(peak, memory(process.pid))
+        time.sleep(POLL)
+    seconds, after = time.monotonic() - start, os.times()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    return {
+        "exit code": process.returncode,
+        "seconds": round(seconds, 1),
+        "processor seconds": round(used, 1),
+        "documents/s": round(options.documents / seconds, 1),
+        "documents per processor second": round(options.documents / max(used, 0.1), 1),
+        "peak MB": round(peak),
+    }
+
+
+def killed(options: argparse.Namespace) -> dict[str, Any]:
+    """The batch killed again and again some time after some more shards are done, and in the end let run."""
+    rng, kills, start = random.Random(0), 0, time.monotonic()
+    step = max(1, options.documents // options.shard_size // (options.kills + 1))
+    for _ in range(options.kills):
+        wanted, waits = done(options) + rng.randint(1, step), rng.randint(0, 5)
+        looks = iter(range(waits))
+        if watched(options, "killed", lambda: done(options) >= wanted and next(looks, None) is None)["exit code"] == 0:  # noqa: B023
+            break
+        kills += 1
+        print(f"kill {kills}: {done(options)} shards done", file=sys.stderr, flush=True)
+    last = watched(options, "killed")
+    return {"kills": kills, "seconds": round(time.monotonic() - start, 1), "exit code": last["exit code"]}
+
+
+def done(options: argparse.Namespace) -> int:
+    """How many shards of the output that is killed are done."""
+    return len(list((options.work / "killed").glob("shard-*[0-9].json")))
+
+
+def different(one: Path, other: Path) -> list[str]:
+    """The names of files that are not the same in both folders."""
+    names = {file.name for folder in (one, other) for file in folder.iterdir()}
+    pairs = {name: (one / name, other / name) for name in names}
+    return sorted(
+        name for name, (a, b) in pairs.items() if not (a.is_file() and b.is_file()) or a.read_bytes() != b.read_bytes()
+    )
+
+
+def memory(process: int) -> float:
+    """MB of a process and its children, what they share counted in parts."""
+    total, found = 0.0, [process]
+    while found:
+        place = Path(f"/proc/{found.pop()}")
+        try:
+            lines = (place / "smaps_rollup").read_text(encoding="ascii").splitlines()
+            total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 2**10
+            for children in place.glob("task/*/children"):
+                found += map(int, children.read_text(encoding="ascii").split())
+        except (OSError, StopIteration):
+            continue
+    return total

@@ -1,0 +1,173 @@
+"""A tagger in, its answers to requests that are computed together out, in this process or in others.
+
+Other processes load a copy of the tagger from a folder; its arrays are memory-mapped, so that they are in memory once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import queue
+import shutil
+import signal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from tagwright.tagger import Suggestion, Tagger
+from tagwright.types import Document
+
+PARTS = 8
+"Restricted taggers that are kept for the next request with the same labels."
+
+ATTEMPTS = 2
+"How often a batch is begun before the processes that died over it are taken to show a lasting problem."
+
+
+class Wanted(NamedTuple):
+    """One document, and which suggestions it should get.
+
+    within: ids of the only labels that may be suggested, None for all; excluded: those that may not be; evidence:
+    whether to say why. suggested: suggestions that are there already, and only lack their evidence.
+    """
+
+    document: Document
+    limit: int
+    within: frozenset[str] | None = None
+    excluded: frozenset[str] = frozenset()
+    evidence: bool = False
+    suggested: tuple[Suggestion, ...] | None = None
+
+
+@dataclass
+class Answering:
+    """A tagger, and the parts of it over some of its labels that were asked for lately."""
+
+    tagger: Tagger
+    _parts: dict[frozenset[str], Tagger] = field(default_factory=dict)
+
+    def __call__(self, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
+        """Suggestions for each request; plain ones are computed together."""
+        rows = iter(_together(self.tagger, [each for each in wanted if _is_plain(each)]))
+        return [next(rows) if _is_plain(each) else self._alone(each) for each in wanted]
+
+    def _alone(self, wanted: Wanted) -> list[Suggestion]:
+        """As many more are asked for as are excluded, so that enough are left."""
+        if wanted.suggested is not None:
+            return self.tagger.explained(wanted.document, wanted.suggested)
+        part = self.tagger if wanted.within is None else self._part(wanted.within)
+        ask = part.explain if wanted.evidence else part.suggest
+        (row,) = ask([wanted.document], k=wanted.limit + len(wanted.excluded), progress=False)
+        return [each for each in row if each.id not in wanted.excluded][: wanted.limit]
+
+    def _part(self, ids: frozenset[str]) -> Tagger:
+        """The tagger over these labels alone."""
+        if ids not in self._parts:
+            if len(self._parts) >= PARTS:
+                del self._parts[next(iter(self._parts))]
+            self._parts[ids] = self.tagger.restrict(ids)
+        return self._parts[ids]
+
+
+class Workers:
+    """Processes that answer, each with a copy of the tagger, whose memory-mapped arrays they share.
+
+    count: how many. A process that dies is replaced, and its batch is begun once more.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._folder = TemporaryDirectory(prefix="tagwright-served-")
+        self._numbers = iter(range(1 << 60))
+        self._copies = list[Path]()
+        self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()  # the last one is still warm
+        for _ in range(count):
+            self._idle.put(_Worker())
+
+    def use(self, tagger: Tagger) -> None:
+        """Answer with this tagger from the next batch on. Raises TagwrightError where it cannot be saved."""
+        copy = Path(self._folder.name) / str(next(self._numbers))
+        tagger.save(copy)
+        self._copies.append(copy)
+        for old in self._copies[:-2]:  # a batch that is under way may still load the last one
+            shutil.rmtree(old, ignore_errors=True)
+        del self._copies[:-2]
+
+    def __call__(self, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
+        """What `Answering` answers, by an idle process."""
+        worker, copy = self._idle.get(), self._copies[-1]
+        try:
+            for _ in range(ATTEMPTS):
+                with contextlib.suppress(EOFError, OSError):
+                    return worker.ask(copy, wanted)
+                worker.close()
+                worker = _Worker()
+            raise RuntimeError("the processes that answer died over a batch")
+        finally:
+            self._idle.put(worker)
+
+    def close(self) -> None:
+        """End the processes when they have answered."""
+        for _ in range(self.count):
+            self._idle.get().close()
+        self._folder.cleanup()
+
+
+class _Worker:
+    """A process and our end of the pipe to it; when the pipe closes, whoever closes it, the process ends."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def ask(self, copy: Path, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
+        """The answers. Raises EOFError or OSError if the process has died, or what it raised."""
+        self._pipe.send((copy, list(wanted)))
+        answer = self._pipe.recv()
+        if isinstance(answer, BaseException):
+            raise RuntimeError(str(answer)) from None
+        found: list[list[Suggestion]] = answer
+        return found
+
+    def close(self) -> None:
+        self._pipe.close()
+        self._process.join()
+
+
+def _work(pipe: Connection) -> None:
+    """What the other process does."""
+    for sign in (signal.SIGINT, signal.SIGTERM):  # the server ends it, when what is under way is finished
+        signal.signal(sign, signal.SIG_IGN)
+    loaded, answering = Path(), None
+    while True:
+        try:
+            copy, wanted = pipe.recv()
+        except (EOFError, OSError):
+            os._exit(0)
+        answer: Any
+        try:
+            if answering is None or copy != loaded:
+                loaded, answering = copy, Answering(Tagger.load(copy))
+            answer = answering(wanted)
+        except Exception as error:
+            answer = RuntimeError(f"{type(error).__name__}: {error}")
+        pipe.send(answer)
+
+
+def _is_plain(wanted: Wanted) -> bool:
+    return wanted.within is None and not wanted.excluded and not wanted.evidence and wanted.suggested is None
+
+
+def _together(tagger: Tagger, wanted: Sequence[Wanted]) -> Iterable[list[Suggestion]]:
+    if not wanted:
+        return []
+    documents, most = [each.document for each in wanted], max(each.limit for each in wanted)
+    rows = tagger.suggest(documents, k=most, progress=False)
+    return [row[: each.limit] for row, each in zip(rows, wanted, strict=True)]

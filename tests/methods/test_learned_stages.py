@@ -1,0 +1,98 @@
+"""Whatever stages a trained tagger has, the learned combiner has a group of features for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.methods.topics import LABELS, TOPICS, encoders
+
+from tagwright.combining.features import GROUPS
+from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.ranking_trees import TreeOptions
+from tagwright.joining import join
+from tagwright.methods import combined, depl, futex, micol, rts, svm, zeroshot
+from tagwright.tagger import Tagger
+from tagwright.training.combiner_training import CombinerOptions
+from tagwright.training.training_config import TrainingConfig
+from tagwright.types import Document, Section
+
+NAMES = list(TOPICS)
+TRAINING = TrainingConfig(batch=8, steps=2, validation=0.0, checkpoint_seconds=0)
+ZERO_SHOT = zeroshot.Config(stages=("exact_match", "tfidf"), language="english")
+OPTIONS = CombinerOptions(trees=TreeOptions(trees=10, smallest=5), folds=2)
+
+
+def document(number: int) -> Document:
+    """One whose title names a topic, and whose text is about another, which is right and named after it."""
+    named, right = NAMES[number % 3], NAMES[(number + 1) % 3]
+    words = np.random.default_rng(number).choice(TOPICS[right], 12).tolist()
+    sections = (Section("Body", 1, (" ".join(words[:6]), f"{' '.join(words[6:])} {right}")),)
+    return Document(
+        f"d{number}", f"about {named}", f"the {words[0]} of a {right}", sections, {"author": (right,)}, (right,)
+    )
+
+
+DOCUMENTS = [document(number) for number in range(30)]
+MISLED = [replace(each, labels=(each.title.removeprefix("about "),)) for each in DOCUMENTS]
+"Stages that learn from labels learn what the title names: what they say is wrong."
+
+
+def of_rts(encoder: str) -> Tagger:
+    plain = zeroshot.fit(LABELS, ZERO_SHOT)
+    learnt = rts.fit(DOCUMENTS, LABELS, rts.Config(encoder=encoder, min_words=2, max_words=6, training=TRAINING))
+    return join(plain, learnt)
+
+
+def of_micol(encoder: str) -> Tagger:
+    config = micol.Config(encoder=encoder, meta_path="P-A-P", pairs="metadata", count=24, training=TRAINING)
+    return micol.fit(DOCUMENTS, LABELS, config)
+
+
+def of_futex(encoder: str) -> Tagger:
+    config = futex.Config(
+        encoder=encoder, network="none", meta_path="P-A-P", count=24, min_papers=1, shortest=2, training=TRAINING
+    )
+    return futex.fit(DOCUMENTS, LABELS, config)
+
+
+def of_svm(encoder: str) -> Tagger:
+    return join(zeroshot.fit(LABELS, ZERO_SHOT), svm.fit(MISLED, LABELS))
+
+
+def of_depl(encoder: str) -> Tagger:
+    config = depl.ClassifierConfig(encoder=encoder, training=TRAINING)
+    return join(zeroshot.fit(LABELS, ZERO_SHOT), depl.fit_classifier(MISLED, LABELS, config))
+
+
+MAKERS: dict[str, tuple[Callable[[str], Tagger], str]] = {
+    "rts": (of_rts, "dense"),
+    "micol": (of_micol, "encoder"),
+    "futex": (of_futex, "classifier"),
+    "svm": (of_svm, "svm"),
+    "depl": (of_depl, "classifier"),
+}
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return encoders(tmp_path_factory.mktemp("encoders"))["static"]
+
+
+@pytest.mark.parametrize("method", MAKERS)
+def test_every_stage_of_a_trained_tagger_is_a_group_of_features(method: str, encoder: str, tmp_path: Path) -> None:
+    make, stage = MAKERS[method]
+    if method == "futex":
+        pytest.importorskip("omikuji")
+    tagger = make(encoder)
+    assert stage in tagger.stages
+    tagger = combined.fit(DOCUMENTS, tagger, combined.Config(combiner=OPTIONS)).tagger
+    assert isinstance(tagger.combiner, LearnedCombiner), "what is named after the title is right: the sum does not know"
+    groups = {name.partition(": ")[0] for name in tagger.combiner.ranker.names}
+    assert groups | {"neighbours"} == {*tagger.stages, *GROUPS}  # neighbours: where a stage has vectors of documents
+    tagger.save(tmp_path / "tagger")
+    before, after = tagger.tag(DOCUMENTS, k=1), Tagger.load(tmp_path / "tagger").tag(DOCUMENTS, k=1)
+    assert (before.labels == after.labels).mean() > 0.9

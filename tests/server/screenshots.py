@@ -1,0 +1,81 @@
+"""The pictures of the review page in docs: `python -m tests.server.screenshots docs/samples`. To be looked at.
+
+A palette of 64 colours makes them a third as large: the project has no tool for that.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+from tests.server.browsing import VIEWS, chromium, look, served, visiting
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.methods import zeroshot
+from tagwright.server.refitting import Refitted
+from tagwright.server.review_file import ReviewFile
+from tagwright.server.reviewing import Review
+from tagwright.server.served_model import ServedModel
+from tagwright.types import Document, Label, Section
+
+LABELS = Vocabulary([
+    Label("animals", ("Animals",)),
+    Label("insects", ("Insects",), broader=("animals",)),
+    Label("bees", ("Bees", "Apoidea"), "Flying insects that feed their young with pollen.", ("insects",)),
+    Label("solitary", ("Solitary bees", "Mason bees"), "Bees that build a nest each.", ("bees",)),
+    Label("honey", ("Honey bees", "Apis mellifera"), "Bees that live in hives.", ("bees",)),
+    Label("agriculture", ("Agriculture",)),
+    Label("orchards", ("Orchards", "Fruit trees"), "Land where fruit trees grow.", ("agriculture",)),
+    Label("pollination", ("Pollination",), "The way of pollen to a flower.", ("agriculture",)),
+    Label("insecticides", ("Insecticides",), "Substances that kill insects.", ("agriculture",)),
+    Label("yield", ("Crop yield", "Yield"), "", ("agriculture",)),
+    Label("frost", ("Frost damage", "Frost"), "", ("agriculture",)),
+])  # fmt: skip
+DOCUMENT = Document(
+    "d1",
+    "Honey bees and mason bees in apple orchards",
+    "Growers pay for hives when the trees are in bloom. We counted visits of honey bees and of mason bees in twelve "
+    "orchards over three springs, and weighed the fruit in autumn.",
+    (
+        Section("Why it matters", 1, (
+            "Pollination decides the yield of apples. Honey bees stay in the hive when it is cold; mason bees fly at "
+            "eight degrees. In a spring with late frost that difference can be worth a harvest.",
+        )),
+        Section("What we found", 1, (
+            "Orchards with nesting aids for solitary bees had 14% more fruit per tree. Sprayed plots had fewer visits "
+            "of either kind: the effect of insecticides lasted for nine days.",
+            "In the mild spring there was no difference between the orchards.",
+        )),
+    ),
+)  # fmt: skip
+
+
+def main(folder: Path) -> None:
+    """A document with an accepted and a rejected suggestion, the third one in focus, in every view."""
+    tagger = zeroshot.fit(LABELS, zeroshot.Config(stages=("exact_match", "tfidf"), language="english"))
+    others = [Document(f"d{i}", f"Orchards {i}", "Bees in orchards.") for i in range(2, 13)]
+    with tempfile.TemporaryDirectory() as name, closing(ReviewFile(Path(name) / "reviews.sqlite")) as file:
+        review = Review(ServedModel("bees", tagger, "Bees"), file)
+        review.documents.add([DOCUMENT, *others])
+        with (
+            chromium() as browser,
+            served(review, lambda tagger, *_: Refitted(tagger)) as address,
+            visiting(browser, address, "Ann") as page,
+        ):
+            page.goto(f"{address}/review/documents/1")
+            page.click("#row-1 .yes")
+            page.wait_for_selector("#row-1.accept")
+            page.click("#row-2 .no")
+            page.wait_for_selector("#row-2.reject")
+            page.mouse.move(1, 1)  # evidence is shown of what is under the mouse
+            page.focus("#row-3")
+            for width, scheme in VIEWS:
+                look(page, width, scheme)
+                page.evaluate("window.scrollTo(0, 0)")
+                page.screenshot(path=folder / f"review-{width}-{scheme}.png")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

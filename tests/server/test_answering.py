@@ -1,0 +1,91 @@
+"""Answers of other processes are those of this one."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from datetime import datetime, timezone
+
+import pytest
+from starlette.testclient import TestClient
+from tests.server.conftest import LABELS, word_tagger
+
+from tagwright.server.answering import Answering, Wanted, Workers
+from tagwright.server.application import application
+from tagwright.server.served_model import ServedModel
+from tagwright.types import Document
+
+BEES = Document("d", "Honey bees visit orchards")
+REQUESTS = [
+    Wanted(BEES, 5),
+    Wanted(BEES, 1),
+    Wanted(BEES, 5, evidence=True),
+    Wanted(BEES, 5, excluded=frozenset({"o"})),
+    Wanted(BEES, 5, within=frozenset({"o"})),
+]
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Workers]:
+    found = Workers(2)
+    found.use(word_tagger())
+    yield found
+    found.close()
+
+
+def test_other_processes_give_the_same_answers(workers: Workers) -> None:
+    expected = Answering(word_tagger())(REQUESTS)
+    both = {"http://x.org/bee", "o"}
+    assert [{each.id for each in row} for row in expected[2:]] == [both, {"http://x.org/bee"}, {"o"}]
+    assert [len(row) for row in expected] == [2, 1, 2, 1, 1]
+    for _ in range(3):
+        assert workers(REQUESTS) == expected
+    suggested = tuple(expected[0])
+    assert workers([Wanted(BEES, 2, suggested=suggested)]) == [expected[2]]
+
+
+def test_a_process_that_is_killed_costs_no_request(workers: Workers) -> None:
+    workers(REQUESTS)
+    worker = workers._idle.get()
+    workers._idle.put(worker)
+    process = worker._process
+    assert process.pid
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    for _ in range(workers.count):
+        assert len(workers(REQUESTS)) == len(REQUESTS)
+
+
+def test_a_request_that_fails_says_so_and_the_process_goes_on(workers: Workers) -> None:
+    with pytest.raises(RuntimeError, match="ConfigError: k is 0"):
+        workers([Wanted(BEES, 0)])
+    assert workers([Wanted(BEES, 1)])[0]
+
+
+def test_another_tagger_answers_from_the_next_batch_on() -> None:
+    found = Workers(1)
+    try:
+        for ids in (["o"], ["http://x.org/bee"], ["o"], LABELS.ids):
+            found.use(word_tagger().restrict(ids))
+            assert {each.id for each in found([Wanted(BEES, 5)])[0]} == set(ids) - {"http://x.org/tax"}
+    finally:
+        found.close()
+
+
+def test_a_server_whose_models_are_computed_elsewhere() -> None:
+    model = ServedModel("bees", word_tagger(), "Bees")
+    model.employ(Workers(2))
+    with TestClient(application([model])) as client:
+        project = "/v1/projects/bees"
+
+        def labels() -> list[str]:
+            found = client.post(f"{project}/suggest", data={"text": "Honey bees, orchards"}).json()["results"]
+            return [each["label"] for each in found]
+
+        assert set(labels()) == {"Bees", "Orchards"}
+        documents = {"documents": [{"text": "bees"}, {"text": ""}, {"text": "orchards"}] * 10}
+        batch = client.post(f"{project}/suggest-batch", json=documents).json()
+        assert [len(each["results"]) for each in batch] == [1, 0, 1] * 10
+        model.swap(word_tagger().restrict(["o"]), datetime.now(timezone.utc))
+        assert labels() == ["Orchards"]
