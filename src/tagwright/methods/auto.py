@@ -42,7 +42,7 @@ from tagwright.training.out_of_fold import KNN, SVM, Fold, Folds, parts
 from tagwright.types import Document, Longs, Run
 
 FEWER = 3
-"Folds of the combiner from `auto_plan.SURE` labelled documents on: enough remains to learn from, in half the time."
+"Folds of the combiner from `auto_plan.SURE` documents on: what remains to learn from is enough, in half the time."
 
 
 @dataclass(frozen=True, kw_only=True)
