@@ -41,23 +41,21 @@ def main(arguments: list[str]) -> None:
     options = parser.parse_args(arguments)
     options.work.mkdir(parents=True, exist_ok=True)
     prepare(options.work, options.documents)
-    settings = {name: getattr(options, name) for name in ("documents", "kills", "shard_size", "processes")}
-    result: dict[str, Any] = {"machine": machine.describe(), **settings}
-    before = json.loads(options.output.read_text(encoding="utf-8")) if options.output.is_file() else {}
-    if all(before.get(name) == value for name, value in settings.items()):
-        result["undisturbed"] = before["undisturbed"]
-    else:
-        result["undisturbed"] = watched(options, "whole")
-        write(options.output, result)
-    result["killed"] = killed(options)
-    result["different files"] = different(options.work / "whole", options.work / "killed")
-    write(options.output, result)
+    found = json.loads(options.output.read_text(encoding="utf-8")) if options.output.is_file() else {"runs": {}}
+    run = found["runs"].setdefault(str(options.documents), {})
+    settings = {name: getattr(options, name) for name in ("shard_size", "processes")}
+    if any(run.get(name) != value for name, value in settings.items()):
+        run |= {**settings, "undisturbed": watched(options, "whole")}
+        write(options.output, found)
+    run["killed"] = killed(options)
+    run["different files"] = different(options.work / "whole", options.work / "killed")
+    write(options.output, found)
 
 
-def write(path: Path, result: dict[str, Any]) -> None:
-    """Write what is known so far."""
-    path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    print(json.dumps(result), flush=True)
+def write(path: Path, found: dict[str, Any]) -> None:
+    """Write what is known so far: the runs by the number of documents."""
+    path.write_text(json.dumps({"machine": machine.describe(), **found}, indent=1) + "\n", encoding="utf-8")
+    print(json.dumps(found), flush=True)
 
 
 def prepare(work: Path, documents: int) -> None:

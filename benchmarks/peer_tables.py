@@ -9,6 +9,7 @@ from statistics import mean
 from typing import Any
 
 from benchmarks.markdown import conditions, percent, result, table
+from benchmarks.peers import PEERS
 
 CORPORA = ("mdn", "tib", "epmc", "arxiv", "kirja")
 
@@ -84,7 +85,7 @@ def training(corpus: str) -> Iterator[str]:
 def speed(setting: str) -> Iterator[str]:
     """Time, memory and disk on one corpus and size."""
     found = result("peers")["speed"].get(setting, {})
-    body = ([_name(name), *(_figure(row, key) for key in SPEED)] for name, row in found.items())
+    body = ([_name(name), *(_figure(row, key) for key in SPEED)] for name, row in _sorted(found))
     yield from table(["", *SPEED.values()], body)
     loads, rounds, tagged = ([row[key] for row in found.values()] for key in ("load", "rounds", "dev documents"))
     yield from ("", f"{max(tagged)} documents tagged; {_rounds(min(rounds))}; load {min(loads):g} to {max(loads):g}.")
@@ -130,7 +131,8 @@ def _shown(values: Mapping[str, float]) -> str:
 def _needed(found: Mapping[str, Any], name: str) -> str:
     if name not in found:
         return ""
-    return " / ".join(said(found.get(name, {}), goal) for goal in goals(found).values())
+    words = [said(found[name], goal) for goal in goals(found).values()]
+    return words[0] if len({*words}) == 1 else " / ".join(words)
 
 
 def said(rows: Mapping[str, Any], goal: float) -> str:
@@ -177,8 +179,8 @@ def _rounded(number: float) -> int:
 
 
 def _sorted(found: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Ours first, then the others in the order of the runs."""
-    return sorted(found.items(), key=lambda each: OURS.index(each[0]) if each[0] in OURS else len(OURS))
+    """In the order of `peers.PEERS`, ours first."""
+    return [(name, found[name]) for name in PEERS if name in found]
 
 
 def _name(name: str) -> str:

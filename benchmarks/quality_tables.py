@@ -10,6 +10,8 @@ from benchmarks.curve_plot import number, points
 from benchmarks.markdown import change, conditions, interval, percent, probability, result, slashed, table
 
 CORPORA = ("mdn", "tib", "epmc", "arxiv", "kirja")
+ELSEWHERE = "debtags"
+"A corpus of packages, which is not among those beside the project."
 
 ALONE = ("zero_shot", "knn", "svm", "auto")
 "Methods that are compared over labelled documents."
@@ -220,12 +222,14 @@ def few_labels() -> Iterator[str]:
     found = result("curve")
     sizes = ("10", "20", "50", "100", "300")
     heads = [f"{size} labelled" for size in sizes]
+    found = {**found, **result(f"curve-{ELSEWHERE}")}
+    shown = (*CORPORA, ELSEWHERE)
     for measure in ("nDCG@5", "P@1", "P@5"):
         yield from ("", f"{measure}, %:", "")
-        body = ([corpus, *_curve(found[corpus], sizes, measure)] for corpus in CORPORA)
+        body = ([corpus, *_curve(found[corpus], sizes, measure)] for corpus in shown)
         yield from table(["", "zero-shot", *heads], body)
     yield from ("", "Draws in which nDCG@5 is significantly above / below zero-shot (p < 0.05):", "")
-    body = ([corpus, *(_significant(found[corpus], size) for size in sizes)] for corpus in CORPORA)
+    body = ([corpus, *(_significant(found[corpus], size) for size in sizes)] for corpus in shown)
     yield from table(["", *heads], body)
 
 
@@ -268,9 +272,9 @@ def _curve(rows: Mapping[str, Any], sizes: Sequence[str], measure: str) -> Itera
 
 def _significant(rows: Mapping[str, Any], size: str) -> str:
     """In how many draws the combiner is significantly better, and worse, than the untrained method."""
-    if size not in rows:
+    row = rows.get(size, {})
+    if "above" not in row:
         return ""
-    row = rows[size]
     return f"{row['above']} / {row['below']} of {row['draws']}"
 
 

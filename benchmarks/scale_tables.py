@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from benchmarks.markdown import result, table
+from benchmarks.markdown import RESULTS, result, table
 from benchmarks.scale_measures import MEASURES
 
 MACHINES = {"2 cores, as measured": 2, "16 cores": 16, "4 machines of 32 cores": 128}
@@ -73,35 +73,42 @@ def many_documents() -> Iterator[str]:
 
 
 def _batch() -> Iterator[list[str]]:
-    found = result("million")
-    once, killed = found["undisturbed"], found["killed"]
-    different = found["different files"]
-    same = "the same files" if not different else f"{len(different)} files differ"
-    yield [
-        f"`batch` of {found['documents']:,} abstracts against 26,983 labels, names, words and static encoder, "
-        f"{found['processes']} process",
-        f"{once['documents per processor second']:.0f} documents per second of the processor, start-up included, "
-        f"{once['documents/s']:.0f} by the clock on a machine shared by ten others; at most {once['peak MB']:,} MB; "
-        f"killed {killed['kills']} times and continued: {same}",
-        "`python -m benchmarks million --work FOLDER`",
-    ]
+    for documents, run in sorted(result("million")["runs"].items(), key=lambda item: -int(item[0])):
+        once, killed = run["undisturbed"], run.get("killed")
+        measured = (
+            f"{once['documents per processor second']:.0f} documents per second of the processor, start-up included; "
+            f"by the clock {once['documents/s']:.0f}, on two cores shared with some twenty other processes; "
+            f"at most {once['peak MB']:,} MB"
+        )
+        if killed:
+            same = f"{len(run['different files'])} files differ" if run["different files"] else "the same files"
+            measured += f"; killed {_times(killed['kills'])} and continued: {same}"
+        what = f"`batch` of {int(documents):,} abstracts, 26,983 labels, names, words and static encoder, one process"
+        yield [what, measured, "`python -m benchmarks million --work FOLDER`"]
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _nodes() -> Iterator[list[str]]:
+    if not (RESULTS / "ray_nodes.json").is_file():
+        return
     found = result("ray_nodes")
     same = "complete and the same" if not found["different files"] and not found["exit code"] else "not the same"
     yield [
-        f"`batch --ray` on two nodes, one killed after {found['shards done when the node was killed']} of "
-        f"{found['shards']} shards, {found['its processes']} processes",
-        same,
+        f"`batch --ray` on two nodes, one killed when {found['shards done when the node was killed']} of "
+        f"{found['shards']} shards were done",
+        f"the output is {same}",
         "`python -m benchmarks ray_nodes`",
     ]
 
 
 def _storms() -> Iterator[list[str]]:
     found = result("storm")
+    killed = ", ".join(name for name, trials in found["trials"].items() if trials["kills"])
     yield [
-        "kills of save, training, `batch`, reviews and cache; damaged documents and vocabularies",
+        f"kills ({killed}), damaged documents and vocabularies",
         f"{found['kills']:,} kills, {found['inputs']:,} inputs, {found['lost']:,} lost",
         "`python -m benchmarks storm --kills 1000 --inputs 100000 --results FILE`",
     ]

@@ -104,3 +104,27 @@ def test_a_file_that_is_missing_or_something_else_is_one_line(tmp_path: Path) ->
         result = CliRunner().invoke(app, ["reviews", str(tmp_path / name)])
         assert said in str(result.exception)
     assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_the_estimated_recall_is_shown(path: Path) -> None:
+    assert json.loads(printed(path, "--json"))["recall"] is None
+    file = ReviewFile(path)
+    for label, drawn_from in (("http://x.org/bee", None), ("tax", 4)):
+        event = Decision(document="d2", reviewer="Ann", action="shown", label=label, rank=1, drawn_from=drawn_from)
+        Decisions(file).add(event)
+    Decisions(file).add(Decision(document="d2", reviewer="Ann", action="accept", label="http://x.org/bee", rank=1))
+    file.close()
+    recall = json.loads(printed(path, "--json"))["recall"]
+    assert (recall["value"], recall["high"], recall["drawn"]) == (1.0, 1.0, 1)
+    assert "100% of the right candidates are suggested, between" in printed(path)
+
+
+def test_notes_are_exported_with_the_verdicts(path: Path) -> None:
+    file = ReviewFile(path)
+    Decisions(file).add_all(
+        Decision(document="d1", reviewer="Ann", action="note", note=note) for note in ("Draft", "A second edition")
+    )
+    file.close()
+    lines = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
+    notes = [(line["note"], line["document"], line["reviewer"]) for line in lines if "note" in line]
+    assert notes == [("A second edition", "d1", "Ann")]  # the last one holds

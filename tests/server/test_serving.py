@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,6 +75,21 @@ def test_the_command_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
             assert [each["label"] for each in json.load(answer)["results"]] == ["Bees"]
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) in (0, -signal.SIGTERM)
+
+
+def test_other_processes_end_with_the_server(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workers", "1") as (process, address):
+        request = urllib.request.Request(f"{address}/v1/projects/zero-shot/suggest", b"text=Honey+bees")
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            assert [each["label"] for each in json.load(answer)["results"]] == ["Bees"]
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        numbers = children.read_text().split() if children.exists() else []
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) in (0, -signal.SIGTERM)
+        deadline = time.monotonic() + 60
+        while any(Path(f"/proc/{number}/cmdline").exists() for number in numbers):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
 
 
 def test_documents_that_clients_send_keep_their_texts(tmp_path: Path) -> None:

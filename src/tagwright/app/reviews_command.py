@@ -63,7 +63,9 @@ def reviews(
 def _show(found: Statistics, documents: int, differences: int, *, as_json: bool) -> None:
     if as_json:
         pairs = [{"reviewers": list(pair), "kappa": value} for pair, value in found.kappa.items()]
-        content = {"all_documents": documents, **asdict(found), "kappa": pairs, "differences": differences}
+        recall = found.recall._asdict() if found.recall else None
+        content = {"all_documents": documents, **asdict(found), "recall": recall, "kappa": pairs}
+        content["differences"] = differences
         print(escaped(json.dumps(content, indent=1, ensure_ascii=False)))
         return
     print(f"documents       {documents:,}, {found.documents:,} with verdicts, {found.done:,} finished")

@@ -70,7 +70,8 @@ def features(
 ) -> Doubles:
     """(suggestions, 4) `FEATURES` of each candidate.
 
-    run: candidates, ranked. bits: (suggestions,) of the names. lengths: (documents,) of the texts in characters. labels_per_document: of a document as a rule; None: ranks are those in the list.
+    run: candidates, ranked. bits: (suggestions,) of the names. lengths: (documents,) of the texts in characters.
+    labels_per_document: of a document as a rule; None: ranks are those in the list.
 
     Scores 3, 2, 1 have the standard scores 1.2247, 0, -1.2247; log 3 is 1.0986, log 1000 6.9078.
 

@@ -63,7 +63,7 @@ class Access:
         return not self.holders
 
     def holder(self, token: str) -> Holder | None:
-        """Who has this token. Takes as long whether it is nearly right or wrong."""
+        """Who has this token. A token that is nearly right takes as long as any other."""
         found = [each for each in self.holders if hmac.compare_digest(each.token.encode(), token.encode())]
         return EVERYBODY if self.is_open else next(iter(found), None)
 

@@ -142,7 +142,7 @@ class _Worker:
 
 
 def _work(pipe: Connection) -> None:
-    """What the other process does."""
+    """Answer batches until the pipe closes; what the other process runs."""
     for sign in (signal.SIGINT, signal.SIGTERM):  # the server ends it, when what is under way is finished
         signal.signal(sign, signal.SIG_IGN)
     loaded, answering = Path(), None

@@ -1,4 +1,4 @@
-"""Served models in, an application of the web (ASGI) out: routes, limits, access, and answers for what goes wrong."""
+"""Served models in, a web application (ASGI) out: routes, limits, access, and answers for what goes wrong."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ async def _with_slash(_: Request) -> Response:
 
 
 async def _forget(_: ServedModel, __: Sequence[Mapping[str, Any]], ___: str) -> None:
-    """Decisions without a place to keep them."""
+    """Drop what a client sends, where there is no file of decisions."""
 
 
 class _Guard:

@@ -76,7 +76,7 @@ class CountRequests:
         self.app, self.counters = app, counters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, and count the answer, whatever becomes of it."""
+        """Answer, and count the answer, failed ones included."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -37,7 +37,7 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Statistics:
-    """How far the work is.
+    """Progress and agreement.
 
     documents: those with a verdict; done: those that a reviewer has finished. accepted_share: share of the shown
     suggestions with a verdict that were accepted. recall: share of the right candidates that are suggested, estimated.
@@ -179,7 +179,7 @@ class Decisions:
         ]
 
     def statistics(self) -> Statistics:
-        """How far the work is, and how far reviewers agree with the suggestions and with each other."""
+        """Progress, and how well reviewers agree with the suggestions and with each other."""
         verdicts, (done, accepted_share) = self.verdicts(), self.totals()
         by_reviewer: dict[str, dict[Hashable, Hashable]] = {}
         for item, given in verdicts.items():

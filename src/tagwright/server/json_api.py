@@ -71,7 +71,7 @@ class JsonApi:
     read: UploadReader = field(default_factory=UploadReader)
 
     def operations(self) -> list[Operation]:
-        """Everything that may be asked."""
+        """All operations of this interface."""
         model, limit = query("model", _TEXT), query("limit", _OPTIONS["limit"])
         return [
             Operation("GET", "/api/models", self.list_models, object_({"models": array(_MODEL)})),
@@ -176,7 +176,7 @@ class JsonApi:
 
 @dataclass(frozen=True)
 class _Options:
-    """What a request says besides the document."""
+    """The options of a request."""
 
     model: str | None = None
     limit: int = 10

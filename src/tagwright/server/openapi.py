@@ -35,7 +35,7 @@ class Operation:
 
 
 def schema(kind: str, description: str = "", **more: Any) -> dict[str, Any]:
-    """A plain type. more: what else is known of the values, such as a minimum."""
+    """A plain type. more: further constraints of JSON Schema, such as a minimum."""
     return {"type": kind, **({"description": description} if description else {}), **more}
 
 

@@ -56,7 +56,7 @@ async def answer_nobody(_: Request, __: Exception) -> Response:
 
 
 async def answer_failure(_: Request, __: Exception) -> Response:
-    """The answer for a mistake of the program; what happened is in the server's log, never in the answer."""
+    """The answer for an error in the program; what happened is in the server's log, never in the answer."""
     return _problem(500, "", "The server made a mistake; its log says more", None)
 
 

@@ -33,8 +33,8 @@ def exported(file: ReviewFile, wanted: ExportFormat) -> Iterator[str]:
     """The lines of an export, without line ends.
 
     jsonl: labelled documents, as `train` and `evaluate` read them. verdicts: each verdict that stands, with reviewer,
-    time, rank, confidence, model and, for a candidate that was drawn at random, from how many. tsv: text and `<id>` of
-    each label, as Annif reads it. csv: id, title, text, labels.
+    time, rank, confidence, model and, for a candidate that was drawn at random, from how many; and the notes. tsv: text
+    and `<id>` of each label, as Annif reads it. csv: id, title, text, labels.
     """
     return _FORMATS[wanted](file)
 
@@ -48,6 +48,8 @@ def _verdicts(file: ReviewFile) -> Iterator[str]:
     for event in Decisions(file).standing():
         if event.label is not None:  # of the events that stand, verdicts alone have one
             yield _json({"verdict": event.action, **{field: getattr(event, field) for field in fields}})
+        elif event.note:
+            yield _json({field: getattr(event, field) for field in ("note", "document", "reviewer", "time")})
 
 
 def _tsv(file: ReviewFile) -> Iterator[str]:

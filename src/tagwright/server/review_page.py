@@ -121,7 +121,7 @@ class ReviewPages:
         return RedirectResponse(back, 303)
 
     async def overview(self, _: Request, session: Session) -> Response:
-        """How far the work is, and what can be done besides."""
+        """Progress and statistics; adding documents and training the model."""
         return await self._overview(session)
 
     async def differences(self, _: Request, session: Session) -> Response:
@@ -186,7 +186,7 @@ class ReviewPages:
         return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
     def _for_reviewers(self, page: Page, role: Role = "review") -> Callable[[Request], Awaitable[Response]]:
-        """The page for sessions with this role; who has none is asked for a name. What goes wrong is told on a page."""
+        """The page for sessions with this role; who has none is asked for a name. Problems are shown on a page."""
 
         async def answer(request: Request) -> Response:
             session = self.sessions.read(request.cookies.get(COOKIE, ""))
@@ -254,7 +254,7 @@ def _decision(form: FormData, reviewer: str) -> Decision:
             note=clean(_text(form, "note"))[:LONGEST_NOTE] if action == "note" else "",
         )
     except (ValueError, ConfigError) as error:
-        raise bad_request(f"The form makes no sense: {error}") from None
+        raise bad_request(f"The form is not valid: {error}") from None
 
 
 async def _form(request: Request) -> FormData:

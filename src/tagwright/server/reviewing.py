@@ -181,7 +181,7 @@ class Review:
         self.decisions.add(replace(decision, document=document, drawn_from=drawn_from))
 
     def progress(self) -> Progress:
-        """How far the work is."""
+        """How many documents are done, and what more of them may bring."""
         done, agreement = self.decisions.totals()
         return Progress(done, len(self.documents), agreement, expected_gain(done, AT_ONCE))
 

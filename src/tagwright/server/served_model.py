@@ -85,7 +85,7 @@ class ServedModel:
         self.workers, self.queue.at_once = workers, workers.count
 
     def swap(self, tagger: Tagger, modified: datetime) -> None:
-        """Answer with another tagger over the same labels from the next batch on. Raises TagwrightError as `employ`."""
+        """Answer with another tagger over the same labels from the next batch on. Raises what `employ` raises."""
         if self.workers:
             self.workers.use(tagger)
         self.tagger, self.modified, self._answering = tagger, modified, Answering(tagger)
