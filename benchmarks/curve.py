@@ -110,7 +110,8 @@ def prepare(folder: Path, most: int | None, known: int, labelled: int) -> Task:
         return combined.examples(tagger, described, documents)
 
     test, drawn = examples(dev), [each for each in train if each.labels][:labelled]
-    return Task(folder.name, examples(drawn) if drawn else test, test, shared=not drawn)
+    shared = len(drawn) < min(labelled, len(dev))  # of epmc's train documents hardly any have labels
+    return Task(folder.name, test if shared else examples(drawn), test, shared)
 
 
 def sampled(documents: Sequence[Document], most: int | None) -> list[Document]:

@@ -76,6 +76,7 @@ def overview() -> Iterator[str]:
     futex = {"epmc": full["epmc, minilm"]["with mentions, append, N = 5"]}
     svm = {corpus: supervised[f"{corpus}, static"]["SVM"] for corpus in ("mdn", "tib")}
     both = {corpus: supervised[f"{corpus}, static"]["SVM and DEPL+cls, fused"] for corpus in ("mdn", "tib")}
+    auto = {corpus: supervised[f"{corpus}, static"]["auto"] for corpus in ("mdn", "tib")}
     rows: Mapping[str, Mapping[str, Any]] = {
         "exact match and TF-IDF": words,
         "**zero-shot, the default**": zero_shot,
@@ -85,6 +86,7 @@ def overview() -> Iterator[str]:
         "`futex`": futex,
         "`svm`, all labels": svm,
         "`svm` and `depl+cls` fused, all labels": both,
+        "**`auto`, all labels**": auto,
     }
     body = [[name, *(slashed(row.get(corpus), ("P@1", "nDCG@5")) for corpus in CORPORA)] for name, row in rows.items()]
     yield from table(["P@1 / nDCG@5, %", *CORPORA], body)
