@@ -11,7 +11,7 @@ FEW_LABELLED = 20
 "Labelled documents from which a learned combiner was better than the fixed sum on most corpora: see `TABLE`."
 
 MANY_LABELLED = 2_000
-"Labelled documents from which training on labels beat zero-shot: see `TABLE`."
+"Labelled documents from which the SVM alone is recommended; it was better than zero-shot with all labels, see `TABLE`."
 
 MANY = 1_000
 "The fewest documents on which methods that learn from texts or metadata were measured."
@@ -69,7 +69,7 @@ TABLE = (
         "labels",
         FEW_LABELLED,
         "with 50 labelled documents nDCG@5 65.6 on full papers, zero-shot 56.6; 56.3 and 49.9 on abstracts, 41.3 and "
-        "38.4 on web pages, 39.7 and 39.4 on titles; it takes the SVM in where that helps",
+        "38.4 on web pages, 39.7 and 39.4 on titles; SVM and nearest labelled documents are added where they help",
     ),
     Row(
         "zero-shot",
@@ -83,7 +83,7 @@ TABLE = (
         "train svm DOCS... --labels FILE --output DIR",
         "labels",
         MANY_LABELLED,
-        "web pages, 6,421 labelled: nDCG@5 59.0, zero-shot 37.9; titles, 41,333: 46.2 and 37.0",
+        "web pages, 6,421 labelled: nDCG@5 59.0, zero-shot 37.9; titles, 41,333: 46.2 and 40.0",
     ),
     Row(
         "futex",
@@ -109,7 +109,7 @@ TABLE = (
         "as good",
     ),
 )
-"Best first where the data allow it. Each figure is from the README, on documents that nothing was learnt from."
+"Best first where the data allow it. Each figure is from docs/results, on documents that nothing was learnt from."
 
 _HAVING = {
     "labels": "with labels",

@@ -116,7 +116,9 @@ def test_the_estimated_recall_is_shown(path: Path) -> None:
     file.close()
     recall = json.loads(printed(path, "--json"))["recall"]
     assert (recall["value"], recall["high"], recall["drawn"]) == (1.0, 1.0, 1)
-    assert "100% of the right candidates are suggested, between" in printed(path)
+    *_, agreement, last = printed(path).splitlines()
+    assert "Cohen's kappa" in agreement  # the figures of agreement are together
+    assert last.startswith("recall          100% of the right candidates are suggested, between")
 
 
 def test_notes_are_exported_with_the_verdicts(path: Path) -> None:

@@ -22,10 +22,9 @@ from tagwright.training.combiner_training import (
     choose,
     cross_validate,
     fit_combiner,
-    out_of_fold,
     train_ranker,
 )
-from tagwright.types import Longs, Run
+from tagwright.types import Run
 
 OPTIONS = CombinerOptions(trees=TreeOptions(trees=10, smallest=5))
 
@@ -162,20 +161,6 @@ def test_a_share_that_is_clearly_worse_than_the_fixed_sum_gives_way_to_a_smaller
     assert choose(base, {0.25: wild, 0.5: -steady, 1.0: -2 * steady}, 0.9, margin=1.0) == 0.25
     assert choose(base, {0.25: -steady, 0.5: -wild, 1.0: -steady}, 0.9, margin=1.0) == 0.5  # -0.225, error 0.40
     assert choose(base, {0.25: -steady, 0.5: -steady, 1.0: wild}, 0.25, margin=1.0) == FIXED
-
-
-def test_a_stage_is_trained_on_the_other_folds() -> None:
-    candidates = Run.from_rows([{0: 2.0, 1: 1.0}, {0: 1.0}, {1: 3.0, 2: 2.0, 0: 1.0}])
-
-    def train(seen: Longs) -> object:
-        def score(places: Longs) -> StageScores:
-            count = int(np.diff(candidates.indptr)[places].sum())
-            return StageScores(np.full(count, 10.0 * seen.sum(), np.float32))
-
-        return score
-
-    scores = out_of_fold(np.array([0, 1, 0]), train, candidates)  # type: ignore[arg-type]
-    assert scores.tolist() == [10, 10, 20, 10, 10, 10]  # documents 0 and 2 by a stage that saw 1; 1 by 0 and 2
 
 
 @pytest.mark.parametrize("wrong", [{"penalty": 0.0}, {"folds": 1}, {"margin": -1.0}, {"half": 0.0}, {"documents": 1.5}])

@@ -71,11 +71,11 @@ def _show(found: Statistics, documents: int, differences: int, *, as_json: bool)
     print(f"documents       {documents:,}, {found.documents:,} with verdicts, {found.done:,} finished")
     print(f"verdicts        {found.verdicts:,}, {differences:,} of them unsettled differences")
     print(f"agreement       {_share(found.accepted_share)}")
-    if found.recall:
-        print(f"recall          {_recall(found.recall)}")
     print(f"                Krippendorff's alpha of all reviewers {_number(found.alpha)}")
     for (a, b), kappa in found.kappa.items():
         print(escaped(f"                Cohen's kappa of {a} and {b} {_number(kappa)}"))
+    if found.recall:
+        print(f"recall          {_recall(found.recall)}")
 
 
 def _recall(found: Recall) -> str:

@@ -6,6 +6,8 @@
    having seen the labels of others only.
 4. A combiner is cross-validated with and without these stages, which are kept where it is clearly better. Where the
    outcome is clearly worse than the zero-shot method on documents that it was not trained on, that method stays.
+   Clearly: by more than one standard error. From `auto_plan.SURE` labelled documents on, the combiner is not tried
+   without these stages.
 
 A document without labels is an unlabelled one, not one that no label fits.
 """
@@ -21,8 +23,6 @@ from typing import Annotated, Any
 import numpy as np
 
 from tagwright.combining.candidate_features import CandidateFeatures
-from tagwright.combining.confidence import fit_score_map
-from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
@@ -37,12 +37,12 @@ from tagwright.stages.dense import Dense
 from tagwright.store import replace_folder
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check, resolve
-from tagwright.training.combiner_training import CombinerOptions, FittedCombiner, better, fit_combiner
+from tagwright.training.combiner_training import CombinerOptions, better, fit_combiner
 from tagwright.training.out_of_fold import KNN, SVM, Fold, Folds, parts
 from tagwright.types import Document, Longs, Run
 
 FEWER = 3
-"Folds of the combiner from `auto_plan.SURE` documents on: what remains to learn from is enough, in half the time."
+"Folds of the combiner from `auto_plan.SURE` documents on: two thirds of them are enough to train on, in half the time."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,7 +246,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     trained = [name for name in (SVM, KNN) if name in found.stages]
     if not trained or len(data.labelled) < auto_plan.SURE:
         fitted = fit_combiner(plain, combined.ndcg_at_5, options)
-        outcomes.append(Outcome("combiner", _combined(richer, described, fitted) or start, fitted))
+        outcomes.append(Outcome("combiner", combined.with_combiner(richer, described, fitted) or start, fitted))
     if trained:
         outcomes.append(_with_trained(data, start, richer, described, options, trained))
     best = outcomes[0]
@@ -291,23 +291,14 @@ def _with_trained(
         "trained", lambda: auto_examples.with_trained(richer, described, data.teaching, _numbered(folds))
     )
     fitted = fit_combiner(made.examples, combined.ndcg_at_5, options)
-    stages = folds.last()
+    stages, added = folds.last(), " and ".join(names)
     summed, joined = (replace(each, retrievers={**each.retrievers, **stages}) for each in (_unsure(start), richer))
-    if tagger := _combined(joined, auto_examples.weighted(described, made.weights), fitted):
-        return Outcome(", ".join(("combiner", *names)), tagger, fitted)
+    if tagger := combined.with_combiner(joined, auto_examples.weighted(described, made.weights), fitted):
+        return Outcome(f"combiner with {added}", tagger, fitted)
     assert isinstance(summed.combiner, WeightedSum)
     weights = {**summed.combiner.weights, **made.weights}
     summed = replace(summed, combiner=replace(summed.combiner, weights=weights))
-    return Outcome(", ".join(("sum", *names)), combined.with_curve(summed, fitted.examples), fitted)
-
-
-def _combined(tagger: Tagger, described: CandidateFeatures, fitted: FittedCombiner) -> Tagger | None:
-    """The stages under the learned combiner; None where the fixed sum stays."""
-    if fitted.ranker is None:
-        return None
-    return replace(
-        tagger, combiner=LearnedCombiner(described, fitted.ranker, fitted.bias, fit_score_map(*fitted.out_of_fold))
-    )
+    return Outcome(f"sum with {added}", combined.with_curve(summed, fitted.examples), fitted)
 
 
 def _numbered(folds: Folds) -> Iterator[Fold]:
@@ -316,7 +307,7 @@ def _numbered(folds: Folds) -> Iterator[Fold]:
 
 
 def _unsure(tagger: Tagger) -> Tagger:
-    """Without the confidences of the zero-shot method, which nobody reads here."""
+    """Without the confidences of the zero-shot method, which are not needed here."""
     assert isinstance(tagger.combiner, WeightedSum)
     return replace(tagger, combiner=replace(tagger.combiner, confidence="none"))
 

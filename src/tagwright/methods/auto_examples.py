@@ -18,18 +18,15 @@ from tagwright.combining.features import FIXED_SUM, Features
 from tagwright.combining.pool import CandidatePool
 from tagwright.errors import ModelError
 from tagwright.fields import fits
-from tagwright.methods.combined import ndcg_at_5
+from tagwright.methods import combined
 from tagwright.store import read_array, read_manifest, read_number, replace_folder, write_arrays, write_manifest
-from tagwright.tagger import Tagger, batches
+from tagwright.tagger import Tagger
 from tagwright.training.combiner_training import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds
 from tagwright.training.out_of_fold import Fold
 from tagwright.types import Document, Doubles, Run
 
 WEIGHTS = (0.5, 1.0, 2.0, 4.0)
 "Weights in the fixed sum that are tried of each stage that is trained on the labels."
-
-BATCH = 256
-"Documents whose candidates are found at once."
 
 SHOWN = 300
 "Labelled documents on which it is measured what each group of features brought."
@@ -47,7 +44,7 @@ class Weighted:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """A way to combine. fitted: its ranker, if one is clearly better than its fixed sum. tagger: what it makes."""
+    """A way to combine. fitted: its ranker, none where the fixed sum stays. tagger: the tagger that it gives."""
 
     name: str
     tagger: Tagger
@@ -72,7 +69,7 @@ def with_trained(
     for fold in folds:
         names = list(fold.stages)
         joined = replace(tagger, retrievers={**tagger.retrievers, **fold.stages})
-        pools += map(joined.candidates, batches((documents[place] for place in fold.places.tolist()), BATCH))
+        pools += combined.pools(joined, [documents[place] for place in fold.places.tolist()])
         order += fold.places.tolist()
     places = np.argsort(order)
     gold = tagger.vocabulary.gold(documents, unknown="ignore").take(order)
@@ -137,12 +134,12 @@ def _logistic(examples: Examples, names: Sequence[str], options: CombinerOptions
         inside = folds != fold
         model = fit_logistic(columns[inside], right[inside], list(names).index(BASE), options.penalty)
         scores[~inside] = model.predict(columns[~inside])
-    return float(ndcg_at_5(examples.run.rescored(scores), examples.gold).mean())
+    return float(combined.ndcg_at_5(examples.run.rescored(scores), examples.gold).mean())
 
 
 def _sum(described: CandidateFeatures, pools: Sequence[CandidatePool], gold: Run) -> float:
     """nDCG@5 of the fixed sum."""
-    return float(ndcg_at_5(Run.concat(list(map(described.candidates, pools))), gold).mean())
+    return float(combined.ndcg_at_5(Run.concat(list(map(described.candidates, pools))), gold).mean())
 
 
 def _save(found: Weighted, folder: Path) -> None:

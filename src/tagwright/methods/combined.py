@@ -1,6 +1,6 @@
 """A tagger whose stages are summed in, the same stages under a combiner that is learned from labelled documents out.
 
-All documents tell how often labels come up and which documents are near; those with labels tell what stages are worth.
+All documents tell how often labels come up and which documents are near; labelled ones tell how much stages are worth.
 """
 
 from __future__ import annotations
@@ -83,10 +83,7 @@ def fit(
     chosen = [documents[place] for place in drawn.tolist()]
     known = judged_only(examples(richer, described, chosen), None if judged is None else judged.take(drawn))
     fitted = fit_combiner(known, ndcg_at_5, options)
-    if fitted.ranker is None:
-        return Outcome(with_curve(tagger, fitted.examples), fitted)
-    combiner = LearnedCombiner(described, fitted.ranker, fitted.bias, fit_score_map(*fitted.out_of_fold))
-    return Outcome(replace(richer, combiner=combiner), fitted)
+    return Outcome(with_combiner(richer, described, fitted) or with_curve(tagger, fitted.examples), fitted)
 
 
 def with_more_stages(tagger: Tagger) -> Tagger:
@@ -107,8 +104,16 @@ def with_more_stages(tagger: Tagger) -> Tagger:
     return replace(tagger, rerankers={**tagger.rerankers, **added}, pool=pool, combiner=first)
 
 
+def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCombiner) -> Tagger | None:
+    """The same stages under the learned combiner, with its confidences; None where the fixed sum stays."""
+    if fitted.ranker is None:
+        return None
+    confidence = fit_score_map(*fitted.out_of_fold)
+    return replace(tagger, combiner=LearnedCombiner(described, fitted.ranker, fitted.bias, confidence))
+
+
 def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
-    """The same weighted sum with confidences that labelled documents teach: the sum itself has seen none of them."""
+    """The same weighted sum with confidences learned from labelled documents, which the sum itself has not seen."""
     if not len(examples.run.labels):
         return tagger
     standard = examples.features.values[:, examples.base].astype(np.float64)

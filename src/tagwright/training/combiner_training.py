@@ -1,7 +1,7 @@
-"""Candidates of labelled documents in, the ranker that cross-validation prefers out, or none where the sum is better.
+"""Candidates of labelled documents in, the ranker that cross-validation chooses out, or none: the fixed sum then stays.
 
-Few labels say little: a ranker is shrunk towards the fixed sum and blended with it, the more the fewer there are, and
-the fixed sum stays in its place where the blend is clearly worse on documents that it was not trained on.
+A ranker is shrunk towards the fixed sum and blended with it: the fewer labels there are, the more the sum counts. The
+sum stays in place of a blend that is clearly worse on documents that it was not trained on.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Annotated, TypeAlias
 import numpy as np
 
 from tagwright.combining.candidate_ranker import CandidateRanker, fit_logistic
-from tagwright.combining.features import FIXED_SUM, Features, StageScores
+from tagwright.combining.features import FIXED_SUM, Features
 from tagwright.combining.label_bias import fit_label_bias
 from tagwright.combining.ranking_trees import TreeOptions, grow, lambda_gradients
 from tagwright.errors import InputError
@@ -51,7 +51,7 @@ class CombinerOptions(Checked):
     "The number of labelled documents from which half of the ranking is expected to be learned: n / (n + half)."
 
     margin: NotNegative = 1.0
-    "Of how many standard errors a difference must be to be clear: another share than expected is clearly better."
+    "How many standard errors make a difference clear; see `choose`."
 
     documents: Annotated[int, Range(least=2)] = 1500
     "At most so many labelled documents are looked at, drawn by the seed: more change little, and take time."
@@ -103,7 +103,7 @@ class Examples:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """What a blend does on documents that its ranker was not trained on.
+    """How a blend scores documents that its ranker was not trained on.
 
     raw: (suggestions,) the scores of the candidates. scores: the same with a bias for each label, from the candidates
     of other folds. measured: (documents,) what each document scores by these.
@@ -179,7 +179,7 @@ def train_ranker(examples: Examples, options: CombinerOptions) -> CandidateRanke
 def blend(ranker: CandidateRanker, examples: Examples, share: float) -> CandidateRanker:
     """The ranker with the fixed sum's standard score added, so that this share of the ranking is learned.
 
-    It steadies what few labels teach: with a share of 1/2 both vary alike, with 1/4 the sum varies three times as much.
+    With a share of 1/2 the standard deviations of both are the same, with 1/4 that of the sum is three times as large.
     """
     weight = ranker.linear.weight.copy()
     weight[examples.base] += (1 - share) / share * ranker.predict(examples.features).std()
@@ -253,7 +253,7 @@ def better(one: Doubles, other: Doubles, margin: float) -> bool:
 def _validation(
     examples: Examples, raw: Doubles, folds: Longs, measure: Measure, options: CombinerOptions
 ) -> Validation:
-    """Add to the scores of each fold the biases of labels that the other folds tell, and measure."""
+    """Add to the scores of each fold the biases of labels that were fitted on the other folds, and measure."""
     scores = raw.copy()
     for fold in np.unique(folds):
         bias = _bias(examples, raw, np.flatnonzero(folds != fold), options)
@@ -263,21 +263,7 @@ def _validation(
 
 
 def _bias(examples: Examples, raw: Doubles, documents: Longs, options: CombinerOptions) -> Doubles:
-    """(labels,) the biases that these documents tell."""
+    """(labels,) the biases fitted on these documents."""
     places = examples.suggestions(documents)
     labels = examples.run.labels[places].astype(np.int64)
     return fit_label_bias(raw[places], examples.right[places], labels, examples.labels, options.shrinkage)
-
-
-def out_of_fold(folds: Longs, train: Callable[[Longs], Callable[[Longs], StageScores]], candidates: Run) -> Doubles:
-    """(suggestions,) the scores of a stage that is trained on labels, of documents whose labels it has not seen.
-
-    folds: (documents,) the fold of each. train: places of documents in, a stage trained on their labels out; it gets
-    places of others and scores their candidates, one document after the other.
-    """
-    scores = np.zeros(len(candidates.labels))
-    for fold in np.unique(folds):
-        stage = train(np.flatnonzero(folds != fold))
-        outside = np.flatnonzero(folds == fold)
-        scores[np.isin(candidates.rows, outside)] = stage(outside).scores
-    return scores
