@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,10 @@ def here(monkeypatch: pytest.MonkeyPatch, model: Path, options: BatchOptions) ->
     return numbers
 
 
-def tag(documents: Path, model: Path, output: Path, options: BatchOptions, share: str = "0/1") -> batch.Summary:
-    return batch.run(open_sources(documents), model, output, options, batch.Share.parse(share))
+def tag(
+    documents: Path, model: Path, output: Path, options: BatchOptions, share: str = "0/1", processes: int | None = None
+) -> batch.Summary:
+    return batch.run(open_sources(documents), model, output, options, batch.Share.parse(share), processes=processes)
 
 
 OPTIONS = BatchOptions(shard_size=SIZE)
@@ -255,8 +258,8 @@ def test_a_process_that_is_killed_costs_nothing(documents: Path, model: Path, tm
         pytest.skip("no list of children here")
     killed = False
     while started.poll() is None and not killed:
-        for child in children.read_text().split():
-            with contextlib.suppress(OSError):  # it has just ended
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+            for child in children.read_text().split():
                 if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
                     os.kill(int(child), signal.SIGKILL)
                     killed = True
@@ -264,6 +267,39 @@ def test_a_process_that_is_killed_costs_nothing(documents: Path, model: Path, tm
     assert started.wait() == 3  # some documents have no suggestions
     assert killed
     assert contents(out) == contents(tmp_path / "whole")
+
+
+def test_processes_that_die_before_they_are_given_work_cost_nothing(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, starts = SpawnProcess.start, list[str]()
+
+    def dying(process: SpawnProcess) -> None:
+        starts.append(("while starting", "after starting", "at work")[min(len(starts), 2)])
+        if starts[-1] == "while starting":
+            raise BrokenPipeError("the pipe that tells a new process what to do is closed")
+        start(process)
+        if starts[-1] == "after starting":
+            process.kill()
+            process.join()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SpawnProcess, "start", dying)
+        tag(documents, model, tmp_path / "out", OPTIONS, processes=1)
+    assert starts == ["while starting", "after starting", "at work"]
+    run(documents, model, tmp_path / "whole", "--processes", "1")
+    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+
+
+def test_processes_that_never_start_are_an_error(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dying(process: SpawnProcess) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(SpawnProcess, "start", dying)
+    with pytest.raises(TagwrightError, match="3 processes died when they were started; start again with fewer"):
+        tag(documents, model, tmp_path / "out", OPTIONS, processes=1)
 
 
 def test_a_missing_confidence_is_an_error_of_the_tagger_in_one_line(

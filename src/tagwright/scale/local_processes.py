@@ -23,6 +23,8 @@ from tagwright.scale.shards import Shard, Unread
 ATTEMPTS = 3
 "How often a shard is begun before the processes that died over it are taken to show a lasting problem."
 
+REMEDY = "start again with fewer processes or on a machine with more memory: what is done stays done"
+
 ENVIRONMENT = {
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"), "1"),
     "TOKENIZERS_PARALLELISM": "false",
@@ -52,7 +54,8 @@ class _Worker:
 
     def give(self, shard: Shard, attempt: int) -> None:
         self.shard, self.attempt = shard, attempt
-        self.pipe.send((shard.path, _result(shard)))
+        with contextlib.suppress(OSError):  # the process is dead, as will be seen when its answer is awaited
+            self.pipe.send((shard.path, _result(shard)))
 
 
 def in_processes(shards: Iterator[Shard], model: Path, options: BatchOptions, processes: int) -> Iterator[Tagged]:
@@ -89,14 +92,25 @@ def _idle(workers: list[_Worker], model: Path, options: BatchOptions) -> _Worker
     for worker in workers:
         if worker.shard is None:
             return worker
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(theirs, model, options), daemon=True)
-    with _environment(ENVIRONMENT):
-        process.start()
-    theirs.close()  # so that the pipe ends with the process
-    workers.append(_Worker(process, ours))
+    workers.append(_started(model, options))
     return workers[-1]
+
+
+def _started(model: Path, options: BatchOptions) -> _Worker:
+    """A new process; another one where it dies before it has read what it shall do."""
+    context = multiprocessing.get_context("spawn")
+    for _ in range(ATTEMPTS):
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_work, args=(theirs, model, options), daemon=True)
+        try:
+            with _environment(ENVIRONMENT):
+                process.start()
+            return _Worker(process, ours)
+        except BrokenPipeError:
+            ours.close()
+        finally:
+            theirs.close()  # so that the pipe ends with the process
+    raise TagwrightError(f"{ATTEMPTS} processes died when they were started; {REMEDY}")
 
 
 def _ready(busy: list[_Worker]) -> list[_Worker]:
@@ -124,8 +138,7 @@ def _begun_again(worker: _Worker) -> tuple[Shard, int]:
     assert shard is not None
     if worker.attempt >= ATTEMPTS:
         how = f"exit code {worker.process.exitcode}; -9 most often means that memory ran out"
-        remedy = "start again with fewer processes or on a machine with more memory: what is done stays done"
-        raise TagwrightError(f"shard {shard.number}: {ATTEMPTS} processes died over it ({how}); {remedy}")
+        raise TagwrightError(f"shard {shard.number}: {ATTEMPTS} processes died over it ({how}); {REMEDY}")
     return shard, worker.attempt + 1
 
 
