@@ -36,7 +36,7 @@ from tagwright.types import Document
 
 DOCUMENTS = 20
 REVIEWERS = 2
-LONGEST = 60.0
+LONGEST = 600.0
 "Seconds within which a server must be up."
 
 

@@ -35,7 +35,7 @@ def slow(folder: Path, connections: int, seconds: float) -> dict[str, Any]:
         kinds = [kind for kind in KINDS for _ in range(connections)]
         open_ = [(kind, stack.enter_context(_opened(server.address, kind))) for kind in kinds]
         after = time.monotonic() - begun
-        while time.monotonic() - begun < seconds:
+        while not statuses or time.monotonic() - begun < seconds:
             start = time.monotonic()
             status, _ = ask(server.address, _SUGGEST.wire(close=True), True, lambda _, __: "")
             statuses[status] += 1

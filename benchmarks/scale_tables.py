@@ -44,7 +44,7 @@ def _documents(found: Mapping[str, Any]) -> Iterator[list[str]]:
             what = "names and words" if name == "whole tagger" else "names, words and the static encoder"
             yield [
                 f"10,000,000 documents, 1,000 labels, {what}",
-                *(f"{hours / cores:.2g} hours" for cores in MACHINES.values()),
+                *(f"{hours / cores:.2g} h" for cores in MACHINES.values()),
             ]
 
 

@@ -132,7 +132,7 @@ def _slow(found: Mapping[str, Any]) -> Iterator[list[str]]:
     if "slow clients" in found:
         each = found["slow clients"]
         kinds = each["given up after seconds"]
-        given_up = "; ".join(f"{kind}: after {times['first']} to {times['last']} s" for kind, times in kinds.items())
+        given_up = "; ".join(f"{kind}: after {_span(times)} s" for kind, times in kinds.items())
         honest = each["honest answers"]
         yield [
             f"slow clients, {each['slow clients of each kind']} of each kind",
@@ -141,6 +141,11 @@ def _slow(found: Mapping[str, Any]) -> Iterator[list[str]]:
             f"given up: {given_up}; others are answered in {each['honest ms']['p50']:.0f} ms (p99 "
             f"{each['honest ms']['p99']:.0f})",
         ]
+
+
+def _span(times: Mapping[str, int]) -> str:
+    first, last = times["first"], times["last"]
+    return f"{first}" if first == last else f"{first} to {last}"
 
 
 ATTACKS = (_damaged, _guided, _slow, _kills)

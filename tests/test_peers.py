@@ -90,7 +90,7 @@ def test_test_documents_are_without_labels_for_the_peer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("variant", "minutes", "outcome"),
-    [("asleep", 0.005, "did not finish in 0.005 minutes"), ("broken", 1, "failed: no such analyzer")],
+    [("asleep", 0.005, "did not finish in 0.005 minutes"), ("broken", 60, "failed: no such analyzer")],
 )
 def test_what_does_not_finish_says_why(tmp_path: Path, variant: str, minutes: float, outcome: str) -> None:
     task = Task("tib", LABELS, TRAIN, [Document("5", "Stings", labels=("wasps",))])

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 
+from tagwright.data.bags import read_matrix, write_matrix
 from tagwright.data.string_table import Lookup, StringIndex, StringTable
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
@@ -106,6 +108,23 @@ def test_damaged_arrays_are_refused(name: str, place: int, value: int, tmp_path:
     np.save(tmp_path / f"{name}.npy", array)
     with pytest.raises(ModelError, match="damaged"):
         Vocabulary.load(tmp_path)
+
+
+def test_ends_whose_differences_overflow_are_refused(tmp_path: Path) -> None:
+    most = 2**63 - 1  # the differences, 64 bits each: most, 1, most, 6
+    StringTable(np.zeros(5, np.uint8), np.array([most, -most - 1, -1, 5])).save(tmp_path, "texts")
+    with pytest.raises(ModelError, match="damaged"):
+        StringTable.load(tmp_path, "texts")
+    matrix = csr_matrix(np.ones((4, 1), np.float32))
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), np.array([0, most, -most - 1, -1, 4])
+    write_matrix(tmp_path, matrix)
+    with pytest.raises(ModelError, match="does not delimit 4 rows"):
+        read_matrix(tmp_path, (4, 1))
+
+
+def test_a_table_differs_from_what_is_no_text() -> None:
+    assert StringTable.of(["bee"]) == ["bee"]
+    assert StringTable.of(["bee"]) != [b"bee"]
 
 
 def test_damaged_text_is_refused_when_it_is_read() -> None:

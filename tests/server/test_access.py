@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
 from tagwright.errors import ConfigError, InputError
-from tagwright.server.access import ROLES, Access, Holder, Role, read_tokens
+from tagwright.server.access import EVERYBODY, OPEN, ROLES, Access, Holder, Role, read_tokens
 from tagwright.server.application import application
 from tagwright.server.refitting import Refitted, Refitter
 from tagwright.server.review_file import ReviewFile
@@ -21,7 +22,7 @@ from tagwright.server.review_page import ReviewPages
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import ServerOptions
-from tagwright.server.sessions import Sessions
+from tagwright.server.sessions import Sessions, _sign
 from tagwright.types import Document
 
 TOKENS = {role: f"the token of whoever may {role}" for role in ROLES}
@@ -161,6 +162,32 @@ def test_a_session_ends_with_its_token_and_follows_its_role() -> None:
     for holders, role in (([ben, ann], "review"), ([ben], None), ([Holder("Ann", "admin", ann.token)], "admin")):
         session = Sessions(Access(tuple(holders))).read(cookie)
         assert (session.holder.role if session else None) == role
+
+
+@pytest.mark.parametrize("content", [b"1", b"null", b"[" * 100_000, b'["a"]', b"\xff"])
+def test_a_signed_cookie_of_something_else_is_no_session(content: bytes) -> None:
+    text = base64.urlsafe_b64encode(content).decode()
+    assert Sessions(OPEN).read(f"{text}.{_sign(EVERYBODY, 'session', text)}") is None
+
+
+def test_a_name_that_cannot_be_written_is_read_without_it() -> None:
+    text = base64.urlsafe_b64encode(b'["\\ud800", "A\\ud800"]').decode()
+    session = Sessions(OPEN).read(f"{text}.{_sign(EVERYBODY, 'session', text)}")
+    assert session
+    assert (session.id, session.reviewer) == ("\ufffd", "A\ufffd")
+
+
+@pytest.mark.parametrize("charset", ["unicode_escape", "punycode", "utf-7", "idna", "UTF-8", ""])
+def test_forms_are_in_utf_8(client: TestClient, charset: str) -> None:
+    kind = f"multipart/form-data; boundary=x; charset={charset}"
+    part = b'--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\nBees \\ud800+2AA-\xff\r\n'
+    fields = b"".join(part % name for name in (b"token", b"name", b"text", b"file"))
+    headers = {"Content-Type": kind, "Authorization": f"Bearer {token('suggest')}"}
+    found = [
+        client.post(path, content=fields + b"--x--\r\n", headers=headers).status_code
+        for path in ("/review/enter", "/v1/projects/bees/suggest", "/api/files")
+    ]
+    assert found == ([403, 200, 400] if charset in ("UTF-8", "") else [415, 415, 415])
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -16,13 +18,46 @@ from tagwright.server.serving import listen
 
 HEAD = b"POST /v1/projects/bees/suggest HTTP/1.1\r\nHost: x\r\nContent-Length: 15\r\n"
 FORM = b"Content-Type: application/x-www-form-urlencoded\r\n\r\n"
+HEALTH = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
+
+LONGEST = 600.0
+"Seconds after which a test fails instead of waiting, on the slowest machine."
+
+
+class Recorded(deadlines.PromptProtocol):
+    """A connection that a test finds, to let its time pass when the test wants it to."""
+
+    last: Recorded
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        Recorded.last = self
+
+    def time_passes(self) -> None:
+        """What the timer does, once."""
+        done = threading.Event()
+
+        def pass_() -> None:
+            self._timer.cancel()
+            self._check()
+            done.set()
+
+        self.loop.call_soon_threadsafe(pass_)
+        assert done.wait(LONGEST)
+
+
+def until(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + LONGEST
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.001)
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[tuple[str, int]]:
     app = application([ServedModel("bees", word_tagger(), "Bees")])
     with listen("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, http=deadlines.PromptProtocol, log_level="warning"))
+        server = uvicorn.Server(uvicorn.Config(app, http=Recorded, log_level="warning"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         yield listening.getsockname()
@@ -32,7 +67,7 @@ def address() -> Iterator[tuple[str, int]]:
 
 @contextmanager
 def sent(address: tuple[str, int], content: bytes) -> Iterator[socket.socket]:
-    with socket.create_connection(address, timeout=60) as connection:
+    with socket.create_connection(address, timeout=LONGEST) as connection:
         connection.sendall(content)
         yield connection
 
@@ -45,20 +80,39 @@ def everything(connection: socket.socket) -> bytes:
         return b""
 
 
-@pytest.mark.parametrize("begun", [b"", b"GET /hea", HEAD, b"GET /health HTTP/1.1\r\nHost: x\r\n\r\nGET /hea"])
-def test_a_head_that_does_not_end_is_not_waited_for(
-    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, begun: bytes
+def test_a_connection_on_which_nothing_comes_is_closed(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(deadlines, "HEAD_SECONDS", 0.05)
-    with sent(address, begun) as connection:
-        found = everything(connection)  # does not end where nobody closes the connection
-    assert found.startswith(b"HTTP/1.1 200") == (b"/health " in begun)
+    with sent(address, b"") as connection:
+        assert everything(connection) == b""  # does not end where nobody closes the connection
+
+
+@pytest.mark.parametrize("before", [b"", HEALTH])
+@pytest.mark.parametrize("begun", [b"GET /hea", HEAD])
+def test_a_head_that_does_not_end_is_not_waited_for(
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, before: bytes, begun: bytes
+) -> None:
+    monkeypatch.setattr(deadlines, "HEAD_SECONDS", LONGEST)
+    monkeypatch.setattr(Recorded, "last", None, raising=False)
+    with sent(address, before + begun) as connection:
+        until(lambda: Recorded.last)
+        protocol = Recorded.last
+        if before:
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+            until(lambda: protocol.cycle.response_complete)
+            protocol.time_passes()  # since the answer
+        protocol.time_passes()
+        assert b"HTTP/1.1" not in everything(connection)
 
 
 def test_a_request_under_way_is_not_cut_off(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "HEAD_SECONDS", 0.02)
-    with sent(address, HEAD + FORM + b"text=") as body, sent(address, b"") as nothing:
-        assert everything(nothing) == b""  # more than one deadline has passed by now
+    monkeypatch.setattr(deadlines, "HEAD_SECONDS", LONGEST)
+    monkeypatch.setattr(Recorded, "last", None, raising=False)
+    with sent(address, HEAD + FORM + b"text=") as body:
+        until(lambda: Recorded.last and Recorded.last.cycle)
+        for _ in range(3):
+            Recorded.last.time_passes()
         body.sendall(b"Honey+bees")
         assert body.recv(65536).startswith(b"HTTP/1.1 200")
 

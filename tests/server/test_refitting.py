@@ -50,13 +50,13 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
     def refit(tagger: Tagger, labelled: Labelled) -> Refitted:
         seen.append(([document.id for document in labelled.documents], labelled.labels))
         asked.set()
-        go.wait(30)
+        go.wait(600)
         return Refitted(tagger.restrict(["o"]), 0.25, 0.5)
 
     async def use(refitter: Refitter) -> None:
         version = review.model.version
         assert refitter.start()
-        await asyncio.to_thread(asked.wait, 30)
+        await asyncio.to_thread(asked.wait, 600)
         assert not refitter.start()  # one at a time
         text = "Honey bees and orchards"
         (found,) = await review.model.suggest([text], 5)

@@ -9,6 +9,9 @@ import pytest
 from tagwright.server.problems import Busy
 from tagwright.server.request_queue import RequestQueue
 
+LONGEST = 600.0
+"Seconds after which a test fails instead of waiting, on the slowest machine."
+
 
 def run(queue: RequestQueue[int, int], use: Callable[[], Awaitable[None]]) -> None:
     async def main() -> None:
@@ -17,6 +20,12 @@ def run(queue: RequestQueue[int, int], use: Callable[[], Awaitable[None]]) -> No
         await queue.stop()
 
     asyncio.run(main())
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Let the others work until it holds."""
+    while not condition():
+        await asyncio.sleep(0.001)
 
 
 def test_requests_that_come_together_are_computed_together() -> None:
@@ -49,17 +58,18 @@ def test_only_the_request_that_fails_is_refused() -> None:
 
 
 def test_beyond_the_bound_it_says_so_at_once_and_recovers() -> None:
-    free = threading.Event()
+    begun, free = threading.Event(), threading.Event()
 
     def compute(batch: Sequence[int]) -> list[int]:
-        free.wait(30)
+        begun.set()
+        free.wait(LONGEST)
         return list(batch)
 
     queue = RequestQueue(compute, largest=1, wait=0, waiting=2)
 
     async def use() -> None:
         under_way = asyncio.create_task(queue(0))
-        await asyncio.sleep(0.1)  # taken out of the queue
+        await until(begun.is_set)  # taken out of the queue
         waiting = [asyncio.create_task(queue(each)) for each in (1, 2)]
         await asyncio.sleep(0)
         with pytest.raises(Busy):
@@ -75,7 +85,7 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
     free = threading.Event()
 
     def compute(batch: Sequence[int]) -> list[int]:
-        free.wait(30)
+        free.wait(LONGEST)
         return list(batch)
 
     queue = RequestQueue(compute, wait=0, seconds=0.05)
@@ -83,6 +93,7 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
     async def use() -> None:
         with pytest.raises(Busy):
             await queue(1)
+        queue.seconds = LONGEST
         free.set()
         assert await queue(2) == 2
 
@@ -90,10 +101,11 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
 
 
 def test_requests_of_one_answer_wait_together_or_not_at_all() -> None:
-    free, computed = threading.Event(), list[int]()
+    begun, free, computed = threading.Event(), threading.Event(), list[int]()
 
     def compute(batch: Sequence[int]) -> list[int]:
-        free.wait(30)
+        begun.set()
+        free.wait(LONGEST)
         computed.extend(batch)
         return list(batch)
 
@@ -101,7 +113,7 @@ def test_requests_of_one_answer_wait_together_or_not_at_all() -> None:
 
     async def use() -> None:
         under_way = asyncio.create_task(queue(0))
-        await asyncio.sleep(0.1)
+        await until(begun.is_set)
         waiting = asyncio.create_task(queue.all([1, 2]))
         await asyncio.sleep(0)
         with pytest.raises(Busy):
@@ -116,10 +128,11 @@ def test_requests_of_one_answer_wait_together_or_not_at_all() -> None:
 
 
 def test_what_nobody_waits_for_any_more_is_not_computed() -> None:
-    free, computed = threading.Event(), list[int]()
+    begun, free, computed = threading.Event(), threading.Event(), list[int]()
 
     def compute(batch: Sequence[int]) -> list[int]:
-        free.wait(30)
+        begun.set()
+        free.wait(LONGEST)
         computed.extend(batch)
         return list(batch)
 
@@ -127,7 +140,7 @@ def test_what_nobody_waits_for_any_more_is_not_computed() -> None:
 
     async def use() -> None:
         under_way = asyncio.create_task(queue(0))
-        await asyncio.sleep(0.1)
+        await until(begun.is_set)
         waiting = asyncio.create_task(queue.all([1, 2]))
         await asyncio.sleep(0)
         waiting.cancel()
@@ -143,7 +156,7 @@ def test_full_batches_are_computed_side_by_side() -> None:
     both = threading.Barrier(2)  # passed only by two at a time
 
     def compute(batch: Sequence[int]) -> list[int]:
-        both.wait(30)
+        both.wait(LONGEST)
         return list(batch)
 
     queue = RequestQueue(compute, largest=2, wait=0.2, at_once=2)
@@ -159,14 +172,14 @@ def test_a_batch_that_is_not_full_waits_for_the_one_before() -> None:
 
     def compute(batch: Sequence[int]) -> list[int]:
         batches.append(list(batch))
-        free.wait(30)
+        free.wait(LONGEST)
         return list(batch)
 
     queue = RequestQueue(compute, largest=3, wait=0, at_once=2)
 
     async def use() -> None:
         answers = [asyncio.create_task(queue(0))]
-        await asyncio.sleep(0.1)  # it is computed now
+        await until(lambda: batches)  # it is computed now
         for number in (1, 2):
             answers.append(asyncio.create_task(queue(number)))
             await asyncio.sleep(0.1)

@@ -158,7 +158,7 @@ def test_a_killed_training_leaves_no_file_and_no_process(tmp_path: Path) -> None
         assert training.stdout.readline() == b"growing\n"
         (folder,) = tmp_path.glob("tagwright-*")
         training.send_signal(signal.SIGKILL)
-    for _ in range(600):  # the process of the trees sees the end of its input
+    for _ in range(6000):  # the process of the trees sees the end of its input
         if not folder.exists():
             break
         threading.Event().wait(0.1)

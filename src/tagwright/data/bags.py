@@ -150,7 +150,8 @@ def read_matrix(folder: Path, shape: tuple[int, int]) -> Matrix:
     indices, indptr = read_array(folder, "indices", None, (len(data),)), read_array(folder, "indptr", None, (None,))
     whole = all(places.dtype in (np.int32, np.int64) for places in (indices, indptr))
     rows = whole and len(indptr) == shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(data)
-    if not rows or (np.diff(indptr) < 0).any():
+    # between the bounds differences do not overflow
+    if not rows or not 0 <= indptr.min() <= indptr.max() <= len(data) or (np.diff(indptr) < 0).any():
         raise ModelError(
             f"{folder / 'indptr.npy'}: cannot be read (does not delimit {shape[0]} rows); save the model again"
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
+from operator import eq
 from pathlib import Path
 from typing import Any, overload
 from zlib import crc32
@@ -83,7 +84,7 @@ class StringTable(Sequence[str]):
             yield from self.between(start, min(start + CHUNK, len(self)))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(map(str.__eq__, self, other))
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -175,7 +176,8 @@ class StringIndex(Mapping[str, int]):
 
 def check_ends(path: Path, ends: NDArray[np.integer], length: int) -> None:
     """Raise ModelError unless these are the ends of consecutive parts of something of this length."""
-    if (np.diff(ends, prepend=0) < 0).any() or (ends[-1] if len(ends) else 0) != length:
+    bounded = not len(ends) or 0 <= int(ends.min()) <= int(ends.max()) <= length  # else differences may overflow
+    if not bounded or (np.diff(ends) < 0).any() or (ends[-1] if len(ends) else 0) != length:
         raise ModelError(f"{path}: damaged (its parts do not follow each other); save the model again")
 
 

@@ -19,7 +19,7 @@ from tagwright import __version__
 from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
 from tagwright.server.openapi import Operation, array, nullable, object_, query, schema
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import json_body, media_type, unsupported
+from tagwright.server.request_bodies import check_charset, json_body, media_type, unsupported
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion
 from tagwright.text.language import detect
@@ -215,6 +215,7 @@ async def _form(request: Request) -> dict[str, str]:
     """The fields of a form; of several values the first. Text that is not escaped is read as it stands."""
     kind = media_type(request)
     if kind == "multipart/form-data":
+        check_charset(request)
         async with request.form(max_files=0, max_fields=100, max_part_size=1 << 30) as form:
             return {key: value for key, value in reversed(form.multi_items()) if isinstance(value, str)}
     body = await request.body()

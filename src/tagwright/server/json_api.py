@@ -21,7 +21,7 @@ from tagwright.server.answering import Wanted
 from tagwright.server.counters import Counters
 from tagwright.server.openapi import Operation, array, nullable, object_, query, schema
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import json_body, media_type, unsupported
+from tagwright.server.request_bodies import check_charset, json_body, media_type, unsupported
 from tagwright.server.served_model import ServedModel, branch
 from tagwright.server.uploads import UploadReader
 from tagwright.tagger import Suggestion
@@ -118,6 +118,7 @@ class JsonApi:
         """Suggest labels for the documents of a file: PDF, Word, HTML, JATS, LaTeX, text, JSON lines, tables."""
         if media_type(request) != "multipart/form-data":
             raise unsupported(request, "multipart/form-data")
+        check_charset(request)
         given = request.query_params
         options = _Options.read({
             **{key: given[key] for key in ("model",) if key in given},

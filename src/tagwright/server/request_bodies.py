@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from python_multipart.multipart import parse_options_header
 from starlette.requests import Request
 
 from tagwright.server.problems import Problem, bad_request
+
+CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1"})
+"Character sets of forms. Starlette would take any codec of Python: some fail, others make halves of characters."
 
 
 def media_type(request: Request) -> str:
@@ -18,6 +22,14 @@ def media_type(request: Request) -> str:
 def unsupported(request: Request, expected: str) -> Problem:
     """The body is of another kind than expected."""
     return Problem(415, f"Invalid Content-type ({media_type(request)[:80]}), expected ['{expected}']")
+
+
+def check_charset(request: Request) -> None:
+    """Raise Problem for a form in another character set than `CHARSETS`."""
+    _, options = parse_options_header(request.headers.get("content-type", ""))
+    charset = options.get(b"charset", b"").decode("latin-1").lower()
+    if charset not in CHARSETS:
+        raise Problem(415, f"The form is in {charset[:80]!a}, expected utf-8")
 
 
 async def json_body(request: Request) -> Any:

@@ -21,6 +21,7 @@ from tagwright.server.access import LONGEST_NAME, OPEN, Access, Holder, Role, ch
 from tagwright.server.page_templates import render
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.refitting import Refitter
+from tagwright.server.request_bodies import check_charset
 from tagwright.server.reviewing import Review, Row
 from tagwright.server.sessions import COOKIE, Session, Sessions
 from tagwright.server.standing_decisions import Decision, Step
@@ -259,6 +260,7 @@ def _decision(form: FormData, reviewer: str) -> Decision:
 
 async def _form(request: Request) -> FormData:
     """The form, read whole."""
+    check_charset(request)
     return await request.form(max_files=_FILES, max_fields=20, max_part_size=1 << 20)
 
 

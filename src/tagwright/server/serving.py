@@ -46,11 +46,11 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 class ServerOptions:
     """Where the server listens, and for whom.
 
-    access: the tokens that clients need. insecure: listen on another address than that of this machine without a
-    token. learn: accept documents to learn from. reviews: file of decisions; with one there is
-    the review page. documents: files, folders and globs of documents to be reviewed. order: in which they
-    are reviewed. random_share: share of the documents on which a candidate is shown that was drawn from below the
-    suggestions, so that recall can be estimated. workers: processes that answer, for each model; 0: the server itself.
+    access: the tokens that clients need. insecure: listen on another address than that of this machine without a token.
+    learn: accept documents to learn from. reviews: file of decisions; with one there is the review page. documents:
+    files, folders and globs of documents to be reviewed. order: in which they are reviewed. random_share: share of the
+    documents on which a candidate is shown that was drawn from below the suggestions, so that recall can be estimated.
+    workers: processes that answer, for each model; 0: the server itself.
     """
 
     host: str = "127.0.0.1"

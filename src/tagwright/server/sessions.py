@@ -13,6 +13,7 @@ import secrets
 from typing import NamedTuple
 
 from tagwright.server.access import EVERYBODY, Access, Holder
+from tagwright.text.words import clean
 
 COOKIE = "tagwright_session"
 
@@ -54,9 +55,9 @@ class Sessions:
             return None
         try:
             id_, reviewer = json.loads(base64.urlsafe_b64decode(text.encode()))
-        except ValueError:
+        except (ValueError, TypeError, RecursionError):
             return None
-        return Session(str(id_), str(reviewer), signed[0])
+        return Session(clean(str(id_)), clean(str(reviewer)), signed[0])
 
     def csrf(self, session: Session) -> str:
         """The token that forms of this session carry."""
