@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from tagwright.errors import InputError
 from tagwright.readers import arrow
 from tagwright.readers.limits import largest_document, leave_out, too_large
+from tagwright.readers.parquet_footer import column_sizes
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 DENSEST = 100
 "How many times smaller than its content a large column may be; text compresses to about a tenth."
@@ -27,7 +27,7 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as plain:
-        _check(plain, path)
+        _check(path)
         columns = [plain.metadata.schema.column(place) for place in range(plain.metadata.num_columns)]
         texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     number = 0
@@ -41,14 +41,10 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 number += part.num_rows
 
 
-def _check(file: pq.ParquetFile, path: Path) -> None:
-    for group in map(file.metadata.row_group, range(file.metadata.num_row_groups)):
-        for column in map(group.column, range(group.num_columns)):
-            size, packed = column.total_uncompressed_size, column.total_compressed_size
-            if size > max(largest_document(), DENSEST * packed):
-                raise InputError(
-                    too_large(f"holds {size:,} bytes packed into {packed:,}, a bomb rather than text"), path
-                )
+def _check(path: Path) -> None:
+    for size, packed in column_sizes(path):
+        if size > max(largest_document(), DENSEST * packed):
+            raise InputError(too_large(f"holds {size:,} bytes packed into {packed:,}, a bomb rather than text"), path)
 
 
 def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
