@@ -27,7 +27,7 @@ PATIENCE = 600.0
 READERS_PATIENCE = 5.0
 "Seconds that a reader waits for a writer between its two renames."
 
-TRIES = 20
+TRIES = 100
 "How often a step is retried when another process may be in the way."
 
 WINDOWS = os.name == "nt"
