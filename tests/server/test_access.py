@@ -195,6 +195,7 @@ def test_forms_are_in_utf_8(client: TestClient, charset: str) -> None:
     [
         ("", "holds no tokens"),
         ("x" * 15 + " admin Ann\n", "tokens:1: the token has fewer than 16"),
+        ("é" * 16 + " admin Ann\n", "tokens:1: the token has characters beyond ASCII"),
         ("#\n" + "x" * 16 + " Ann admin\n", "tokens:2: expected TOKEN ROLE NAME"),
         ("x" * 16 + " admin\n", "expected TOKEN ROLE NAME"),
         ("x" * 16 + " admin " + "A" * 61, "more than 60 characters"),

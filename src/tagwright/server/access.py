@@ -53,8 +53,8 @@ class Access:
     @classmethod
     def of(cls, token: str | None = None, file: Path | None = None) -> Access:
         """One token for everything, the tokens of a file, or both. Raises ConfigError, and InputError for the file."""
-        if token is not None and len(token) < SHORTEST_TOKEN:
-            raise ConfigError(f"the token has fewer than {SHORTEST_TOKEN} characters: it could be guessed")
+        if token is not None and (problem := _fault(token)):
+            raise ConfigError(f"the token {problem}")
         return cls((*(read_tokens(file) if file else ()), *([Holder("", "admin", token)] if token else ())))
 
     @property
@@ -93,14 +93,21 @@ def read_tokens(file: Path) -> list[Holder]:
     return found
 
 
+def _fault(token: str) -> str:
+    """What is wrong with a token; nothing: an empty text."""
+    if len(token) < SHORTEST_TOKEN:
+        return f"has fewer than {SHORTEST_TOKEN} characters: it could be guessed"
+    return "" if token.isascii() else "has characters beyond ASCII, which no header can carry safely"
+
+
 def _holder(line: str, file: Path, number: int) -> Holder:
     token, given, name = [*line.split(maxsplit=2), "", ""][:3]
     role = next((role for role in ROLES if role == given), None)
     name = " ".join(clean(name).split())
     if role is None or not name:
         raise InputError(f"expected TOKEN ROLE NAME, the role one of {', '.join(ROLES)}", file, number)
-    if len(token) < SHORTEST_TOKEN:
-        raise InputError(f"the token has fewer than {SHORTEST_TOKEN} characters: it could be guessed", file, number)
+    if problem := _fault(token):
+        raise InputError(f"the token {problem}", file, number)
     if len(name) > LONGEST_NAME:
         raise InputError(f"the name has more than {LONGEST_NAME} characters", file, number)
     return Holder(name, role, token)
