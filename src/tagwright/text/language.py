@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tagwright.errors import ConfigError, option
 from tagwright.fields import shown
 from tagwright.progress import hint
-from tagwright.text.words import fold, raw_words
+from tagwright.text.words import clean, fold, raw_words
 from tagwright.types import Document, Label
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ def _priors(likelihoods: NDArray[np.float64], rounds: int = 20) -> NDArray[np.fl
 
 def detect(text: str) -> dict[str, float]:
     """Language code -> probability, of the likeliest eight; empty for a text without letters."""
-    text = " ".join(text[:CHARACTERS].split())
+    text = " ".join(clean(text[:CHARACTERS]).split())
     if not any(map(str.isalpha, text)):
         return {}
     found = _detector().detect(text, model="lite", k=8)
