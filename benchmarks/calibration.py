@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,6 @@ from tagwright.combining.confidence import (
     ranks_within,
 )
 from tagwright.combining.label_free import FEATURES, Coefficients, features, named_bits, text_lengths
-from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.evaluation.calibration import Judged, assess, calibration_error
 from tagwright.evaluation.metrics import is_gold, labelled
 from tagwright.methods import combined, zeroshot
@@ -187,7 +186,7 @@ def sample(name: str, part: str, *, fitting: bool) -> Sample:
     gold = gold.keep(gold.labels != own[gold.rows])
     drawn = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:DOCUMENTS])
     chosen, gold, own = [documents[i] for i in drawn], gold.take(drawn), own[drawn]
-    tagger = _unsure(zeroshot.fit(vocabulary, zeroshot.Config(), chosen))
+    tagger = combined.without_confidence(zeroshot.fit(vocabulary, zeroshot.Config(), chosen))
     runs, tables, start = [], [], 0
     for batch in batches(chosen, 250):
         run, table = _candidates(tagger, batch, own[start : start + len(batch)], fitting=fitting)
@@ -221,12 +220,6 @@ def part(whole: Sample, documents: Mask) -> Sample:
     kept = documents[whole.run.rows]
     run = whole.run.take(np.flatnonzero(documents))
     return Sample(whole.gold[documents], run, whole.right[kept], whole.table[kept])
-
-
-def _unsure(tagger: Tagger) -> Tagger:
-    """Without the confidences of the models that are to be made anew."""
-    assert isinstance(tagger.combiner, WeightedSum)
-    return replace(tagger, combiner=replace(tagger.combiner, confidence="none"))
 
 
 def _candidates(tagger: Tagger, batch: list[Document], own: Longs, *, fitting: bool) -> tuple[Run, Doubles]:

@@ -239,7 +239,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     settings = combined.Config(
         corpus=config.corpus, candidates=config.candidates, exclude_self=found.holdings.themselves, combiner=options
     )
-    richer = combined.with_more_stages(_unsure(start))
+    richer = combined.with_more_stages(combined.without_confidence(start))
     described = _corpus(data, richer, settings)
     plain = data.examples("combiner", lambda: Weighted(combined.examples(richer, described, data.teaching))).examples
     fixed, outcomes = combined.ndcg_at_5(plain.run, plain.gold), list[Outcome]()
@@ -292,7 +292,9 @@ def _with_trained(
     )
     fitted = fit_combiner(made.examples, combined.ndcg_at_5, options)
     stages, added = folds.last(), " and ".join(names)
-    summed, joined = (replace(each, retrievers={**each.retrievers, **stages}) for each in (_unsure(start), richer))
+    summed, joined = (
+        replace(each, retrievers={**each.retrievers, **stages}) for each in (combined.without_confidence(start), richer)
+    )
     if tagger := combined.with_combiner(joined, auto_examples.weighted(described, made.weights), fitted):
         return Outcome(f"combiner with {added}", tagger, fitted)
     assert isinstance(summed.combiner, WeightedSum)
@@ -304,12 +306,6 @@ def _with_trained(
 def _numbered(folds: Folds) -> Iterator[Fold]:
     """The folds, with places among the documents that are scored instead of all labelled ones."""
     return (Fold(np.searchsorted(folds.scored, fold.places), fold.stages) for fold in folds)
-
-
-def _unsure(tagger: Tagger) -> Tagger:
-    """Without the confidences of the zero-shot method, which are not needed here."""
-    assert isinstance(tagger.combiner, WeightedSum)
-    return replace(tagger, combiner=replace(tagger.combiner, confidence="none"))
 
 
 def taken(documents: Sequence[Document], places: Longs) -> list[Document]:

@@ -122,6 +122,11 @@ def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
     return replace(tagger, combiner=combiner)
 
 
+def without_confidence(tagger: Tagger) -> Tagger:
+    """The same weighted sum without confidences, which cost time and would be made anew."""
+    return replace(tagger, combiner=replace(_weighted_sum(tagger), confidence="none"))
+
+
 def describe_corpus(tagger: Tagger, documents: Sequence[Document], config: Config) -> CandidateFeatures:
     """How candidates are described, knowing the corpus. The labels of documents are not read."""
     vectors = next((name for name, stage in tagger.stages.items() if isinstance(stage, Dense)), "")
