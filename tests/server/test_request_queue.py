@@ -100,7 +100,8 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
     run(queue, use)
 
 
-def test_requests_of_one_answer_wait_together_or_not_at_all() -> None:
+def held() -> tuple[threading.Event, threading.Event, list[int], Callable[[Sequence[int]], list[int]]]:
+    """Whether work has begun, what sets it free, what has been computed, and the work."""
     begun, free, computed = threading.Event(), threading.Event(), list[int]()
 
     def compute(batch: Sequence[int]) -> list[int]:
@@ -109,6 +110,11 @@ def test_requests_of_one_answer_wait_together_or_not_at_all() -> None:
         computed.extend(batch)
         return list(batch)
 
+    return begun, free, computed, compute
+
+
+def test_requests_of_one_answer_wait_together_or_not_at_all() -> None:
+    begun, free, computed, compute = held()
     queue = RequestQueue(compute, largest=1, wait=0, waiting=3)
 
     async def use() -> None:
@@ -128,14 +134,7 @@ def test_requests_of_one_answer_wait_together_or_not_at_all() -> None:
 
 
 def test_what_nobody_waits_for_any_more_is_not_computed() -> None:
-    begun, free, computed = threading.Event(), threading.Event(), list[int]()
-
-    def compute(batch: Sequence[int]) -> list[int]:
-        begun.set()
-        free.wait(LONGEST)
-        computed.extend(batch)
-        return list(batch)
-
+    begun, free, computed, compute = held()
     queue = RequestQueue(compute, largest=1, wait=0)
 
     async def use() -> None:
