@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 from benchmarks import corpora, machine
 
-from tagwright.data.bags import BagOfWords, Matrix
+from tagwright.data.bags import BagOfWords
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.evaluation.scores import evaluate
 from tagwright.store import replace_file
 from tagwright.training.linear_training import SvmOptions, TreeOptions, fit_svm, fit_trees

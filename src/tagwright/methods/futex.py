@@ -18,7 +18,8 @@ import numpy as np
 from tagwright.combining.followed import Followed, FollowedOptions
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
-from tagwright.data.bags import BagOfWords, BagOptions, Matrix
+from tagwright.data.bags import BagOfWords, BagOptions
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder

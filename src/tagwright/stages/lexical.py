@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.data.bags import Matrix, count_words, smooth_idf
-from tagwright.data.sparse_arrays import read_matrix, write_matrix
+from tagwright.data.bags import count_words, smooth_idf
+from tagwright.data.sparse_arrays import Matrix, read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.fields import AtLeastOne, Checked, NotNegative, Probability, fits

@@ -13,7 +13,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from tagwright.data.bags import BagOfWords, Matrix
+from tagwright.data.bags import BagOfWords
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.fields import AtLeastOne, AtLeastZero, Checked, NotNegative, Positive, Range
 from tagwright.progress import bar
