@@ -12,7 +12,7 @@ from tests.methods.topics import LABELS, TOPICS, encoders
 
 from tagwright.combining.features import GROUPS
 from tagwright.combining.learned_combiner import LearnedCombiner
-from tagwright.combining.ranking_trees import TreeOptions
+from tagwright.combining.ranking_trees import BoostingOptions
 from tagwright.joining import join
 from tagwright.methods import combined, depl, futex, micol, rts, svm, zeroshot
 from tagwright.tagger import Tagger
@@ -23,7 +23,7 @@ from tagwright.types import Document, Section
 NAMES = list(TOPICS)
 TRAINING = TrainingConfig(batch=8, steps=2, validation=0.0, checkpoint_seconds=0)
 ZERO_SHOT = zeroshot.Config(stages=("exact_match", "tfidf"), language="english")
-OPTIONS = CombinerOptions(trees=TreeOptions(trees=10, smallest=5), folds=2)
+OPTIONS = CombinerOptions(trees=BoostingOptions(trees=10, smallest=5), folds=2)
 
 
 def document(number: int) -> Document:

@@ -35,7 +35,7 @@ NGRAM = 5
 _NGRAM_MARK = "\0"
 
 
-LabelText: TypeAlias = Literal["text", "described"]
+LexicalText: TypeAlias = Literal["text", "described"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class LexicalOptions(Checked):
     threshold: float | None = None
     "The score that a candidate must exceed: the paper's eta (Eq. 2), on the scale of the weighting."
 
-    label_text: LabelText = "text"
+    label_text: LexicalText = "text"
     """What is read of a label: all its names and the description, or, "described", the preferred name and the
     description, as MICoL does where labels have many names (3.2)."""
 
