@@ -38,5 +38,5 @@ def read_matrix(folder: Path, shape: tuple[int, int], dtype: DTypeLike = np.floa
 def _read_indptr(folder: Path, rows: int) -> NDArray[np.integer]:
     if (folder / "indptr.npy").is_file():
         return read_array(folder, "indptr", None, (rows + 1,))
-    ends = read_array(folder, "ends", np.int64, (rows,))  # so lexical stages and names were saved before
+    ends = read_array(folder, "ends", np.int64, (rows,))  # format 3
     return np.append(np.int64(0), ends)
