@@ -34,8 +34,7 @@ from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.standing_decisions import Decision
 from tagwright.tagger import Tagger
-from tagwright.text.language import main as main_languages
-from tagwright.text.language import recognise, vocabulary_texts
+from tagwright.text.language import main_languages, recognise, vocabulary_texts
 from tagwright.text.words import clean
 from tagwright.types import Document
 
