@@ -14,8 +14,7 @@ FEW_LABELLED = 20
 "Labelled documents from which a learned combiner was better than the fixed sum on most corpora: see `METHODS`."
 
 MANY_LABELLED = 2_000
-"""Labelled documents from which the SVM alone is recommended; it was better than zero-shot with all labels: see
-`METHODS`."""
+"Labelled documents from which the SVM alone is worth a trial: see `METHODS`."
 
 MANY = 1_000
 "The fewest documents on which methods that learn from texts or metadata were measured."
@@ -45,9 +44,9 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class MethodRow:
-    """With at least so many documents that have what the method needs, this command; and what was measured.
+    """When a method is worth taking: with `least` documents or more that have what it needs.
 
-    needs: a field of `Counts`.
+    needs: a field of `Counts`. measured: the figures that this rests on.
     """
 
     method: str
@@ -63,7 +62,7 @@ class MethodRow:
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """`train auto` tries this stage from so many labelled documents on; what was measured, and where."""
+    """When `train auto` tries a stage: from `labelled` documents on. measured, source: the figures and their file."""
 
     stage: str
     labelled: int
@@ -90,7 +89,8 @@ METHODS = (
         "labelled",
         FEW_LABELLED,
         "with 50 labelled documents nDCG@5 65.6 on full papers, zero-shot 56.6; 56.3 and 49.9 on abstracts, 41.3 and "
-        "38.4 on web pages, 39.7 and 39.4 on titles; SVM and nearest labelled documents are added where they help",
+        "38.4 on web pages, 39.7 and 39.4 on titles; with all labels 70.9 on web pages and 54.9 on titles; SVM and "
+        "nearest labelled documents are added where they help",
     ),
     MethodRow(
         "zero-shot",
@@ -195,7 +195,7 @@ class Gain(NamedTuple):
 
 
 def expected_gain(labelled: int, more: int) -> Gain | None:
-    """What `more` labelled documents brought where so many were labelled already; None where nobody measured it.
+    """What `more` labelled documents bring where `labelled` ones are there; None where it was not measured.
 
     Between the measured numbers n of documents, the gain is linear in log(1 + n).
 
@@ -214,7 +214,7 @@ def expected_gain(labelled: int, more: int) -> Gain | None:
 
 
 def next_step(labelled: int) -> str:
-    """The sentence that says what labelling more documents would bring; empty where nobody measured it.
+    """The sentence that says what labelling more documents would bring; empty where it was not measured.
 
     >>> next_step(0)
     'label 50 documents: about +4 points of nDCG@5 (mean of 5 corpora, benchmarks/results/curve.json)'
@@ -231,7 +231,7 @@ def next_step(labelled: int) -> str:
 
 
 def _gain(labelled: int, curve: Mapping[int, float]) -> float:
-    """The gain with so many labelled documents: nothing with none."""
+    """The gain with this many labelled documents: 0 with none."""
     points = {0: 0.0, **curve}
     below = max(n for n in points if n <= labelled)
     above = min(n for n in points if n >= labelled)

@@ -109,7 +109,7 @@ class BoostedTrees:
 
     @classmethod
     def load(cls, folder: Path, features: int) -> BoostedTrees:
-        """Read what `save` wrote, for so many features. Raises ModelError when it is missing or damaged."""
+        """Read what `save` wrote. features: their number. Raises ModelError when it is missing or damaged."""
         feature = read_array(folder, "feature", np.int32, (None, None))
         trees, inner = feature.shape
         if (inner & (inner + 1)) or ((feature < 0) | (feature >= features)).any():

@@ -75,7 +75,7 @@ class Config(Checked):
     "Candidates of a document that are ranked anew."
 
     labelled: AtLeastOne = 1500
-    "At most so many labelled documents teach the combiner, drawn by the seed; all teach the other stages."
+    "The most labelled documents that the combiner learns from, drawn by the seed; the other stages learn from all."
 
     seed: AtLeastZero = 0
     "Of all that is drawn."

@@ -24,15 +24,14 @@ from tagwright.types import Document, Run
 class Holdings:
     """What the data hold.
 
-    documents, labelled: how many there are, and how many of them have labels. per_document: labels of a labelled one,
-    on average. labels, described, used: how many the vocabulary has, has descriptions of, and labelled documents have.
-    sections, metadata: how many documents have any. characters: of a document, on average. themselves: whether
-    documents are labels too, and no label of themselves. language: "english". device: "cpu".
+    documents, labelled: how many there are, and how many of them have labels. labels, described, used: how many the
+    vocabulary has, has descriptions of, and labelled documents have. sections, metadata: how many documents have any.
+    characters: of a document, on average. themselves: whether documents are labels too, and no label of themselves.
+    language: "english". device: "cpu".
     """
 
     documents: int
     labelled: int = 0
-    per_document: float = 0.0
     labels: int = 0
     described: int = 0
     used: int = 0
@@ -78,8 +77,8 @@ KNN = 3e-8
 "Seconds to compare a document with a labelled one, on one core of that machine."
 
 SURE = 1000
-"""From so many labelled documents on a combiner without the stages that are trained on labels is not tried: to train it
-takes as long again, and with all labels of mdn and tib even the fixed sum with them was above such a combiner of 300
+"""From this many labelled documents on, a combiner without the stages that are trained on labels is not tried: training
+it takes as long again, and with all labels of mdn and tib even the fixed sum with them was above such a combiner of 300
 documents by 9 points and more; between 300 and 6,000 that was not measured."""
 
 BASE_MB = 850.0
@@ -126,7 +125,6 @@ def survey(documents: Iterable[Document], labels: Vocabulary, gold: Run, languag
     return Holdings(
         documents=count,
         labelled=labelled,
-        per_document=len(gold.labels) / labelled if labelled else 0.0,
         labels=len(labels),
         described=sum(bool(label.description) for label in labels),
         used=len(np.unique(gold.labels)),

@@ -19,7 +19,7 @@ CALIBRATION = 16
 "Documents, and labels, that are read to see how fast this machine is."
 
 FEW = 4
-"So many documents while labels are not encoded yet: up to 200 of them are encoded for each."
+"Documents that are read instead while labels are not encoded yet: for each, up to 200 labels are encoded."
 
 TRAINED = 0.6, 0.025
 """Seconds to train on n documents, over those for the 16 that are probed: a constant, and for each document; from 42
@@ -31,7 +31,7 @@ class Rates:
     """Seconds on this machine, if it does nothing else.
 
     label, document: to encode one. find: to find and rank the candidates of a document; describe: to compute their
-    features. train: to train a combiner on so many documents as are probed. start: what has passed already.
+    features. train: to train a combiner on `CALIBRATION` documents. start: the seconds that have passed already.
     """
 
     label: float = 0.0
@@ -82,7 +82,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def growth(documents: int) -> float:
-    """Seconds to train on so many documents, over those for the documents that are probed."""
+    """Seconds to train on this many documents, divided by those for `CALIBRATION`."""
     constant, each = TRAINED
     return constant + each * documents
 

@@ -41,7 +41,7 @@ _METADATA = {**object_({}), "additionalProperties": _TEXT}
 _DOCUMENT = object_({"text": _TEXT, "document_id": _TEXT, "metadata": _METADATA}, ("text",))
 _SUBJECT = object_({"uri": _TEXT, "label": _TEXT}, ("uri",))
 _OPTIONS = {
-    "limit": schema("integer", "At most so many subjects.", minimum=0, default=10),
+    "limit": schema("integer", "The most subjects to suggest.", minimum=0, default=10),
     "threshold": schema("number", "Least score.", minimum=0, maximum=1, default=0),
     "language": schema("string", "Of the labels; by default that of the project."),
 }

@@ -104,5 +104,5 @@ class NearestLabelled(Retriever):
 
 
 def _delimits(indptr: Longs, count: int) -> bool:
-    """Whether these are the limits of rows that hold so many values."""
+    """Whether these delimit rows that hold `count` values in all."""
     return len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == count and not (np.diff(indptr) < 0).any()
