@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tagwright.combining.features import Features, StageScores, features
-from tagwright.combining.ranking_trees import TreeOptions
+from tagwright.combining.ranking_trees import BoostingOptions
 from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.metrics import Hits, ndcg
 from tagwright.training.combiner_training import (
@@ -26,7 +26,7 @@ from tagwright.training.combiner_training import (
 )
 from tagwright.types import Run
 
-OPTIONS = CombinerOptions(trees=TreeOptions(trees=10, smallest=5))
+OPTIONS = CombinerOptions(trees=BoostingOptions(trees=10, smallest=5))
 
 
 def measure(ranking: Run, gold: Run) -> NDArray[np.float64]:

@@ -31,7 +31,7 @@ EPSILON = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TreeOptions(Checked):
+class BoostingOptions(Checked):
     """How many trees are grown, and how. Raises ConfigError for a value that cannot work."""
 
     trees: AtLeastOne = 120
@@ -57,7 +57,7 @@ class TreeOptions(Checked):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trees:
+class BoostedTrees:
     """Perfect binary trees of one depth in flat arrays; what they say adds up. Node i has the children 2i+1 and 2i+2.
 
     feature, threshold: (trees, 2^depth - 1) int32 and float32: where the feature is at most the threshold, the way goes
@@ -108,7 +108,7 @@ class Trees:
         write_arrays(folder, {"feature": self.feature, "threshold": self.threshold, "value": self.value})
 
     @classmethod
-    def load(cls, folder: Path, features: int) -> Trees:
+    def load(cls, folder: Path, features: int) -> BoostedTrees:
         """Read what `save` wrote, for so many features. Raises ModelError when it is missing or damaged."""
         feature = read_array(folder, "feature", np.int32, (None, None))
         trees, inner = feature.shape
@@ -118,7 +118,9 @@ class Trees:
         return cls(feature, threshold, read_array(folder, "value", np.float64, (trees, 2 * inner + 1)))
 
 
-def grow(features: Floats, scores: Doubles, gradients: Gradients, options: TreeOptions, seed: int = 0) -> Trees:
+def grow(
+    features: Floats, scores: Doubles, gradients: Gradients, options: BoostingOptions, seed: int = 0
+) -> BoostedTrees:
     """Trees that move the scores (rows,) where the gradients point, by what the features (rows, features) tell.
 
     Every tree is grown level by level; a node says rate * sum of gradients / (sum of curvatures + smoothing), a part of
@@ -135,7 +137,7 @@ def grow(features: Floats, scores: Doubles, gradients: Gradients, options: TreeO
         tree, leaves = _tree(binned, asked, cuts, *gradients(scores), options)
         scores = scores + tree[2][leaves]
         grown.append(tree)
-    return Trees(*(np.stack(arrays) for arrays in zip(*grown, strict=True)))
+    return BoostedTrees(*(np.stack(arrays) for arrays in zip(*grown, strict=True)))
 
 
 def lambda_gradients(right: Mask, indptr: Longs, depth: int = 10) -> Gradients:
@@ -197,7 +199,7 @@ def _tree(
     cuts: Sequence[Floats],
     gradient: Doubles,
     curvature: Doubles,
-    options: TreeOptions,
+    options: BoostingOptions,
 ) -> tuple[tuple[Ints, Floats, Doubles], Longs]:
     """One tree (feature, threshold, value), and the node at which each row ends."""
     inner = (1 << options.depth) - 1
@@ -217,7 +219,7 @@ def _tree(
     return (feature, threshold, value), nodes
 
 
-def _values(leaves: Longs, gradient: Doubles, curvature: Doubles, options: TreeOptions) -> Doubles:
+def _values(leaves: Longs, gradient: Doubles, curvature: Doubles, options: BoostingOptions) -> Doubles:
     """(nodes,) what a tree says at each node, from the rows below it; 0 where no row is."""
     nodes = (1 << (options.depth + 1)) - 1
     sums, curves = np.bincount(leaves, gradient, nodes), np.bincount(leaves, curvature, nodes)
@@ -230,7 +232,7 @@ def _values(leaves: Longs, gradient: Doubles, curvature: Doubles, options: TreeO
 
 
 def _best_splits(
-    binned: Sequence[Longs], nodes: Longs, count: int, gradient: Doubles, curvature: Doubles, options: TreeOptions
+    binned: Sequence[Longs], nodes: Longs, count: int, gradient: Doubles, curvature: Doubles, options: BoostingOptions
 ) -> tuple[Longs, Longs]:
     """(count,) for each node which of the columns to ask about, and the last bin that goes left; -1 for none.
 

@@ -30,7 +30,7 @@ from tagwright.encoders.model_folder import pinned
 from tagwright.encoders.precision import Precision
 from tagwright.fields import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.methods import auto_examples, auto_plan, auto_speed, combined, zeroshot
-from tagwright.methods.auto_examples import Outcome, Weighted
+from tagwright.methods.auto_examples import Trial, Weighted
 from tagwright.methods.auto_plan import Plan, Work
 from tagwright.progress import note
 from tagwright.stages.dense import Dense
@@ -242,17 +242,17 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     richer = combined.with_more_stages(combined.without_confidence(start))
     described = _corpus(data, richer, settings)
     plain = data.examples("combiner", lambda: Weighted(combined.examples(richer, described, data.teaching))).examples
-    fixed, outcomes = combined.ndcg_at_5(plain.run, plain.gold), list[Outcome]()
+    fixed, trials = combined.ndcg_at_5(plain.run, plain.gold), list[Trial]()
     trained = [name for name in (SVM, KNN) if name in found.stages]
     if not trained or len(data.labelled) < auto_plan.SURE:
         fitted = fit_combiner(plain, combined.ndcg_at_5, options)
-        outcomes.append(Outcome("combiner", combined.with_combiner(richer, described, fitted) or start, fitted))
+        trials.append(Trial("combiner", combined.with_combiner(richer, described, fitted) or start, fitted))
     if trained:
-        outcomes.append(_with_trained(data, start, richer, described, options, trained))
-    best = outcomes[0]
-    for other in outcomes[1:]:
+        trials.append(_with_trained(data, start, richer, described, options, trained))
+    best = trials[0]
+    for other in trials[1:]:
         best = other if better(other.measured, best.measured, options.margin) else best
-    measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in outcomes}}
+    measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in trials}}
     if best.tagger is start or better(fixed, best.measured, options.margin):
         return combined.with_curve(start, plain), Report("zero_shot", len(fixed), measured)
     return best.tagger, Report(best.name, len(fixed), measured, auto_examples.brought(best, options))
@@ -277,7 +277,7 @@ def _with_trained(
     described: CandidateFeatures,
     options: CombinerOptions,
     names: Sequence[str],
-) -> Outcome:
+) -> Trial:
     """The same with the stages of these names, which are trained on the labels.
 
     What the corpus tells stays what the other stages found there, who saw no labels.
@@ -296,11 +296,11 @@ def _with_trained(
         replace(each, retrievers={**each.retrievers, **stages}) for each in (combined.without_confidence(start), richer)
     )
     if tagger := combined.with_combiner(joined, auto_examples.weighted(described, made.weights), fitted):
-        return Outcome(f"combiner with {added}", tagger, fitted)
+        return Trial(f"combiner with {added}", tagger, fitted)
     assert isinstance(summed.combiner, WeightedSum)
     weights = {**summed.combiner.weights, **made.weights}
     summed = replace(summed, combiner=replace(summed.combiner, weights=weights))
-    return Outcome(f"sum with {added}", combined.with_curve(summed, fitted.examples), fitted)
+    return Trial(f"sum with {added}", combined.with_curve(summed, fitted.examples), fitted)
 
 
 def _numbered(folds: Folds) -> Iterator[Fold]:

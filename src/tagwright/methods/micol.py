@@ -27,10 +27,8 @@ from tagwright.graph.meta_path_selection import PathEstimate, rank_paths, split_
 from tagwright.graph.network import Graph
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.stages.lexical import LabelText as LexicalText
-from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
-from tagwright.stages.reranker import LabelText as PairedText
+from tagwright.stages.lexical import Lexical, LexicalOptions, LexicalText
+from tagwright.stages.reranker import CrossEncoderReranker, PairedText, RerankerOptions
 from tagwright.tagger import Tagger, batches
 from tagwright.text.language import check
 from tagwright.training.augmentation import eda_pairs, near_words, translated_pairs, uda_pairs

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.data.bags import Matrix, count_words, smooth_idf
-from tagwright.data.sparse_arrays import read_matrix, write_matrix
+from tagwright.data.bags import count_words, smooth_idf
+from tagwright.data.sparse_arrays import Matrix, read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.fields import AtLeastOne, Checked, NotNegative, Probability, fits
@@ -35,7 +35,7 @@ NGRAM = 5
 _NGRAM_MARK = "\0"
 
 
-LabelText: TypeAlias = Literal["text", "described"]
+LexicalText: TypeAlias = Literal["text", "described"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class LexicalOptions(Checked):
     threshold: float | None = None
     "The score that a candidate must exceed: the paper's eta (Eq. 2), on the scale of the weighting."
 
-    label_text: LabelText = "text"
+    label_text: LexicalText = "text"
     """What is read of a label: all its names and the description, or, "described", the preferred name and the
     description, as MICoL does where labels have many names (3.2)."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from typing_extensions import Self
 
-from tagwright.data.bags import Matrix, read_matrix, write_matrix
+from tagwright.data.sparse_arrays import Matrix, read_matrix, write_matrix
 from tagwright.errors import ModelError
 from tagwright.stages.sparse_search import largest_products
 from tagwright.store import read_array, read_manifest, read_number, write_arrays, write_manifest

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tagwright.data.bags import BagOfWords, Matrix, read_matrix, write_matrix
+from tagwright.data.bags import BagOfWords
+from tagwright.data.sparse_arrays import Matrix, read_matrix, write_matrix
 from tagwright.errors import ModelError
 from tagwright.store import read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run

@@ -16,7 +16,7 @@ import numpy as np
 from tagwright.combining.candidate_ranker import CandidateRanker, fit_logistic
 from tagwright.combining.features import FIXED_SUM, Features
 from tagwright.combining.label_bias import fit_label_bias
-from tagwright.combining.ranking_trees import TreeOptions, grow, lambda_gradients
+from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_gradients
 from tagwright.errors import InputError
 from tagwright.fields import Checked, NotNegative, Positive, Range
 from tagwright.types import Doubles, Longs, Mask, Run
@@ -38,7 +38,7 @@ class CombinerOptions(Checked):
     penalty: Positive = 100.0
     "How strongly logistic regression is shrunk towards the fixed sum."
 
-    trees: TreeOptions = field(default_factory=TreeOptions)
+    trees: BoostingOptions = field(default_factory=BoostingOptions)
     "The trees on top of it."
 
     shrinkage: Positive = 1.0
