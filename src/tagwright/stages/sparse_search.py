@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tagwright.data.bags import Matrix
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.types import Run
 
 SHARE = 8
