@@ -1,6 +1,6 @@
 """`train auto`: looks at the data, trains the stages that pay there, and combines them as the labels teach.
 
-1. A plan is made and shown: what the data hold, which stages of `auto_plan.TABLE` are tried, what that will cost.
+1. A plan is made and shown: what the data hold, which stages of `advice.STAGES` are tried, what that will cost.
 2. The stages of the zero-shot method find candidates; all documents tell how often labels come up and what is near.
 3. Stages are trained on the labels: an SVM, and the nearest labelled documents. They score each labelled document
    having seen the labels of others only.
@@ -22,6 +22,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from tagwright.advice import next_step
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.corpus import Corpus
@@ -47,7 +48,7 @@ FEWER = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Checked):
-    """The choices of `train auto`. Which stages are trained is not among them: see `auto_plan.TABLE`."""
+    """The choices of `train auto`. Which stages are trained is not among them: see `advice.STAGES`."""
 
     minutes: Positive = 10.0
     "Stages that are predicted to take longer, all together, are left out; the zero-shot method always stays."
@@ -191,8 +192,7 @@ def fit(
     tagger, report = (
         _learned(data, start, found, config) if "combiner" in found.stages else (start, Report("zero_shot"))
     )
-    advice = auto_plan.next_step(len(labelled), auto_plan.measured_curve())
-    for line in (*report.lines(), *([advice] * bool(advice))):
+    for line in filter(None, (*report.lines(), next_step(len(labelled)))):
         note(line)
     record = {
         "stages": list(found.stages),

@@ -1,19 +1,17 @@
 """What the data hold in; out, the stages that pay there, why, and what they will cost: the plan of `train auto`.
 
-`TABLE` is the one place that says when a stage pays. A row rests on a measurement, which it names.
+`advice.STAGES` says from how many labelled documents on a stage is tried, and on which measurement that rests.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from tagwright.advice import STAGES
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.kernels import best_device
 from tagwright.methods.auto_speed import Rates, growth
@@ -53,61 +51,6 @@ class Holdings:
         return "; ".join([*held, f"language {self.language}", self.device])
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of the table: the stage is tried with at least this many such documents; what was measured, and where."""
-
-    stage: str
-    needs: str
-    least: int
-    measured: str
-    source: str
-
-    def fits(self, holdings: Holdings) -> bool:
-        """Whether the data have what it needs."""
-        return int(getattr(holdings, self.needs)) >= self.least
-
-
-TABLE: tuple[Row, ...] = (
-    Row(
-        "zero_shot",
-        "documents",
-        0,
-        "no single untrained stage has a higher nDCG@5 on any of five corpora",
-        "benchmarks/results/zeroshot.json",
-    ),
-    Row(
-        "combiner",
-        "labelled",
-        2,
-        "cross-validation decides; on epmc 50 labelled papers raise nDCG@5 from 56.6 to 65.6",
-        "benchmarks/results/curve.json",
-    ),
-    Row(
-        "svm",
-        "labelled",
-        30,
-        "cross-validation decides; nDCG@5 59.0 against 37.9 with 6,421 labelled web pages",
-        "docs/results/supervised.md, benchmarks/results/auto.json",
-    ),
-    Row(
-        "knn",
-        "labelled",
-        30,
-        "costs next to nothing; beside the SVM it lifts nDCG@5 on mdn: fixed sum 59.7 to 63.2, combiner 70.6 to 71.0",
-        "docs/methods/auto.md",
-    ),
-)
-"The stages that are tried, in the order in which they are trained."
-
-NOT_TRIED: Mapping[str, str] = {
-    "rts": "R@100 rises by 1 to 2, the first five suggestions are as good (docs/results/unsupervised.md)",
-    "micol": "below the zero-shot method on epmc and tib, level on mdn (docs/results/metadata.md)",
-    "futex": "above it on full papers only, and takes longer than all the rest (docs/results/full-papers.md)",
-}
-"Methods that are not part of the plan yet, and what is known of them."
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """How much there is to do. encode_labels, encode_documents: those that no cache knows. corpus, examples: documents.
@@ -139,12 +82,6 @@ SURE = 1000
 takes as long again, and with all labels of mdn and tib even the fixed sum with them was above such a combiner of 300
 documents by 9 points and more; between 300 and 6,000 that was not measured."""
 
-WORTH = (50, 300, 1000)
-"Numbers of labelled documents that are worth advising."
-
-CURVE = "benchmarks/results/curve.json"
-"What labelled documents bring, as measured."
-
 BASE_MB = 850.0
 "Memory of Python, torch, the packaged encoder and a batch of candidates: benchmarks/results/auto.json."
 
@@ -166,7 +103,7 @@ class Plan:
 
     def lines(self) -> list[str]:
         """What will be done and why, and what it costs, for people."""
-        rows = {row.stage: row for row in TABLE}
+        rows = {row.stage: row for row in STAGES}
         said = [f"the data: {self.holdings}"]
         said += [f"{name}, about {duration(self.seconds[name])}: {rows[name].measured}" for name in self.stages]
         said += [f"without {stage}: {why}" for stage, why in self.left_out.items()]
@@ -216,10 +153,10 @@ def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: i
     """
     costs = predict(holdings, work, rates)
     stages, left_out, spent = list[str](), dict[str, str](), 0.0
-    for row in TABLE:
-        if not row.fits(holdings):
-            left_out[row.stage] = f"from {row.least:,} labelled documents on (here {holdings.labelled:,})"
-        elif row.least and spent + costs[row.stage] > 60 * minutes:
+    for row in STAGES:
+        if holdings.labelled < row.labelled:
+            left_out[row.stage] = f"from {row.labelled:,} labelled documents on (here {holdings.labelled:,})"
+        elif row.labelled and spent + costs[row.stage] > 60 * minutes:
             left_out[row.stage] = (
                 f"about {duration(costs[row.stage])}, of {minutes:g} minutes {duration(spent)} are used"
             )
@@ -260,43 +197,6 @@ def predict(holdings: Holdings, work: Work, rates: Rates) -> dict[str, float]:
         "svm": (work.folds + 1) * each + work.examples * (find + describe) + fit * (holdings.labelled < SURE),
         "knn": work.examples * holdings.labelled * KNN,
     }
-
-
-def next_step(labelled: int, curve: Mapping[str, Any]) -> str:
-    """What more labels would bring, as measured: nothing where nothing was measured, or no more is known.
-
-    curve: corpus -> labelled documents -> the zero-shot method and auto, as benchmarks/results/curve.json has it. The
-    gain is the mean over the corpora that were measured with so many more labels.
-
-    >>> point = {"zero_shot": {"nDCG@5": 0.4}, "auto": {"nDCG@5": 0.46}}
-    >>> next_step(0, {"mdn": {"50": point}})
-    'label 50 documents: about +6 points of nDCG@5 (mean of 1 corpus, benchmarks/results/curve.json)'
-    >>> next_step(50, {"mdn": {"50": point}})
-    ''
-    """
-    known = {name: {0: 0.0, **_gains(sizes)} for name, sizes in curve.items() if isinstance(sizes, Mapping)}
-    wanted = next((size for size in WORTH if size >= 2 * labelled and any(size in each for each in known.values())), 0)
-    if wanted <= labelled:
-        return ""
-    found = [
-        each[wanted] - each[max(size for size in each if size <= labelled)] for each in known.values() if wanted in each
-    ]
-    corpora = f"{len(found)} corp{'us' if len(found) == 1 else 'ora'}"
-    more = f"label {wanted - labelled:,} {'more ' * bool(labelled)}documents"
-    mean = 100 * float(np.mean(found))
-    return f"{more}: about {mean:+.0f} points of nDCG@5 (mean of {corpora}, {CURVE})" if mean >= 1 else ""
-
-
-def measured_curve() -> Mapping[str, Any]:
-    """What was measured of labelled documents, in a checkout of the sources; empty elsewhere."""
-    file = Path(__file__).parents[3] / CURVE
-    content: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    return content
-
-
-def _gains(sizes: Mapping[str, Any]) -> dict[int, float]:
-    rows = {int(size): row for size, row in sizes.items() if isinstance(row, Mapping) and "auto" in row}
-    return {size: row["auto"]["nDCG@5"] - row["zero_shot"]["nDCG@5"] for size, row in rows.items()}
 
 
 def duration(seconds: float) -> str:
