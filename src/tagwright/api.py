@@ -122,7 +122,7 @@ def train(
     language = str(options.get("language", ""))
     with silence(not progress), on_device(device), without_network(offline):
         if method == AUTO_METHOD and y is not None:
-            y = (() if given is None else given for given in y)
+            y = (() if each is None else each for each in y)
         corpus = _corpus(documents, y)
         if method == FINETUNE:
             base = _tagger(model, labels, corpus)
