@@ -44,10 +44,8 @@ class Fluency:
         """(texts,) letters per token in the longer words of each text; 0 if all are unknown, NaN if there are none."""
         words = list(map(_long_words, texts))
         counts = self._counts_of(dict.fromkeys(chain.from_iterable(words)))
-        sums = [np.sum([counts[word] for word in each], axis=0, initial=0) for each in words]
-        return np.array(
-            [total[0] / total[1] if each else np.nan for total, each in zip(sums, words, strict=True)], np.float32
-        )
+        sums = [[sum(counts[word][part] for word in each) for part in range(2)] for each in words]
+        return np.array([letters / tokens if tokens else np.nan for letters, tokens in sums], np.float32)
 
     def _counts_of(self, words: Iterable[str]) -> Mapping[str, tuple[int, int]]:
         """The known letters and the tokens of each word, and of others."""
@@ -65,6 +63,8 @@ class Fluency:
 
 
 def _long_words(text: str) -> list[str]:
+    if not _DENSE.search(text):
+        return [word for word in raw_words(text) if len(word) >= SHORT and word.isalpha()]
     return [word for word in raw_words(text) if _letters(word) >= _least(word)]
 
 
