@@ -25,9 +25,9 @@ FEW = 5
 LINKS = frozenset({"reference", "citation"})
 "Metadata fields whose values are documents."
 
-
 MEANINGFUL = LINKS | {"keyword", "keywords"}
 "Metadata fields whose values describe the topic of a document."
+
 HUBS = "each link more than"
 "The common part of warnings about hubs."
 

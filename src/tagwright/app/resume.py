@@ -50,11 +50,11 @@ class Start:
 
 @contextmanager
 def resumable(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
-    """Yield the folder OUTPUT.training, for checkpoints and logs; who is done with it removes it.
+    """Yield the folder OUTPUT.training, for checkpoints and logs; whoever saves the tagger removes it.
 
-    It stays when the training stops for whatever reason, unless there is nothing to resume. Raises ConfigError when a
-    training waits there that was started otherwise, or that nobody wants to resume; TagwrightError when the folder is
-    something else.
+    It stays when the training stops for whatever reason, unless there is nothing to resume. Raises ConfigError when an
+    interrupted training with other options or data is there, or one that is not to be resumed; TagwrightError when the
+    folder is something else.
     """
     folder = output.with_name(f"{output.name}.training")
     if is_first():

@@ -32,7 +32,7 @@ class FeatureOptions(Checked):
     "Whether documents are labels too: the label that has the id of a document is then no candidate of it."
 
     vectors: str = ""
-    "The stage whose vectors of documents tell which are near each other; none: neighbours are not asked."
+    "The stage whose vectors of documents tell which are near each other; : neighbours are not asked."
 
 
 @dataclass(frozen=True, eq=False)

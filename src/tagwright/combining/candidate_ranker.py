@@ -14,7 +14,7 @@ from tagwright.store import read_array, read_manifest, write_arrays, write_manif
 from tagwright.types import Doubles, Floats, Mask
 
 FREE = 1e3
-"How many times a standard deviation the base is, to be all but free of the penalty."
+"The scale of the base feature, in standard deviations: at this scale the penalty hardly affects its weight."
 
 FLAT = 1e-6
 "A feature that varies less among the training candidates tells nothing."

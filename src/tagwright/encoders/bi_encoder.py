@@ -251,9 +251,7 @@ class BiEncoder:
     def sketch(self) -> Sketch | None:
         """Rough vectors without computing a layer; None unless the model is a transformer in a folder.
 
-        They are computed without prompts: a prompt shared by all labels does not help the mean of tokens.
-
-        They do without prompts: a mean of tokens is no nearer to its label for a prompt that all labels have.
+        They are computed without prompts: a prompt that all labels share does not help a mean of tokens.
         """
         return Sketch.read(self._source) if isinstance(self._source, Path) and self._architecture.is_bert else None
 

@@ -27,7 +27,6 @@ from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.encoders.model_folder import pinned
 from tagwright.encoders.precision import Precision
 from tagwright.fields import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.methods import auto_examples, auto_plan, auto_speed, combined, zeroshot
@@ -98,7 +97,7 @@ class Config(Checked):
     @property
     def resolved(self) -> dict[str, Any]:
         """What is recorded of the encoder: a model of the Hugging Face Hub with its revision."""
-        return {"encoder": pinned(self.encoder)} if "dense" in self.stages else {}
+        return self.zero_shot.resolved
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""A tagger and a few documents in, how fast this machine is out: from what `train auto` predicts how long it takes."""
+"""A tagger and a few documents in, how fast this machine is out: `train auto` predicts its time from that."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ FEW = 4
 "Documents that are read instead while labels are not encoded yet: for each, up to 200 labels are encoded."
 
 TRAINED = 0.6, 0.025
-"""Seconds to train on n documents, over those for the 16 that are probed: a constant, and for each document; from 42
-and 250 documents of five corpora."""
+"""Seconds to train on n documents, divided by those for the 16 that are read: a constant, and a part for each
+document; measured with 42 and 250 documents of five corpora."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ def calibrate(tagger: Tagger, documents: Sequence[Document]) -> Rates:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Seconds that it took: of wall and processor time what is less.
+    """The seconds it took: wall or processor time, whichever is less.
 
     The wall says how much faster several cores are, the processor what other programs do not slow down.
     """

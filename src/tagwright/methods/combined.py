@@ -89,7 +89,7 @@ def fit(
 def with_more_stages(tagger: Tagger) -> Tagger:
     """The same with re-rankers that the sum does not count, but a combiner can learn from.
 
-    Names in title and abstract apart from those in all of the text, and the words of all of the text.
+    They count names in title and abstract apart from those in all of the text, and compare the words of all of it.
     """
     added = dict[str, Stage]()
     for name, stage in tagger.retrievers.items():
