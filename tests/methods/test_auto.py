@@ -116,7 +116,7 @@ def test_the_svm_is_not_trained_again_where_it_has_seen_all_but_one_in_twenty(
 
 
 def test_with_many_labels_a_combiner_without_the_trained_stages_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auto_plan, "SURE", len(LABELLED))
+    monkeypatch.setattr(auto_plan, "TRAINED_STAGES_ONLY", len(LABELLED))
     record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
     assert record["nDCG@5"] == {"zero_shot": 0.0, "sum with svm and knn": 1.0}
 

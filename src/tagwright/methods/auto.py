@@ -6,8 +6,8 @@
    having seen the labels of others only.
 4. A combiner is cross-validated with and without these stages, which are kept where it is clearly better. Where the
    outcome is clearly worse than the zero-shot method on documents that it was not trained on, that method stays.
-   Clearly: by more than one standard error. From `auto_plan.SURE` labelled documents on, the combiner is not tried
-   without these stages.
+   Clearly: by more than one standard error. From `auto_plan.TRAINED_STAGES_ONLY` labelled documents on, the
+   combiner is not tried without these stages.
 
 A document without labels is an unlabelled one, not one that no label fits.
 """
@@ -42,7 +42,8 @@ from tagwright.training.out_of_fold import KNN, SVM, Fold, Folds, parts
 from tagwright.types import Document, Longs, Run
 
 FEWER = 3
-"Folds of the combiner from `auto_plan.SURE` documents on: two thirds of them are enough to train on, in half the time."
+"""Folds of the combiner from `auto_plan.TRAINED_STAGES_ONLY` documents on: two thirds of them are enough to train on,
+in half the time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,16 +235,16 @@ def _read(data: Data, config: Config) -> Longs:
 def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Tagger, Report]:
     """The best of zero-shot method, combiner, and combiner with trained stages, as cross-validation says."""
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
-    options = options if len(data.chosen) < auto_plan.SURE else replace(options, folds=FEWER)
+    options = options if len(data.chosen) < auto_plan.TRAINED_STAGES_ONLY else replace(options, folds=FEWER)
     settings = combined.Config(
-        corpus=config.corpus, candidates=config.candidates, exclude_self=found.holdings.themselves, combiner=options
+        corpus=config.corpus, candidates=config.candidates, exclude_self=found.holdings.exclude_self, combiner=options
     )
     richer = combined.with_more_stages(combined.without_confidence(start))
     described = _corpus(data, richer, settings)
     plain = data.examples("combiner", lambda: Weighted(combined.examples(richer, described, data.teaching))).examples
     fixed, trials = combined.ndcg_at_5(plain.run, plain.gold), list[Trial]()
     trained = [name for name in (SVM, KNN) if name in found.stages]
-    if not trained or len(data.labelled) < auto_plan.SURE:
+    if not trained or len(data.labelled) < auto_plan.TRAINED_STAGES_ONLY:
         fitted = fit_combiner(plain, combined.ndcg_at_5, options)
         trials.append(Trial("combiner", combined.with_combiner(richer, described, fitted) or start, fitted))
     if trained:

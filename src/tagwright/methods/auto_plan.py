@@ -17,7 +17,7 @@ from tagwright.encoders.kernels import best_device
 from tagwright.methods.auto_speed import Rates, growth
 from tagwright.stages.dense import Dense
 from tagwright.training.combiner_training import CombinerOptions
-from tagwright.types import Document, Run
+from tagwright.types import Document, Longs, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +26,8 @@ class Holdings:
 
     documents, labelled: how many there are, and how many of them have labels. labels, described, used: how many the
     vocabulary has, has descriptions of, and labelled documents have. sections, metadata: how many documents have any.
-    characters: of a document, on average. themselves: whether documents are labels too, and no label of themselves.
-    language: "english". device: "cpu".
+    characters: of a document, on average. exclude_self: whether documents are labels too, and never labels of
+    themselves. language: "english". device: "cpu".
     """
 
     documents: int
@@ -38,7 +38,7 @@ class Holdings:
     sections: int = 0
     metadata: int = 0
     characters: float = 0.0
-    themselves: bool = False
+    exclude_self: bool = False
     language: str = ""
     device: str = "cpu"
 
@@ -64,19 +64,19 @@ class Work:
     folds: int = 0
 
 
-RICHER = 1.5
+COMBINER_STAGES = 1.5
 "How many times longer all stages of a combiner take than those of the zero-shot method, which are probed."
 
-COMPARED = 1.2
-"Fitting the combiner and finding out what each group of features brought, over the fit alone."
+GROUPS_COMPARED = 1.2
+"How many times longer fitting takes with finding out what each group of features brought."
 
 SVM_LABEL, SVM_DOCUMENT = 0.002, 1.8e-7
-"Seconds for a label, and for each document besides, on one core of that machine: benchmarks/results/linear.json."
+"Seconds for a label, and for each document besides, on one core of the machine of benchmarks/results/linear.json."
 
 KNN = 3e-8
-"Seconds to compare a document with a labelled one, on one core of that machine."
+"Seconds to compare a document with a labelled one, on one core of the same machine."
 
-SURE = 1000
+TRAINED_STAGES_ONLY = 1000
 """From this many labelled documents on, a combiner without the stages that are trained on labels is not tried: training
 it takes as long again, and with all labels of mdn and tib even the fixed sum with them was above such a combiner of 300
 documents by 9 points and more; between 300 and 6,000 that was not measured."""
@@ -86,6 +86,9 @@ BASE_MB = 850.0
 
 LABEL_MB = 0.005
 "Memory for each label: its words, its names in the trie, its vector; benchmarks/results/auto.json."
+
+CANDIDATES, FEATURES = 100, 60
+"Candidates of a document that a combiner ranks, and about how many features each has."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +124,6 @@ def survey(documents: Iterable[Document], labels: Vocabulary, gold: Run, languag
         metadata += bool(document.metadata)
         own.append(labels.index.get(document.id, -1))
     labelled = int((np.diff(gold.indptr) > 0).sum())
-    themselves = np.array(own, np.int64)
     return Holdings(
         documents=count,
         labelled=labelled,
@@ -131,7 +133,7 @@ def survey(documents: Iterable[Document], labels: Vocabulary, gold: Run, languag
         sections=sections,
         metadata=metadata,
         characters=characters / max(1, count),
-        themselves=_themselves(themselves, gold),
+        exclude_self=_excludes_self(np.array(own, np.int64), gold),
         language=language,
         device=best_device().type,
     )
@@ -144,10 +146,10 @@ def not_encoded(dense: Dense, documents: Sequence[Document]) -> int:
     return len(texts) - int(known(texts, "query")[1].sum()) if known else len(texts)
 
 
-def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: int = 384, features: int = 60) -> Plan:
+def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: int = 384) -> Plan:
     """The stages that pay by the table and fit into the time, in its order; what does not fit is left out.
 
-    dim: of the encoder's vectors. features: of a candidate.
+    dim: of the encoder's vectors.
     """
     costs = predict(holdings, work, rates)
     stages, left_out, spent = list[str](), dict[str, str](), 0.0
@@ -162,16 +164,22 @@ def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: i
             stages.append(row.stage)
             spent += costs[row.stage]
     kept = {stage: costs[stage] for stage in stages}
+    memory, disk = _megabytes(holdings, work, stages, dim)
+    return Plan(
+        holdings=holdings, stages=tuple(stages), work=work, seconds=kept, memory=memory, disk=disk, left_out=left_out
+    )
+
+
+def _megabytes(holdings: Holdings, work: Work, stages: Sequence[str], dim: int) -> tuple[float, float]:
+    """Memory and disk. A text takes 4 bytes a character; the SVM stores about 2,000 bytes for a label."""
     learned = "combiner" in stages
-    candidates = (work.corpus + work.examples) * 100 if learned else 0
-    memory = BASE_MB + holdings.labels * LABEL_MB + (candidates * 8 * features + work.corpus * dim * 8) / 1e6
+    cells = learned * (work.corpus + work.examples) * CANDIDATES * FEATURES
+    memory = BASE_MB + holdings.labels * LABEL_MB + (8 * cells + work.corpus * dim * 8) / 1e6
     disk = (holdings.labels * (2 * dim + 200) + learned * work.corpus * (2 * dim + 800)) / 1e6
     if "svm" in stages:
         memory += holdings.labelled * holdings.characters * 4 / 1e6
         disk += holdings.used * 2000 / 1e6
-    return Plan(
-        holdings=holdings, stages=tuple(stages), work=work, seconds=kept, memory=memory, disk=disk, left_out=left_out
-    )
+    return memory, disk
 
 
 def predict(holdings: Holdings, work: Work, rates: Rates) -> dict[str, float]:
@@ -184,15 +192,17 @@ def predict(holdings: Holdings, work: Work, rates: Rates) -> dict[str, float]:
     1.0
     """
     each = holdings.used * (SVM_LABEL + SVM_DOCUMENT * holdings.labelled) / (os.cpu_count() or 1)
-    find, describe = RICHER * rates.find, RICHER * rates.describe
+    find, describe = COMBINER_STAGES * rates.find, COMBINER_STAGES * rates.describe
     fit = (CombinerOptions().folds + 1) * rates.train * growth(work.examples)
     return {
         "zero_shot": rates.start + work.encode_labels * rates.label,
         "combiner": work.encode_documents * rates.document
         + work.corpus * find
         + work.examples * (find + describe)
-        + COMPARED * fit,
-        "svm": (work.folds + 1) * each + work.examples * (find + describe) + fit * (holdings.labelled < SURE),
+        + GROUPS_COMPARED * fit,
+        "svm": (work.folds + 1) * each
+        + work.examples * (find + describe)
+        + fit * (holdings.labelled < TRAINED_STAGES_ONLY),
         "knn": work.examples * holdings.labelled * KNN,
     }
 
@@ -215,7 +225,7 @@ def size(megabytes: float) -> str:
     return f"{megabytes:.0f} MB" if megabytes < 1000 else f"{megabytes / 1000:.1f} GB"
 
 
-def _themselves(own: np.ndarray[tuple[int], np.dtype[np.int64]], gold: Run) -> bool:
+def _excludes_self(own: Longs, gold: Run) -> bool:
     """Whether most documents are labels, and none is its own. own: (documents,) the label of each, -1 for none."""
     is_own = gold.labels == own[gold.rows]
     return bool(len(own) and (own >= 0).mean() > 0.5 and not is_own.any())
