@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,14 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.store import check_replaceable, is_first, read_manifest, write_manifest, writing
+from tagwright.store import (
+    check_replaceable,
+    is_first,
+    read_manifest,
+    remove_folder,
+    replace_file,
+    replace_folder,
+    write_manifest,
+    write_manifest_file,
+)
 from tagwright.terminal import escaped
 from tagwright.training.checkpoints import check_resumed
 
 KIND = "unfinished training"
 
-NOT_NEEDED = ("manifest.json", "log.jsonl", "events.out.tfevents.*")
-"Files that resuming does not need."
+NOT_NEEDED = ("manifest.json", "log.jsonl", "events.out.tfevents.*", ".*")
+"Files that resuming does not need; hidden ones are what a killed process was writing."
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ def resumable(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
         yield folder
     except (TagwrightError, KeyboardInterrupt) as stop:
         if not _waits(folder):
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
         elif isinstance(stop, KeyboardInterrupt):
             print(escaped(f"tagwright: {folder}: --resume goes on from here"), file=sys.stderr)
         raise
@@ -90,9 +98,13 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
             print(escaped(said), file=sys.stderr)
     elif resume:
         print(escaped(f"tagwright: {folder}: no training to resume; starting anew"), file=sys.stderr)
-    folder.mkdir(parents=True, exist_ok=True)
-    with writing(folder):
-        write_manifest(folder, KIND, asdict(start))
+    manifest = folder / "manifest.json"
+    if manifest.is_file():
+        with replace_file(manifest) as file:
+            write_manifest_file(file, KIND, asdict(start))
+    else:
+        with replace_folder(folder) as new:
+            write_manifest(new, KIND, asdict(start))
 
 
 def _waits(folder: Path) -> bool:

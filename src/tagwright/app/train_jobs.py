@@ -44,7 +44,7 @@ from tagwright.recipes import (
     resolved,
     sampled,
 )
-from tagwright.store import check_replaceable, is_first, read_manifest, replace_folder
+from tagwright.store import check_replaceable, is_first, read_manifest, remove_folder, replace_folder
 from tagwright.tagger import Tagger
 from tagwright.trained_check import check, validation, without
 from tagwright.training.checkpoints import configs
@@ -277,4 +277,4 @@ def _save(tagger: Tagger, start: Start, output: Path, folder: Path) -> None:
             kept = target / "tensorboard" / events.relative_to(folder)
             kept.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(events, kept)
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_folder(folder)
