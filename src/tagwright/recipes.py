@@ -39,11 +39,11 @@ class Method:
 
     config: type[Any]
     fit: Callable[..., Tagger]
-    paper: Callable[[], Any]
+    paper: Callable[[], Any] | None = None
 
 
 METHODS: dict[str, Method] = {
-    "auto": Method(auto.Config, auto.fit, auto.Config),
+    "auto": Method(auto.Config, auto.fit),
     "rts": Method(rts.Config, rts.fit, rts.paper),
     "maclr": Method(maclr.Config, maclr.fit, maclr.paper),
     "micol": Method(micol.Config, micol.fit, micol.paper),

@@ -40,12 +40,17 @@ def suggestions(
         raise ConfigError(f"meta-paths add neighbours to the explanation of a label; {remedy}")
     graph = Graph.of(corpus) if paths else None
     joined = [graph.follow(path) for path in paths] if graph else []
-    rule: dict[str, Any] = {"min_score": min_score, "min_confidence": min_confidence, "best_cut": best_cut}
-    ids, whole = (corpus.ids, best_labels(tagger, corpus, k, exclude_self, **rule)) if joined else ([], None)
+    rules: dict[str, Any] = {
+        "exclude_self": exclude_self,
+        "min_score": min_score,
+        "min_confidence": min_confidence,
+        "best_cut": best_cut,
+    }
+    ids, whole = (corpus.ids, best_labels(tagger, corpus, k, **rules)) if joined else ([], None)
     start = 0
     for batch in batches(corpus):
         rows = range(start, start + len(batch))
-        run = whole.take(rows) if whole else best_labels(tagger, batch, k, exclude_self, **rule)
+        run = whole.take(rows) if whole else best_labels(tagger, batch, k, **rules)
         for row, (document, found) in enumerate(zip(batch, tagger.named(run), strict=True)):
             labels = run[row][0].tolist()
             if explain:
@@ -61,9 +66,9 @@ def best_labels(
     tagger: Tagger,
     documents: Sequence[Document],
     k: int,
+    *,
     exclude_self: bool = False,
     min_confidence: float | None = None,
-    *,
     min_score: float | None = None,
     best_cut: bool = False,
 ) -> Run:

@@ -251,9 +251,9 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
         trials.append(_with_trained(data, start, richer, described, options, trained))
     best = trials[0]
     for other in trials[1:]:
-        best = other if better(other.measured, best.measured, options.margin) else best
-    measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in trials}}
-    if best.tagger is start or better(fixed, best.measured, options.margin):
+        best = other if better(other.fitted.measured, best.fitted.measured, options.margin) else best
+    measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.fitted.measured.mean()) for each in trials}}
+    if best.tagger is start or better(fixed, best.fitted.measured, options.margin):
         return combined.with_curve(start, plain), Report("zero_shot", len(fixed), measured)
     return best.tagger, Report(best.name, len(fixed), measured, auto_examples.brought(best, options))
 

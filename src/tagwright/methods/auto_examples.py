@@ -23,7 +23,7 @@ from tagwright.store import read_array, read_manifest, read_number, replace_fold
 from tagwright.tagger import Tagger
 from tagwright.training.combiner_training import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds
 from tagwright.training.out_of_fold import Fold
-from tagwright.types import Document, Doubles, Run
+from tagwright.types import Document, Run
 
 WEIGHTS = (0.5, 1.0, 2.0, 4.0)
 "Weights in the fixed sum that are tried of each stage that is trained on the labels."
@@ -49,12 +49,6 @@ class Trial:
     name: str
     tagger: Tagger
     fitted: FittedCombiner
-
-    @property
-    def measured(self) -> Doubles:
-        """(documents,) what it scores on each labelled document, having seen the labels of others only."""
-        found = self.fitted.validations.get(self.fitted.choice)
-        return found.measured if found else self.fitted.fixed
 
 
 def with_trained(

@@ -65,7 +65,13 @@ class ShardTagger:
         """Halved until the documents that make the tagger fail are alone."""
         options = self.options
         try:
-            run = best_labels(self.tagger, batch, options.k, options.exclude_self, options.min_confidence)
+            run = best_labels(
+                self.tagger,
+                batch,
+                options.k,
+                exclude_self=options.exclude_self,
+                min_confidence=options.min_confidence,
+            )
         except (TagwrightError, MemoryError):
             raise
         except Exception as error:

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.methods import combined
 from tagwright.server.reviewing import Labelled, Review
@@ -40,12 +38,11 @@ def refit_combiner(tagger: Tagger, found: Labelled) -> Refitted:
     labelled = [replace(each, labels=tuple(ids)) for each, ids in zip(found.documents, found.labels, strict=True)]
     index = tagger.vocabulary.index
     judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in found.judged])
-    outcome = combined.fit(labelled, tagger, judged=judged)
-    fitted = outcome.combiner
+    learned = combined.fit(labelled, tagger, judged=judged)
+    fitted = learned.combiner
     if fitted is None:
         raise ConfigError(f"{combined.FEWEST} documents with accepted labels are needed at least")
-    measured = fitted.fixed if fitted.ranker is None else fitted.validations[fitted.choice].measured
-    return Refitted(outcome.tagger, float(np.mean(fitted.fixed)), float(np.mean(measured)))
+    return Refitted(learned.tagger, float(fitted.fixed.mean()), float(fitted.measured.mean()))
 
 
 @dataclass

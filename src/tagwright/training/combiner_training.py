@@ -137,11 +137,15 @@ class FittedCombiner:
         return self.validations[self.choice].scores, self.examples.right, self.examples.run.rows
 
     @property
+    def measured(self) -> Doubles:
+        """(documents,) what the choice scores on each labelled document, having seen the labels of others only."""
+        found = self.validations.get(self.choice)
+        return found.measured if found else self.fixed
+
+    @property
     def gain(self) -> float:
         """By how much the choice is better than the fixed sum, on documents that it was not trained on."""
-        if self.choice == FIXED:
-            return 0.0
-        return float((self.validations[self.choice].measured - self.fixed).mean())
+        return float((self.measured - self.fixed).mean())
 
 
 def fit_combiner(examples: Examples, measure: Measure, options: CombinerOptions = CombinerOptions()) -> FittedCombiner:
