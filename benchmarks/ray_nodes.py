@@ -149,6 +149,7 @@ class _Trials:
         return found | {"different files": different(self._folder / "whole", self._folder / "nodes")}
 
     def _start(self, node: str) -> _Watched:
+        two_nodes.live_on(node, self._folder)
         ray = [*self._batch, "nodes", "--ray", f"{ADDRESSES[HEAD]}:{PORT}"]
         return _Watched(subprocess.Popen(two_nodes.inside(node, ray), cwd=self._folder), self._folder / "nodes")
 

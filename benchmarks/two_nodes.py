@@ -6,6 +6,7 @@ To Ray they are two machines, one of which can be killed, or cut off from the ot
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -68,6 +69,12 @@ def start(name: str, folder: Path, niceness: int) -> None:
         if time.monotonic() > end:
             sys.exit(f"the node {name} does not start: {log.read_text(encoding='utf-8')[-500:]}")
         time.sleep(0.5)
+
+
+def live_on(name: str, folder: Path) -> None:
+    """Make Ray take a node as that of the next command: it notes its address on the disk, which the nodes share."""
+    note = json.dumps({"node_ip_address": ADDRESSES[name]})
+    (folder / "ray" / "session_latest" / "node_ip_address.json").write_text(note, encoding="utf-8")
 
 
 def inside(namespace: str, command: list[str], niceness: int = 0) -> list[str]:

@@ -25,6 +25,9 @@ class Simulated:
     deaths: set[int] = field(default_factory=set)
     slow: dict[int, int] = field(default_factory=dict)
     "How many answers of others come before an actor tags its first shard."
+    known: int = 1
+    "How many devices there seem to be, until so many answers are `noticed`; then as many as there is room."
+    noticed: int = 0
     lost_room: int = 0
     "How many places go with each actor that dies over a shard, as when its node dies."
     waiting: list[int] = field(default_factory=list)
@@ -35,6 +38,9 @@ class Simulated:
     discarded: list[int] = field(default_factory=list)
     answers: int = 0
     started: int = 0
+
+    def devices(self) -> int:
+        return self.known if self.answers < self.noticed else self.room
 
     def start(self) -> tuple[int, tuple[int, int | None]]:
         self.started += 1
@@ -78,8 +84,8 @@ def shards(count: int, read: list[int] | None = None) -> Iterator[Shard]:
         yield Shard(number, Path())
 
 
-def tagged(actors: Simulated, actor_count: int, shard_count: int) -> list[int]:
-    found = list(ActorPool(actors, actor_count).tag(shards(shard_count)))
+def tagged(actors: Simulated, shard_count: int) -> list[int]:
+    found = list(ActorPool(actors).tag(shards(shard_count)))
     assert all(said == f"shard {shard.number}" for shard, said in found)
     return [shard.number for shard, _ in found]
 
@@ -89,7 +95,7 @@ def test_every_shard_comes_out_once_wherever_actors_die(seed: int) -> None:
     rng = random.Random(seed)
     deaths = set(rng.sample(range(40), 2))  # a third one over the same shard would be an error
     actors = Simulated(rng, room=4, deaths=deaths)
-    assert sorted(tagged(actors, 4, 40)) == list(range(40))
+    assert sorted(tagged(actors, 40)) == list(range(40))
     assert len(actors.discarded) == 2
     assert actors.started == 4 + 2
 
@@ -97,59 +103,65 @@ def test_every_shard_comes_out_once_wherever_actors_die(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_nobody_waits_for_an_actor_that_is_never_heard_of_again(seed: int) -> None:
     actors = Simulated(random.Random(seed), room=3, slow={2: 10**9})
-    assert sorted(tagged(actors, 3, 12)) == list(range(12))
+    assert sorted(tagged(actors, 12)) == list(range(12))
     assert max(actors.given.count(number) for number in range(12)) == 2
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_of_two_answers_the_first_counts(seed: int) -> None:
     actors = Simulated(random.Random(seed), room=3, slow={2: 9})
-    assert sorted(tagged(actors, 3, 12)) == list(range(12))
+    assert sorted(tagged(actors, 12)) == list(range(12))
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_one_of_two_actors_at_a_shard_may_die(seed: int) -> None:
     actors = Simulated(random.Random(seed), room=2, slow={1: 3}, deaths={3})  # both load, the other tags, one dies
-    assert sorted(tagged(actors, 2, 2)) == [0, 1]
+    assert sorted(tagged(actors, 2)) == [0, 1]
 
 
 def test_the_shard_of_a_dead_actor_is_the_next_to_be_given() -> None:
     actors = Simulated(random.Random(0), room=1, deaths={2})  # answers: loaded, shard 0, shard 1
-    assert tagged(actors, 1, 4) == [0, 1, 2, 3]
+    assert tagged(actors, 4) == [0, 1, 2, 3]
     assert actors.given == [0, 1, 1, 2, 3]
 
 
 def test_the_node_that_is_left_does_the_rest_while_the_other_actor_finds_no_room() -> None:
     actors = Simulated(random.Random(1), room=2, deaths={5}, lost_room=1)
-    assert sorted(tagged(actors, 2, 20)) == list(range(20))
+    assert sorted(tagged(actors, 20)) == list(range(20))
     assert actors.waiting == [3], "the third actor waits for room to the end"
+
+
+def test_a_node_that_comes_later_works_too() -> None:
+    actors = Simulated(random.Random(5), room=3, known=1, noticed=4)
+    assert sorted(tagged(actors, 20)) == list(range(20))
+    assert actors.started == 3
 
 
 def test_no_more_shards_are_read_than_actors_work_on() -> None:
     read: list[int] = []
-    pool = ActorPool(Simulated(random.Random(2), room=3), 3)
+    pool = ActorPool(Simulated(random.Random(2), room=3))
     for done, _ in enumerate(pool.tag(shards(20, read)), start=1):
         assert len(read) <= done + 2
 
 
 def test_no_actor_is_given_work_before_it_has_loaded_the_tagger() -> None:
-    actors = Simulated(random.Random(3), room=1)
-    assert sorted(tagged(actors, 4, 6)) == list(range(6))
+    actors = Simulated(random.Random(3), room=1, known=4, noticed=10**9)
+    assert sorted(tagged(actors, 6)) == list(range(6))
     assert actors.waiting == [2, 3, 4]
 
 
 def test_a_shard_over_which_actors_die_again_and_again_is_an_error() -> None:
     actors = Simulated(random.Random(0), room=1, deaths={1, 3, 5})  # each actor loads the tagger, then dies
     with pytest.raises(TagwrightError, match=r"^shard 0: 3 actors died over it \(the node has died\); start again"):
-        tagged(actors, 1, 4)
+        tagged(actors, 4)
 
 
 def test_a_tagger_over_which_actors_die_again_and_again_is_an_error() -> None:
     actors = Simulated(random.Random(0), room=1, deaths={0, 1, 2})
     with pytest.raises(TagwrightError, match=r"^loading the tagger: 3 actors died over it \(the node has died\)"):
-        tagged(actors, 1, 4)
+        tagged(actors, 4)
 
 
 def test_actors_that_die_now_and_then_while_they_load_are_no_error() -> None:
     actors = Simulated(random.Random(0), room=1, deaths={0, 1, 3, 4, 5})  # loaded at 2, dead at 3, loaded at 6
-    assert tagged(actors, 1, 2) == [0, 1]
+    assert tagged(actors, 2) == [0, 1]

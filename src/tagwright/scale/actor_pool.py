@@ -1,9 +1,10 @@
 """Shards and actors in, tagged shards out: which actor has which shard, and what is begun again when an actor dies.
 
-There are as many actors as devices, and each has one shard at a time: so an actor that dies costs one shard, which the
-next free actor takes. Another actor is started in its place; it waits until a node has room, and the others work on
-meanwhile. A node without power says nothing, and is found dead a minute later: so that nobody waits for it at the end,
-actors without work take the shards that others are still at, and the first answer counts.
+There are as many actors as devices, also of nodes that come later, and each has one shard at a time: so an actor that
+dies costs one shard, which the next free actor takes. Another actor is started in its place; it waits until a node has
+room, and the others work on meanwhile. A node without power says nothing, and is found dead a minute later: so that
+nobody waits for it at the end, actors without work take the shards that others are still at, and the first answer
+counts.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ class ActorDied(Exception):  # noqa: N818 (it is no error of ours)
 
 class Actors(Protocol):
     """Whatever runs actors. An answer is what an actor will say; it can be waited for."""
+
+    def devices(self) -> int:
+        """How many actors can work at a time, at least one."""
 
     def start(self) -> tuple[Any, Any]:
         """A new actor, and its answer that it has loaded the tagger."""
@@ -52,8 +56,8 @@ class _Task:
 class ActorPool:
     """Actors and what each is at."""
 
-    def __init__(self, actors: Actors, count: int) -> None:
-        self._actors, self._count = actors, count
+    def __init__(self, actors: Actors) -> None:
+        self._actors = actors
         self._tasks: dict[Any, _Task] = {}
         self._idle: list[Any] = []
         self._open: set[int] = set()  # numbers of shards that are begun and not done
@@ -64,9 +68,9 @@ class ActorPool:
 
         Raises TagwrightError for a shard over which actors die again and again, and what an actor raises.
         """
-        for _ in range(self._count):
-            self._start(attempt=1)
         while True:
+            for _ in range(len(self._tasks) + len(self._idle), self._actors.devices()):
+                self._start(attempt=1)
             while self._idle and (following := self._following(shards)):
                 self._give(self._idle.pop(), *following)
             if self._idle and not self._open:

@@ -37,7 +37,7 @@ def on_ray(shards: Iterator[Shard], model: Path, options: BatchOptions, address:
     with contextlib.redirect_stdout(sys.stderr):  # where Ray says that a node has died
         _connect(address)
         try:
-            for shard, answer in ActorPool(_Cluster(model, options), _devices()).tag(shards):
+            for shard, answer in ActorPool(_Cluster(model, options)).tag(shards):
                 yield _received(shard, answer)
         finally:
             ray.shutdown()
@@ -64,6 +64,11 @@ class _Cluster:
     def __init__(self, model: Path, options: BatchOptions) -> None:
         files = {file.relative_to(model).as_posix(): file.read_bytes() for file in model.rglob("*") if file.is_file()}
         self._model, self._options = ray.put(files), options
+
+    def devices(self) -> int:
+        """GPUs, or where there are none processors, each of which an actor gets for itself."""
+        resources = ray.cluster_resources()
+        return max(1, int(resources.get("GPU", 0)) or int(resources.get("CPU", 1)))
 
     def start(self) -> tuple[Any, Any]:
         """Ray waits with it until a node has room."""
@@ -114,12 +119,6 @@ class _Actor:
         source.write_bytes(documents)
         failed = self._tagger.write(source, target)
         return target.read_bytes(), failed
-
-
-def _devices() -> int:
-    """GPUs, or where there are none processors, each of which an actor gets for itself."""
-    resources = ray.cluster_resources()
-    return max(1, int(resources.get("GPU", 0)) or int(resources.get("CPU", 1)))
 
 
 def read(answer: Any) -> Any:
