@@ -74,7 +74,7 @@ def resumable(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
         if not _waits(folder):
             remove_folder(folder)
         elif isinstance(stop, KeyboardInterrupt):
-            print(escaped(f"tagwright: {folder}: --resume goes on from here"), file=sys.stderr)
+            print(escaped(f"tagwright: {folder}: --resume continues from here"), file=sys.stderr)
         raise
 
 
@@ -90,11 +90,11 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
     check_replaceable(folder, "training that Tagwright began")
     if _waits(folder):
         if not resume:
-            raise ConfigError(f"{folder}: a training is not finished; go on with --resume, or remove this folder")
+            raise ConfigError(f"{folder}: a training is not finished; continue it with --resume, or remove this folder")
         before = read_manifest(folder, KIND)
         start.check(folder, before)
         if differences := "; ".join(start.differences(before)):
-            said = f"tagwright: {folder}: goes on with {differences}: the last digits will differ"
+            said = f"tagwright: {folder}: resumed with {differences}; the last digits of the weights will differ"
             print(escaped(said), file=sys.stderr)
     elif resume:
         print(escaped(f"tagwright: {folder}: no training to resume; starting anew"), file=sys.stderr)

@@ -28,11 +28,18 @@ def read_matrix(folder: Path, shape: tuple[int, int], dtype: DTypeLike = np.floa
     data = read_array(folder, "data", dtype, (None,))
     indices, indptr = read_array(folder, "indices", None, data.shape), _read_indptr(folder, shape[0])
     # scipy checks none of these, and reads wherever they point
-    if not {indices.dtype, indptr.dtype} <= {np.dtype(np.int32), np.dtype(np.int64)} or indptr[0] != 0:
+    if not {indices.dtype, indptr.dtype} <= {np.dtype(np.int32), np.dtype(np.int64)}:
         raise ModelError(f"{folder}: damaged (no sparse matrix); save the model again")
-    check_ends(folder / "indptr.npy", indptr[1:], len(data))
+    check_indptr(folder / "indptr.npy", indptr, len(data))
     check_places(folder / "indices.npy", indices, shape[1])
     return csr_matrix((data, indices, indptr), shape)
+
+
+def check_indptr(path: Path, indptr: NDArray[np.integer], length: int) -> None:
+    """Raise ModelError unless row i of something of this length is indptr[i]:indptr[i + 1]."""
+    if not len(indptr) or indptr[0] != 0:
+        raise ModelError(f"{path}: damaged (its rows do not begin at 0); save the model again")
+    check_ends(path, indptr[1:], length)
 
 
 def _read_indptr(folder: Path, rows: int) -> NDArray[np.integer]:

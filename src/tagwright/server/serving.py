@@ -172,7 +172,7 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections. Raises ConfigError for an address that is not to be had."""
+    """A socket that takes connections. Raises ConfigError for an address that cannot be used."""
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         # Connections inherit it. Otherwise the end of an answer waits 40 ms for the client to confirm its beginning:
