@@ -145,6 +145,14 @@ def test_another_share_than_expected_must_be_clearly_better() -> None:
     assert choose(base, {0.25: base, 0.5: steady, 1.0: 2 * steady}, 0.3, margin=1.0) == 1.0  # the best of both
 
 
+def test_a_share_far_above_the_expected_must_be_better_by_more() -> None:
+    base, steady, some = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0.4, 0.1, 0.4, -0.1])
+    # 0.2, which is 1.63 standard errors of 0.1225
+    assert choose(base, {0.25: steady, 0.5: steady + some, 1.0: steady}, 0.3, margin=1.0) == 0.5
+    assert choose(base, {0.25: steady, 0.5: steady, 1.0: steady + some}, 0.3, margin=1.0) == 0.25
+    assert choose(base, {0.25: steady, 0.5: steady, 1.0: steady + some}, 0.3, margin=0.5) == 1.0
+
+
 def test_few_documents_teach_little() -> None:
     base = np.zeros(4)
     alike = dict.fromkeys(SHARES, np.array([0.1, -0.1, 0.1, -0.1]))
