@@ -6,7 +6,6 @@ To Ray they are two machines, one of which can be killed, or cut off from the ot
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -21,7 +20,7 @@ ADDRESSES = {HEAD: "10.217.33.1", OTHER: "10.217.33.2"}
 ENDS = {HEAD: "tagwright0", OTHER: "tagwright1"}
 "The ends of the virtual cable."
 PORT = 6391
-STARTED = 180.0
+STARTED = 300.0
 "Seconds that a node may take to start."
 OPTIONS = ["--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats", "--block"]
 
@@ -71,15 +70,13 @@ def start(name: str, folder: Path, niceness: int) -> None:
         time.sleep(0.5)
 
 
-def live_on(name: str, folder: Path) -> None:
-    """Make Ray take a node as that of the next command: it notes its address on the disk, which the nodes share."""
-    note = json.dumps({"node_ip_address": ADDRESSES[name]})
-    (folder / "ray" / "session_latest" / "node_ip_address.json").write_text(note, encoding="utf-8")
-
-
 def inside(namespace: str, command: list[str], niceness: int = 0) -> list[str]:
-    """The command, to be run in a namespace."""
-    variables = ["RAY_AUTH_MODE=token", f"RAY_worker_niceness={niceness}"]  # a token as Ray asks of a cluster
+    """The command, to be run in a namespace, with a token as Ray asks of a cluster."""
+    variables = [
+        "RAY_AUTH_MODE=token",
+        f"RAY_worker_niceness={niceness}",
+        f"RAY_raylet_start_wait_time_s={STARTED:.0f}",
+    ]
     return ["ip", "netns", "exec", namespace, "env", *variables, *command]
 
 
