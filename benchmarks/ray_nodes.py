@@ -29,12 +29,14 @@ RESULTS = Path(__file__).parent / "results" / "ray_nodes.json"
 NAMES = ["Bees", "Banks", "Rain", "Rivers", "Honey", "Flowers", "Stocks", "Money"]
 MOMENTS = {
     "none": "no node dies",
-    "start": "killed while the actors start",
-    "middle": "killed in the middle",
-    "end": "killed near the end",
-    "cable": "cut off in the middle",
-    "command": "killed where the command runs, which is started again on the other node",
+    "start": "one is killed while the actors start",
+    "middle": "one is killed in the middle",
+    "end": "one is killed near the end",
+    "cable": "one is cut off in the middle",
+    "head": "the one with the command and its model is killed, and both are started again",
 }
+ENDED = 300.0
+"Seconds in which the command must see that its own node has died."
 POLL = 0.1
 "Seconds between two looks at what is done."
 
@@ -48,15 +50,13 @@ def main(arguments: list[str]) -> None:
     parser.add_argument(
         "--niceness", type=int, default=0, help="how far Ray lowers the priority of actors; by itself 15"
     )
-    parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--output", type=Path, default=RESULTS, help="where runs are added to those that are there")
     options = parser.parse_args(arguments)
     if why := two_nodes.missing():
         sys.exit(f"two nodes cannot be had here: {why}")
-    sizes = {"documents": options.documents, "shards": -(-options.documents // options.shard_size)}
-    result: dict[str, Any] = {"machine": machine.describe(), **sizes, "runs": []}
-    if options.output.is_file():  # runs of the same size are added
-        found = json.loads(options.output.read_text(encoding="utf-8"))
-        result["runs"] = found.get("runs", []) if all(found[name] == sizes[name] for name in sizes) else []
+    result: dict[str, Any] = {"machine": machine.describe(), "runs": []}
+    if options.output.is_file():
+        result["runs"] = json.loads(options.output.read_text(encoding="utf-8"))["runs"]
     with tempfile.TemporaryDirectory(prefix="tagwright-nodes-") as name, two_nodes.namespaces():
         trials = _Trials(Path(name), options)
         for moment in options.moments * options.rounds:
@@ -106,8 +106,10 @@ class _Watched:
             self.looks["last"] = seen
         return seen
 
-    def wait(self) -> None:
-        while self.process.poll() is None:
+    def wait(self, seconds: float = float("inf")) -> None:
+        """Until the batch has ended, or so many seconds have passed."""
+        end = time.monotonic() + seconds
+        while self.process.poll() is None and time.monotonic() < end:
             self.look()
             time.sleep(POLL)
 
@@ -129,29 +131,36 @@ class _Trials:
         shutil.rmtree(self._folder / "nodes", ignore_errors=True)
         two_nodes.connect(OTHER)
         two_nodes.start(OTHER, self._folder, self._niceness)
-        watched = self._start(OTHER if moment == "command" else HEAD)
+        watched = self._start()
         self._await(watched, moment, rng)
         killed = watched.looks["killed"] = watched.look()
         actors = len(two_nodes.actors(OTHER))
         if moment == "cable":
             two_nodes.cut_off(OTHER)
         elif moment != "none":
-            two_nodes.kill(OTHER, but=watched.process.pid)
-        watched.wait()
-        found = {"moment": moment, "niceness": self._niceness, "shards done": killed.done, "actors": actors}
-        found["seconds"] = round(time.time() - killed.at, 1)
-        if moment == "command":
+            two_nodes.kill(HEAD if moment == "head" else OTHER, but=watched.process.pid)
+        watched.wait(ENDED if moment == "head" else float("inf"))
+        found = {"moment": moment, "niceness": self._niceness, "shards": self._shards}
+        found |= {"shards done": killed.done, "actors": actors, "seconds": round(time.time() - killed.at, 1)}
+        if moment == "head":
             found["exit code of the command"] = watched.process.returncode
-            watched = self._start(HEAD)
-            watched.wait()
+            watched = self._again()
         two_nodes.kill(OTHER)
         found |= {"exit code": watched.process.returncode, **_pace(watched, 1 + (moment == "none"))}
         return found | {"different files": different(self._folder / "whole", self._folder / "nodes")}
 
-    def _start(self, node: str) -> _Watched:
-        two_nodes.live_on(node, self._folder)
+    def _start(self) -> _Watched:
         ray = [*self._batch, "nodes", "--ray", f"{ADDRESSES[HEAD]}:{PORT}"]
-        return _Watched(subprocess.Popen(two_nodes.inside(node, ray), cwd=self._folder), self._folder / "nodes")
+        return _Watched(subprocess.Popen(two_nodes.inside(HEAD, ray), cwd=self._folder), self._folder / "nodes")
+
+    def _again(self) -> _Watched:
+        """The first node and the command, started anew; what was left of the cluster is killed."""
+        two_nodes.kill(OTHER)
+        two_nodes.kill(HEAD)
+        two_nodes.start(HEAD, self._folder, self._niceness)
+        watched = self._start()
+        watched.wait()
+        return watched
 
     def _await(self, watched: _Watched, moment: str, rng: random.Random) -> None:
         """Until the moment has come, or the batch has ended."""

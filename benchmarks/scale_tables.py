@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from benchmarks.markdown import RESULTS, result, table
+from benchmarks.markdown import result, table
+from benchmarks.ray_nodes import MOMENTS
 from benchmarks.scale_measures import MEASURES
 
 MACHINES = {"2 cores, as measured": 2, "16 cores": 16, "4 machines of 32 cores": 128}
@@ -92,16 +93,28 @@ def _times(count: int) -> str:
 
 
 def _nodes() -> Iterator[list[str]]:
-    if not (RESULTS / "ray_nodes.json").is_file():
-        return
-    found = result("ray_nodes")
-    same = "complete and the same" if not found["different files"] and not found["exit code"] else "not the same"
-    yield [
-        f"`batch --ray` on two nodes, one killed when {found['shards done when the node was killed']} of "
-        f"{found['shards']} shards were done",
-        f"the output is {same}",
-        "`python -m benchmarks ray_nodes`",
-    ]
+    runs = result("ray_nodes")["runs"]
+    for moment, niceness in dict.fromkeys((run["moment"], run["niceness"]) for run in runs):
+        found = [run for run in runs if (run["moment"], run["niceness"]) == (moment, niceness)]
+        what = f"`batch --ray` on two nodes, {MOMENTS[moment]}"
+        if niceness:
+            what += f", actors of the priority that Ray gives them (nice {niceness})"
+        same = sum(not run["exit code"] and not run["different files"] for run in found)
+        names = ("after",) if moment == "none" else ("before", "after")
+        paces = [f"{name} {pace}" for name in names if (pace := _pace(found, name))]
+        seconds = "; seconds an actor takes for a shard: " * bool(paces) + ", ".join(paces).removeprefix("after ")
+        yield [what, f"{same} of {len(found)} complete and the same{seconds}", "`python -m benchmarks ray_nodes`"]
+
+
+def _pace(runs: Iterable[Mapping[str, Any]], name: str) -> str:
+    """The range of seconds, and the mean share of time without a processor."""
+    paces = [run[name] for run in runs if name in run]
+    if not paces:
+        return ""
+    seconds = sorted(each["seconds"] for each in paces)
+    waiting = sum(each["waiting"] for each in paces) / len(paces)
+    span = " to ".join(dict.fromkeys(f"{each:.1f}" for each in (seconds[0], seconds[-1])))
+    return f"{span} ({waiting:.0%} waiting for a processor)"
 
 
 def _storms() -> Iterator[list[str]]:

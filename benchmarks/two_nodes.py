@@ -6,7 +6,6 @@ To Ray they are two machines, one of which can be killed, or cut off from the ot
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import signal
@@ -21,8 +20,8 @@ ADDRESSES = {HEAD: "10.217.33.1", OTHER: "10.217.33.2"}
 ENDS = {HEAD: "tagwright0", OTHER: "tagwright1"}
 "The ends of the virtual cable."
 PORT = 6391
-STARTED = 180.0
-"Seconds that a node may take to start."
+STARTED = 600.0
+"Seconds in which a node must have started."
 OPTIONS = ["--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats", "--block"]
 
 
@@ -61,25 +60,21 @@ def start(name: str, folder: Path, niceness: int) -> None:
     head = ["--head", f"--port={PORT}", "--include-dashboard=false", f"--temp-dir={folder / 'ray'}"]
     where = head if name == HEAD else [f"--address={ADDRESSES[HEAD]}:{PORT}"]
     command = ["ray", "start", f"--node-ip-address={ADDRESSES[name]}", *where, *OPTIONS]
-    log = folder / f"{name}.log"
-    with log.open("w") as file:
-        subprocess.Popen(inside(name, command, niceness), cwd=folder, stdout=file, stderr=file)
-    end = time.monotonic() + STARTED
-    while "Ray runtime started" not in log.read_text(encoding="utf-8"):
-        if time.monotonic() > end:
-            sys.exit(f"the node {name} does not start: {log.read_text(encoding='utf-8')[-500:]}")
-        time.sleep(0.5)
-
-
-def live_on(name: str, folder: Path) -> None:
-    """Make Ray take a node as that of the next command: it notes its address on the disk, which the nodes share."""
-    note = json.dumps({"node_ip_address": ADDRESSES[name]})
-    (folder / "ray" / "session_latest" / "node_ip_address.json").write_text(note, encoding="utf-8")
+    log, end = folder / f"{name}.log", time.monotonic() + STARTED
+    while time.monotonic() < end:  # Ray gives up after 30 seconds, too soon on a busy machine
+        kill(name)
+        with log.open("w") as file:
+            process = subprocess.Popen(inside(name, command, niceness), cwd=folder, stdout=file, stderr=file)
+        while process.poll() is None:
+            if "Ray runtime started" in log.read_text(encoding="utf-8"):
+                return
+            time.sleep(0.5)
+    sys.exit(f"the node {name} does not start: {log.read_text(encoding='utf-8')[-500:]}")
 
 
 def inside(namespace: str, command: list[str], niceness: int = 0) -> list[str]:
-    """The command, to be run in a namespace."""
-    variables = ["RAY_AUTH_MODE=token", f"RAY_worker_niceness={niceness}"]  # a token as Ray asks of a cluster
+    """The command, to be run in a namespace, with a token as Ray asks of a cluster."""
+    variables = ["RAY_AUTH_MODE=token", f"RAY_worker_niceness={niceness}"]
     return ["ip", "netns", "exec", namespace, "env", *variables, *command]
 
 
