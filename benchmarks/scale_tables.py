@@ -8,17 +8,30 @@ from typing import Any
 
 from benchmarks.markdown import result, table
 from benchmarks.ray_nodes import MOMENTS
+from benchmarks.scale import slopes as fit
 from benchmarks.scale_measures import MEASURES
 
 MACHINES = {"2 cores, as measured": 2, "16 cores": 16, "4 machines of 32 cores": 128}
 MILLIONS = 10_000_000
 
+TAGGED = {
+    "whole tagger": "10,000,000 documents tagged with 1,000 labels, names and words",
+    "whole tagger, static": "10,000,000 documents tagged with 1,000 labels, names, words and the static encoder",
+}
+ALONE = {
+    "reading": "10,000,000 documents read into a corpus, one process",
+    "graph": "citations and authors of 10,000,000 documents, a pair of each along two meta-paths, one process",
+    "RTS, static": "RTS trains a static encoder on 10,000,000 documents, one epoch, one process",
+}
+BUILT = ("read the vocabulary", "build", "index vectors", "save")
+"What is done once for a vocabulary."
+
 
 def slopes() -> Iterator[str]:
-    """Seconds and memory by size, with the fitted slope."""
+    """Seconds and memory by size, with the fitted slope, and that of the largest two sizes where there are more."""
     found = result("scale")
     sizes = sorted({int(size) for rows in found["rows"].values() for size in rows})
-    head = ["over", "what", *(f"{size:,}" for size in sizes), "slope"]
+    head = ["over", "what", *(f"{size:,}" for size in sizes), "slope", "of the largest two"]
     yield from table(head, (row for name in MEASURES if name in found["rows"] for row in _rows(found, name, sizes)))
 
 
@@ -27,8 +40,20 @@ def _rows(found: Mapping[str, Any], name: str, sizes: Iterable[int]) -> Iterator
     for part in next(iter(rows.values())):
         unit = "" if part.endswith(("MB", "GB")) else ", MB" if part == "peak_mb" else ", s"
         what = f"{name}: {'memory' if part == 'peak_mb' else part}{unit}"
-        figures = [f"{rows[str(size)][part]:.3g}" if str(size) in rows else "" for size in sizes]
-        yield [MEASURES[name][0], what, *figures, f"{fitted[part]:.2f}" if part in fitted else ""]
+        figures = [_figure(rows[str(size)][part]) if str(size) in rows else "" for size in sizes]
+        last = {size: rows[size] for size in sorted(rows, key=int)[-2:]}
+        largest = f"{fit({'': last})[''][part]:.2f}" if len(rows) > 2 else ""
+        yield [MEASURES[name][0], what, *figures, f"{fitted[part]:.2f}" if part in fitted else "", largest]
+
+
+def _figure(value: float) -> str:
+    """Three digits.
+
+    >>> _figure(1234.5), _figure(0.01234)
+    ('1,230', '0.0123')
+    """
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:g}"
 
 
 def on_paper() -> Iterator[str]:
@@ -39,19 +64,27 @@ def on_paper() -> Iterator[str]:
 
 
 def _documents(found: Mapping[str, Any]) -> Iterator[list[str]]:
-    for name, parts in (("whole tagger", ("tag",)), ("whole tagger, static", ("retrieve", "combine"))):
+    """Tagging is shared among cores, shard by shard; reading a corpus, drawing pairs and training are one process."""
+    for name, what in TAGGED.items():
         if name in found["rows"]:
-            hours = sum(_at(found, name, part, MILLIONS) for part in parts) / 3600
-            what = "names and words" if name == "whole tagger" else "names, words and the static encoder"
-            yield [
-                f"10,000,000 documents, 1,000 labels, {what}",
-                *(f"{hours / cores:.2g} h" for cores in MACHINES.values()),
-            ]
+            hours = sum(_at(found, name, part, MILLIONS) for part in _seconds(found, name)) / 3600
+            yield [what, *(f"{hours / cores:.2g} h" for cores in MACHINES.values())]
+    for name, what in ALONE.items():
+        if name in found["rows"]:
+            hours = sum(_at(found, name, part, MILLIONS) for part in _seconds(found, name)) / 3600
+            said = f"{hours:.2g} h, {_at(found, name, 'peak_mb', MILLIONS, least=0.0) / 1024:.2g} GB of memory"
+            yield [what, *[said] * len(MACHINES)]
+
+
+def _seconds(found: Mapping[str, Any], name: str) -> list[str]:
+    """The parts that are seconds."""
+    return [part for part in next(iter(found["rows"][name].values())) if part != "peak_mb"]
 
 
 def _labels(found: Mapping[str, Any]) -> Iterator[list[str]]:
     name = "vocabulary, save, load"
-    seconds = sum(_at(found, name, part, MILLIONS) for part in ("read the vocabulary", "build", "save"))
+    parts = [part for part in _seconds(found, name) if part in BUILT]
+    seconds = sum(_at(found, name, part, MILLIONS) for part in parts)
     disk, memory = (_at(found, name, part, MILLIONS) for part in ("saved, GB", "peak_mb"))
     what = "10,000,000 labels read, encoded, indexed and saved, one process"
     said = f"{seconds / 60:.0f} minutes, {memory / 1024:.0f} GB of memory, {disk:.0f} GB on disk"
@@ -60,11 +93,11 @@ def _labels(found: Mapping[str, Any]) -> Iterator[list[str]]:
     yield ["loading them", *[f"{load:.1f} s of the processor"] * len(MACHINES)]
 
 
-def _at(found: Mapping[str, Any], name: str, part: str, size: int) -> float:
-    """A part at another size: from the largest that was measured, along the fitted line, of slope 1 at least."""
+def _at(found: Mapping[str, Any], name: str, part: str, size: int, least: float = 1.0) -> float:
+    """A part at another size: from the largest that was measured, along the fitted line, of at least this slope."""
     rows = found["rows"][name]
     largest = max(rows, key=int)
-    slope = max(1.0, found["slopes"].get(name, {}).get(part, 1.0))
+    slope = max(least, found["slopes"].get(name, {}).get(part, 1.0))
     return float(rows[largest][part] * math.pow(size / int(largest), slope))
 
 

@@ -26,6 +26,10 @@ from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label,
 CELLS = 1 << 24
 "The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."
 
+TIES = 64
+"""Labels that are looked for beyond the last candidate, to cut ties by label: of a million labels many have the same
+words, and a document whose ties go on further is searched again."""
+
 WORDS = 1 << 18
 "The number of recent words whose terms are cached."
 
@@ -125,7 +129,7 @@ class Lexical(Retriever):
         """The k best labels above the threshold. A label that shares no word is not a candidate."""
         options, labels = self.options, self._postings.shape[1]
         k = labels if options.k is None else min(options.k, labels)
-        chunks = _chunks(reading.shape[0], max(1, min(1024, CELLS // (k + 1))))
+        chunks = _chunks(reading.shape[0], max(1, min(1024, CELLS // (k + TIES))))
         return Run.concat(
             [_best(reading[rows.start : rows.stop], self._postings, k, options.threshold) for rows in chunks]
         )
@@ -323,7 +327,7 @@ def _chunks(rows: int, size: int) -> Iterator[range]:
 
 def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) -> Run:
     """The k largest products above the threshold of each query (documents, terms) with all labels (terms, labels)."""
-    best = largest_products(queries, postings, k + 1, threshold)
+    best = largest_products(queries, postings, k + TIES, threshold)
     tied = _tied(best, k)
     if not len(tied):
         return best.top(k)
@@ -334,10 +338,9 @@ def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) ->
 
 
 def _tied(run: Run, k: int) -> Longs:
-    """The rows whose suggestions k and k + 1 have equal scores."""
-    rows = np.flatnonzero(np.diff(run.indptr) > k)
-    last = run.indptr[rows] + k - 1
-    tied: Longs = rows[run.scores[last] == run.scores[last + 1]]
+    """The rows in which suggestion k and the last of those that were looked for have equal scores."""
+    rows = np.flatnonzero(np.diff(run.indptr) == k + TIES)
+    tied: Longs = rows[run.scores[run.indptr[rows] + k - 1] == run.scores[run.indptr[rows + 1] - 1]]
     return tied
 
 
