@@ -5,6 +5,7 @@ Nothing here reads a file or loads a model. Every other module takes and returns
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -203,11 +204,13 @@ class Run:
         >>> Run.from_rows([{3: 0.5, 1: 0.9}, [], [2]]).labels.tolist()
         [1, 3, 2]
         """
-        scored = [dict(row) if isinstance(row, Mapping) else dict.fromkeys(row, 1.0) for row in rows]
-        indptr = np.cumsum([0, *map(len, scored)], dtype=np.int64)
-        labels = np.fromiter((label for row in scored for label in row), np.int32, int(indptr[-1]))
-        scores = np.fromiter((score for row in scored for score in row.values()), np.float32, int(indptr[-1]))
-        return cls.of(indptr, labels, scores)
+        ends, labels, scores = array("q", [0]), array("i"), array("f")  # read as they come: rows may be millions
+        for row in rows:
+            scored = row if isinstance(row, Mapping) else dict.fromkeys(row, 1.0)
+            labels.extend(scored)
+            scores.extend(scored.values())
+            ends.append(len(labels))
+        return cls.of(np.array(ends, np.int64), np.array(labels, np.int32), np.array(scores, np.float32))
 
     @classmethod
     def concat(cls, runs: Sequence[Run]) -> Run:
