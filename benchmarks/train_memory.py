@@ -1,6 +1,6 @@
 """Memory and time of training over the number of documents: `python -m benchmarks train_memory [--sizes 10000 50000]`.
 
-The commands `train rts` with the static encoder, one epoch, and `train svm`, on the made-up texts of `scale`, which are
+The commands `train rts` with the static encoder, 50 steps, and `train svm`, on the made-up texts of `scale`, which are
 read from a file. Labels are 100 words of middling frequency; the documents that hold one have it four times in five.
 Every figure is measured in a process of its own with one thread: seconds of the processor, and peak memory of that
 process, pages of mapped files included. Results are written as they come; those that are there are kept.
@@ -28,7 +28,7 @@ from benchmarks.scale_texts import texts
 RESULTS = Path(__file__).parent / "results" / "train_memory.json"
 SIZES = (10_000, 50_000, 200_000)
 METHODS = {
-    "rts": ["--set", "encoder=static", "--set", "training.epochs=1"],
+    "rts": ["--set", "encoder=static", "--set", "training.steps=50"],
     "svm": ["--set", "workers=1"],
 }
 LABELS, SKIPPED, KEPT = 100, 1_000, 0.8

@@ -9,6 +9,7 @@ import mmap
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -89,13 +90,13 @@ def _mapped(folder: Path, indptr: Longs, columns: int) -> Matrix:
     return csr_matrix((data, indices, indptr), (len(indptr) - 1, columns), copy=False)
 
 
-def _map(path: Path, dtype: DTypeLike, mode: str) -> NDArray[np.generic]:
+def _map(path: Path, dtype: DTypeLike, mode: Literal["c", "r+"]) -> NDArray[Any]:
     if not path.stat().st_size:  # an empty file cannot be mapped
         return np.zeros(0, dtype)
-    return np.memmap(path, dtype, mode)  # type: ignore[call-overload]  # of the mode it wants a literal
+    return np.memmap(path, dtype, mode)
 
 
-def _release(numbers: NDArray[np.generic]) -> None:
+def _release(numbers: NDArray[Any]) -> None:
     base: object = numbers
     while isinstance(base, np.ndarray):
         base = base.base
