@@ -61,7 +61,8 @@ def main(folder: Path, encoder: str) -> None:
         uneven=gathered(np.full((2 * int(rank), 2), 0.5 + int(rank), np.float16)),
         trained=trained.vectors[everything],
         described=described.vectors[everything],
-        **{storage: stage.vectors[everything] for storage, stage in stages.items()},
+        float16=stages["float16"].vectors[everything],
+        int8=stages["int8"].vectors[everything],
     )
 
 

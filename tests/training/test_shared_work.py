@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from tests.methods.topics import DOCUMENTS, LABELS, encoders
 from tests.training.launching import TWO_PROCESSES
 
 from tagwright.training.shared_work import gathered, share, shared_run
-from tagwright.types import Run
+from tagwright.types import Document, Run
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = "tests.training.shared_run"
@@ -30,9 +31,14 @@ def test_one_process_does_everything_itself() -> None:
     numbers = np.arange(6, dtype=np.int16).reshape(2, 3)
     assert gathered(numbers) is numbers
     asked: list[int] = []
-    run = shared_run(DOCUMENTS, lambda some: (asked.append(len(some)), Run.from_rows([[1]] * len(some)))[1])
-    assert (asked, len(run)) == ([30], 30)
-    assert len(shared_run([], lambda some: Run.from_rows([[1]] * len(some)))) == 0
+
+    def find(some: Sequence[Document]) -> Run:
+        asked.append(len(some))
+        return Run.from_rows([[1]] * len(some))
+
+    assert len(shared_run(DOCUMENTS, find)) == 30
+    assert len(shared_run([], find)) == 0
+    assert asked == [30]
 
 
 def test_two_processes_share_the_work_and_both_have_what_one_has(tmp_path: Path) -> None:

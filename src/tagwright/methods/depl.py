@@ -311,9 +311,8 @@ class _Material:
             weights = ClassifierWeights(seen, Vectors.of(vectors, config.options.storage))
         documents = BiEncoder.of(side(model, heads.document, "cls"))
         texts = BiEncoder.of(side(model, heads.label, _pooling(config))) if heads.label else None
-        vectors = self._vectors(texts, config)
         return DescriptionRetriever(
-            self.labels, documents, texts, weights, self.keywords, config.options, vectors=vectors
+            self.labels, documents, texts, weights, self.keywords, config.options, vectors=self._vectors(texts, config)
         )
 
     def _vectors(self, texts: BiEncoder | None, config: ClassifierConfig) -> Vectors | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,19 +47,20 @@ def gathered(mine: NDArray[Number]) -> NDArray[Number]:
 
     accelerator = Accelerator(cpu=best_device().type == "cpu")
 
-    def total(values: NDArray[Number]) -> NDArray[Number]:
+    def total(values: NDArray[Any]) -> NDArray[Any]:
         numbers = torch.from_numpy(values).to(accelerator.device)
-        found: NDArray[Number] = accelerator.reduce(numbers, "sum").cpu().numpy()
+        found: NDArray[Any] = accelerator.reduce(numbers, "sum").cpu().numpy()
         return found
 
     sizes = np.zeros(accelerator.num_processes, np.int64)
     sizes[accelerator.process_index] = len(mine)
-    ends = np.cumsum(total(sizes))  # type: ignore[arg-type]
+    ends = np.cumsum(total(sizes))
     whole = np.zeros((int(ends[-1]), *mine.shape[1:]), mine.dtype)
     end = int(ends[accelerator.process_index])
     whole[end - len(mine) : end] = mine
     # Where one process has its bytes, the others have zeros.
-    return total(whole.reshape(-1).view(np.uint8)).view(mine.dtype).reshape(whole.shape)  # type: ignore[arg-type]
+    found: NDArray[Number] = total(whole.reshape(-1).view(np.uint8)).view(mine.dtype).reshape(whole.shape)
+    return found
 
 
 def shared_run(documents: Sequence[Document], find: Callable[[Sequence[Document]], Run]) -> Run:
