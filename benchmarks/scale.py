@@ -2,9 +2,9 @@
 
 Texts and names of labels are drawn word by word, with the frequencies of words and the lengths of real ones where the
 corpora are beside the project (abstracts of arxiv, labels of epmc), and by Zipf's law otherwise. Every figure is
-measured in a process of its own with one thread: seconds of the processor, so that other work on the machine counts as
-little as possible, and peak memory. The slope is that of a line through the logarithms: 1 is proportional. Results are
-written as they come; those that are there are kept.
+measured in a process of its own with one thread and no cache: seconds of the processor, so that other work on the
+machine counts as little as possible, and peak memory. The slope is that of a line through the logarithms: 1 is
+proportional. Results are written as they come; those that are there are kept.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from benchmarks.scale_texts import texts
 RESULTS = Path(__file__).parent / "results" / "scale.json"
 SIZES = (10_000, 100_000, 1_000_000)
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS"), "1")
+ENVIRONMENT = {**os.environ, **ONE_THREAD, "TAGWRIGHT_CACHE_LIMIT": "0"}
 
 
 def main(arguments: list[str]) -> None:
@@ -71,7 +72,7 @@ def add(output: Path, name: str, size: int, work: Path) -> None:
         "--work",
         str(work),
     ]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env={**os.environ, **ONE_THREAD})
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=ENVIRONMENT)
     rows[str(size)] = json.loads(done.stdout.splitlines()[-1])
     result |= {"machine": machine.describe(), "words": source, "slopes": slopes(result["rows"])}
     print(f"{name:28} {size:10,} {rows[str(size)]} slope {result['slopes'].get(name)}", file=sys.stderr, flush=True)

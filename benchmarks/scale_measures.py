@@ -8,13 +8,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 FIXED = {"documents": 10_000, "labels": 1_000}
 "Over the number of documents there are so many labels, over that of labels so many documents."
+
+LABELLED = 500
+"Documents from which a combiner is learned."
 
 
 class Clock:
@@ -74,17 +78,74 @@ def tagging(documents: Path, labels: Path, clock: Clock) -> None:
 
 
 def static_tagging(documents: Path, labels: Path, clock: Clock) -> None:
-    """Names, words and static vectors: what reading and retrieving, and combining, take of it."""
+    """Names, words and static vectors, each stage by itself: it reads, finds, and scores what the others found."""
     from tagwright.data.corpus import Corpus
     from tagwright.data.vocabulary import Vocabulary
-    from tagwright.tagger import batches
 
     tagger, corpus = _static(Vocabulary.read(labels), labels.parent), Corpus.read(documents)
+    tagger.tag(first_documents(documents, 10))  # what is built when it is first needed
     clock("")
-    for batch in batches(corpus):
-        pool = tagger.candidates(batch)
-        clock("retrieve")
+    _by_stage(tagger, corpus, clock)
+
+
+def static_labels(documents: Path, labels: Path, clock: Clock) -> None:
+    """The same over labels, all of which are encoded and indexed before."""
+    from tagwright.data.vocabulary import Vocabulary
+
+    vocabulary, batch = Vocabulary.read(labels), first_documents(documents, FIXED["labels"])
+    tagger = _static(vocabulary, labels.parent)
+    _indexed(tagger, len(vocabulary))
+    tagger.tag(batch[:10])
+    clock("")
+    _by_stage(tagger, batch, clock)
+
+
+def _by_stage(tagger: Any, documents: Iterable[Any], clock: Clock) -> None:
+    """Tag, and count what each stage and the combiner take. Like `Tagger.tag`, but with a clock."""
+    from tagwright.combining.pool import CandidatePool
+    from tagwright.tagger import batches
+
+    clock("")
+    for batch in batches(documents):
+        clock("read documents")
+        readings, found = {}, {}
+        for name, stage in tagger.stages.items():
+            readings[name] = stage.read(batch)
+            if name in tagger.retrievers:
+                found[name] = stage.find(readings[name])
+            clock(name.replace("_", " "))
+        pool = CandidatePool.of(batch, found, tagger.stages, readings, tagger.pool)
+        clock("pool")
+        for name in tagger.stages:
+            pool.scores(name)
+            clock(name.replace("_", " "))
         tagger.rank(pool).top(10)
+        clock("combine")
+
+
+def learned_combiner(documents: Path, labels: Path, clock: Clock) -> None:
+    """A combiner trained on 500 documents, whose labels are made up: the first that their texts name."""
+    from tagwright.data.corpus import Corpus
+    from tagwright.data.vocabulary import Vocabulary
+    from tagwright.methods import combined
+    from tagwright.tagger import batches
+
+    corpus = Corpus.read(documents)
+    tagger = _static(Vocabulary.read(labels), labels.parent)
+    named = tagger.retrievers["exact_match"](corpus[:LABELLED]).top(3)
+    labelled = [
+        replace(document, labels=tuple(tagger.vocabulary.ids[label] for label in named[row][0].tolist()))
+        for row, document in enumerate(corpus[:LABELLED])
+    ]
+    clock("")
+    trained = combined.fit(labelled, tagger).tagger
+    clock("train on 500")
+    for batch in batches(corpus):
+        pool = trained.candidates(batch)
+        for name in trained.stages:
+            pool.scores(name)
+        clock("")
+        trained.rank(pool).top(10)
         clock("combine")
 
 
@@ -92,10 +153,11 @@ def encoding(documents: Path, _: Path, clock: Clock) -> None:
     """Texts into static vectors."""
     from tagwright.data.corpus import Corpus
     from tagwright.encoders.bi_encoder import BiEncoder
-    from tagwright.encoders.static import distil
     from tagwright.tagger import batches
 
-    encoder, corpus = BiEncoder.of(distil()), Corpus.read(documents)
+    encoder = BiEncoder.load(str(_static_encoder(documents.parent)), cached=False)
+    corpus = Corpus.read(documents)
+    encoder.encode(["a"])  # reads it
     clock("")
     for batch in batches(corpus):
         encoder.encode([document.text for document in batch], keep=False)
@@ -117,7 +179,7 @@ def rts(documents: Path, labels: Path, clock: Clock) -> None:
 
 
 def graph(documents: Path, _: Path, clock: Clock) -> None:
-    """Citations and authors of as many made-up documents; 50,000 pairs along two meta-paths."""
+    """Citations and authors of as many made-up documents; a pair of each along two meta-paths."""
     from benchmarks.graph import citing
 
     from tagwright.graph.network import Graph
@@ -127,8 +189,8 @@ def graph(documents: Path, _: Path, clock: Clock) -> None:
     network = Graph.of(citing(count))
     clock("build")
     for path in ("P->P<-P", "P-A-P"):
-        network.follow(path).sample(50_000, seed=0)
-    clock("draw pairs")
+        network.follow(path).sample(count, seed=0)
+    clock("draw a pair for each")
 
 
 def exact_match(documents: Path, labels: Path, clock: Clock) -> None:
@@ -146,25 +208,51 @@ def tfidf(documents: Path, labels: Path, clock: Clock) -> None:
     _stage(documents, labels, clock, lambda vocabulary: Lexical(vocabulary, options))
 
 
-def dense(documents: Path, labels: Path, clock: Clock) -> None:
-    """Nearest labels of a static encoder, with an index from 100,000 labels on."""
-    from tagwright.encoders.bi_encoder import BiEncoder
-    from tagwright.encoders.static import distil
-    from tagwright.stages.dense import Dense
+def exact_search(documents: Path, labels: Path, clock: Clock) -> None:
+    """The 500 nearest labels of a static encoder, each compared."""
+    _search(documents, labels, clock, "exact")
 
-    encoder = BiEncoder.of(distil())
-    _stage(documents, labels, clock, lambda vocabulary: Dense(vocabulary, encoder))
+
+def index_search(documents: Path, labels: Path, clock: Clock) -> None:
+    """The same by the index that is built from 100,000 labels on, whatever their number."""
+    _search(documents, labels, clock, "ivf")
+
+
+def _search(documents: Path, labels: Path, clock: Clock, kind: Any) -> None:
+    from tagwright.data.vocabulary import Vocabulary
+    from tagwright.encoders.bi_encoder import BiEncoder
+    from tagwright.stages.dense import Dense, DenseOptions
+
+    vocabulary, batch = Vocabulary.read(labels), first_documents(documents, FIXED["labels"])
+    encoder = BiEncoder.load(str(_static_encoder(labels.parent)), cached=False)
+    encoder.encode(["a"])  # reads it
+    clock("")
+    stage = Dense(vocabulary, encoder, DenseOptions(k=500, index=kind))
+    clock("encode labels")
+    if kind == "ivf":
+        assert stage.index or len(vocabulary) < 10_000
+        clock("build the index")
+    vectors = stage.read(batch).vectors
+    clock("encode 1,000 documents")
+    stage.nearest(vectors)
+    clock("search for 1,000, together")
+    for row in range(len(vectors)):
+        stage.nearest(vectors[row : row + 1])
+    clock("search for 1,000, one by one")
 
 
 def saving(documents: Path, labels: Path, clock: Clock) -> None:
     """A vocabulary is read, a tagger made, saved, and loaded by another process, which tags one document and more."""
     from tagwright.data.vocabulary import Vocabulary
 
+    _static_encoder(labels.parent)
     clock("")
     vocabulary = Vocabulary.read(labels)
     clock("read the vocabulary")
     tagger = _static(vocabulary, labels.parent)
     clock("build")
+    _indexed(tagger, len(vocabulary))
+    clock("index vectors")
     with tempfile.TemporaryDirectory() as folder:
         tagger.save(Path(folder) / "model")
         clock("save")
@@ -206,14 +294,17 @@ MEASURES: Mapping[str, tuple[str, Callable[[Path, Path, Clock], None]]] = {
     "whole tagger": ("documents", tagging),
     "whole tagger, static": ("documents", static_tagging),
     "static encoder": ("documents", encoding),
+    "learned combiner": ("documents", learned_combiner),
     "RTS, static": ("documents", rts),
     "graph": ("documents", graph),
     "exact match": ("labels", exact_match),
     "tfidf": ("labels", tfidf),
     "vocabulary, save, load": ("labels", saving),
-    "dense search, static": ("labels", dense),
+    "dense search, exact": ("labels", exact_search),
+    "dense search, index": ("labels", index_search),
+    "whole tagger, static, labels": ("labels", static_labels),
 }
-"Name -> over the number of what, and how. The whole tagger is exact match and TF-IDF."
+"Name -> over the number of what, and how. The whole tagger is exact match and TF-IDF, static: with a static encoder."
 
 
 def _stage(documents: Path, labels: Path, clock: Clock, build: Callable[[Any], Any]) -> None:
@@ -236,11 +327,24 @@ def _words(vocabulary: Any) -> Any:
 
 def _static(vocabulary: Any, folder: Path) -> Any:
     from tagwright import zero_shot
+
+    return zero_shot(vocabulary, encoder=str(_static_encoder(folder)), language="english")
+
+
+def _indexed(tagger: Any, labels: int) -> None:
+    """Build the index of the vectors, which is built when it is first needed."""
+    from tagwright.stages.label_index import EXACT_LIMIT
+
+    assert tagger.retrievers["dense"].index or labels <= EXACT_LIMIT
+
+
+def _static_encoder(folder: Path) -> Path:
+    """Distilled once for all measures."""
     from tagwright.encoders.static import distil
 
     if not (folder / "static").is_dir():
         distil().save(str(folder / "static"))
-    return zero_shot(vocabulary, encoder=str(folder / "static"), language="english")
+    return folder / "static"
 
 
 def first_documents(path: Path, count: int) -> list[Any]:

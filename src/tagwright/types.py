@@ -205,8 +205,7 @@ class Run:
         [1, 3, 2]
         """
         ends, labels, scores = array("q", [0]), array("i"), array("f")  # read as they come: rows may be millions
-        for row in rows:
-            scored = row if isinstance(row, Mapping) else dict.fromkeys(row, 1.0)
+        for scored in (row if isinstance(row, Mapping) else dict.fromkeys(row, 1.0) for row in rows):
             labels.extend(scored)
             scores.extend(scored.values())
             ends.append(len(labels))
@@ -238,9 +237,8 @@ class Run:
         if len({len(run) for run in runs}) != 1:
             raise ValueError(f"runs over {[len(run) for run in runs]} documents have no union")
         width = _width(*runs)
-        keys, times = np.unique(np.concatenate([run.keys(width) for run in runs]), return_counts=True)
-        indptr = np.searchsorted(keys, np.arange(len(runs[0]) + 1) * width)
-        return cls.of(indptr, keys % width, times.astype(np.float32))
+        keys, held = np.unique(np.concatenate([run.keys(width) for run in runs]), return_counts=True)
+        return cls.of(np.searchsorted(keys, np.arange(len(runs[0]) + 1) * width), keys % width, held.astype(np.float32))
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -293,9 +291,9 @@ class Run:
         """
         width = _width(self, candidates)
         keys, wanted = self.keys(width), candidates.keys(width)
-        order = np.argsort(keys)
-        place = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
-        found = keys[order][place] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
+        keys = keys[order := np.argsort(keys)]
+        place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        found = keys[place] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
         scores = np.zeros(len(wanted), np.float32)
         scores[found] = self.scores[order][place[found]]
         return scores

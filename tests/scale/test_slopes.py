@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from benchmarks import scale, scale_measures, scale_texts
 
+from tagwright import zero_shot
+from tagwright.types import Document
+
 
 def test_a_slope_is_that_of_the_line_through_the_logarithms() -> None:
     assert scale.slope([10, 100], [3, 3]) == 0
@@ -49,3 +52,11 @@ def test_everything_is_measured_at_a_small_size(tmp_path: Path, monkeypatch: pyt
         assert found.pop("peak_mb") > 1
         assert found
         assert all(seconds >= 0 for seconds in found.values())
+
+
+def test_stages_one_by_one_are_the_whole_tagger() -> None:
+    """What is measured stage by stage is what a tagger does: the same parts, and none of them twice."""
+    documents = [Document(str(i), text) for i, text in enumerate(["Honey bees", "Tax law"])]
+    clock = scale_measures.Clock()
+    scale_measures._by_stage(zero_shot(["Bees", "Law"], stages=("exact_match", "tfidf")), documents, clock)
+    assert list(clock.seconds) == ["read documents", "exact match", "tfidf", "pool", "combine"]

@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +63,7 @@ def test_rows_are_taken_from_two_sets_without_change_and_as_a_copy(storage: Stor
 
 
 def test_cosines_of_pairs_are_computed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(label_index, "BLOCK", 2)
+    monkeypatch.setattr(label_index, "TOGETHER", 2)
     labels, texts = unit_vectors(5), unit_vectors(2, seed=1)
     cosines = Vectors.of(labels, "float32").cosines(texts, np.array([0, 0, 1]), np.array([4, 1, 1]))
     np.testing.assert_allclose(cosines, [texts[0] @ labels[4], texts[0] @ labels[1], texts[1] @ labels[1]], atol=1e-6)
@@ -85,6 +86,41 @@ def test_effort_rises_until_the_wanted_recall(monkeypatch: pytest.MonkeyPatch) -
     assert efforts[0] == 1
     assert efforts == sorted(efforts)
     assert efforts[2] > 1
+
+
+@pytest.mark.parametrize("wanted", [0.5, 0.8, 0.9, 0.96, 0.99, 1.0])
+def test_effort_is_at_most_a_quarter_above_the_least_that_suffices(
+    monkeypatch: pytest.MonkeyPatch, wanted: float
+) -> None:
+    monkeypatch.setattr(label_index, "RECALL", wanted)
+    vectors = Vectors.of(unit_vectors(2000), "float32")
+    queries, found = label_index._made_up_queries(vectors, 256), Index.build(vectors, "IVF64,SQ8")
+    exact = vectors.nearest(queries, 10)
+
+    def suffices(effort: int) -> bool:
+        return recall(Index(found.faiss, found.name, effort).nearest(vectors, queries, 10), exact) >= wanted
+
+    least = next(filter(suffices, range(1, 65)))
+    assert least <= found.effort <= least + math.ceil(least / 4)
+
+
+@pytest.mark.parametrize(("k", "proposed"), [(10, 20), (100, 200), (500, 600)])
+def test_an_index_proposes_at_most_twice_and_at_most_a_hundred_more(
+    monkeypatch: pytest.MonkeyPatch, k: int, proposed: int
+) -> None:
+    vectors, texts = Vectors.of(unit_vectors(2000), "float32"), unit_vectors(3, seed=1)
+    index = Index(Index.build(vectors, "IVF16,SQ8").faiss, "IVF16,SQ8", effort=16)
+    counts = list[int]()
+
+    class Counting:
+        def search(self, queries: Floats, count: int) -> object:
+            counts.append(count)
+            return index.faiss.search(queries, count)
+
+    monkeypatch.setattr(Index, "__post_init__", lambda _: None)
+    run = Index(Counting(), index.name, index.effort).nearest(vectors, texts, k)
+    assert run.indptr.tolist() == [0, k, 2 * k, 3 * k]
+    assert counts == [proposed]
 
 
 def test_the_same_vectors_give_the_same_index() -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tagwright.data.bags import Matrix
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.types import Longs
 
 BLOCK = 1 << 14

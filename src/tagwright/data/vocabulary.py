@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import gc
 import logging
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -74,8 +75,7 @@ class Vocabulary(Sequence[Label]):
         if not self._labels:
             raise InputError("the vocabulary is empty, expected at least one label")
         if len(self.ids) < len(self._labels):
-            twice = next(label.id for position, label in enumerate(self._labels) if self.index[label.id] != position)
-            raise InputError(f"two labels have the id {shown(twice)}; every label needs its own")
+            raise _DuplicateIdError(self._labels)
         for label in self._labels:
             if not label.names or not all(name.strip() for name in label.names):
                 raise InputError(
@@ -106,11 +106,15 @@ class Vocabulary(Sequence[Label]):
         documents; else English, or else the first language of the file. Raises InputError with file and line for
         anything wrong in the file, ConfigError for an unknown format or a missing language.
         """
+        lines = array("q")
         with _uncollected():
-            labels = list(_labels(Path(path), language, likely, _format(Path(path), format)))
+            labels = list(_labels(Path(path), language, likely, _format(Path(path), format), lines))
             if not labels:
                 raise InputError("holds no labels, expected at least one", path)
-            return cls(labels)
+            try:
+                return cls(labels)
+            except _DuplicateIdError as duplicate:
+                raise duplicate.at(path, lines) from None
 
     def write(self, path: Path | str) -> None:
         """Write JSON lines, gzip if the name ends in `.gz`, in one step.
@@ -276,6 +280,23 @@ class Vocabulary(Sequence[Label]):
         return f"; did you mean {shown(near[0])}?" if near else ""
 
 
+class _DuplicateIdError(InputError):
+    """Two labels have one id. That is found with the index of all ids: a dictionary of a million ids costs a second."""
+
+    def __init__(self, labels: Sequence[Label]) -> None:
+        first = dict[str, int]()
+        self._second = next(i for i, label in enumerate(labels) if first.setdefault(label.id, i) != i)
+        self._id = labels[self._second].id
+        self._first = first[self._id]
+        super().__init__(f"two labels have the id {shown(self._id)}; every label needs its own")
+
+    def at(self, path: Path | str, lines: Sequence[int]) -> InputError:
+        """The same with the lines of a file, where they are known."""
+        if not lines:
+            return self
+        return InputError(f"the id {shown(self._id)} is taken by line {lines[self._first]}", path, lines[self._second])
+
+
 @contextmanager
 def _uncollected() -> Iterator[None]:
     """No search for unused cycles: with a million labels it takes a fifth of the time, and labels form none."""
@@ -332,25 +353,25 @@ def _format(path: Path, wanted: Format | None) -> Format:
     return wanted or _SUFFIXES[suffix]
 
 
-def _labels(path: Path, language: str | None, likely: Callable[[], str], file_format: Format) -> Iterable[Label]:
+def _labels(
+    path: Path, language: str | None, likely: Callable[[], str], file_format: Format, lines: array[int]
+) -> Iterable[Label]:
+    """The labels of a file. lines: gets the line of each, where there are lines."""
     check(language or AUTO)
     if file_format == "jsonl":
-        return _distinct(_json_labels(path), path)
+        return _without_lines(_json_labels(path), lines)
     if file_format == "tsv" or file_format == "csv":
-        return _distinct(read_label_table(path, language, likely(), file_format), path)
+        return _without_lines(read_label_table(path, language, likely(), file_format), lines)
     if file_format == "names":
-        return _distinct(read_names(path), path)
+        return _without_lines(read_names(path), lines)
     guess = likely()
     parse = partial(skos.read_labels, path, language, file_format, guess)
     return vocabulary_cache.kept(path, ("skos", file_format, language, guess), parse)
 
 
-def _distinct(labels: Iterable[tuple[int, Label]], path: Path | str) -> Iterator[Label]:
-    lines: dict[str, int] = {}
+def _without_lines(labels: Iterable[tuple[int, Label]], lines: array[int]) -> Iterator[Label]:
     for line, label in labels:
-        if label.id in lines:
-            raise InputError(f"the id {shown(label.id)} is taken by line {lines[label.id]}", path, line)
-        lines[label.id] = line
+        lines.append(line)
         yield label
 
 

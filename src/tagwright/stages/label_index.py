@@ -27,6 +27,12 @@ INDEX_MINIMUM = 10_000
 BLOCK = 1 << 16
 "Vectors that are converted to float32 together."
 
+TOGETHER = 1 << 10
+"Pairs of vectors that are multiplied together: few enough that both stay in the processor's cache."
+
+MORE = 100
+"Vectors that an index proposes beside those that are asked for: it has seen them with a byte per number."
+
 RECALL = 0.96
 "The required recall of the 10 nearest, on queries made from the vectors themselves."
 
@@ -66,11 +72,13 @@ class Vectors:
     def cosines(self, queries: Floats, pairs: Longs, rows: NDArray[np.integer]) -> Floats:
         """(pairs,) cosine of queries[pairs[i]] and vector rows[i]."""
         found = np.empty(len(rows), np.float32)
-        order = np.argsort(rows, kind="stable")  # so that a vector that many documents have is converted once
         for start in range(0, len(rows), BLOCK):
-            part = order[start : start + BLOCK]
-            used, place = np.unique(rows[part], return_inverse=True)
-            found[part] = np.einsum("ij,ij->i", queries[pairs[part]], self[used][place])
+            used, place = np.unique(rows[start : start + BLOCK], return_inverse=True)
+            vectors = self[used]  # one that many documents have is converted once
+            for first in range(start, start + len(place), TOGETHER):
+                part = slice(first, min(first + TOGETHER, start + len(place)))
+                ours = vectors[place[part.start - start : part.stop - start]]
+                found[part] = np.einsum("ij,ij->i", queries[pairs[part]], ours)
         return found
 
     def nearest(self, queries: Floats, k: int) -> Run:
@@ -110,9 +118,9 @@ class Vectors:
 class Index:
     """A FAISS index over stored vectors.
 
-    It proposes twice as many as needed; the stored vectors rank them. faiss: holds a second copy, a byte per number.
-    name: as FAISS writes it, such as "IVF2048,SQ8". effort: the part that is searched, nprobe of IVF or efSearch of
-    HNSW; set on `faiss`.
+    It proposes more than needed, at most twice as many; the stored vectors rank them. faiss: holds a second copy, a
+    byte per number. name: as FAISS writes it, such as "IVF2048,SQ8". effort: the part that is searched, nprobe of IVF
+    or efSearch of HNSW; set on `faiss`.
     """
 
     faiss: Any
@@ -121,16 +129,16 @@ class Index:
 
     @classmethod
     def build(cls, vectors: Vectors, name: str) -> Index:
-        """Train on a sample, add all, and double the effort until RECALL is reached. Seeded."""
+        """Train on a sample, add all, and raise the effort by quarters until RECALL is reached. Seeded."""
         queries = _made_up_queries(vectors, 256)
         exact, index = vectors.nearest(queries, 10), cls(_filled(vectors, name), name, effort=1)
         while recall(index.nearest(vectors, queries, 10), exact) < RECALL and index.effort < 4096:
-            index = replace(index, effort=2 * index.effort)
+            index = replace(index, effort=index.effort + -(-index.effort // 4))
         return index
 
     def nearest(self, vectors: Vectors, queries: Floats, k: int) -> Run:
         """The k nearest of `vectors` for each query (m, dim), as far as the index finds them, with their cosines."""
-        proposed = self.faiss.search(queries, min(2 * k, len(vectors)))[1]
+        proposed = self.faiss.search(queries, min(2 * k, k + MORE, len(vectors)))[1]
         found = proposed >= 0
         pairs, rows = np.nonzero(found)[0], proposed[found]
         indptr = np.concatenate([[0], np.cumsum(found.sum(axis=1))])

@@ -20,8 +20,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tagwright.data.bags import Matrix
 from tagwright.data.mapped_matrix import blocks, count_rows, release, write_transposed
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.types import Floats, Ints, Longs
 
 Loss: TypeAlias = Literal["hinge", "squared_hinge"]
