@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import weakref
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -190,3 +192,23 @@ def test_scores_of_any_sign_and_size_are_ordered_and_ties_broken_by_label() -> N
 def test_rows_are_in_the_order_of_sorted_pairs(rows: list[dict[int, float]]) -> None:
     expected = [label for row in rows for label, _ in sorted(row.items(), key=lambda pair: (-pair[1], pair[0]))]
     assert Run.from_rows(rows).labels.tolist() == expected
+
+
+def test_rows_are_read_as_they_come_and_not_kept() -> None:
+    alive: weakref.WeakSet[Row] = weakref.WeakSet()
+    most = 0
+
+    def rows() -> Iterator[Row]:
+        nonlocal most
+        for document in range(50):
+            row = Row({document, 2 * document + 1})
+            alive.add(row)
+            most = max(most, len(alive))
+            yield row
+
+    assert Run.from_rows(rows()).labels.tolist() == [n for d in range(50) for n in (d, 2 * d + 1)]
+    assert most <= 3
+
+
+class Row(frozenset[int]):
+    """A set of labels that can be referred to weakly."""

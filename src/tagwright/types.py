@@ -5,6 +5,7 @@ Nothing here reads a file or loads a model. Every other module takes and returns
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -203,11 +204,12 @@ class Run:
         >>> Run.from_rows([{3: 0.5, 1: 0.9}, [], [2]]).labels.tolist()
         [1, 3, 2]
         """
-        scored = [dict(row) if isinstance(row, Mapping) else dict.fromkeys(row, 1.0) for row in rows]
-        indptr = np.cumsum([0, *map(len, scored)], dtype=np.int64)
-        labels = np.fromiter((label for row in scored for label in row), np.int32, int(indptr[-1]))
-        scores = np.fromiter((score for row in scored for score in row.values()), np.float32, int(indptr[-1]))
-        return cls.of(indptr, labels, scores)
+        ends, labels, scores = array("q", [0]), array("i"), array("f")  # read as they come: rows may be millions
+        for scored in (row if isinstance(row, Mapping) else dict.fromkeys(row, 1.0) for row in rows):
+            labels.extend(scored)
+            scores.extend(scored.values())
+            ends.append(len(labels))
+        return cls.of(np.array(ends, np.int64), np.array(labels, np.int32), np.array(scores, np.float32))
 
     @classmethod
     def concat(cls, runs: Sequence[Run]) -> Run:
@@ -235,9 +237,8 @@ class Run:
         if len({len(run) for run in runs}) != 1:
             raise ValueError(f"runs over {[len(run) for run in runs]} documents have no union")
         width = _width(*runs)
-        keys, times = np.unique(np.concatenate([run.keys(width) for run in runs]), return_counts=True)
-        indptr = np.searchsorted(keys, np.arange(len(runs[0]) + 1) * width)
-        return cls.of(indptr, keys % width, times.astype(np.float32))
+        keys, held = np.unique(np.concatenate([run.keys(width) for run in runs]), return_counts=True)
+        return cls.of(np.searchsorted(keys, np.arange(len(runs[0]) + 1) * width), keys % width, held.astype(np.float32))
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -290,8 +291,7 @@ class Run:
         """
         width = _width(self, candidates)
         keys, wanted = self.keys(width), candidates.keys(width)
-        order = np.argsort(keys)
-        keys = keys[order]
+        keys = keys[order := np.argsort(keys)]
         place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
         found = keys[place] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
         scores = np.zeros(len(wanted), np.float32)

@@ -10,11 +10,13 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
+from tagwright.data import mapped_matrix
+from tagwright.data.mapped_matrix import write_parts
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.stages import label_trees
 from tagwright.stages.label_trees import LabelTrees
 from tagwright.training import hinge, linear_training
-from tagwright.training.hinge import Loss, solve
+from tagwright.training.hinge import Loss, Postings, solve
 from tagwright.training.linear_training import LabelTreeOptions, SvmOptions, fit_svm, fit_trees
 from tagwright.types import Run
 
@@ -58,7 +60,7 @@ def test_weights_and_biases_are_those_of_scikit_learn(
 
 
 def test_labels_look_at_few_documents_and_leave_out_none_that_matters(
-    corpus: tuple[Any, Run], monkeypatch: pytest.MonkeyPatch
+    corpus: tuple[Any, Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     few_at_a_time(monkeypatch)
     features, gold = corpus
@@ -70,7 +72,8 @@ def test_labels_look_at_few_documents_and_leave_out_none_that_matters(
         return fit(svm, chosen, positives)
 
     monkeypatch.setattr(hinge, "_fit", counted)
-    weights, bias = solve(features, [gold.rows[gold.labels == 0]], loss="hinge", cost=1, tolerance=0.01)
+    positives = [gold.rows[gold.labels == 0]]
+    weights, bias = solve(features, Postings.of(features, tmp_path), positives, loss="hinge", cost=1, tolerance=0.01)
     assert len(sizes) > 1
     assert sizes[-1] < DOCUMENTS / 4
     scores = (features @ weights.T).toarray()[:, 0] + bias[0]
@@ -108,6 +111,39 @@ def test_processes_and_blocks_change_nothing(corpus: tuple[Any, Run], monkeypatc
     np.testing.assert_array_equal(model.bias, expected.bias)
 
 
+def test_documents_that_are_read_block_by_block_give_the_same_bytes(
+    corpus: tuple[Any, Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    few_at_a_time(monkeypatch)
+    features, gold = corpus
+    whole = fit_svm(features, gold, LABELS, EXACT)
+    monkeypatch.setattr(hinge, "CELLS", WORDS * 3)  # three labels and eighty documents at a time
+    monkeypatch.setattr(mapped_matrix, "BLOCK", 7)
+    mapped = write_parts((features[start : start + 90] for start in range(0, DOCUMENTS, 90)), WORDS, tmp_path)
+    for workers in (1, 2):
+        model = fit_svm(mapped, gold, LABELS, replace(EXACT, workers=workers))
+        for name in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(model.weights, name), getattr(whole.weights, name))
+        np.testing.assert_array_equal(model.bias, whole.bias)
+
+
+def test_the_first_working_sets_hold_the_most_similar_documents_of_other_labels(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name, value in (("NEAR", 1), ("FAR", 0), ("TELLING", 0.5)):
+        monkeypatch.setattr(hinge, name, value)
+    # word 0 is in all documents and tells nothing apart; document 3 shares word 1 with document 0, 1 does less so
+    features = csr_matrix(np.array([[9, 1, 0], [9, 0.5, 0], [9, 0, 1], [9, 2, 0], [9, 0, 0]], np.float32))
+    postings = Postings.of(features, tmp_path)
+    assert postings.words.tolist() == [2]  # words 0 and 1 are in more than half of them
+    monkeypatch.setattr(hinge, "TELLING", 0.6)
+    postings = Postings.of(features, tmp_path)
+    assert postings.words.tolist() == [1, 2]
+    assert postings.weights.toarray().tolist() == [[1, 0.5, 0, 2, 0], [0, 0, 1, 0, 0]]
+    sets = hinge._first_sets(features, postings, [np.array([0], np.int32)], 0)
+    assert sets[0].tolist() == [0, 3]
+
+
 def test_a_killed_run_goes_on_with_the_blocks_that_are_missing(
     corpus: tuple[Any, Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -116,9 +152,9 @@ def test_a_killed_run_goes_on_with_the_blocks_that_are_missing(
     (tmp_path / "svm" / "1.npz").unlink()
     learnt: list[int] = []
 
-    def counted(features: Any, positives: list[Any], **options: Any) -> Any:
+    def counted(features: Any, postings: Any, positives: list[Any], **options: Any) -> Any:
         learnt.append(len(positives))
-        return solve(features, positives, **options)
+        return solve(features, postings, positives, **options)
 
     monkeypatch.setattr(linear_training, "solve", counted)
     model = fit_svm(*corpus, LABELS, EXACT, tmp_path, resume=True)

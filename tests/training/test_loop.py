@@ -17,12 +17,13 @@ import torch
 from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 from tests.tiny import tiny_encoder
+from tests.training.launching import TWO_PROCESSES
 from tests.training.training_run import TRAINING, Redrawing, pairs, plain_loss, run
 
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.training.checkpoints import NAME
+from tagwright.training.checkpoints import NAME, configs
 from tagwright.training.loop import History, rate_at, train
 from tagwright.training.objectives import Contrastive, Text
 from tagwright.training.trainable_encoder import Transformer
@@ -139,20 +140,10 @@ def logged_lines(output: Path) -> list[str]:
 @pytest.mark.parametrize("kind", ["encoder", "static"])
 def test_two_processes_learn_what_one_does(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     options = [request.getfixturevalue(kind), "--no-dropout", "--float32"]
-    launch = [
-        sys.executable,
-        "-m",
-        "accelerate.commands.launch",
-        "--cpu",
-        "--num_processes",
-        "2",
-        "--num_machines",
-        "1",
-    ]
-    launch += ["--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0", "-m", PROGRAM[-1]]
-    for name, program in (("one", PROGRAM), ("two", launch)):
+    for name, program in (("one", PROGRAM), ("two", [*TWO_PROCESSES, *PROGRAM[1:]])):
         done = subprocess.run([*program, str(tmp_path / name), *options], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
+    assert [configs(tmp_path / name)["."]["processes"] for name in ("one", "two")] == [1, 2]
     assert logged(tmp_path / "two", "loss") == pytest.approx(logged(tmp_path / "one", "loss"), abs=1e-4)
     one, two = state(tmp_path / "one"), state(tmp_path / "two")
     for name in one:

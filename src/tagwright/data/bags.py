@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -80,12 +80,16 @@ class BagOfWords:
         """(texts, words) float32 CSR: what each word weighs in each text; a text without such words is a row of 0."""
         from scipy.sparse import csr_matrix, vstack
 
-        rest, parts = iter(texts), [csr_matrix((0, len(self.words)), dtype=np.float32)]
+        nothing = csr_matrix((0, len(self.words)), dtype=np.float32)
+        return vstack([nothing, *self.parts(texts)], format="csr")
+
+    def parts(self, texts: Iterable[str]) -> Iterator[Matrix]:
+        """The same in parts, one in memory at a time."""
+        rest = iter(texts)
         while chunk := list(islice(rest, TEXTS)):
             counts = count_words(chunk, self._terms)
             counts.resize(len(chunk), len(self.words))
-            parts.append(self._weighted(counts))
-        return vstack(parts, format="csr")
+            yield self._weighted(counts)
 
     def save(self, folder: Path) -> None:
         """Write into an existing folder."""

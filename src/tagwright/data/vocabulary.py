@@ -6,6 +6,7 @@ import difflib
 import gc
 import logging
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
@@ -177,16 +178,17 @@ class Vocabulary(Sequence[Label]):
         unknown: what to do about labels that the vocabulary lacks; a warning gives their number and the first few.
         Raises InputError naming document and label for "error".
         """
-        missing: list[str] = []
-        rows = [set(self._gold(document, None if unknown == "error" else missing)) for document in documents]
+        missing = Counter[str]()
+        rows = (set(self._gold(document, None if unknown == "error" else missing)) for document in documents)
+        found = Run.from_rows(rows)
         if missing and unknown == "warn":
-            distinct = list(dict.fromkeys(missing))
+            distinct = list(missing)
             more = f" and {len(distinct) - 3:,} more" if len(distinct) > 3 else ""
             _log.warning(
                 "%s of %s gold labels are not in the vocabulary and are left out: %s%s",
-                f"{len(missing):,}", f"{len(missing) + sum(map(len, rows)):,}", ", ".join(distinct[:3]), more,
+                f"{missing.total():,}", f"{missing.total() + len(found.labels):,}", ", ".join(distinct[:3]), more,
             )  # fmt: skip
-        return Run.from_rows(rows)
+        return found
 
     def own(self, documents: Sequence[Document]) -> Longs:
         """(documents,) the label that has the id of the document, such as a page that is a label too; -1 for none.
@@ -260,14 +262,14 @@ class Vocabulary(Sequence[Label]):
     def _preferred_names(self) -> Iterator[tuple[str, int]]:
         return ((_folded(label.name), position) for position, label in enumerate(self))
 
-    def _gold(self, document: Document, missing: list[str] | None) -> Iterator[int]:
-        """The known labels of a document; unknown ones go to `missing`, or are an error if there is no such list."""
+    def _gold(self, document: Document, missing: Counter[str] | None) -> Iterator[int]:
+        """The known labels of a document; unknown ones are counted in `missing`, or else an error."""
         for label in document.labels:
             position = self.resolve(label)
             if position is not None:
                 yield position
             elif missing is not None:
-                missing.append(label)
+                missing[label] += 1
             else:
                 problem = f"document {shown(document.id)} has the label {shown(label)}, which is not in the vocabulary"
                 raise InputError(problem + self._nearest(label))

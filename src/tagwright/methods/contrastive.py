@@ -12,10 +12,11 @@ from pathlib import Path
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.fields import AtLeastOne, Positive
-from tagwright.stages.dense import Dense, DenseOptions, LabelText
+from tagwright.stages.dense import DenseOptions, LabelText
 from tagwright.tagger import Tagger
 from tagwright.training.encoder_training import VectorOptions, in_batch, settle, train_encoder
 from tagwright.training.pairs import ict_pairs, simcse_pairs
+from tagwright.training.shared_work import shared_dense
 from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document
 
@@ -96,4 +97,4 @@ def fit(
     plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
     encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, output, resume=resume)
     options = DenseOptions(k=config.candidates, label_text=config.label_text)
-    return Tagger(labels, {"dense": Dense(labels, encoder, options)})
+    return Tagger(labels, {"dense": shared_dense(labels, encoder, options)})

@@ -29,7 +29,7 @@ from tagwright.stages.description_retriever import (
 )
 from tagwright.stages.label_index import Vectors
 from tagwright.stages.linear_classifiers import Linear
-from tagwright.tagger import Tagger, batches
+from tagwright.tagger import Tagger
 from tagwright.training.encoder_training import EncoderOptions, count_steps, load, settle, stage_folder
 from tagwright.training.gold_labels import known_of_texts, without_validation
 from tagwright.training.label_objectives import (
@@ -41,6 +41,7 @@ from tagwright.training.label_objectives import (
     labelled_documents,
 )
 from tagwright.training.linear_training import train_linear
+from tagwright.training.shared_work import is_alone, share, shared_run, shared_vectors
 from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document, Floats, Run
 
@@ -310,7 +311,18 @@ class _Material:
             weights = ClassifierWeights(seen, Vectors.of(vectors, config.options.storage))
         documents = BiEncoder.of(side(model, heads.document, "cls"))
         texts = BiEncoder.of(side(model, heads.label, _pooling(config))) if heads.label else None
-        return DescriptionRetriever(self.labels, documents, texts, weights, self.keywords, config.options)
+        return DescriptionRetriever(
+            self.labels, documents, texts, weights, self.keywords, config.options, vectors=self._vectors(texts, config)
+        )
+
+    def _vectors(self, texts: BiEncoder | None, config: ClassifierConfig) -> Vectors | None:
+        """Those of the labels' texts, which the processes share; None where each process makes them itself."""
+        if texts is None or is_alone():
+            return None
+        some, options = self.labels[share(len(self.labels))], replace(config.options, index="exact")
+        mine = DescriptionRetriever(some, texts, texts, None, self.keywords, options)
+        assert mine.vectors is not None
+        return shared_vectors(mine.vectors)
 
 
 def _pooling(config: ClassifierConfig) -> Literal["cls", "mean"]:
@@ -338,8 +350,8 @@ def _mistakes(stage: Linear | None, documents: Sequence[Document], gold: Run, co
     if stage is None or not count:
         return gold.top(0)
     depth = count + int(np.diff(gold.indptr).max(initial=0))
-    features = (stage.bag.transform(document.text for document in batch) for batch in batches(documents))
-    return hard_negatives(Run.concat([stage.model.scores(each, depth) for each in features]), gold, count)
+    found = shared_run(documents, lambda batch: stage.model.scores(stage.read(batch), depth))
+    return hard_negatives(found, gold, count)
 
 
 def _svm_of(tagger: Tagger) -> Linear:

@@ -53,6 +53,7 @@ from tagwright.training.encoder_training import (
 from tagwright.training.linear_training import LabelTreeOptions, fit_trees
 from tagwright.training.metadata_pairs import View, metadata_pairs, metadata_triples
 from tagwright.training.paragraph_pairs import one_paragraph
+from tagwright.training.shared_work import shared_dense, shared_run
 from tagwright.training.training_config import TrainingConfig, TrainingPlan, lasting_options
 from tagwright.types import Document, Retriever, Run, Stage, TextField
 
@@ -273,7 +274,7 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
 
     @cache
     def dense() -> Dense:
-        return Dense(labels, bi, config.dense)
+        return shared_dense(labels, bi, config.dense)
 
     def full() -> FullText:
         return FullText(dense(), config.full_text)
@@ -342,7 +343,7 @@ def pseudo_labels(
     with bar("ranking", len(documents) - first) as ranked:
         for start in range(first, len(documents), BATCH):
             batch = documents[start : start + BATCH]
-            parts.append(ensemble.tag(batch, config.pseudo_labels))
+            parts.append(shared_run(batch, lambda some: ensemble.tag(some, config.pseudo_labels)))
             ranked(len(batch))
             if time.monotonic() - saved >= config.training.checkpoint_seconds:
                 save()

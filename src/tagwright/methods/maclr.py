@@ -18,7 +18,7 @@ from tagwright.fields import AtLeastOne, Checked, Positive
 from tagwright.joining import LEARNT
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.tagger import Tagger, batches
+from tagwright.tagger import Tagger
 from tagwright.training.clusters import ClusterSchedule
 from tagwright.training.encoder_training import (
     VectorOptions,
@@ -33,6 +33,7 @@ from tagwright.training.encoder_training import (
 )
 from tagwright.training.maclr_stage1 import MaclrStage1, eq_2
 from tagwright.training.pairs import Source, ict_pairs, labelled_pairs
+from tagwright.training.shared_work import shared_dense, shared_run
 from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document, Retriever, Run
 
@@ -138,7 +139,7 @@ def fit(
         second = replace(settle(config.training, own, pseudo), steps=plan.steps)
         loss, folder = eq_2(config.temperature), stage_folder(output, "stage-2")
         encoder = train_model(encoder.model, pseudo, loss, second, folder, resume=resume)  # line 18
-    return Tagger(labels, {"dense": Dense(labels, encoder, config.dense)})
+    return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +187,8 @@ def fine_tune(
         plan = replace(plan, batch=max(2, min(plan.batch, len(gold.labels) // 2)))
     check_batch(pairs, plan)
     encoder = train_model(model, pairs, in_batch(config.temperature), plan, output, resume=resume)
-    return replace(tagger, retrievers={**tagger.retrievers, name: Dense(tagger.vocabulary, encoder, dense.options)})
+    trained = shared_dense(tagger.vocabulary, encoder, dense.options)
+    return replace(tagger, retrievers={**tagger.retrievers, name: trained})
 
 
 def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, plan: TrainingPlan) -> MaclrStage1:
@@ -205,13 +207,13 @@ def _guesses(documents: Sequence[Document], labels: Vocabulary, encoder: BiEncod
     """A source of pseudo pairs for each enabled view (4.3)."""
     k = config.pseudo_labels + config.exclude_self
     if config.encoder_pairs:
-        yield _pseudo_pairs(Dense(labels, encoder, replace(config.dense, k=k)), documents, labels, config)
+        yield _pseudo_pairs(shared_dense(labels, encoder, replace(config.dense, k=k)), documents, labels, config)
     if config.tfidf_pairs:
         yield _pseudo_pairs(Lexical(labels, LexicalOptions(weighting="tfidf", k=k)), documents, labels, config)
 
 
 def _pseudo_pairs(view: Retriever, documents: Sequence[Document], labels: Vocabulary, config: Config) -> Source:
-    run = Run.concat([view(batch) for batch in batches(documents)])
+    run = shared_run(documents, view)
     if config.exclude_self:
         run = run.keep(run.labels != labels.own(documents)[run.rows])
     return labelled_pairs(documents, labels, run.top(config.pseudo_labels), seed=config.training.seed)

@@ -44,6 +44,7 @@ from tagwright.training.metadata_pairs import (
     value_pairs,
 )
 from tagwright.training.pairs import rts_pairs, sample_documents
+from tagwright.training.shared_work import shared_dense
 from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document, PairSource, Retriever, Run, Stage, TextField
 
@@ -299,7 +300,7 @@ def _with_path(
 
 
 def _dense(labels: Vocabulary, encoder: BiEncoder, config: Config) -> Dense:
-    return Dense(labels, encoder, DenseOptions(label_text=config.label_text, text_field=config.text_field))
+    return shared_dense(labels, encoder, DenseOptions(label_text=config.label_text, text_field=config.text_field))
 
 
 def _text_pairs(

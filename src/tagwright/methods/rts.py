@@ -12,10 +12,11 @@ from pathlib import Path
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.fields import AtLeastOne, Positive
-from tagwright.stages.dense import Dense, DenseOptions, LabelText
+from tagwright.stages.dense import DenseOptions, LabelText
 from tagwright.tagger import Tagger
 from tagwright.training.encoder_training import VectorOptions, in_batch, settle, train_encoder
 from tagwright.training.pairs import RtsOptions, rts_pairs
+from tagwright.training.shared_work import shared_dense
 from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document
 
@@ -84,4 +85,4 @@ def fit(
     loss = in_batch(config.temperature, groups=config.groups, roles=("document", "query"))
     encoder = train_encoder(config, pairs, loss, plan, output, resume=resume)
     options = DenseOptions(k=config.candidates, label_text=config.label_text)
-    return Tagger(labels, {"dense": Dense(labels, encoder, options)})  # 3.2.4
+    return Tagger(labels, {"dense": shared_dense(labels, encoder, options)})  # 3.2.4

@@ -14,8 +14,8 @@ from tagwright.readers.records import Located
 from tagwright.scale.batch_options import BatchOptions
 from tagwright.scale.local_processes import Tagged, in_processes
 from tagwright.scale.output_folder import OutputFolder
-from tagwright.scale.scratch import scratch_folder
 from tagwright.scale.shards import Shard, cut
+from tagwright.scratch import scratch_folder
 
 MOST_PROCESSES = 8
 "Processes by default, at most: each needs memory besides the tagger, which they share."

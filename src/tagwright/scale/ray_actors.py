@@ -21,8 +21,8 @@ from tagwright.errors import ConfigError, TagwrightError, one_line_of
 from tagwright.scale.actor_pool import ActorDied, ActorPool
 from tagwright.scale.batch_options import BatchOptions
 from tagwright.scale.local_processes import ENVIRONMENT, Tagged
-from tagwright.scale.scratch import remove_abandoned, scratch_folder
 from tagwright.scale.shards import Shard, Unread
+from tagwright.scratch import remove_abandoned, scratch_folder
 
 ray: Any = _ray
 "Its types do not know actors that are made at run time."

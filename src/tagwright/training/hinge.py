@@ -14,12 +14,15 @@ for the squared hinge a margin of 1 - tolerance has the dual 2 C tolerance, so t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from tagwright.data.mapped_matrix import blocks, count_rows, release, write_transposed
 from tagwright.data.sparse_arrays import Matrix
-from tagwright.types import Floats, Ints
+from tagwright.types import Floats, Ints, Longs
 
 Loss: TypeAlias = Literal["hinge", "squared_hinge"]
 
@@ -35,7 +38,11 @@ JOIN = 256
 "The most documents that join a working set in a round, unless it is larger itself."
 
 TOGETHER, CELLS = 128, 1 << 24
-"The most labels that are scored together: a float32 per word and per document for each label."
+"""The most labels that are scored together, and the most numbers: a float32 per word, and per document of a block, for
+each label."""
+
+SHORT = 8
+"""Of the scores of all documents one in so many is above the limit at most, as a rule: these are in memory together."""
 
 TELLING = 0.02
 "Similar documents are found by words that at most this share of the documents holds."
@@ -44,8 +51,26 @@ STEPS = 100_000
 "The most passes of liblinear over a working set; it takes about 30."
 
 
+@dataclass(frozen=True, eq=False)
+class Postings:
+    """The documents that hold each of the words by which similar documents are found. words: their columns, ascending.
+
+    weights: (words, documents) float32 CSR.
+    """
+
+    words: Longs
+    weights: Matrix
+
+    @classmethod
+    def of(cls, features: Matrix, folder: Path) -> Postings:
+        """Of the features (documents, words), memory-mapped. folder: an existing one, for this alone."""
+        words = np.flatnonzero(count_rows(features) <= max(TELLING * features.shape[0], 2))
+        return cls(words, write_transposed(features, words, folder))
+
+
 def solve(
     features: Matrix,
+    postings: Postings,
     positives: Sequence[Ints],
     *,
     loss: Loss,
@@ -56,27 +81,27 @@ def solve(
 ) -> tuple[Matrix, Floats]:
     """(labels, words) float32 CSR weights and (labels,) biases, given the documents that have each label.
 
-    features: (documents, words) float32 CSR. tolerance, prune: as in `SvmOptions`. A label of all documents depends on
-    no word: weights 0, bias 1.
+    features: (documents, words) float32 CSR. postings: of these. tolerance, prune: as in `SvmOptions`. A label of all
+    documents depends on no word: weights 0, bias 1.
     """
-    from scipy.sparse import csr_matrix
     from sklearn.svm import LinearSVC
 
     documents, words = features.shape
-    precise = csr_matrix((features.data.astype(np.float64), features.indices, features.indptr), shape=features.shape)
     svm = LinearSVC(loss=loss, C=cost, tol=tolerance / 2, dual=True, max_iter=STEPS, random_state=seed)
-    sets, bias = _first_sets(features, positives, seed), np.zeros(len(positives), np.float32)
+    sets, bias = _first_sets(features, postings, positives, seed), np.zeros(len(positives), np.float32)
     weights = [_NOTHING] * len(positives)
-    active, together = list(range(len(positives))), max(1, min(TOGETHER, CELLS // max(documents, words)))
+    active = list(range(len(positives)))
+    together = max(1, min(TOGETHER, CELLS // words, SHORT * CELLS // documents))
     while active:
         lacking: list[int] = []
         for batch in (active[start : start + together] for start in range(0, len(active), together)):
             columns = np.zeros((words, len(batch)), np.float32)
             for row, label in enumerate(batch):
-                weights[label], bias[label] = _fit(svm, precise[sets[label]], len(positives[label]))
+                chosen = features[sets[label]].astype(np.float64)
+                weights[label], bias[label] = _fit(svm, chosen, len(positives[label]))
                 columns[weights[label][0], row] = weights[label][1]
-            scores = features @ columns
-            for row, joining in _joining(scores, [sets[label] for label in batch], tolerance - 1 - bias[batch]):
+            limits = tolerance - 1 - bias[batch]
+            for row, joining in _joining(features, columns, [sets[label] for label in batch], limits):
                 sets[batch[row]] = np.concatenate([sets[batch[row]], joining])
                 lacking.append(batch[row])
         active = lacking
@@ -86,20 +111,20 @@ def solve(
     return found, bias
 
 
-def _first_sets(features: Matrix, positives: Sequence[Ints], seed: int) -> list[Ints]:
+def _first_sets(features: Matrix, postings: Postings, positives: Sequence[Ints], seed: int) -> list[Ints]:
     """The first working set of each label, the documents that have it first."""
+    from scipy.sparse import vstack
     from sparse_dot_topn import sp_matmul_topn
 
-    documents, words = features.shape
-    holding = np.bincount(features.indices, minlength=words)
-    telling = features[:, np.flatnonzero(holding <= max(TELLING * documents, 2))]
-    postings = telling.T.tocsr()
+    documents = features.shape[0]
     far = np.random.default_rng(seed).choice(documents, min(FAR, documents), replace=False)
     sets: list[Ints] = []
-    for start in range(0, len(positives), TOGETHER):
-        some = positives[start : start + TOGETHER]
-        sums = _rows(some, [np.ones(len(own), np.float32) for own in some], documents) @ telling
-        near = sp_matmul_topn(sums, postings, top_n=NEAR + max(map(len, some)), sort=True)
+    together = max(1, min(TOGETHER, CELLS // (NEAR + max(map(len, positives)))))
+    for start in range(0, len(positives), together):
+        some = positives[start : start + together]
+        sums = vstack([_sum(features[own]) for own in some], format="csr")[:, postings.words]
+        near = sp_matmul_topn(sums, postings.weights, top_n=NEAR + max(map(len, some)), sort=True)
+        release(postings.weights)
         for row, own in enumerate(some):
             alike = near.indices[near.indptr[row] : near.indptr[row + 1]]
             alike = alike[~np.isin(alike, own)][:NEAR]
@@ -119,24 +144,39 @@ def _fit(svm: Any, features: Matrix, positives: int) -> tuple[Weights, float]:
     return (found.astype(np.int32), svm.coef_[0][found].astype(np.float32)), float(svm.intercept_[0])
 
 
-def _joining(scores: Floats, sets: Sequence[Ints], limits: Floats) -> Iterator[tuple[int, Ints]]:
-    """The labels whose working sets lack documents, and a few of these documents each.
+def _joining(features: Matrix, columns: Floats, sets: Sequence[Ints], limits: Floats) -> Iterator[tuple[int, Ints]]:
+    """The labels whose working sets lack documents, and a few of these documents each: those of the highest scores.
 
-    Those above the limit, the highest first.
-
-    scores: (documents, labels), changed here. limits: (labels,).
+    columns: (words, labels) weights. limits: (labels,) what scores must exceed.
     """
-    for label, chosen in enumerate(sets):
-        scores[chosen, label] = -np.inf
-    documents, labels = np.divmod(np.flatnonzero(scores > limits), len(sets))
+    documents, labels, scores = _exceeding(features, columns, limits)
     order = np.argsort(labels, kind="stable")
-    documents, labels = documents[order], labels[order]
-    starts = np.searchsorted(labels, np.arange(len(sets) + 1))
-    for label in np.flatnonzero(np.diff(starts)).tolist():
-        found, most = documents[starts[label] : starts[label + 1]], max(JOIN, len(sets[label]))
-        if len(found) > most:
-            found = found[np.argpartition(scores[found, label], -most)[-most:]]
-        yield label, found.astype(np.int32)
+    starts = np.searchsorted(labels[order], np.arange(len(sets) + 1))
+    for label, chosen in enumerate(sets):
+        own = order[starts[label] : starts[label + 1]]
+        own = own[~np.isin(documents[own], chosen)]
+        most = max(JOIN, len(chosen))
+        if len(own) > most:
+            own = own[np.argpartition(scores[own], -most)[-most:]]
+        if len(own):
+            yield label, documents[own]
+
+
+def _exceeding(features: Matrix, columns: Floats, limits: Floats) -> tuple[Ints, Ints, Floats]:
+    """The documents, labels and scores of all scores above the limits, by document. columns, limits: see `_joining`."""
+    documents, labels, scores = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
+    for start, block in blocks(features, CELLS // columns.shape[1]):
+        products = block @ columns
+        rows, found = np.nonzero(products > limits)
+        documents.append((rows + start).astype(np.int32))
+        labels.append(found.astype(np.int32))
+        scores.append(products[rows, found])
+    return np.concatenate(documents), np.concatenate(labels), np.concatenate(scores)
+
+
+def _sum(rows: Matrix) -> Matrix:
+    """(1, words) the sum of the rows."""
+    return _rows([np.arange(rows.shape[0])], [np.ones(rows.shape[0], np.float32)], rows.shape[0]) @ rows
 
 
 def _rows(indices: Sequence[Ints], values: Sequence[Floats], width: int) -> Matrix:

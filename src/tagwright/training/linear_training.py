@@ -14,16 +14,18 @@ from zipfile import BadZipFile
 import numpy as np
 
 from tagwright.data.bags import BagOfWords
+from tagwright.data.mapped_matrix import release, write_parts
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.fields import AtLeastOne, AtLeastZero, Checked, NotNegative, Positive, Range
 from tagwright.progress import bar
+from tagwright.scratch import scratch_folder
 from tagwright.stages.label_trees import WIDEST, LabelTrees, OmikujiError, OmikujiProcess
 from tagwright.stages.linear_classifiers import Linear
 from tagwright.stages.linear_weights import LinearModel
 from tagwright.store import is_first, read_manifest, replace_file, replace_folder, write_manifest
 from tagwright.training.checkpoints import check_resumed
-from tagwright.training.hinge import TOGETHER, Loss, solve
+from tagwright.training.hinge import CELLS, TOGETHER, Loss, Postings, solve
 from tagwright.types import Document, Floats, Ints, Label, Run
 
 Kind: TypeAlias = Literal["parabel", "bonsai"]
@@ -93,10 +95,16 @@ def train_linear(
     *,
     resume: bool = False,
 ) -> Linear:
-    """The linear SVM over tf-idf of the documents' text (DEPL A.1.3), as a stage; other arguments: see `fit_svm`."""
+    """The linear SVM over tf-idf of the documents' text (DEPL A.1.3), as a stage; other arguments: see `fit_svm`.
+
+    The documents are read one after the other, and their words are kept in a temporary file.
+    """
     bag = BagOfWords.of(document.text for document in documents)
-    features = bag.transform(document.text for document in documents)
-    return Linear(labels, bag, fit_svm(features, gold, len(labels), options, folder, resume=resume), candidates)
+    with scratch_folder() as scratch:
+        parts = bag.parts(document.text for document in documents)
+        features = write_parts(parts, len(bag.words), scratch)
+        model = fit_svm(features, gold, len(labels), options, folder, resume=resume)
+    return Linear(labels, bag, model, candidates)
 
 
 def fit_svm(
@@ -124,8 +132,9 @@ def fit_svm(
     blocks = [order[start : start + size] for start in range(0, len(order), size)]
     stored = _stored(folder / "svm", features, gold, options, resume=resume) if folder and is_first() else None
     bias, parts = np.full(labels, -np.inf, np.float32), []
-    with bar("SVM", len(order)) as advance:
-        solved = _solved(features, [[positives[label] for label in block] for block in blocks], options, stored)
+    with scratch_folder() as scratch, bar("SVM", len(order)) as advance:
+        documents = [[positives[label] for label in block] for block in blocks]
+        solved = _solved(features, Postings.of(features, scratch), documents, options, stored)
         for block, (weights, intercepts) in zip(blocks, solved, strict=True):
             parts.append(weights)
             bias[block] = intercepts
@@ -180,7 +189,7 @@ def _stored(folder: Path, features: Matrix, gold: Run, options: SvmOptions, *, r
 
 
 def _solved(
-    features: Matrix, blocks: Sequence[Sequence[Ints]], options: SvmOptions, stored: Path | None
+    features: Matrix, postings: Postings, blocks: Sequence[Sequence[Ints]], options: SvmOptions, stored: Path | None
 ) -> Iterator[Block]:
     """Weights and biases of each block in turn, trained now or read from the folder."""
     from joblib import Parallel, delayed
@@ -190,7 +199,7 @@ def _solved(
     missing = [block for block, path in zip(blocks, paths, strict=True) if path is None or not path.is_file()]
     workers = min(options.workers or os.cpu_count() or 1, max(1, len(missing)))
     given = {name: getattr(options, name) for name in ("loss", "cost", "tolerance", "prune", "seed")}
-    calls = (delayed(solve)(features, block, **given) for block in missing)
+    calls = (delayed(solve)(features, postings, block, **given) for block in missing)
     learnt = Parallel(n_jobs=workers, return_as="generator")(calls)
     for path in paths:
         if path is not None and path.is_file():
@@ -232,5 +241,7 @@ def _settings(options: LabelTreeOptions) -> dict[str, Any]:
 def _digest(features: Matrix, gold: Run) -> str:
     digest = hashlib.sha256()
     for array in (features.indptr, features.indices, features.data, gold.indptr, gold.labels):
-        digest.update(np.ascontiguousarray(array).data)
+        for start in range(0, len(array), CELLS):
+            digest.update(np.ascontiguousarray(array[start : start + CELLS]).data)
+            release(features)
     return digest.hexdigest()

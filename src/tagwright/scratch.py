@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tagwright.errors import TagwrightError
 
-_PREFIX, _SUFFIX = "tagwright-batch-", ".folder"
+_PREFIX, _SUFFIX = "tagwright-scratch-", ".folder"
 
 
 @contextlib.contextmanager

@@ -1,0 +1,84 @@
+"""Work in, its whole result out on every process that `accelerate launch` started: each does a share of it.
+
+All processes must call these with the same arguments and in the same order. A single process does all the work.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.encoders.kernels import best_device
+from tagwright.stages.dense import Dense, DenseOptions, TextEncoder
+from tagwright.stages.label_index import Vectors
+from tagwright.types import Document, Label, Run
+
+Number = TypeVar("Number", bound=np.generic)
+
+BATCH = 1024
+"Documents in memory together."
+
+
+def share(count: int) -> slice:
+    """This process's part of so many items: parts of equal size, one after the other.
+
+    >>> share(7)
+    slice(0, 7, None)
+    """
+    process, processes = (int(os.environ.get(name, default)) for name, default in (("RANK", "0"), ("WORLD_SIZE", "1")))
+    return slice(count * process // processes, count * (process + 1) // processes)
+
+
+def is_alone() -> bool:
+    """Whether this is the only process."""
+    return os.environ.get("WORLD_SIZE", "1") == "1"
+
+
+def gathered(mine: NDArray[Number]) -> NDArray[Number]:
+    """The arrays (rows, ...) of all processes, one after the other, bit for bit."""
+    if is_alone():
+        return mine
+    import torch
+    from accelerate import Accelerator
+
+    accelerator = Accelerator(cpu=best_device().type == "cpu")
+
+    def total(values: NDArray[Any]) -> NDArray[Any]:
+        numbers = torch.from_numpy(values).to(accelerator.device)
+        found: NDArray[Any] = accelerator.reduce(numbers, "sum").cpu().numpy()
+        return found
+
+    sizes = np.zeros(accelerator.num_processes, np.int64)
+    sizes[accelerator.process_index] = len(mine)
+    ends = np.cumsum(total(sizes))
+    whole = np.zeros((int(ends[-1]), *mine.shape[1:]), mine.dtype)
+    end = int(ends[accelerator.process_index])
+    whole[end - len(mine) : end] = mine
+    # Where one process has its bytes, the others have zeros.
+    found: NDArray[Number] = total(whole.reshape(-1).view(np.uint8)).view(mine.dtype).reshape(whole.shape)
+    return found
+
+
+def shared_run(documents: Sequence[Document], find: Callable[[Sequence[Document]], Run]) -> Run:
+    """What `find` finds for all documents, which are read batch by batch."""
+    mine = share(len(documents))
+    starts = range(mine.start, mine.stop, BATCH)
+    run = Run.concat([find(documents[start : min(start + BATCH, mine.stop)]) for start in starts])
+    indptr = np.concatenate([[0], np.cumsum(gathered(np.diff(run.indptr)))])
+    return Run(indptr, gathered(run.labels), gathered(run.scores))
+
+
+def shared_dense(labels: Sequence[Label], encoder: TextEncoder, options: DenseOptions) -> Dense:
+    """The stage over all labels, whose texts the processes share."""
+    if is_alone():
+        return Dense(labels, encoder, options)
+    return Dense(labels, encoder, options, shared_vectors(Dense(labels[share(len(labels))], encoder, options).vectors))
+
+
+def shared_vectors(mine: Vectors) -> Vectors:
+    """The vectors of all processes."""
+    return Vectors(gathered(mine.codes), None if mine.scales is None else gathered(mine.scales))

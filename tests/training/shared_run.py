@@ -1,0 +1,87 @@
+"""What processes share, as a program to be started on one or on several of them: FOLDER STATIC-ENCODER."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from tests.methods.topics import DOCUMENTS, LABELS
+
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.prompts import Role
+from tagwright.methods import depl, maclr
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.description_retriever import DescriptionRetriever
+from tagwright.stages.label_index import Storage
+from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.training.shared_work import gathered, shared_dense, shared_run
+from tagwright.training.training_config import TrainingConfig
+from tagwright.types import Document, Floats, Run
+
+SHORT = TrainingConfig(batch=8, steps=3, learning_rate=0.001, validation=0.0)
+"Gentle: where the loss is nearly nothing, Adam makes a step of the sign of a rounding error."
+FEW = maclr.Config(encoder_pairs=False, clustering=False, pseudo_labels=1, temperature=1.0, training=SHORT)
+
+
+def main(folder: Path, encoder: str) -> None:
+    """Write what this process has in the end, and how many texts and documents it read for it."""
+    rank = os.environ.get("RANK", "0")
+    read: list[str] = []
+    lexical = Lexical(LABELS, LexicalOptions(k=2))
+
+    def find(documents: Sequence[Document]) -> Run:
+        read.extend(document.id for document in documents)
+        return lexical(documents)
+
+    found = shared_run(DOCUMENTS, find)
+    counting = Counting(BiEncoder.load(encoder, cached=False))
+    stored: dict[str, Storage] = {"float16": "float16", "int8": "int8"}
+    stages = {name: shared_dense(LABELS, counting, DenseOptions(storage=kind)) for name, kind in stored.items()}
+    trained = maclr.fit(DOCUMENTS, LABELS, replace(FEW, encoder=encoder)).stages["dense"]
+    described = depl.fit(
+        DOCUMENTS, LABELS, depl.Config(encoder=encoder, trained_start=False, hard_negatives=2, training=SHORT)
+    ).stages["dual"]
+    assert isinstance(trained, Dense)
+    assert isinstance(described, DescriptionRetriever)
+    assert described.vectors is not None
+    everything = np.arange(len(LABELS))
+    np.savez(
+        folder / f"{rank}.npz",
+        read=np.array(read),
+        texts=np.array(counting.texts),
+        indptr=found.indptr,
+        labels=found.labels,
+        scores=found.scores,
+        none=gathered(np.zeros((0, 3), np.int8)),
+        uneven=gathered(np.full((2 * int(rank), 2), 0.5 + int(rank), np.float16)),
+        trained=trained.vectors[everything],
+        described=described.vectors[everything],
+        float16=stages["float16"].vectors[everything],
+        int8=stages["int8"].vectors[everything],
+    )
+
+
+class Counting:
+    """An encoder that counts the texts it is given."""
+
+    def __init__(self, encoder: BiEncoder) -> None:
+        self._encoder, self.dim, self.name, self.texts = encoder, encoder.dim, encoder.name, 0
+
+    def encode(
+        self, texts: Sequence[str], *, role: Role | None = None, progress: str = "", keep: bool = True
+    ) -> Floats:
+        self.texts += len(texts)
+        return self._encoder.encode(texts, role=role, progress=progress, keep=keep)
+
+    def save(self, folder: Path) -> None:
+        raise NotImplementedError
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    main(Path(sys.argv[1]), sys.argv[2])

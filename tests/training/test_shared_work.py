@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.methods.topics import DOCUMENTS, LABELS, encoders
+from tests.training.launching import TWO_PROCESSES
+
+from tagwright.training.shared_work import gathered, share, shared_run
+from tagwright.types import Document, Run
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = "tests.training.shared_run"
+
+
+def test_shares_are_all_items_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    for count in (0, 2, 7):
+        shares = []
+        for process in range(3):
+            monkeypatch.setenv("RANK", str(process))
+            shares += list(range(count))[share(count)]
+        assert shares == list(range(count))
+
+
+def test_one_process_does_everything_itself() -> None:
+    numbers = np.arange(6, dtype=np.int16).reshape(2, 3)
+    assert gathered(numbers) is numbers
+    asked: list[int] = []
+
+    def find(some: Sequence[Document]) -> Run:
+        asked.append(len(some))
+        return Run.from_rows([[1]] * len(some))
+
+    assert len(shared_run(DOCUMENTS, find)) == 30
+    assert len(shared_run([], find)) == 0
+    assert asked == [30]
+
+
+def test_two_processes_share_the_work_and_both_have_what_one_has(tmp_path: Path) -> None:
+    static = encoders(tmp_path)["static"]
+    for name, program in (("one", [sys.executable]), ("two", TWO_PROCESSES)):
+        (tmp_path / name).mkdir()
+        command = [*program, "-m", PROGRAM, str(tmp_path / name), static]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    one, first, second = (np.load(tmp_path / name) for name in ("one/0.npz", "two/0.npz", "two/1.npz"))
+    assert one["read"].tolist() == [document.id for document in DOCUMENTS]
+    assert [*first["read"], *second["read"]] == one["read"].tolist()
+    assert len(first["read"]) == 15
+    assert one["texts"] == 2 * 2 * len(LABELS)  # a name and a text, and two storages
+    assert first["texts"] == second["texts"] == one["texts"] / 2
+    for found in (first, second):
+        assert found["none"].shape == (0, 3)
+        assert found["uneven"].tolist() == [[1.5, 1.5]] * 2
+        for name in ("indptr", "labels", "scores", "int8", "float16"):
+            np.testing.assert_array_equal(found[name], one[name], name)
+        for name in ("trained", "described"):
+            np.testing.assert_allclose(found[name], one[name], atol=0.02, err_msg=name)
