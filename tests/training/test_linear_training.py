@@ -117,7 +117,8 @@ def test_documents_that_are_read_block_by_block_give_the_same_bytes(
     few_at_a_time(monkeypatch)
     features, gold = corpus
     whole = fit_svm(features, gold, LABELS, EXACT)
-    monkeypatch.setattr(hinge, "CELLS", WORDS * 3)  # three labels and eighty documents at a time
+    monkeypatch.setattr(hinge, "CELLS", WORDS * 3)  # three labels at a time
+    monkeypatch.setattr(hinge, "PART", 80)
     monkeypatch.setattr(mapped_matrix, "BLOCK", 7)
     mapped = write_parts((features[start : start + 90] for start in range(0, DOCUMENTS, 90)), WORDS, tmp_path)
     for workers in (1, 2):

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.types import Longs
 
-BLOCK = 1 << 14
+BLOCK = 1 << 12
 "Rows that are read together."
 
 

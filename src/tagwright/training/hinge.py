@@ -38,8 +38,11 @@ JOIN = 256
 "The most documents that join a working set in a round, unless it is larger itself."
 
 TOGETHER, CELLS = 128, 1 << 24
-"""The most labels that are scored together, and the most numbers: a float32 per word, and per document of a block, for
-each label."""
+"""The most labels that are scored together, and the most weights in memory together: a float32 per
+word for each label."""
+
+PART = 1 << 21
+"Scores in memory together."
 
 SHORT = 8
 """Of the scores of all documents one in so many is above the limit at most, as a rule: these are in memory together."""
@@ -165,7 +168,7 @@ def _joining(features: Matrix, columns: Floats, sets: Sequence[Ints], limits: Fl
 def _exceeding(features: Matrix, columns: Floats, limits: Floats) -> tuple[Ints, Ints, Floats]:
     """The documents, labels and scores of all scores above the limits, by document. columns, limits: see `_joining`."""
     documents, labels, scores = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
-    for start, block in blocks(features, CELLS // columns.shape[1]):
+    for start, block in blocks(features, max(1, PART // columns.shape[1])):
         products = block @ columns
         rows, found = np.nonzero(products > limits)
         documents.append((rows + start).astype(np.int32))
