@@ -103,7 +103,7 @@ def prepare(folder: Path, most: int | None, known: int, labelled: int) -> Task:
     unlabelled = [replace(each, labels=()) for each in train[:known]]
     plain = zeroshot.fit(vocabulary, documents=unlabelled[: combined.BATCH])
     holdings = auto_plan.survey(dev, vocabulary, vocabulary.gold(dev, unknown="ignore"), "")
-    tagger, config = combined.with_more_stages(plain), combined.Config(exclude_self=holdings.themselves)
+    tagger, config = combined.with_more_stages(plain), combined.Config(exclude_self=holdings.exclude_self)
     described = combined.describe_corpus(tagger, unlabelled, config)
 
     def examples(documents: Sequence[Document]) -> Examples:

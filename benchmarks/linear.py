@@ -24,10 +24,11 @@ from typing import Any
 import numpy as np
 from benchmarks import corpora, machine
 
-from tagwright.data.bags import BagOfWords, Matrix
+from tagwright.data.bags import BagOfWords
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.evaluation.scores import evaluate
 from tagwright.store import replace_file
-from tagwright.training.linear_training import SvmOptions, TreeOptions, fit_svm, fit_trees
+from tagwright.training.linear_training import LabelTreeOptions, SvmOptions, fit_svm, fit_trees
 from tagwright.types import Run
 
 SUBSETS = {"some documents": (10_000, 2_000), "some labels": (None, 1_000)}
@@ -76,14 +77,14 @@ def rows(subset: str) -> dict[str, Fit]:
     """What is compared on a subset."""
     if subset != "all":
         return {"SVM": partial(svm, options=SvmOptions(cost=1, workers=1)), "scikit-learn": scikit_learn}
-    return {"SVM": partial(svm, options=SvmOptions()), "Parabel": partial(trees, options=TreeOptions())}
+    return {"SVM": partial(svm, options=SvmOptions()), "Parabel": partial(trees, options=LabelTreeOptions())}
 
 
 def svm(features: Matrix, gold: Run, labels: int, options: SvmOptions) -> Callable[[Matrix, int], Run]:
     return fit_svm(features, gold, labels, options).scores
 
 
-def trees(features: Matrix, gold: Run, labels: int, options: TreeOptions) -> Callable[[Matrix, int], Run]:
+def trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOptions) -> Callable[[Matrix, int], Run]:
     return fit_trees(features, gold, labels, options).predict
 
 

@@ -11,8 +11,9 @@ import numpy as np
 from benchmarks import corpora, rows
 
 from tagwright.combining.fusion import reciprocal_ranks
-from tagwright.data.bags import BagOfWords, Matrix
+from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import Corpus
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.static import distil

@@ -106,6 +106,8 @@ def quality(
         if not wanted:
             continue
         task = prepare(corpus, size, draw, options.documents, options.unlabelled)
+        if not task.test:
+            continue  # as many labelled documents as there are
         with folder_of_task() as folder:
             task.write(folder)
             for name in wanted:

@@ -1,91 +1,69 @@
-"""Ray on two nodes, one of which is killed: `python -m benchmarks ray_nodes`, as root on Linux.
+"""Ray on two nodes, one of which dies: `python -m benchmarks ray_nodes`, as root on Linux.
 
-Two raylets run on this machine, each in a network namespace of its own, joined by a virtual cable: to Ray they are two
-machines. A batch uses both; when some shards are done, all processes of the second node are killed. The output must be
-complete, and the same bytes as without Ray.
+A batch uses both nodes of a cluster. At one moment or another the second node is killed, or cut off from the first. The
+output must be complete, and the same bytes as without Ray; and what is left must go on as fast as before, which is
+seen from the seconds that an actor takes for a shard. What it waits for a processor is counted apart: that is due to
+other work on this machine.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from benchmarks import machine
+from benchmarks import machine, two_nodes
 from benchmarks.million import different
+from benchmarks.two_nodes import ADDRESSES, HEAD, OTHER, PORT
 
 RESULTS = Path(__file__).parent / "results" / "ray_nodes.json"
-HEAD, OTHER = "tagwright-head", "tagwright-other"
-ADDRESSES = {HEAD: "10.217.33.1", OTHER: "10.217.33.2"}
-PORT = 6391
 NAMES = ["Bees", "Banks", "Rain", "Rivers", "Honey", "Flowers", "Stocks", "Money"]
-STARTED = 180.0
-"Seconds that a node may take to start."
-OPTIONS = ["--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats", "--block"]
+MOMENTS = {
+    "none": "no node dies",
+    "start": "killed while the actors start",
+    "middle": "killed in the middle",
+    "end": "killed near the end",
+    "cable": "cut off in the middle",
+    "command": "killed where the command runs, which is started again on the other node",
+}
+POLL = 0.1
+"Seconds between two looks at what is done."
 
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks ray_nodes", description=__doc__)
-    parser.add_argument("--documents", type=int, default=6000)
-    parser.add_argument("--shard-size", type=int, default=100)
+    parser.add_argument("--documents", type=int, default=60_000)
+    parser.add_argument("--shard-size", type=int, default=1000)
+    parser.add_argument("--moments", nargs="+", choices=list(MOMENTS), default=list(MOMENTS))
+    parser.add_argument("--rounds", type=int, default=1, help="how often each moment is tried")
+    parser.add_argument(
+        "--niceness", type=int, default=0, help="how far Ray lowers the priority of actors; by itself 15"
+    )
     parser.add_argument("--output", type=Path, default=RESULTS)
     options = parser.parse_args(arguments)
-    if why := missing():
+    if why := two_nodes.missing():
         sys.exit(f"two nodes cannot be had here: {why}")
-    with tempfile.TemporaryDirectory(prefix="tagwright-nodes-") as name:
-        result = {"machine": machine.describe(), **measured(Path(name), options.documents, options.shard_size)}
-    print(json.dumps(result, indent=1))
-    options.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    sys.exit(0 if result["exit code"] == 0 and not result["different files"] else 1)
-
-
-def missing() -> str:
-    """What this machine lacks for network namespaces; empty for nothing."""
-    if sys.platform != "linux" or os.geteuid():
-        return "they need Linux and root"
-    if not shutil.which("ip") or not shutil.which("ray"):
-        return "they need the commands ip and ray"
-    tried = subprocess.run(["ip", "netns", "add", HEAD], capture_output=True, text=True, check=False)
-    subprocess.run(["ip", "netns", "del", HEAD], capture_output=True, check=False)
-    return tried.stderr.strip()
-
-
-def measured(folder: Path, documents: int, shard_size: int) -> dict[str, Any]:
-    """The batch without Ray, and on two nodes of which one is killed."""
-    prepare(folder, documents)
-    batch = [sys.executable, "-m", "tagwright", "batch", "documents.jsonl", "--model", "model", "--quiet"]
-    batch += ["--shard-size", str(shard_size), "--output"]
-    subprocess.run([*batch, "whole", "--processes", "1"], cwd=folder, check=True)
-    shards = -(-documents // shard_size)
-    with namespaces(), nodes(folder):
-        ray = [*batch, "nodes", "--ray", f"{ADDRESSES[HEAD]}:{PORT}"]
-        started = subprocess.Popen(inside(HEAD, ray), cwd=folder)
-        actors, killed, at = 0, 0, 0
-        while started.poll() is None:
-            at = at if killed else len(list((folder / "nodes").glob("shard-*[0-9].json")))
-            if not killed and at >= shards // 4:
-                actors, killed = len(_actors(OTHER)), kill(OTHER)
-            time.sleep(0.05)
-    return {
-        "documents": documents,
-        "shards": shards,
-        "shards done when the node was killed": at,
-        "its processes": killed,
-        "its actors": actors,
-        "exit code": started.returncode,
-        "different files": different(folder / "whole", folder / "nodes"),
-    }
+    sizes = {"documents": options.documents, "shards": -(-options.documents // options.shard_size)}
+    result: dict[str, Any] = {"machine": machine.describe(), **sizes, "runs": []}
+    if options.output.is_file():  # runs of the same size are added
+        found = json.loads(options.output.read_text(encoding="utf-8"))
+        result["runs"] = found.get("runs", []) if all(found[name] == sizes[name] for name in sizes) else []
+    with tempfile.TemporaryDirectory(prefix="tagwright-nodes-") as name, two_nodes.namespaces():
+        trials = _Trials(Path(name), options)
+        for moment in options.moments * options.rounds:
+            result["runs"].append(trials.run(moment, random.Random(f"{moment} {len(result['runs'])}")))
+            print(json.dumps(result["runs"][-1]), flush=True)
+            options.output.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    sys.exit(any(run["exit code"] or run["different files"] for run in result["runs"]))
 
 
 def prepare(folder: Path, documents: int) -> None:
@@ -99,75 +77,124 @@ def prepare(folder: Path, documents: int) -> None:
     zero_shot(NAMES, stages=["exact_match", "tfidf"], language="en").save(folder / "model")
 
 
-@contextlib.contextmanager
-def namespaces() -> Iterator[None]:
-    """Two network namespaces, joined by a virtual cable; removed in the end with all processes in them."""
-    ends = {HEAD: "tagwright0", OTHER: "tagwright1"}
+@dataclass
+class _Look:
+    """What is seen at a time: shards done, and how long the first node's actor ran and waited for a processor."""
+
+    at: float
+    done: int
+    ran: float = 0.0
+    waited: float = 0.0
+
+
+@dataclass
+class _Watched:
+    """A batch at work. first: when a shard was done for the first time; killed: when the node died; last: so far."""
+
+    process: subprocess.Popen[bytes]
+    output: Path
+    actor: int = 0
+    looks: dict[str, _Look] = field(default_factory=dict)
+
+    def look(self) -> _Look:
+        done = len(list(self.output.glob("shard-*[0-9].json")))
+        if done and not self.actor:
+            self.actor = next(iter(two_nodes.actors(HEAD)), 0)
+        seen = _Look(time.time(), done, *_processor_time(self.actor))
+        if done and (seen.ran or "first" not in self.looks):
+            self.looks.setdefault("first", seen)
+            self.looks["last"] = seen
+        return seen
+
+    def wait(self) -> None:
+        while self.process.poll() is None:
+            self.look()
+            time.sleep(POLL)
+
+
+class _Trials:
+    """A cluster whose second node is started anew for each trial."""
+
+    def __init__(self, folder: Path, options: argparse.Namespace) -> None:
+        self._folder, self._niceness = folder, options.niceness
+        self._shards = -(-options.documents // options.shard_size)
+        prepare(folder, options.documents)
+        batch = [sys.executable, "-m", "tagwright", "batch", "documents.jsonl", "--model", "model", "--quiet"]
+        self._batch = [*batch, "--shard-size", str(options.shard_size), "--output"]
+        subprocess.run([*self._batch, "whole", "--processes", "1"], cwd=folder, check=True)
+        two_nodes.start(HEAD, folder, options.niceness)
+
+    def run(self, moment: str, rng: random.Random) -> dict[str, Any]:
+        """One batch, with a node that dies at that moment."""
+        shutil.rmtree(self._folder / "nodes", ignore_errors=True)
+        two_nodes.connect(OTHER)
+        two_nodes.start(OTHER, self._folder, self._niceness)
+        watched = self._start(OTHER if moment == "command" else HEAD)
+        self._await(watched, moment, rng)
+        killed = watched.looks["killed"] = watched.look()
+        actors = len(two_nodes.actors(OTHER))
+        if moment == "cable":
+            two_nodes.cut_off(OTHER)
+        elif moment != "none":
+            two_nodes.kill(OTHER, but=watched.process.pid)
+        watched.wait()
+        found = {"moment": moment, "niceness": self._niceness, "shards done": killed.done, "actors": actors}
+        found["seconds"] = round(time.time() - killed.at, 1)
+        if moment == "command":
+            found["exit code of the command"] = watched.process.returncode
+            watched = self._start(HEAD)
+            watched.wait()
+        two_nodes.kill(OTHER)
+        found |= {"exit code": watched.process.returncode, **_pace(watched, 1 + (moment == "none"))}
+        return found | {"different files": different(self._folder / "whole", self._folder / "nodes")}
+
+    def _start(self, node: str) -> _Watched:
+        two_nodes.live_on(node, self._folder)
+        ray = [*self._batch, "nodes", "--ray", f"{ADDRESSES[HEAD]}:{PORT}"]
+        return _Watched(subprocess.Popen(two_nodes.inside(node, ray), cwd=self._folder), self._folder / "nodes")
+
+    def _await(self, watched: _Watched, moment: str, rng: random.Random) -> None:
+        """Until the moment has come, or the batch has ended."""
+        share = {"start": 0.0, "end": rng.uniform(0.9, 1.0)}.get(moment, rng.uniform(0.1, 0.6))
+        due = min(round(share * self._shards), self._shards - 1)
+        there = len(two_nodes.processes(OTHER))
+
+        def come() -> bool:
+            if moment == "start":
+                return len(two_nodes.processes(OTHER)) > there
+            return watched.look().done >= due and bool(two_nodes.actors(OTHER))
+
+        while watched.process.poll() is None and not come():
+            time.sleep(POLL)
+        if moment == "start":
+            time.sleep(rng.uniform(0, 4))
+
+
+def _pace(watched: _Watched, left: int) -> dict[str, Any]:
+    """Before and after the node died: seconds an actor takes for a shard, the share of time it waits for a processor.
+
+    left: how many nodes there are afterwards.
+    """
+    looks = watched.looks
+    if "killed" not in looks:
+        return {}
+    ends = sorted(file.stat().st_mtime for file in watched.output.glob("shard-*[0-9].json"))
+    found = {}
+    for name, first, last, nodes in (("before", "first", "killed", 2), ("after", "killed", "last", left)):
+        start, end = looks[first], looks[last]
+        between = [each for each in ends if start.at <= each <= end.at]
+        if len(between) > 1 and end.ran > start.ran:
+            seconds = (between[-1] - between[0]) / (len(between) - 1) * nodes
+            longest = max(later - earlier for earlier, later in pairwise(between))
+            waiting = (end.waited - start.waited) / (end.at - start.at)
+            found[name] = {"seconds": round(seconds, 2), "longest": round(longest, 2), "waiting": round(waiting, 2)}
+    return found
+
+
+def _processor_time(process: int) -> tuple[float, float]:
+    """Seconds that its main thread ran, and that it was ready to run and had no processor."""
     try:
-        for name in ends:
-            _ip("netns", "add", name)
-        _ip("link", "add", ends[HEAD], "netns", HEAD, "type", "veth", "peer", "name", ends[OTHER], "netns", OTHER)
-        for name, end in ends.items():
-            _ip("-n", name, "addr", "add", f"{ADDRESSES[name]}/24", "dev", end)
-            _ip("-n", name, "link", "set", end, "up")
-            _ip("-n", name, "link", "set", "lo", "up")
-        yield
-    finally:
-        for name in ends:
-            kill(name)
-            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
-
-
-@contextlib.contextmanager
-def nodes(folder: Path) -> Iterator[None]:
-    """A raylet in each namespace, of one cluster."""
-    head = ["--head", f"--port={PORT}", "--include-dashboard=false", f"--temp-dir={folder / 'ray'}"]
-    starts = {HEAD: head, OTHER: [f"--address={ADDRESSES[HEAD]}:{PORT}"]}
-    with (folder / "ray.log").open("w") as log:
-        for name, options in starts.items():
-            command = ["ray", "start", f"--node-ip-address={ADDRESSES[name]}", *options, *OPTIONS]
-            subprocess.Popen(inside(name, command), cwd=folder, stdout=log, stderr=log)
-            _wait_for_node(name, folder)
-        yield
-
-
-def inside(namespace: str, command: list[str]) -> list[str]:
-    """The command, to be run in a namespace."""
-    return ["ip", "netns", "exec", namespace, "env", "RAY_AUTH_MODE=token", *command]  # as Ray asks of a cluster
-
-
-def kill(namespace: str) -> int:
-    """Kill all processes of a namespace. Returns how many there were."""
-    found = _processes(namespace)
-    for process in found:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
-    return len(found)
-
-
-def _processes(namespace: str) -> list[int]:
-    listed = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=False)
-    return list(map(int, listed.stdout.split()))
-
-
-def _actors(namespace: str) -> list[int]:
-    return [process for process in _processes(namespace) if "ray::" in _command_line(process)]
-
-
-def _command_line(process: int) -> str:
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{process}/cmdline").read_text(encoding="utf-8", errors="replace")
-    return ""
-
-
-def _wait_for_node(name: str, folder: Path) -> None:
-    """Until `ray start` says that it runs."""
-    end, wanted = time.monotonic() + STARTED, 1 + (name == OTHER)
-    while (folder / "ray.log").read_text(encoding="utf-8").count("Ray runtime started") < wanted:
-        if time.monotonic() > end:
-            sys.exit(f"the node {name} does not start: {(folder / 'ray.log').read_text(encoding='utf-8')[-500:]}")
-        time.sleep(0.5)
-
-
-def _ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], check=True)
+        ran, waited, _ = Path(f"/proc/{process}/schedstat").read_text(encoding="utf-8").split()
+    except OSError:
+        return 0.0, 0.0
+    return int(ran) / 1e9, int(waited) / 1e9

@@ -35,7 +35,7 @@ def lines(found: Mapping[str, Any], axis: str) -> dict[str, dict[int, float]]:
 
 
 def drawing(axis: str, found: Mapping[str, Mapping[int, float]]) -> str:
-    """SVG: the size to the right, seconds upwards, a dotted line for each power of ten."""
+    """SVG: the size to the right, seconds upwards, a dotted line for each power of ten; names beside where lines end."""
     sizes = [size for points in found.values() for size in points]
     values = [value for points in found.values() for value in points.values()]
     left, right = math.floor(math.log10(min(sizes))), math.ceil(math.log10(max(sizes)))
@@ -60,7 +60,7 @@ def drawing(axis: str, found: Mapping[str, Mapping[int, float]]) -> str:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         body.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         body += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
-        body.append(f'<text x="{points[-1][0] + 8:.1f}" y="{place:.1f}" fill="{colour}">{name}</text>')
+        body.append(f'<text x="{LEFT + width + 8}" y="{place:.1f}" fill="{colour}">{name}</text>')
     size = f"{LEFT + width + 240} {max(bottom, place) + 24:.0f}"
     style = 'font-family="sans-serif" font-size="12" fill="#888"'
     text = "\n".join(body)

@@ -60,9 +60,9 @@ class Seen:
 
 
 def load(service: Service, ask: Ask, clients: int, wanted: Callable[[int, float], bool], pace: float = 0.0) -> Seen:
-    """Every client asks again when it is answered. wanted: requests and seconds so far in, whether to go on, out.
+    """Every client asks again when it is answered, or at the time that a refusal names.
 
-    pace: requests a second, if there are to be no more.
+    wanted: requests and seconds so far in, whether to go on, out. pace: requests a second, whatever is answered.
     """
     seen, lock, count = Seen(), threading.Lock(), 0
     begun = time.perf_counter()
@@ -86,6 +86,8 @@ def load(service: Service, ask: Ask, clients: int, wanted: Callable[[int, float]
                 seen.took.setdefault(answer.status, []).append(took)
             if pace:
                 connection.close()  # which the server does as well while it is idle
+            elif answer.status == 503:
+                time.sleep(float(answer.getheader("Retry-After", "0")))
         connection.close()
 
     threads = [threading.Thread(target=client) for _ in range(clients)]

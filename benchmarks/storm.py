@@ -2,7 +2,7 @@
 
 Tries one disturbance after the other for some minutes, or until there were `--kills` kills and `--inputs` damaged
 inputs, checks each time that nothing was lost, and prints what was tried and what was lost; `--results FILE` adds it up
-over several storms. The same seed gives the same disturbances, but not the same moments. For Linux and macOS.
+over several storms. The same seed gives the same disturbances, but not quite the same moments. For Linux and macOS.
 """
 
 from __future__ import annotations
@@ -18,13 +18,18 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import storm_kills, storm_readers, storm_tally
+from benchmarks import storm_batch, storm_kills, storm_processes, storm_readers, storm_tally, storm_training
 from benchmarks.storm_tally import Tally, Tried
 
 Trial = Callable[[Path, random.Random], Tried]
 "Disturb something in an empty folder; says what was done. Raises AssertionError saying what was lost."
 
-TRIALS: Mapping[str, Trial] = {**storm_kills.TRIALS, **storm_readers.TRIALS}
+TRIALS: Mapping[str, Trial] = {
+    **storm_kills.TRIALS,
+    **storm_batch.TRIALS,
+    **storm_training.TRIALS,
+    **storm_readers.TRIALS,
+}
 
 SAVED_EVERY = 10.0
 "Seconds after which the results are written."
@@ -40,42 +45,46 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="+", choices=sorted(TRIALS), default=list(TRIALS))
     options = parser.parse_args(arguments)
+    if any(name in storm_training.TRIALS for name in options.only):
+        storm_processes.preload(storm_training.HEAVY)
     tallies = storm_tally.read(options.results)
-    storm(options.only, rounds(options, tallies), options.seed, tallies, options.results)
+    storm(rounds(options, tallies), options.seed, tallies, options.results)
     for name in options.only:
-        print(f"{name:12} {tallies[name]}")
+        print(f"{name:24} {tallies.get(name, Tally())}")
     lost = [line for each in tallies.values() for line in each.lost]
     print(f"{len(lost)} lost", *lost, sep="\n")
     sys.exit(1 if lost else 0)
 
 
-def rounds(options: argparse.Namespace, tallies: Mapping[str, Tally]) -> Iterator[None]:
-    """One after the other until the time is over, or the amounts are reached where there is no time."""
+def rounds(options: argparse.Namespace, tallies: Mapping[str, Tally]) -> Iterator[Sequence[str]]:
+    """The trials of each round, until the time is over, or the amounts are reached where there is no time.
+
+    Where both amounts are asked for, the trials of one that is reached are left out.
+    """
     amounts = options.kills or options.inputs
     minutes = 60 * options.hours if options.hours else options.minutes or (math.inf if amounts else 3)
     end = time.monotonic() + 60 * minutes
-    yield None
-    while time.monotonic() < end and not (amounts and reached(options, tallies)):
-        yield None
+    yield options.only
+    while time.monotonic() < end and not (amounts and all(reached(options, tallies))):
+        enough = reached(options, tallies) if options.kills and options.inputs else (False, False)
+        yield [name for name in options.only if not enough[name in storm_readers.TRIALS]]
 
 
-def reached(options: argparse.Namespace, tallies: Mapping[str, Tally]) -> bool:
-    """Whether there were as many kills and inputs as were asked for."""
+def reached(options: argparse.Namespace, tallies: Mapping[str, Tally]) -> tuple[bool, bool]:
+    """Whether there were as many kills, and as many inputs, as were asked for."""
     kills, inputs = sum(each.kills for each in tallies.values()), sum(each.inputs for each in tallies.values())
-    return bool(kills >= options.kills and inputs >= options.inputs)
+    return kills >= options.kills, inputs >= options.inputs
 
 
-def storm(
-    names: Sequence[str], rounds: Iterable[object], seed: int, tallies: dict[str, Tally], results: Path | None = None
-) -> None:
-    """Every trial once a round, counted in the tallies, which are written to a file from time to time."""
+def storm(rounds: Iterable[Sequence[str]], seed: int, tallies: dict[str, Tally], results: Path | None = None) -> None:
+    """Every trial of every round, counted in the tallies, which are written to a file from time to time."""
     saved = time.monotonic()
-    for _ in rounds:
+    for names in rounds:
         for name in names:
             attempt(name, seed, tallies.setdefault(name, Tally()))
-        if results and time.monotonic() > saved + SAVED_EVERY:
-            storm_tally.write(results, tallies)
-            saved = time.monotonic()
+            if results and time.monotonic() > saved + SAVED_EVERY:
+                storm_tally.write(results, tallies)
+                saved = time.monotonic()
     if results:
         storm_tally.write(results, tallies)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -32,6 +34,17 @@ def _exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     """No test computes in int8 because its processor has no bfloat16; those about int8 ask for `with_int8`."""
     if "with_int8" not in request.fixturenames:
         monkeypatch.setattr(int8, "levels", lambda: 0)
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Torch computes with one thread: with several, the last digit of a sum may differ from run to run."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ from tagwright.stages.lexical import Lexical
 from tagwright.stages.linear_classifiers import Linear, Trees
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
-from tagwright.training.linear_training import SvmOptions, TreeOptions, fit_svm, fit_trees
+from tagwright.training.linear_training import LabelTreeOptions, SvmOptions, fit_svm, fit_trees
 from tagwright.types import Document, Label
 
 LABELS = Vocabulary(Label(name, (name,), about) for name, about in (("bee", "honey"), ("bank", "money"), ("rain", "")))
@@ -57,7 +57,7 @@ def taggers(folder: Path) -> list[Path]:
     dense = Dense(LABELS, encoder, DenseOptions(storage="int8"))
     indexed = Dense(LABELS, encoder, dense.options, dense.vectors, Index.build(dense.vectors, "HNSW32,SQ8"))
     svm = Linear(LABELS, bag, fit_svm(features, gold, len(LABELS), SvmOptions(workers=1)))
-    trees = Trees(LABELS, bag, fit_trees(features, gold, len(LABELS), TreeOptions(leaf=2, workers=1)))
+    trees = Trees(LABELS, bag, fit_trees(features, gold, len(LABELS), LabelTreeOptions(leaf=2, workers=1)))
     made = {
         "words": Tagger(
             LABELS,

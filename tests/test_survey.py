@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tagwright.advice import Holdings, advise
+from tagwright.advice import Counts, advise
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.survey import describe, many
 from tagwright.types import Document, Label, Section
@@ -106,22 +106,22 @@ def test_methods_need_what_they_learn_from() -> None:
     )
 
 
-def taken(**holdings: int) -> list[str]:
-    return [each.method for each in advise(Holdings(**{"documents": 5000, **holdings})) if each.take]
+def taken(**counts: int) -> list[str]:
+    return [each.method for each in advise(Counts(**{"documents": 5000, **counts})) if each.take]
 
 
 @pytest.mark.parametrize(
-    ("holdings", "method"),
+    ("counts", "method"),
     [
         ({}, "zero-shot"),
-        ({"documents": 300, "labels": 19, "texts": 300}, "zero-shot"),
-        ({"labels": 20}, "auto"),
+        ({"documents": 300, "labelled": 19, "texts": 300}, "zero-shot"),
+        ({"labelled": 20}, "auto"),
         ({"texts": 5000, "metadata": 4000, "papers": 3000}, "zero-shot"),
-        ({"labels": 2000, "papers": 3000}, "auto"),
+        ({"labelled": 2000, "papers": 3000}, "auto"),
     ],
 )
-def test_one_method_is_advised(holdings: dict[str, int], method: str) -> None:
-    assert taken(**holdings) == [method]
+def test_one_method_is_advised(counts: dict[str, int], method: str) -> None:
+    assert taken(**counts) == [method]
 
 
 def test_advice_counts_what_the_documents_hold() -> None:

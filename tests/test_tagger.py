@@ -167,7 +167,7 @@ def test_saved_and_loaded_it_gives_the_same(tiny: Tagger, tmp_path: Path) -> Non
 
 
 def test_it_is_sent_to_another_process_by_pickle_with_whatever_can_be_saved(tiny: Tagger) -> None:
-    expected = as_lists(tiny.tag(DOCUMENTS))  # once tagged, automaton, word lists and kernels are there
+    expected = as_lists(tiny.tag(DOCUMENTS))  # once tagged, tries, word lists and kernels are there
     other = pickle.loads(pickle.dumps(tiny))
     assert as_lists(other.tag(DOCUMENTS)) == expected
     assert [each.id for each in other.with_labels([*LABELS, "Honey"]).suggest("Honey", k=1)] == ["Honey"]
@@ -278,7 +278,7 @@ def test_a_tagger_of_format_2_is_read(words: Tagger, tmp_path: Path) -> None:
     (folder / "vocabulary").rmdir()
     words.vocabulary.write(folder / "labels.jsonl")
     for path in folder.rglob("manifest.json"):
-        path.write_text(path.read_text().replace('"tagwright": 3', '"tagwright": 2'))
+        path.write_text(path.read_text().replace('"tagwright": 4', '"tagwright": 2'))
     manifest = json.loads((folder / "manifest.json").read_text())
     checksums = {"labels.jsonl": store.digest(folder / "labels.jsonl")}
     (folder / "manifest.json").write_text(json.dumps({**manifest, "files": checksums}))
@@ -288,11 +288,27 @@ def test_a_tagger_of_format_2_is_read(words: Tagger, tmp_path: Path) -> None:
         Tagger.load(folder)
 
 
+def test_a_tagger_of_format_3_is_read(words: Tagger, tmp_path: Path) -> None:
+    words.save(tmp_path)
+    matrices = [
+        path for path in tmp_path.rglob("indptr.npy") if path.parent.name in ("items", "postings", "specificities")
+    ]
+    for path in matrices:
+        np.save(path.with_name("ends.npy"), np.load(path)[1:].astype(np.int64))
+        path.unlink()
+    for path in tmp_path.rglob("manifest.json"):
+        path.write_text(path.read_text().replace('"tagwright": 4', '"tagwright": 3'))
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "files": store.digests(tmp_path)}))
+    assert matrices
+    assert Tagger.load(tmp_path).suggest("Bees and bank money") == words.suggest("Bees and bank money") != []
+
+
 def test_a_tagger_of_an_older_tagwright_is_a_model_error_that_says_what_to_do(words: Tagger, tmp_path: Path) -> None:
     words.save(tmp_path / "saved")
     path = tmp_path / "saved" / "manifest.json"
     path.write_text(json.dumps({"tagwright": 1, "kind": "tagger", "stages": {"exact_match": "ExactMatch"}}))
-    with pytest.raises(ModelError, match="format 1, this Tagwright reads 2 and 3; train or save it again"):
+    with pytest.raises(ModelError, match="format 1, this Tagwright reads 2, 3, 4; train or save it again"):
         Tagger.load(tmp_path / "saved")
 
 

@@ -96,13 +96,13 @@ def train(
 
     method: auto trains and combines what pays, with labels of some documents or of none (`methods.auto`). rts, maclr,
     micol, futex, ict, simcse learn from texts; svm, classifier, de-ret, depl, depl+cls from documents with gold labels;
-    finetune goes on with `model`; zero-shot learns nothing. y: gold labels, ids or names, a list for each document,
+    finetune continues from `model`; zero-shot learns nothing. y: gold labels, ids or names, a list for each document,
     instead of those the documents have; an empty list, and for auto None as well, is an unlabelled document. unknown:
     what to do about labels that the vocabulary lacks.
     fuse: add the stages of the zero-shot method; fuse_with: those of other taggers. keywords: label id -> words that
-    describe it (depl, depl+cls). guesses: a Run whose surest labels are learnt from instead of gold ones.
-    share_of_labels, share_of_pairs: learn from that much only (finetune). options: those of the method's Config;
-    how to train is either a table, `training={"epochs": 2}` or a TrainingConfig, or stands beside them: `epochs=2`.
+    describe it (depl, depl+cls). guesses: a Run whose most confident labels take the place of gold ones.
+    share_of_labels, share_of_pairs: learn from this share only (finetune). options: those of the method's Config;
+    training options are given as a table, `training={"epochs": 2}`, as a TrainingConfig, or directly: `epochs=2`.
     offline: do not fetch an encoder that is not on this machine (HF_HUB_OFFLINE says the same). Raises InputError,
     ConfigError, ModelError (all TagwrightErrors).
 
@@ -122,7 +122,7 @@ def train(
     language = str(options.get("language", ""))
     with silence(not progress), on_device(device), without_network(offline):
         if method == AUTO_METHOD and y is not None:
-            y = (() if given is None else given for given in y)
+            y = (() if each is None else each for each in y)
         corpus = _corpus(documents, y)
         if method == FINETUNE:
             base = _tagger(model, labels, corpus)

@@ -27,7 +27,7 @@ from tagwright.training.pairs import sample_labels, sample_pairs
 from tagwright.training.training_config import TrainingConfig, lasting_options
 from tagwright.types import Run
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -136,14 +136,14 @@ def modern(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in values.items():
         if key in NAMED_BY_METHOD and key not in known and value == method:
-            log.warning("option %s is no longer needed: the method is %s", key, method)
+            _log.warning("option %s is no longer needed: the method is %s", key, method)
             continue
         name = RENAMED_OPTIONS.get(key, key) if key not in known else key
         if name.split(".")[0] not in known:
             name = key  # it is unknown under either name
         new = _renamed(value, RENAMED_VALUES.get(name, {}))
         if (name, new) != (key, value):
-            log.warning("%s = %s is the old spelling of %s = %s", key, shown(value), name, shown(new))
+            _log.warning("%s = %s is the old spelling of %s = %s", key, shown(value), name, shown(new))
         put(found, name, new)
     return found
 

@@ -142,6 +142,14 @@ def remove_leftovers(path: Path) -> None:
                 pass
 
 
+def remove_folder(folder: Path) -> None:
+    """Remove a saved folder, if that is possible. A process that is killed meanwhile leaves all of it or nothing."""
+    with contextlib.suppress(OSError, TagwrightError):
+        place = _followed(folder)
+        with _locked(place):
+            _discard(place, place)
+
+
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Raise TagwrightError, in one line, for any library's error that `path` cannot be written."""

@@ -19,7 +19,7 @@ DEPTH = 10
 "Suggestions of a document whose uncertainty counts."
 
 SHORTLIST = 5
-"So many times the documents that are asked for are short-listed by uncertainty, and chosen from by their distances."
+"This many times the wanted documents are short-listed by uncertainty; their distances decide among them."
 
 
 def sample(

@@ -26,6 +26,7 @@ from tagwright.replacing import (
     put_back,
     read_whole,
     recover,
+    remove_folder,
     remove_leftovers,
     replace_file,
     replace_folder,
@@ -46,6 +47,7 @@ __all__ = [
     "read_options",
     "read_whole",
     "recover",
+    "remove_folder",
     "remove_leftovers",
     "replace_file",
     "replace_folder",
@@ -56,10 +58,10 @@ __all__ = [
     "writing",
 ]
 
-FORMAT = 3
+FORMAT = 4
 "Increased when an older Tagwright can no longer read what is saved."
 
-READ = (2, 3)
+READ = (2, 3, 4)
 "The formats that can be read."
 
 VOCABULARY = "vocabulary"
@@ -126,7 +128,7 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     if manifest.get("tagwright") not in READ:
         raise ModelError(
             f"{path}: format {str(manifest.get('tagwright'))[:100]}, this Tagwright reads "
-            f"{' and '.join(map(str, READ))}; train or save it again"
+            f"{', '.join(map(str, READ))}; train or save it again"
         )
     return manifest
 

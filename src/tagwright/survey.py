@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tagwright.advice import PAPER, Advice, Holdings, advise
+from tagwright.advice import PAPER, Advice, Counts, advise
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.text.words import fold
 from tagwright.types import Document
@@ -25,9 +25,9 @@ FEW = 5
 LINKS = frozenset({"reference", "citation"})
 "Metadata fields whose values are documents."
 
-
 MEANINGFUL = LINKS | {"keyword", "keywords"}
 "Metadata fields whose values describe the topic of a document."
+
 HUBS = "each link more than"
 "The common part of warnings about hubs."
 
@@ -78,7 +78,7 @@ def describe(documents: Iterable[Document], labels: Vocabulary | None, test: Ite
         warnings += survey.overlap(test)
     joining = {name: survey.joins(name) for name in survey.values}
     fields = dict(sorted(joining.items(), key=lambda each: (not each[1], each[0])))
-    advice = tuple(advise(survey.holdings()))
+    advice = tuple(advise(survey.counts()))
     return Description(facts, tuple(warnings), tuple(_methods(survey, labels)), fields, advice)
 
 
@@ -130,11 +130,11 @@ class Survey:
             found[f"different values of {name}"] = len(values)
         return found
 
-    def holdings(self) -> Holdings:
+    def counts(self) -> Counts:
         """How many documents have what a method needs."""
-        return Holdings(
+        return Counts(
             documents=len(self.words),
-            labels=self.with_["labels"],
+            labelled=self.with_["labels"],
             papers=self.papers,
             metadata=max(self.with_[f"metadata {name}"] for name in MEANINGFUL),
             texts=self.titled_texts,

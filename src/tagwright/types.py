@@ -291,8 +291,9 @@ class Run:
         width = _width(self, candidates)
         keys, wanted = self.keys(width), candidates.keys(width)
         order = np.argsort(keys)
-        place = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
-        found = keys[order][place] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
+        keys = keys[order]
+        place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        found = keys[place] == wanted if len(keys) else np.zeros(len(wanted), np.bool_)
         scores = np.zeros(len(wanted), np.float32)
         scores[found] = self.scores[order][place[found]]
         return scores

@@ -110,7 +110,7 @@ def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_dif
         run("train", *arguments, "--resume", settings=options)
     monkeypatch.setattr("tagwright.app.train_jobs.machine", lambda: {"torch": "99", "device": "a new one"})
     said = run("train", *arguments, "--resume", settings=options).stderr
-    assert "goes on with torch" in said
+    assert "resumed with torch" in said
     assert ", now 99" in said
     assert f"auto: encoder {static}" in said
     assert Tagger.load(tmp_path / "M").training["options"]["encoder"] == static
@@ -325,7 +325,7 @@ def test_a_training_that_waits_to_be_resumed_is_not_begun_anew(
 ) -> None:
     arguments, options = ["ict", *data, "--output", str(tmp_path / "M")], [*QUICK[2:], f"encoder={static}"]
     killed(*arguments, settings=options, monkeypatch=monkeypatch)
-    with pytest.raises(ConfigError, match=r"M\.training: a training is not finished; go on with --resume"):
+    with pytest.raises(ConfigError, match=r"M\.training: a training is not finished; continue it with --resume"):
         run("train", *arguments, settings=options)
     run(
         "train", *arguments, "--resume", settings=[*options, "training.checkpoint_seconds=9"]
@@ -356,7 +356,7 @@ def test_ctrl_c_says_how_to_go_on(
     settings = [*QUICK[2:], f"encoder={static}", "training.checkpoint_seconds=0"]
     result = run("train", "ict", *data, "--output", str(tmp_path / "M"), settings=settings)
     assert result.exit_code == 130
-    assert "M.training: --resume goes on from here" in result.stderr
+    assert "M.training: --resume continues from here" in result.stderr
 
 
 def test_events_for_tensorboard_are_kept(

@@ -7,7 +7,7 @@ import pytest
 
 from tagwright.combining.candidate_ranker import CandidateRanker, Logistic, fit_logistic
 from tagwright.combining.features import Features
-from tagwright.combining.ranking_trees import TreeOptions, grow, lambda_gradients
+from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_gradients
 from tagwright.errors import ModelError
 from tagwright.store import write_manifest
 from tagwright.types import Floats, Mask
@@ -24,7 +24,7 @@ def ranker() -> tuple[CandidateRanker, Features]:
     values, right = data()
     linear = fit_logistic(values, right, base=0, penalty=1.0)
     gradients = lambda_gradients(right, np.arange(0, 301, 10))
-    trees = grow(values, linear.predict(values), gradients, TreeOptions(trees=7, smallest=5))
+    trees = grow(values, linear.predict(values), gradients, BoostingOptions(trees=7, smallest=5))
     return CandidateRanker(("a", "b", "c"), linear, trees), Features(("a", "b", "c"), values)
 
 

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from tagwright.combining.ranking_trees import TreeOptions, Trees, grow, lambda_gradients
+from tagwright.combining.ranking_trees import BoostedTrees, BoostingOptions, grow, lambda_gradients
 from tagwright.errors import ConfigError, ModelError
 from tagwright.types import Floats
 
 Doubles = NDArray[np.float64]
 
-PLAIN = TreeOptions(trees=5, depth=2, rate=0.3, smoothing=0.0, smallest=4, features=1.0)
+PLAIN = BoostingOptions(trees=5, depth=2, rate=0.3, smoothing=0.0, smallest=4, features=1.0)
 
 
 class SquaredError:
@@ -64,7 +64,7 @@ def test_contributions_add_up_to_the_prediction() -> None:
 def test_contributions_of_one_tree_worked_out_by_hand() -> None:
     # feature 1 splits first: value 2 -> 3 or 1; then feature 0 on the left: 3 -> 5 or 2; the right asks nothing
     most = np.finfo(np.float32).max
-    trees = Trees(
+    trees = BoostedTrees(
         np.array([[1, 0, 0]], np.int32),
         np.array([[0.5, 10.0, most]], np.float32),
         np.array([[2.0, 3.0, 1.0, 5.0, 2.0, 1.0, 0.0]]),
@@ -83,7 +83,7 @@ def test_ranking_learns_which_feature_tells() -> None:
     right = np.zeros(300, np.bool_)
     for start in indptr[:-1]:
         right[start + features[start : start + 10, 1].argmax()] = True
-    trees = grow(features, np.zeros(300), lambda_gradients(right, indptr), TreeOptions(features=1.0, smallest=5))
+    trees = grow(features, np.zeros(300), lambda_gradients(right, indptr), BoostingOptions(features=1.0, smallest=5))
     scores = trees.predict(features)
     first = [start + scores[start : start + 10].argmax() for start in indptr[:-1]]
     assert right[first].mean() > 0.9
@@ -107,7 +107,7 @@ def test_documents_without_a_right_candidate_pull_nothing() -> None:
 
 def test_the_seed_decides_which_features_are_asked() -> None:
     features, wanted = data()
-    options = TreeOptions(trees=3, features=0.5)
+    options = BoostingOptions(trees=3, features=0.5)
     one, same, other = (grow(features, np.zeros(200), SquaredError(wanted), options, seed) for seed in (1, 1, 2))
     assert np.array_equal(one.threshold, same.threshold)
     assert not np.array_equal(one.feature, other.feature)
@@ -115,7 +115,7 @@ def test_the_seed_decides_which_features_are_asked() -> None:
 
 def test_features_that_never_change_are_not_asked() -> None:
     features, wanted = np.ones((50, 2), np.float32), np.arange(50.0)
-    trees = grow(features, np.zeros(50), SquaredError(wanted), TreeOptions(trees=2))
+    trees = grow(features, np.zeros(50), SquaredError(wanted), BoostingOptions(trees=2))
     assert trees.predict(features) == pytest.approx(np.full(50, trees.predict(features[:1])[0]))
 
 
@@ -123,16 +123,16 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     features, wanted = data()
     trees = grow(features, np.zeros(200), SquaredError(wanted), PLAIN)
     trees.save(tmp_path)
-    assert np.array_equal(Trees.load(tmp_path, 4).predict(features), trees.predict(features))
+    assert np.array_equal(BoostedTrees.load(tmp_path, 4).predict(features), trees.predict(features))
 
 
 @pytest.mark.parametrize(("name", "array"), [("feature", [[9, 0, 0]]), ("feature", [[0, 0]]), ("value", [[0.0]])])
 def test_damaged_trees_are_an_error(tmp_path: Path, name: str, array: list[list[float]]) -> None:
     kinds = {"feature": np.int32, "value": np.float64}
-    Trees(np.zeros((1, 3), np.int32), np.zeros((1, 3), np.float32), np.zeros((1, 7))).save(tmp_path)
+    BoostedTrees(np.zeros((1, 3), np.int32), np.zeros((1, 3), np.float32), np.zeros((1, 7))).save(tmp_path)
     np.save(tmp_path / f"{name}.npy", np.array(array, kinds[name]))
     with pytest.raises(ModelError, match=name):
-        Trees.load(tmp_path, 4)
+        BoostedTrees.load(tmp_path, 4)
 
 
 @pytest.mark.parametrize(
@@ -148,10 +148,10 @@ def test_damaged_trees_are_an_error(tmp_path: Path, name: str, array: list[list[
 )
 def test_options_that_cannot_work(wrong: dict[str, float], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        TreeOptions(**wrong)  # type: ignore[arg-type]
+        BoostingOptions(**wrong)  # type: ignore[arg-type]
 
 
-def _copied(tree: DecisionTreeRegressor, depth: int, rate: float) -> Trees:
+def _copied(tree: DecisionTreeRegressor, depth: int, rate: float) -> BoostedTrees:
     """A tree of scikit-learn as a perfect one."""
     feature = np.zeros((1, 2**depth - 1), np.int32)
     threshold = np.full(feature.shape, np.finfo(np.float32).max)
@@ -167,10 +167,10 @@ def _copied(tree: DecisionTreeRegressor, depth: int, rate: float) -> Trees:
             copy(node if leaf else tree.children_right[node], 2 * place + 2)
 
     copy(0, 0)
-    return Trees(feature, threshold, value)
+    return BoostedTrees(feature, threshold, value)
 
 
-def _joined(trees: list[Trees]) -> Trees:
-    return Trees(
+def _joined(trees: list[BoostedTrees]) -> BoostedTrees:
+    return BoostedTrees(
         *(np.concatenate([getattr(each, name) for each in trees]) for name in ("feature", "threshold", "value"))
     )

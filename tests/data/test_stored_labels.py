@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from tagwright.data.bags import read_matrix, write_matrix
+from tagwright.data.sparse_arrays import read_matrix, write_matrix
 from tagwright.data.string_table import Lookup, StringIndex, StringTable
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
@@ -118,8 +118,25 @@ def test_ends_whose_differences_overflow_are_refused(tmp_path: Path) -> None:
     matrix = csr_matrix(np.ones((4, 1), np.float32))
     matrix.indices, matrix.indptr = matrix.indices.astype(np.int64), np.array([0, most, -most - 1, -1, 4])
     write_matrix(tmp_path, matrix)
-    with pytest.raises(ModelError, match="does not delimit 4 rows"):
+    with pytest.raises(ModelError, match="damaged"):
         read_matrix(tmp_path, (4, 1))
+
+
+def test_a_matrix_that_was_saved_with_the_ends_of_rows_is_read(tmp_path: Path) -> None:
+    np.save(tmp_path / "data.npy", np.array([1.5, -2.0, 3.0], np.float32))
+    np.save(tmp_path / "indices.npy", np.array([0, 2, 1], np.int32))
+    np.save(tmp_path / "ends.npy", np.array([2, 2, 3], np.int64))  # two values, none, one
+    assert read_matrix(tmp_path, (3, 3)).toarray().tolist() == [[1.5, 0, -2], [0, 0, 0], [0, 3, 0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "array"), [("indices", [0.0, 1.0]), ("indptr", [0.0, 1.0, 2.0]), ("indptr", [1, 1, 2])]
+)
+def test_arrays_that_are_no_sparse_matrix_are_refused(name: str, array: list[float], tmp_path: Path) -> None:
+    write_matrix(tmp_path, csr_matrix(np.eye(2, dtype=np.float32)))
+    np.save(tmp_path / f"{name}.npy", np.array(array))
+    with pytest.raises(ModelError, match="damaged"):
+        read_matrix(tmp_path, (2, 2))
 
 
 def test_a_table_differs_from_what_is_no_text() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.readers.reading import labels_refusal as refusal
 from tests.readers.reading import same_folder
 
 from tagwright.data.vocabulary import Format, Vocabulary
@@ -27,13 +28,6 @@ def written(folder: Path, content: str | bytes, name: str = "labels.jsonl") -> P
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
-
-
-def refusal(path: Path, error: type[TagwrightError] = InputError, language: str | None = None) -> str:
-    with pytest.raises(error) as caught:
-        Vocabulary.read(path, language=language)
-    assert "\n" not in str(caught.value)
-    return str(caught.value).removeprefix(f"{path.parent}/")
 
 
 # A vocabulary in memory

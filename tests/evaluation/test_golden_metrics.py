@@ -1,23 +1,17 @@
 """Agreement with the reference implementations' values."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.golden import golden
 
 from tagwright.evaluation.scores import evaluate
 from tagwright.types import Run
 
-GOLDEN = Path(__file__).resolve().parents[2] / "../shared/golden/metrics.json"
 
-
-@pytest.fixture(scope="module")
-def golden() -> dict[str, Any]:
-    if not GOLDEN.exists():
-        pytest.skip(f"no golden values: {GOLDEN} is missing")
-    content: dict[str, Any] = json.loads(GOLDEN.read_text())
-    return content
+@pytest.fixture(scope="module", name="golden")
+def golden_values() -> dict[str, Any]:
+    return golden("metrics.json")
 
 
 def test_every_measure_agrees_to_a_millionth(golden: dict[str, Any]) -> None:

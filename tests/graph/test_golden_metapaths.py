@@ -1,16 +1,14 @@
 """The ten meta-paths of MICoL agree with neighbours found by brute force from Definition 2.4."""
 
-import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.golden import golden as golden_values
 
 from tagwright.graph.network import Graph
 from tagwright.types import Document
 
-GOLDEN = Path(__file__).resolve().parents[2].parent / "shared/golden/metapaths.json"
 PATHS = [
     "P->P",
     "P<-P",
@@ -27,10 +25,7 @@ PATHS = [
 
 @cache
 def golden() -> dict[str, Any]:
-    if not GOLDEN.is_file():
-        pytest.skip(f"no golden values at {GOLDEN}")
-    content: dict[str, Any] = json.loads(GOLDEN.read_text(encoding="utf-8"))
-    return content
+    return golden_values("metapaths.json")
 
 
 @cache

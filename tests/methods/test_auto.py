@@ -116,7 +116,7 @@ def test_the_svm_is_not_trained_again_where_it_has_seen_all_but_one_in_twenty(
 
 
 def test_with_many_labels_a_combiner_without_the_trained_stages_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auto_plan, "SURE", len(LABELLED))
+    monkeypatch.setattr(auto_plan, "TRAINED_STAGES_ONLY", len(LABELLED))
     record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
     assert record["nDCG@5"] == {"zero_shot": 0.0, "sum with svm and knn": 1.0}
 
@@ -242,15 +242,3 @@ def test_what_does_not_fit_into_the_time_is_left_out() -> None:
     svm = auto_plan.predict(held, work, Rates())["svm"]
     assert "svm" in auto_plan.plan(held, work, Rates(), minutes=svm / 60 + 1).stages
     assert "svm" in auto_plan.plan(held, work, Rates(), minutes=svm / 60 / 2).left_out
-
-
-def test_what_more_labels_would_bring_is_the_mean_of_the_curves() -> None:
-    def point(gain: float) -> dict[str, dict[str, float]]:
-        return {"zero_shot": {"nDCG@5": 0.3}, "auto": {"nDCG@5": 0.3 + gain}}
-
-    curve = {"a": {"20": point(0.02), "50": point(0.03), "300": point(0.09)}, "b": {"50": point(0.05)}, "machine": "x"}
-    assert auto_plan.next_step(0, curve).startswith("label 50 documents: about +4 points of nDCG@5 (mean of 2 corpora")
-    assert auto_plan.next_step(20, curve).startswith("label 30 more documents: about +3 points")  # (1 + 5) / 2
-    assert auto_plan.next_step(60, curve).startswith("label 240 more documents: about +6 points")
-    assert auto_plan.next_step(300, curve) == ""
-    assert auto_plan.next_step(0, {}) == ""

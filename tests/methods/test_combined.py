@@ -52,8 +52,8 @@ def weighted_sum_of_stages(tmp_path_factory: pytest.TempPathFactory) -> Tagger:
     return Tagger(LABELS, retrievers)
 
 
-@pytest.fixture(scope="module", name="outcome")
-def learned(plain: Tagger) -> combined.Outcome:
+@pytest.fixture(scope="module", name="learned")
+def combined_with_labels(plain: Tagger) -> combined.CombinedTagger:
     return combined.fit(TRAINING, plain)
 
 
@@ -62,23 +62,23 @@ def precision(tagger: Tagger) -> float:
     return float(np.mean([LABELS.ids[label] == each.labels[0] for label, each in zip(firsts, OTHERS, strict=True)]))
 
 
-def test_what_the_labels_teach_is_learned(plain: Tagger, outcome: combined.Outcome) -> None:
+def test_what_the_labels_teach_is_learned(plain: Tagger, learned: combined.CombinedTagger) -> None:
     assert precision(plain) < 0.5
-    assert precision(outcome.tagger) > 0.9
-    assert outcome.combiner
-    assert outcome.combiner.gain > 0.2
+    assert precision(learned.tagger) > 0.9
+    assert learned.combiner
+    assert learned.combiner.gain > 0.2
 
 
-def test_confidences_come_with_the_suggestions(outcome: combined.Outcome) -> None:
-    run = outcome.tagger.tag(OTHERS)
+def test_confidences_come_with_the_suggestions(learned: combined.CombinedTagger) -> None:
+    run = learned.tagger.tag(OTHERS)
     assert run.confidences is not None
     first = run.confidences[run.indptr[:-1]]
     assert first.mean() > run.confidences.mean()
 
 
-def test_nothing_is_lost_of_what_the_stages_find(plain: Tagger, outcome: combined.Outcome) -> None:
+def test_nothing_is_lost_of_what_the_stages_find(plain: Tagger, learned: combined.CombinedTagger) -> None:
     narrow = combined.fit(TRAINING, plain, combined.Config(candidates=3)).tagger
-    for tagger in (outcome.tagger, narrow):
+    for tagger in (learned.tagger, narrow):
         found = tagger.tag(OTHERS, k=100)
         assert [sorted(labels) for labels, _ in found] == [sorted(labels) for labels, _ in plain.tag(OTHERS, k=100)]
 
@@ -91,15 +91,15 @@ def test_candidates_that_are_not_described_follow_in_the_order_of_the_sum(plain:
         assert after[3:].tolist() == labels[3:].tolist()
 
 
-def test_an_empty_document_gets_nothing(outcome: combined.Outcome) -> None:
-    assert len(outcome.tagger.tag([Document("empty")]).labels) == 0
-    assert len(outcome.tagger.tag([])) == 0
+def test_an_empty_document_gets_nothing(learned: combined.CombinedTagger) -> None:
+    assert len(learned.tagger.tag([Document("empty")]).labels) == 0
+    assert len(learned.tagger.tag([])) == 0
 
 
-def test_contributions_add_up_and_name_the_features(outcome: combined.Outcome) -> None:
-    combiner = outcome.tagger.combiner
+def test_contributions_add_up_and_name_the_features(learned: combined.CombinedTagger) -> None:
+    combiner = learned.tagger.combiner
     assert isinstance(combiner, LearnedCombiner)
-    pool = outcome.tagger.candidates(OTHERS[:2])
+    pool = learned.tagger.candidates(OTHERS[:2])
     reasons = combiner.explain(pool)
     for row, (labels, scores) in enumerate(combiner.combine(pool)):
         totals = [sum(each.added for each in reasons[row][label]) for label in labels.tolist()]
@@ -110,27 +110,29 @@ def test_contributions_add_up_and_name_the_features(outcome: combined.Outcome) -
 
 
 def test_an_explained_suggestion_says_what_each_group_of_features_added(
-    plain: Tagger, outcome: combined.Outcome
+    plain: Tagger, learned: combined.CombinedTagger
 ) -> None:
-    first, second, *_ = outcome.tagger.explain(OTHERS[0])
+    first, second, *_ = learned.tagger.explain(OTHERS[0])
     totals = [sum(each.added for each in suggestion.contributions) for suggestion in (first, second)]
     assert totals[0] - totals[1] == pytest.approx(first.score - second.score, abs=1e-4)
     assert first.evidence
     assert plain.explain(OTHERS[0])[0].contributions == ()
-    assert outcome.tagger.suggest(OTHERS[0])[0].contributions == ()
+    assert learned.tagger.suggest(OTHERS[0])[0].contributions == ()
 
 
-def test_saved_and_loaded(outcome: combined.Outcome, tmp_path: Path) -> None:
-    outcome.tagger.save(tmp_path / "tagger")
-    loaded, before = Tagger.load(tmp_path / "tagger").tag(OTHERS), outcome.tagger.tag(OTHERS)
+def test_saved_and_loaded(learned: combined.CombinedTagger, tmp_path: Path) -> None:
+    learned.tagger.save(tmp_path / "tagger")
+    loaded, before = Tagger.load(tmp_path / "tagger").tag(OTHERS), learned.tagger.tag(OTHERS)
     # Neighbours' vectors are kept in float16, so a feature may fall on the other side of a tree's question.
     assert np.median(np.abs(loaded.scores - before.scores)) < 0.02
     assert (loaded.labels[loaded.indptr[:-1]] == before.labels[before.indptr[:-1]]).mean() > 0.9
 
 
 @pytest.mark.parametrize(("name", "value"), [("counts", -1), ("ranked", 99), ("vectors", np.nan), ("indptr", 7)])
-def test_damaged_features_are_an_error(outcome: combined.Outcome, tmp_path: Path, name: str, value: float) -> None:
-    combiner = outcome.tagger.combiner
+def test_damaged_features_are_an_error(
+    learned: combined.CombinedTagger, tmp_path: Path, name: str, value: float
+) -> None:
+    combiner = learned.tagger.combiner
     assert isinstance(combiner, LearnedCombiner)
     combiner.save(tmp_path)
     path = tmp_path / "features" / f"{name}.npy"
@@ -140,24 +142,24 @@ def test_damaged_features_are_an_error(outcome: combined.Outcome, tmp_path: Path
         LearnedCombiner.load(tmp_path, LABELS)
 
 
-def test_other_labels_need_no_training(outcome: combined.Outcome) -> None:
-    fewer = outcome.tagger.with_labels([*reversed(LABELS), Label("new", ("zebras",))])
+def test_other_labels_need_no_training(learned: combined.CombinedTagger) -> None:
+    fewer = learned.tagger.with_labels([*reversed(LABELS), Label("new", ("zebras",))])
     suggested = [each.id for each in fewer.suggest(Document("x", title="zebras", abstract="About honey only"))]
     assert {"new", "honey"} <= set(suggested)
-    wanted = outcome.tagger.tag(OTHERS, k=1).labels
+    wanted = learned.tagger.tag(OTHERS, k=1).labels
     assert [fewer.vocabulary.ids[label] for label in fewer.tag(OTHERS, k=1).labels] == [LABELS.ids[i] for i in wanted]
 
 
 def test_without_labels_the_tagger_stays_as_it_is(plain: Tagger) -> None:
-    outcome = combined.fit([replace(each, labels=()) for each in TRAINING], plain)
-    assert outcome.tagger is plain
-    assert outcome.combiner is None
+    learned = combined.fit([replace(each, labels=()) for each in TRAINING], plain)
+    assert learned.tagger is plain
+    assert learned.combiner is None
 
 
 def test_no_more_labelled_documents_are_described_than_are_looked_at(plain: Tagger) -> None:
-    outcome = combined.fit(TRAINING, plain, combined.Config(combiner=CombinerOptions(documents=12)))
-    assert outcome.combiner
-    assert len(outcome.combiner.fixed) == 12
+    learned = combined.fit(TRAINING, plain, combined.Config(combiner=CombinerOptions(documents=12)))
+    assert learned.combiner
+    assert len(learned.combiner.fixed) == 12
 
 
 def test_labels_of_other_documents_are_never_read(plain: Tagger) -> None:
@@ -178,9 +180,9 @@ def test_a_document_that_is_a_label_is_no_candidate_of_itself(plain: Tagger) -> 
     assert all(place not in labels for place, (labels, _) in enumerate(found))
 
 
-def test_a_learned_combiner_is_no_start(outcome: combined.Outcome) -> None:
+def test_a_learned_combiner_is_no_start(learned: combined.CombinedTagger) -> None:
     with pytest.raises(ConfigError, match="LearnedCombiner"):
-        combined.fit(TRAINING, outcome.tagger)
+        combined.fit(TRAINING, learned.tagger)
 
 
 def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> None:
@@ -192,9 +194,9 @@ def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> N
     assert precision(tagger) > 0.9
 
 
-def test_a_combiner_fits_only_the_stages_it_was_trained_with(plain: Tagger, outcome: combined.Outcome) -> None:
+def test_a_combiner_fits_only_the_stages_it_was_trained_with(plain: Tagger, learned: combined.CombinedTagger) -> None:
     with pytest.raises(ConfigError, match="exact_match_in_abstract"):
-        replace(plain, combiner=outcome.tagger.combiner)
+        replace(plain, combiner=learned.tagger.combiner)
 
 
 @pytest.mark.parametrize(

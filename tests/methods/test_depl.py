@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels, trained
+from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, right, trained
 
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.vocabulary import Vocabulary
@@ -28,6 +28,8 @@ from tagwright.training.linear_training import train_linear
 from tagwright.training.training_config import TrainingConfig
 from tagwright.types import Document, Label, Pair, Run
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 TRAIN = [replace(document, title="") for document in DOCUMENTS]
 "Their text has the name of the topic too; that of UNSEEN has not."
 
@@ -42,26 +44,8 @@ def fitted(method: str, documents: Sequence[Document], encoder: str) -> Tagger:
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return encoders(tmp_path_factory.mktemp("encoders"))
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="module")
 def svm() -> Tagger:
     return linear.fit(TRAIN, LABELS)
-
-
-def right(tagger: Tagger, documents: Sequence[Document] = UNSEEN) -> int:
-    """Of the 30 documents, how many have the right label first."""
-    return sum(a == b for a, b in zip(first_labels(tagger.tag(documents)), GOLD.labels.tolist(), strict=True))
 
 
 def dual(tagger: Tagger) -> DescriptionRetriever:

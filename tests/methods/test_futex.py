@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
-from tests.methods.topics import LABELS, TOPICS, encoders, first_labels, trained
+from tests.fixed import Fixed
+from tests.methods.topics import LABELS, TOPICS, first_labels, trained
 
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.combining.weighted_sum import WeightedSum
@@ -22,7 +23,7 @@ from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
 from tagwright.training.checkpoints import NAME
 from tagwright.training.training_config import TrainingConfig
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run, Section
+from tagwright.types import Distribution, Document, Floats, Label, Run, Section
 
 QUICK = futex.Config(
     network="cross",
@@ -50,36 +51,8 @@ UNSEEN = [replace(paper(100 + i, name), id=f"u{i}", title="", metadata={}) for i
 TOPIC = [LABELS.index[name] for name in NAMES]
 
 
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return encoders(tmp_path_factory.mktemp("encoders"))
-
-
-class Says(Retriever):
-    """A stage that says the same of every document."""
-
+class Says(Fixed):
     distribution: Distribution = "normal"
-
-    def __init__(self, scores: Mapping[int, float]) -> None:
-        self.scores = dict(scores)
-
-    def read(self, documents: Sequence[Document]) -> int:
-        return len(documents)
-
-    def find(self, reading: int) -> Run:
-        return Run.from_rows([self.scores] * reading)
-
-    def score(self, reading: int, candidates: Run) -> Floats:
-        return self.find(reading).scores_of(candidates)
-
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
-        return ()
-
-    def with_labels(self, labels: Sequence[Label]) -> Says:  # noqa: ARG002
-        return self
-
-    def save(self, folder: Path) -> None:
-        raise NotImplementedError
 
 
 @pytest.mark.parametrize(("order", "expected"), [("example", "ABEDC"), ("append", "ABCED")])

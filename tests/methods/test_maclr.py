@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels, trained
+from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, first_labels, right, trained
 from torch.nn.functional import normalize
 
 from tagwright.data.vocabulary import Vocabulary
@@ -30,16 +30,6 @@ from tagwright.types import Floats, Label, Pair, Run
 QUICK = maclr.Config(pseudo_labels=1, training=TrainingConfig(batch=16, epochs=40, learning_rate=0.01, validation=0.0))
 TITLED = [replace(document, title=f"{document.title} {document.id}") for document in DOCUMENTS]
 "Each with a title of its own: otherwise there would be three instances to cluster."
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return encoders(tmp_path_factory.mktemp("encoders"))
-
-
-def right(tagger: Tagger) -> int:
-    """Of the 30 documents, how many have the right label first."""
-    return sum(a == b for a, b in zip(first_labels(tagger.tag(UNSEEN)), GOLD.labels.tolist(), strict=True))
 
 
 def vectors(tagger: Tagger) -> Floats:

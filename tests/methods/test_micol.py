@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from tests.methods.topics import TOPICS, encoders, trained
+from tests.methods.topics import TOPICS, trained
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -47,11 +47,6 @@ QUICK = micol.Config(
     training=TrainingConfig(batch=36, epochs=6, learning_rate=0.02, validation=0.0),
 )
 KEYWORDS = [replace(document, metadata={**document.metadata, "keyword": document.labels}) for document in DOCUMENTS]
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return encoders(tmp_path_factory.mktemp("encoders"))
 
 
 def first_labels(tagger: Tagger, documents: Sequence[Document] = UNNAMED) -> list[int]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, encoders, first_labels, trained
+from tests.methods.topics import DOCUMENTS, LABELS, UNSEEN, right, trained
 
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, ModelError
@@ -21,16 +21,6 @@ from tagwright.types import Document, Pair
 QUICK = rts.Config(
     min_words=4, max_words=8, training=TrainingConfig(batch=16, epochs=12, learning_rate=0.01, validation=0.0)
 )
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return encoders(tmp_path_factory.mktemp("encoders"))
-
-
-def right(tagger: Tagger) -> int:
-    """Of the 30 documents, how many have the right label first."""
-    return sum(a == b for a, b in zip(first_labels(tagger.tag(UNSEEN)), GOLD.labels.tolist(), strict=True))
 
 
 def vectors(tagger: Tagger) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:

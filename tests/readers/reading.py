@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tagwright.errors import InputError
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import InputError, TagwrightError
 from tagwright.readers.files import Format, open_sources
 from tagwright.types import Document
 
@@ -30,6 +31,14 @@ def refusal(*sources: Path | str, format: Format | None = None) -> str:  # noqa:
         read(*sources, format=format)
     assert "\n" not in str(caught.value)
     return str(caught.value).rpartition("/")[2] if "/" in str(caught.value) else str(caught.value)
+
+
+def labels_refusal(path: Path, error: type[TagwrightError] = InputError, language: str | None = None) -> str:
+    """The message of a vocabulary's refusal to be read."""
+    with pytest.raises(error) as caught:
+        Vocabulary.read(path, language=language)
+    assert "\n" not in str(caught.value)
+    return str(caught.value).removeprefix(f"{path.parent}/")
 
 
 def outcome(path: Path, format: Format | None = None) -> list[Document] | str:  # noqa: A002

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.readers.reading import labels_refusal as refusal
 from tests.readers.reading import same_folder
 
 from tagwright.data.vocabulary import Vocabulary
@@ -60,13 +61,6 @@ def written(folder: Path, content: str | bytes, name: str = "zoo.ttl") -> Path:
 
 def turtle(folder: Path, content: str) -> Path:
     return written(folder, PREFIXES + content)
-
-
-def refusal(path: Path, error: type[TagwrightError] = InputError, language: str | None = None) -> str:
-    with pytest.raises(error) as caught:
-        Vocabulary.read(path, language=language)
-    assert "\n" not in str(caught.value)
-    return str(caught.value).removeprefix(f"{path.parent}/")
 
 
 def test_turtle_concepts_become_labels_sorted_by_uri(tmp_path: Path) -> None:

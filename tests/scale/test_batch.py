@@ -87,6 +87,23 @@ def test_one_process_two_processes_and_shares_of_the_shards_write_the_same_bytes
     assert contents(tmp_path / "one") == contents(tmp_path / "two") == contents(tmp_path / "parts")
 
 
+def test_jobs_that_run_at_once_on_one_folder_write_the_same_bytes_though_one_is_killed_and_started_again(
+    documents: Path, model: Path, tmp_path: Path
+) -> None:
+    run(documents, model, tmp_path / "one", "--processes", "1")
+    parts = tmp_path / "parts"
+    first, second = (command(documents, model, parts, "--shard", f"{index}/2", "--processes", "1") for index in (0, 1))
+    killed = subprocess.Popen(first, stdout=subprocess.DEVNULL)
+    other = subprocess.Popen(second, stdout=subprocess.DEVNULL)
+    while killed.poll() is None and not (parts / "shard-000000.json").exists():
+        time.sleep(0.01)
+    killed.kill()
+    killed.wait()
+    run(documents, model, parts, "--shard", "0/2", "--processes", "1")
+    assert other.wait() == 0  # what cannot be read is in the shards of the first job
+    assert contents(parts) == contents(tmp_path / "one")
+
+
 def test_killed_in_the_middle_and_started_again_it_writes_the_same_bytes(
     documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

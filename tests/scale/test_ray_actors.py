@@ -8,11 +8,12 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from tests.scale.test_batch import command, contents, run
 
-pytest.importorskip("ray")
+ray = pytest.importorskip("ray")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="processes are looked for in /proc")
@@ -27,11 +28,27 @@ def test_on_ray_it_writes_the_same_bytes_though_an_actor_is_killed(
         while started.poll() is None:
             if not killed and (out / "shard-000000.json").exists() and (actor := _actor(started.pid)):
                 with contextlib.suppress(ProcessLookupError):  # it has just ended
+                    assert os.getpriority(os.PRIO_PROCESS, actor) == os.getpriority(os.PRIO_PROCESS, started.pid)
                     os.kill(actor, signal.SIGKILL)
                     killed = True
             time.sleep(0.01)
     assert started.returncode == 3, errors.read_text()  # three documents are broken
     assert contents(out) == contents(tmp_path / "one")
+
+
+def test_an_answer_that_is_lost_with_its_node_is_a_death(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tagwright.scale import ray_actors
+    from tagwright.scale.actor_pool import ActorDied
+
+    lost = ray.exceptions
+    for error in (
+        lost.ObjectLostError("12", b"", ""),
+        lost.ActorDiedError(),
+        lost.ActorUnavailableError("cut off", None),
+    ):
+        monkeypatch.setattr(ray_actors.ray, "get", Mock(side_effect=error))
+        with pytest.raises(ActorDied):
+            ray_actors.read("an answer")
 
 
 def test_a_cluster_that_is_not_there_is_an_error_in_one_line(documents: Path, model: Path, tmp_path: Path) -> None:

@@ -15,31 +15,72 @@ if os.name != "posix":
 
 from benchmarks import storm_tally
 from benchmarks.storm import rounds, storm
+from benchmarks.storm_processes import Moment, finish, kill, measure, start
 from benchmarks.storm_tally import Tally, Tried
 
 SHORT = ("save", "two save", "disk full", "read-only", "decisions", "cache", "documents", "vocabularies")
 
 
-@pytest.mark.parametrize("name", SHORT)
-def test_nothing_is_lost_in_a_short_storm(name: str) -> None:
+@pytest.mark.parametrize(("name", "times"), [*((name, 2) for name in SHORT), ("batch", 1)])
+def test_nothing_is_lost_in_a_short_storm(name: str, times: int) -> None:
     tallies: dict[str, Tally] = {}
-    storm([name], range(2), 1, tallies)
+    storm([[name]] * times, 1, tallies)
     assert tallies[name].lost == []
-    assert tallies[name].trials == 2
+    assert tallies[name].trials == times
 
 
 def test_a_storm_has_one_round_at_least() -> None:
-    assert len(list(rounds(Namespace(kills=0, inputs=0, hours=None, minutes=1e-9), {}))) == 1
+    assert len(list(rounds(Namespace(kills=0, inputs=0, hours=None, minutes=1e-9, only=["save"]), {}))) == 1
 
 
 def test_a_storm_ends_with_as_many_kills_and_inputs_as_asked_for() -> None:
-    asked = Namespace(kills=2, inputs=80, hours=None, minutes=None)
+    asked = Namespace(kills=2, inputs=80, hours=None, minutes=None, only=["save", "documents"])
     tallies = {"save": Tally(kills=2), "documents": Tally(inputs=40)}
     following = rounds(asked, tallies)
-    assert next(following, "over") is None
-    assert next(following, "over") is None
+    assert next(following, "over") == ["save", "documents"]
+    assert next(following, "over") == ["documents"], "there were enough kills"
     tallies["documents"].add(Tried("read", inputs=40))
     assert next(following, "over") == "over"
+
+
+def writes_three(folder: Path) -> None:
+    for name in ("one", "two", "three"):
+        (folder / name).touch()
+
+
+def writes_and_fails(folder: Path) -> None:
+    writes_three(folder)
+    raise ValueError("no more names")
+
+
+def writes_and_hides(folder: Path) -> None:
+    writes_three(folder)
+    os.write(2, b"Traceback (most recent call last):\n")
+
+
+def test_the_changes_of_files_are_counted(tmp_path: Path) -> None:
+    assert measure(writes_three, (tmp_path,)).changes == 3
+
+
+def test_a_process_is_killed_before_the_change_that_was_drawn(tmp_path: Path) -> None:
+    assert kill(writes_three, (tmp_path,), Moment(0.0, change=3)) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
+
+
+def test_a_process_that_ends_before_it_can_be_killed_is_not_counted(tmp_path: Path) -> None:
+    assert kill(writes_three, (tmp_path,), Moment(0.0, change=4)) == 0
+
+
+def test_a_process_that_fails_is_a_loss_and_what_it_said_is_kept(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=r"(?s)exit code 1: .*no more names"):
+        kill(writes_and_fails, (tmp_path,), Moment(0.0, change=9))
+    with pytest.raises(AssertionError, match=r"(?s)exit code 1: .*no more names"):
+        finish(start(writes_and_fails, (tmp_path,)))
+
+
+def test_a_traceback_is_a_loss_even_where_the_process_succeeds(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="Traceback"):
+        finish(start(writes_and_hides, (tmp_path,)))
 
 
 def test_a_second_storm_adds_to_the_results_of_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +92,7 @@ def test_a_second_storm_adds_to_the_results_of_the_first(tmp_path: Path, monkeyp
 
     monkeypatch.setattr("benchmarks.storm.TRIALS", {"save": trial})
     for _ in range(2):
-        storm(["save"], range(2), 0, storm_tally.read(tmp_path / "storm.json"), tmp_path / "storm.json")
+        storm([["save"]] * 2, 0, storm_tally.read(tmp_path / "storm.json"), tmp_path / "storm.json")
     assert storm_tally.read(tmp_path / "storm.json")["save"] == Tally(4, 0, Counter(done=4))
     assert len(set(drawn)) == 4, "the second storm repeats the first"
 
@@ -62,6 +103,6 @@ def test_what_is_lost_is_counted_and_said(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr("benchmarks.storm.TRIALS", {"save": losing})
     tallies: dict[str, Tally] = {}
-    storm(["save"], range(3), 0, tallies)
+    storm([["save"]] * 3, 0, tallies)
     assert tallies["save"].outcomes == {"lost": 3}
     assert tallies["save"].lost[2].startswith("save, round 2: AssertionError all of it (test_storm.py:")

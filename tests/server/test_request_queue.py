@@ -44,6 +44,35 @@ def test_requests_that_come_together_are_computed_together() -> None:
     assert batches == [[0, 1, 2], [3, 4]]
 
 
+def test_requests_that_come_one_after_the_other_wait_for_nobody() -> None:
+    queue: RequestQueue[int, int] = RequestQueue(list, wait=100 * LONGEST)
+
+    async def use() -> None:
+        for each in range(3):
+            assert await asyncio.wait_for(queue(each), LONGEST) == each
+
+    run(queue, use)
+
+
+def test_after_requests_that_came_together_the_next_waits_for_others() -> None:
+    batches: list[list[int]] = []
+
+    def compute(batch: Sequence[int]) -> list[int]:
+        batches.append(list(batch))
+        return list(batch)
+
+    queue = RequestQueue(compute, wait=0.5)
+
+    async def use() -> None:
+        await asyncio.gather(*map(queue, range(2)))
+        first = asyncio.create_task(queue(2))
+        await until(lambda: queue.length == 0 and len(batches) == 1)
+        await asyncio.gather(first, queue(3))
+
+    run(queue, use)
+    assert batches == [[0, 1], [2, 3]]
+
+
 def test_only_the_request_that_fails_is_refused() -> None:
     def compute(batch: Sequence[int]) -> list[int]:
         return [12 // each for each in batch]

@@ -63,7 +63,7 @@ def test_rows_are_taken_from_two_sets_without_change_and_as_a_copy(storage: Stor
 
 
 def test_cosines_of_pairs_are_computed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(label_index, "PAIRS", 2)
+    monkeypatch.setattr(label_index, "TOGETHER", 2)
     labels, texts = unit_vectors(5), unit_vectors(2, seed=1)
     cosines = Vectors.of(labels, "float32").cosines(texts, np.array([0, 0, 1]), np.array([4, 1, 1]))
     np.testing.assert_allclose(cosines, [texts[0] @ labels[4], texts[0] @ labels[1], texts[1] @ labels[1]], atol=1e-6)

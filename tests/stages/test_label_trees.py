@@ -19,7 +19,7 @@ from tagwright.errors import ModelError, TagwrightError
 from tagwright.stages import label_trees
 from tagwright.stages.label_trees import LabelTrees
 from tagwright.store import digests, write_manifest
-from tagwright.training.linear_training import TreeOptions, fit_trees
+from tagwright.training.linear_training import LabelTreeOptions, fit_trees
 from tagwright.types import Run
 
 WORDS = csr_matrix(np.tile(np.eye(20, dtype=np.float32), (10, 1)))
@@ -29,7 +29,7 @@ GOLD = Run.from_rows([[document % 20] for document in range(200)])
 
 @pytest.fixture(scope="module")
 def trees() -> LabelTrees:
-    return fit_trees(WORDS, GOLD, 20, TreeOptions(leaf=4, workers=1))
+    return fit_trees(WORDS, GOLD, 20, LabelTreeOptions(leaf=4, workers=1))
 
 
 def test_a_batch_gets_what_each_of_its_documents_gets(trees: LabelTrees) -> None:
@@ -95,7 +95,7 @@ def test_trees_that_cannot_be_written_are_an_error(trees: LabelTrees, tmp_path: 
 
 
 def test_a_process_that_was_killed_is_an_error_and_the_next_question_too() -> None:
-    trees = fit_trees(WORDS, GOLD, 20, TreeOptions(leaf=4, workers=1))
+    trees = fit_trees(WORDS, GOLD, 20, LabelTreeOptions(leaf=4, workers=1))
     trees.process._process.kill()
     trees.process._process.wait()
     with pytest.raises(TagwrightError, match=r"killed by signal 9|exit status"):
@@ -105,7 +105,7 @@ def test_a_process_that_was_killed_is_an_error_and_the_next_question_too() -> No
 
 
 def test_a_question_that_was_interrupted_leaves_no_answer_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    trees = fit_trees(WORDS, GOLD, 20, TreeOptions(leaf=4, workers=1))
+    trees = fit_trees(WORDS, GOLD, 20, LabelTreeOptions(leaf=4, workers=1))
 
     def interrupt(stream: Any) -> None:
         raise KeyboardInterrupt
@@ -127,7 +127,7 @@ def test_a_forked_process_is_told_to_load_its_own(trees: LabelTrees, monkeypatch
 
 
 def test_trees_that_are_no_longer_used_leave_no_process() -> None:
-    trees = fit_trees(WORDS, GOLD, 20, TreeOptions(leaf=4, workers=1))
+    trees = fit_trees(WORDS, GOLD, 20, LabelTreeOptions(leaf=4, workers=1))
     process = trees.process._process
     del trees
     gc.collect()

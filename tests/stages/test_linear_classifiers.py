@@ -10,7 +10,7 @@ from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
 from tagwright.stages.linear_classifiers import Linear, Trees
-from tagwright.training.linear_training import SvmOptions, TreeOptions, fit_svm, fit_trees
+from tagwright.training.linear_training import LabelTreeOptions, SvmOptions, fit_svm, fit_trees
 from tagwright.types import Document, Label, Run
 
 LABELS = Vocabulary([Label(name[0], (name,)) for name in ("bees", "money", "river", "unseen")])
@@ -37,7 +37,7 @@ def svm() -> Linear:
 
 @pytest.fixture(scope="module")
 def trees() -> Trees:
-    return Trees(LABELS, BAG, fit_trees(FEATURES, GOLD, len(LABELS), TreeOptions(leaf=2, workers=1)))
+    return Trees(LABELS, BAG, fit_trees(FEATURES, GOLD, len(LABELS), LabelTreeOptions(leaf=2, workers=1)))
 
 
 @pytest.fixture(params=["svm", "trees"])

@@ -10,7 +10,7 @@ from tests.tiny import tiny_encoder
 
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError, ModelError
-from tagwright.stages.reranker import CrossEncoderReranker, LabelText, RerankerOptions
+from tagwright.stages.reranker import CrossEncoderReranker, PairedText, RerankerOptions
 from tagwright.store import read_manifest, write_manifest
 from tagwright.types import Document, Floats, Label, Run, Section, Stage
 
@@ -66,7 +66,7 @@ def test_each_document_is_read_with_its_own_candidates() -> None:
 @pytest.mark.parametrize(
     ("view", "text"), [("name", "bee"), ("names", "bee; honey bee"), ("text", "bee; honey bee. An insect.")]
 )
-def test_what_of_a_label_is_read_can_be_chosen(view: LabelText, text: str) -> None:
+def test_what_of_a_label_is_read_can_be_chosen(view: PairedText, text: str) -> None:
     scorer = ByLength()
     stage = CrossEncoderReranker(LABELS, scorer, RerankerOptions(label_text=view, document_tokens=None))
     stage.score(stage.read(DOCUMENTS[:1]), CANDIDATES.take([0]))

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tagwright.combining.features import Features, StageScores, features
-from tagwright.combining.ranking_trees import TreeOptions
+from tagwright.combining.ranking_trees import BoostingOptions
 from tagwright.errors import ConfigError, InputError
 from tagwright.evaluation.metrics import Hits, ndcg
 from tagwright.training.combiner_training import (
@@ -26,7 +26,7 @@ from tagwright.training.combiner_training import (
 )
 from tagwright.types import Run
 
-OPTIONS = CombinerOptions(trees=TreeOptions(trees=10, smallest=5))
+OPTIONS = CombinerOptions(trees=BoostingOptions(trees=10, smallest=5))
 
 
 def measure(ranking: Run, gold: Run) -> NDArray[np.float64]:
@@ -143,6 +143,14 @@ def test_another_share_than_expected_must_be_clearly_better() -> None:
     assert choose(base, {0.5: base, 1.0: steady}, 0.5, margin=1.0) == 1.0
     assert choose(base, {0.5: -wild, 1.0: wild}, 0.5, margin=1.0) == 0.5  # 0.45, error 0.80
     assert choose(base, {0.25: base, 0.5: steady, 1.0: 2 * steady}, 0.3, margin=1.0) == 1.0  # the best of both
+
+
+def test_a_share_far_above_the_expected_must_be_better_by_more() -> None:
+    base, steady, some = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0.4, 0.1, 0.4, -0.1])
+    # 0.2, which is 1.63 standard errors of 0.1225
+    assert choose(base, {0.25: steady, 0.5: steady + some, 1.0: steady}, 0.3, margin=1.0) == 0.5
+    assert choose(base, {0.25: steady, 0.5: steady, 1.0: steady + some}, 0.3, margin=1.0) == 0.25
+    assert choose(base, {0.25: steady, 0.5: steady, 1.0: steady + some}, 0.3, margin=0.5) == 1.0
 
 
 def test_few_documents_teach_little() -> None:

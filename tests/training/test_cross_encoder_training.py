@@ -27,6 +27,8 @@ from tagwright.training.objectives import Text
 from tagwright.training.trainable_encoder import trainable_encoder
 from tagwright.types import Pair, Triple
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 TOPICS = {"bee": "honey", "wasp": "wing", "bank": "money", "market": "stock", "river": "water"}
 TRAINING = replace(CROSS, steps=12, learning_rate=5e-3, validation=0.2, log_every=1, checkpoint_seconds=0, seed=2)
 
@@ -38,14 +40,6 @@ def triples(epoch: int) -> Iterator[Triple]:
     for i in range(40):
         topic, other = rng.choice(topics, 2, replace=False).tolist()
         yield Triple(f"{topic} and {topic}", TOPICS[topic], i, TOPICS[other])
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

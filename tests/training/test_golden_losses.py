@@ -1,11 +1,10 @@
 """Agreement with the values that reference implementations of the papers' losses give."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from tests.golden import golden
 from torch import Tensor
 
 from tagwright.training.losses import (
@@ -17,15 +16,10 @@ from tagwright.training.losses import (
     score_contrast,
 )
 
-GOLDEN = Path(__file__).resolve().parents[2] / "../shared/golden/losses.json"
 
-
-@pytest.fixture(scope="module")
-def golden() -> dict[str, Any]:
-    if not GOLDEN.exists():
-        pytest.skip(f"no golden values: {GOLDEN} is missing")
-    content: dict[str, Any] = json.loads(GOLDEN.read_text())
-    return content
+@pytest.fixture(scope="module", name="golden")
+def golden_values() -> dict[str, Any]:
+    return golden("losses.json")
 
 
 def agrees(loss: Tensor, expected: float) -> bool:

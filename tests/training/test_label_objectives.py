@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ from tagwright.training.losses import dual_encoder_bce, dual_encoder_classifier_
 from tagwright.training.training_config import TrainingPlan
 from tagwright.types import Document, Pair, Run
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 WORDS = ["bee", "honey", "market", "money", "river", "rain"]
 DOCUMENTS = [Document(f"d{i}", title=f"{WORDS[i % 6]} {WORDS[(i + 1) % 6]}") for i in range(48)]
 GOLD = Run.from_rows([[i % 6] for i in range(48)])
@@ -45,14 +47,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     transformer = str(tiny_encoder(folder / "tiny"))
     distil(transformer).save(str(folder / "static"), create_model_card=False)
     return {"transformer": transformer, "static": str(folder / "static")}
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def model_of(folder: str) -> SentenceTransformer:

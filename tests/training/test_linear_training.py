@@ -15,7 +15,7 @@ from tagwright.stages import label_trees
 from tagwright.stages.label_trees import LabelTrees
 from tagwright.training import hinge, linear_training
 from tagwright.training.hinge import Loss, solve
-from tagwright.training.linear_training import SvmOptions, TreeOptions, fit_svm, fit_trees
+from tagwright.training.linear_training import LabelTreeOptions, SvmOptions, fit_svm, fit_trees
 from tagwright.types import Run
 
 DOCUMENTS, WORDS, LABELS = 400, 80, 12
@@ -154,7 +154,7 @@ def test_trees_find_the_label_of_a_word_and_say_nothing_on_the_way(
 ) -> None:
     words = csr_matrix(np.tile(np.eye(20, dtype=np.float32), (10, 1)))
     gold = Run.from_rows([[document % 20] for document in range(200)])
-    trees = fit_trees(words, gold, 20, TreeOptions(kind=kind, leaf=4, workers=1))
+    trees = fit_trees(words, gold, 20, LabelTreeOptions(kind=kind, leaf=4, workers=1))
     run = trees.predict(words[:20], 3)
     assert [labels[0] for labels, _ in run] == list(range(20))
     assert ((run.scores >= 0) & (run.scores <= 1)).all()
@@ -181,7 +181,7 @@ def test_trees_that_cannot_be_grown_are_an_error_and_not_the_end(
 
 def test_trees_learn_from_documents_with_words_and_labels_only() -> None:
     words = csr_matrix(np.vstack([np.eye(4, dtype=np.float32), np.zeros((1, 4), np.float32)]))
-    trees = fit_trees(words, Run.from_rows([[0], [1], [2], [], [3]]), 4, TreeOptions(leaf=2, workers=1))
+    trees = fit_trees(words, Run.from_rows([[0], [1], [2], [], [3]]), 4, LabelTreeOptions(leaf=2, workers=1))
     assert len(trees.predict(words[4], 3).labels) == 0
     assert 3 not in trees.predict(words, 4).labels
     with pytest.raises(ValueError, match="features of 3 words for trees over 4"):
@@ -192,9 +192,9 @@ def test_trees_learn_from_documents_with_words_and_labels_only() -> None:
     ("options", "given"),
     [
         (SvmOptions, {"loss": "square"}), (SvmOptions, {"cost": 0.0}), (SvmOptions, {"tolerance": 0.0}),
-        (SvmOptions, {"prune": -1.0}), (SvmOptions, {"workers": -1}), (TreeOptions, {"kind": "oak"}),
-        (TreeOptions, {"trees": 0}), (TreeOptions, {"leaf": 1}), (TreeOptions, {"beam": 0}),
-        (TreeOptions, {"workers": -1}),
+        (SvmOptions, {"prune": -1.0}), (SvmOptions, {"workers": -1}), (LabelTreeOptions, {"kind": "oak"}),
+        (LabelTreeOptions, {"trees": 0}), (LabelTreeOptions, {"leaf": 1}), (LabelTreeOptions, {"beam": 0}),
+        (LabelTreeOptions, {"workers": -1}),
     ],
 )  # fmt: skip
 def test_options_that_cannot_work_are_errors(options: Any, given: dict[str, Any]) -> None:

@@ -29,6 +29,8 @@ from tagwright.training.trainable_encoder import Transformer
 from tagwright.training.training_config import TrainingPlan
 from tagwright.types import Pair
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 PROGRAM = [sys.executable, "-m", "tests.training.training_run"]
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -43,14 +45,6 @@ def static(encoder: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = str(tmp_path_factory.mktemp("encoder") / "static")
     distil(encoder).save(folder, create_model_card=False)
     return folder
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 Whole: TypeAlias = tuple[History, Path]

@@ -85,7 +85,7 @@ MaxDocumentSize = Annotated[
 
 
 def _offline(context: typer.Context, wanted: bool) -> None:
-    """Hold while the command runs."""
+    """Fetch nothing while the command runs."""
     if wanted:
         from tagwright.encoders.model_folder import offline
 

@@ -293,12 +293,12 @@ def graph(
 
     if list_ and len(path) != 1:
         raise TagwrightError(f"--list prints the neighbours over one meta-path, got {len(path)}: give one --path EXPR")
-    corpus = jobs.read(docs, columns, input_format)
     with silence(quiet):
+        network = Graph.of(jobs.read(docs, columns, input_format))
         if list_:
-            render.neighbours(Graph.of(corpus).neighbour_ids(path[0]))
+            render.neighbours(network.neighbour_ids(path[0]))
         else:
-            render.coverages(Graph.of(corpus).coverages(path), as_json=as_json)
+            render.coverages(network.coverages(path), as_json=as_json)
 
 
 @app.command("labels")

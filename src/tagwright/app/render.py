@@ -245,7 +245,7 @@ def evidence_line(evidence: Evidence, document: Document) -> str:
 
 
 def shortened(text: str, length: int = 60) -> str:
-    r"""The text on one line, at most so many characters long.
+    r"""The text on one line, cut to `length` characters.
 
     >>> shortened("Bees\nand apples", 8)
     'Bees an…'

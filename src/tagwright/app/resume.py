@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,14 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.store import check_replaceable, is_first, read_manifest, write_manifest, writing
+from tagwright.store import (
+    check_replaceable,
+    is_first,
+    read_manifest,
+    remove_folder,
+    replace_file,
+    replace_folder,
+    write_manifest,
+    write_manifest_file,
+)
 from tagwright.terminal import escaped
 from tagwright.training.checkpoints import check_resumed
 
 KIND = "unfinished training"
 
-NOT_NEEDED = ("manifest.json", "log.jsonl", "events.out.tfevents.*")
-"Files that resuming does not need."
+NOT_NEEDED = ("manifest.json", "log.jsonl", "events.out.tfevents.*", ".*")
+"Files that resuming does not need; hidden ones are what a killed process was writing."
 
 
 @dataclass(frozen=True)
@@ -50,11 +58,11 @@ class Start:
 
 @contextmanager
 def resumable(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
-    """Yield the folder OUTPUT.training, for checkpoints and logs; who is done with it removes it.
+    """Yield the folder OUTPUT.training, for checkpoints and logs; whoever saves the tagger removes it.
 
-    It stays when the training stops for whatever reason, unless there is nothing to resume. Raises ConfigError when a
-    training waits there that was started otherwise, or that nobody wants to resume; TagwrightError when the folder is
-    something else.
+    It stays when the training stops for whatever reason, unless there is nothing to resume. Raises ConfigError when an
+    interrupted training with other options or data is there, or one that is not to be resumed; TagwrightError when the
+    folder is something else.
     """
     folder = output.with_name(f"{output.name}.training")
     if is_first():
@@ -64,9 +72,9 @@ def resumable(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
         yield folder
     except (TagwrightError, KeyboardInterrupt) as stop:
         if not _waits(folder):
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
         elif isinstance(stop, KeyboardInterrupt):
-            print(escaped(f"tagwright: {folder}: --resume goes on from here"), file=sys.stderr)
+            print(escaped(f"tagwright: {folder}: --resume continues from here"), file=sys.stderr)
         raise
 
 
@@ -82,17 +90,21 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
     check_replaceable(folder, "training that Tagwright began")
     if _waits(folder):
         if not resume:
-            raise ConfigError(f"{folder}: a training is not finished; go on with --resume, or remove this folder")
+            raise ConfigError(f"{folder}: a training is not finished; continue it with --resume, or remove this folder")
         before = read_manifest(folder, KIND)
         start.check(folder, before)
         if differences := "; ".join(start.differences(before)):
-            said = f"tagwright: {folder}: goes on with {differences}: the last digits will differ"
+            said = f"tagwright: {folder}: resumed with {differences}; the last digits of the weights will differ"
             print(escaped(said), file=sys.stderr)
     elif resume:
         print(escaped(f"tagwright: {folder}: no training to resume; starting anew"), file=sys.stderr)
-    folder.mkdir(parents=True, exist_ok=True)
-    with writing(folder):
-        write_manifest(folder, KIND, asdict(start))
+    manifest = folder / "manifest.json"
+    if manifest.is_file():
+        with replace_file(manifest) as file:
+            write_manifest_file(file, KIND, asdict(start))
+    else:
+        with replace_folder(folder) as new:
+            write_manifest(new, KIND, asdict(start))
 
 
 def _waits(folder: Path) -> bool:

@@ -118,16 +118,18 @@ def train(
         check=check,
         reviews=reviews,
         minutes=minutes,
+        model=model,
+        share_of_labels=share_of_labels,
+        share_of_pairs=share_of_pairs,
     )
-    few = train_jobs.Few(model, share_of_labels, share_of_pairs)
     if method is Method.auto:
-        train_jobs.auto(job, few)
+        train_jobs.auto(job)
     elif method is Method.zero_shot:
-        train_jobs.zero_shot(job, few)
+        train_jobs.zero_shot(job)
     elif method is Method.finetune:
-        train_jobs.finetune(job, few)
+        train_jobs.finetune(job)
     else:
-        train_jobs.train(method.value, job, few)
+        train_jobs.train(method.value, job)
     print(escaped(f"saved {output}"))
 
 

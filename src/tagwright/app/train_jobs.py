@@ -44,7 +44,7 @@ from tagwright.recipes import (
     resolved,
     sampled,
 )
-from tagwright.store import check_replaceable, is_first, read_manifest, replace_folder
+from tagwright.store import check_replaceable, is_first, read_manifest, remove_folder, replace_folder
 from tagwright.tagger import Tagger
 from tagwright.trained_check import check, validation, without
 from tagwright.training.checkpoints import configs
@@ -56,7 +56,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """The options that all trainings share. labels: only fine-tuning can do without."""
+    """The options of `tagwright train`, see there. labels: only fine-tuning can do without."""
 
     docs: Sequence[str]
     labels: Path | None
@@ -77,20 +77,14 @@ class Job:
     input_format: str = ""
     reviews: Path | None = None
     minutes: float | None = None
+    model: Path | None = None
+    share_of_labels: float | None = None
+    share_of_pairs: float | None = None
 
 
-@dataclass(frozen=True)
-class Few:
-    """The options of fine-tuning: a saved tagger, and the share of labels or of pairs of documents and labels."""
-
-    model: Path | None
-    share_of_labels: float | None
-    share_of_pairs: float | None
-
-
-def train(method: str, job: Job, few: Few) -> None:
+def train(method: str, job: Job) -> None:
     """Train a method from scratch, save its tagger (joined with others if asked), and check it against zero-shot."""
-    _check_options(method, job, few)
+    _check_options(method, job)
     config = _configure(method, job)
     _check_labels(job)
     with silence(job.quiet):
@@ -119,11 +113,11 @@ def train(method: str, job: Job, few: Few) -> None:
         _say_check(tagger, documents, gold, rows)
 
 
-def auto(job: Job, few: Few) -> None:
+def auto(job: Job) -> None:
     """Train what pays on these documents, and save it. It is compared with zero-shot by cross-validation on the way."""
     minutes = [] if job.minutes is None else [f"minutes={job.minutes}"]
     job = replace(job, settings=[*job.settings, *minutes])
-    _check_options(AUTO_METHOD, job, few)
+    _check_options(AUTO_METHOD, job)
     config = _configure(AUTO_METHOD, job)
     with silence(job.quiet):
         documents = read_documents(job.docs, job.columns, job.input_format)
@@ -140,9 +134,9 @@ def auto(job: Job, few: Few) -> None:
             _save(tagger, start, job.output, folder)
 
 
-def zero_shot(job: Job, few: Few) -> None:
+def zero_shot(job: Job) -> None:
     """Save a tagger of the zero-shot method, so that other commands can start from it."""
-    _check_options(ZERO_SHOT, job, few)
+    _check_options(ZERO_SHOT, job)
     config: zeroshot.Config = _configure(ZERO_SHOT, job)
     with silence(job.quiet):
         if job.docs:
@@ -152,29 +146,29 @@ def zero_shot(job: Job, few: Few) -> None:
         replace(tagger, training=training).save(job.output)
 
 
-def finetune(job: Job, few: Few) -> None:
+def finetune(job: Job) -> None:
     """Fine-tune a saved tagger on the gold labels of the documents, or a share of them, and save it."""
-    _check_options(FINETUNE, job, few)
+    _check_options(FINETUNE, job)
     config: maclr.FewShot = _configure(FINETUNE, job)
-    if few.model is None:
+    if job.model is None:
         raise ConfigError("which tagger is to be fine-tuned? give a saved one: --model DIR")
-    check_shares(few.share_of_labels, few.share_of_pairs)
+    check_shares(job.share_of_labels, job.share_of_pairs)
     with silence(job.quiet):
         documents = read_documents(job.docs, job.columns, job.input_format)
         vocabulary = _vocabulary(job, documents) if job.labels else None
-        tagger = Tagger.load(few.model)
+        tagger = Tagger.load(job.model)
         if vocabulary:
             tagger = tagger.with_labels(vocabulary)
         if job.fuse and LEARNT in tagger.stages:
-            raise ConfigError(f"{few.model}: has the stages {', '.join(tagger.stages)} already; leave out --fuse")
+            raise ConfigError(f"{job.model}: has the stages {', '.join(tagger.stages)} already; leave out --fuse")
         gold = tagger.vocabulary.gold(documents, unknown=job.unknown)
         rows = _validation(gold, job, learnt=True)
-        kept, shares = without(gold, rows), (few.share_of_labels, few.share_of_pairs)
+        kept, shares = without(gold, rows), (job.share_of_labels, job.share_of_pairs)
         sample = sampled(kept, tagger.vocabulary, *shares, config.training.seed)
         if not len(sample.labels):
             raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
         data = {"documents": documents.digest(), "labels": digest(tagger.vocabulary), "shares": digest(sample)}
-        stats = ((file.name, file.stat()) for file in sorted(few.model.rglob("*")) if file.is_file())
+        stats = ((file.name, file.stat()) for file in sorted(job.model.rglob("*")) if file.is_file())
         data["model"] = digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in stats)
         start = _start(FINETUNE, config, data)
         with resumable(job.output, start, resume=job.resume) as folder:
@@ -242,11 +236,13 @@ def _say_check(tagger: Tagger, documents: Corpus, gold: Run, rows: Longs) -> Non
         note(str(found))
 
 
-def _check_options(method: str, job: Job, few: Few) -> None:
+def _check_options(method: str, job: Job) -> None:
     """Raise ConfigError for an option that the method does not accept, TagwrightError for an unusable output folder."""
     given = {name: bool(getattr(job, name)) for name in ("fuse", "fuse_with", "keywords", "guesses", "reviews")}
-    given["minutes"] = job.minutes is not None
-    check_given(method, {**given, **{name: value is not None for name, value in vars(few).items()}})
+    given |= {
+        name: getattr(job, name) is not None for name in ("minutes", "model", "share_of_labels", "share_of_pairs")
+    }
+    check_given(method, given)
     if job.output.name in ("", ".."):
         raise ConfigError(f"--output {job.output}: give a folder by its name")
     check_replaceable(job.output, "saved tagger")
@@ -281,4 +277,4 @@ def _save(tagger: Tagger, start: Start, output: Path, folder: Path) -> None:
             kept = target / "tensorboard" / events.relative_to(folder)
             kept.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(events, kept)
-    shutil.rmtree(folder, ignore_errors=True)
+    remove_folder(folder)

@@ -26,7 +26,7 @@ Confidences: TypeAlias = NDArray[np.floating]
 def acceptable(
     run: Run, min_score: float | None = None, min_confidence: float | None = None, *, cut: bool = False
 ) -> Run:
-    """The suggestions that are at least so good and so sure. cut: of each document those that `best_cut` takes.
+    """The suggestions with at least this score and confidence. cut: of each document those that `best_cut` takes.
 
     Raises ConfigError for a run without confidences where they are needed.
 
@@ -44,7 +44,7 @@ def acceptable(
 
 
 def accepted(run: Run, confidence: Confidences, least: float = 0.0, most: int | None = None) -> Mask:
-    """(suggestions,) true for those that are at least so sure, and for each document the first `most` of these.
+    """(suggestions,) true for those of at least this confidence, and for each document the first `most` of these.
 
     confidence: (suggestions,) from 0 to 1. A document of which nothing is true abstains: it is better seen by a person.
 

@@ -15,6 +15,8 @@ from tagwright.combining.label_statistics import LabelCounts, count_labels, labe
 from tagwright.combining.nearest_documents import NearestDocuments
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.data.sparse_arrays import check_indptr
+from tagwright.data.string_table import check_places
 from tagwright.errors import ModelError
 from tagwright.fields import AtLeastOne, Checked
 from tagwright.store import read_array, read_manifest, read_options, write_arrays, write_manifest
@@ -32,7 +34,7 @@ class FeatureOptions(Checked):
     "Whether documents are labels too: the label that has the id of a document is then no candidate of it."
 
     vectors: str = ""
-    "The stage whose vectors of documents tell which are near each other; none: neighbours are not asked."
+    "The stage whose vectors of documents tell which are near each other; empty: neighbours are not asked."
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,12 +173,6 @@ def _read_nearest(folder: Path, labels: int) -> NearestDocuments:
     indptr = read_array(folder, "indptr", np.int64, (len(vectors) + 1,))
     ranked = read_array(folder, "ranked", np.int32, (None,))
     scores = read_array(folder, "scores", np.float32, ranked.shape)
-    steps = np.diff(indptr)
-    if (
-        indptr[0] != 0
-        or (steps < 0).any()
-        or indptr[-1] != len(ranked)
-        or not ((ranked >= 0) & (ranked < labels)).all()
-    ):
-        raise ModelError(f"{folder / 'ranked.npy'}: is damaged (no ranked labels of documents); save the tagger again")
+    check_indptr(folder / "indptr.npy", indptr, len(ranked))
+    check_places(folder / "ranked.npy", ranked, labels)
     return NearestDocuments(vectors, Run(indptr, ranked, scores))

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from tagwright.combining.features import Features
-from tagwright.combining.ranking_trees import Trees
+from tagwright.combining.ranking_trees import BoostedTrees
 from tagwright.errors import ModelError
 from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.types import Doubles, Floats, Mask
 
 FREE = 1e3
-"How many times a standard deviation the base is, to be all but free of the penalty."
+"The scale of the base feature, in standard deviations: at this scale the penalty hardly affects its weight."
 
 FLAT = 1e-6
 "A feature that varies less among the training candidates tells nothing."
@@ -48,7 +48,7 @@ class CandidateRanker:
 
     names: tuple[str, ...]
     linear: Logistic
-    trees: Trees | None = None
+    trees: BoostedTrees | None = None
 
     def predict(self, features: Features) -> Doubles:
         """(suggestions,) the scores. Raises ValueError for other features than it was trained on."""
@@ -87,7 +87,7 @@ class CandidateRanker:
         if not (deviation > 0).all():
             raise ModelError(f"{folder / 'linear.npy'}: is damaged (a deviation is not positive); save the model again")
         linear = Logistic(mean, deviation, weight, float(read_array(folder, "bias", np.float64, (1,))[0]))
-        return cls(tuple(names), linear, Trees.load(folder / "trees", len(names)) if trees else None)
+        return cls(tuple(names), linear, BoostedTrees.load(folder / "trees", len(names)) if trees else None)
 
     def _checked(self, features: Features) -> Floats:
         if features.names != self.names:

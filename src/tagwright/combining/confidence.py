@@ -22,8 +22,8 @@ ISOTONIC_FROM = 1000
 curve was as good or better up to 300 (benchmarks/calibration.py); other scores may need another shape of curve."""
 
 FIRST = 20
-"""The first so many suggestions of a document tell how sure to be. With all hundred, few of which are right, the first
-ones seemed too unsure by 0.1 with 50 documents; chosen on epmc, arxiv and kirja, and confirmed on mdn and tib."""
+"""Confidences are fitted on this many first suggestions of each document. With all hundred, few of which are right, the
+first ones seemed too unsure by 0.1 with 50 documents; chosen on epmc, arxiv and kirja, confirmed on mdn and tib."""
 
 LIKELY, POSSIBLE = 0.5, 0.2
 "Likely: right more often than not. Possible: right at least one time in five. Unlikely: less often."

@@ -37,7 +37,7 @@ CHARACTERS = 60, 60_000
 in some languages: the Finnish texts of the fit have as many as the English ones, in fewer words."""
 
 MOST_BITS = 100.0
-"More count as these: the paper names the label all over."
+"More bits count as this many: the text names the label throughout."
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,42 +27,42 @@ BLOCK = 1 << 13
 "Rows that are predicted together."
 
 EPSILON = 1e-12
-"A gain of no more is what sums of equal numbers differ by."
+"A gain up to this is rounding: sums of the same numbers in another order differ as much."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TreeOptions(Checked):
+class BoostingOptions(Checked):
     """How many trees are grown, and how. Raises ConfigError for a value that cannot work."""
 
     trees: AtLeastOne = 120
-    "How many."
+    "Trees, each fitted to what the others leave."
 
     depth: AtLeastOne = 4
-    "Questions on the way to a leaf."
+    "Splits on the way to a leaf."
 
     rate: Annotated[float, Range(above=0, most=1)] = 0.1
-    "How much of what a tree says is added."
+    "The learning rate: the share of a tree's values that is added."
 
     smoothing: NotNegative = 1.0
-    "Added to the curvature of a leaf: a leaf with little evidence says little."
+    "Added to the curvature of a leaf, so that the value of a leaf with little evidence is small."
 
     smallest: AtLeastOne = 20
-    "Candidates that a leaf has at least."
+    "The fewest candidates of a leaf."
 
     features: Annotated[float, Range(above=0, most=1)] = 0.25
-    "The share of the features that a tree may ask about, drawn for each tree."
+    "The share of the features that a tree may split on, drawn for each tree."
 
     bins: Annotated[int, Range(least=2, most=256)] = 64
-    "Values that are told apart of a feature, at most 256."
+    "Bins into which the values of a feature fall, at most 256."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Trees:
-    """Perfect binary trees of one depth in flat arrays; what they say adds up. Node i has the children 2i+1 and 2i+2.
+class BoostedTrees:
+    """Perfect binary trees of one depth in flat arrays; their values add up. Node i has the children 2i+1 and 2i+2.
 
     feature, threshold: (trees, 2^depth - 1) int32 and float32: where the feature is at most the threshold, the way goes
-    left. A node that asks nothing has the greatest threshold. value: (trees, 2^(depth + 1) - 1) float64, what the tree
-    says at each node: at an inner one, what it would say as a leaf.
+    left; a node without a split has the greatest threshold. value: (trees, 2^(depth + 1) - 1) float64, of each node; an
+    inner node has the value that it would have as a leaf.
     """
 
     feature: Ints
@@ -78,10 +78,10 @@ class Trees:
         return sums
 
     def contributions(self, features: Floats) -> tuple[Doubles, float]:
-        """(rows, features) what each feature added, and what the trees say before anything is asked.
+        """(rows, features) what each feature added, and the sum of the values of the roots.
 
-        A question adds the difference between the values behind and before it to the feature that it asks about
-        (Saabas 2014): all contributions of a row and the first value make the prediction.
+        A split adds the difference between the values after and before it to its feature (Saabas 2014): all
+        contributions of a row and the sum of the roots make the prediction.
         """
         added, trees = np.zeros(features.shape), np.arange(len(self.value))
         for rows, paths in self._paths(features):
@@ -108,8 +108,8 @@ class Trees:
         write_arrays(folder, {"feature": self.feature, "threshold": self.threshold, "value": self.value})
 
     @classmethod
-    def load(cls, folder: Path, features: int) -> Trees:
-        """Read what `save` wrote, for so many features. Raises ModelError when it is missing or damaged."""
+    def load(cls, folder: Path, features: int) -> BoostedTrees:
+        """Read what `save` wrote. features: their number. Raises ModelError when it is missing or damaged."""
         feature = read_array(folder, "feature", np.int32, (None, None))
         trees, inner = feature.shape
         if (inner & (inner + 1)) or ((feature < 0) | (feature >= features)).any():
@@ -118,11 +118,13 @@ class Trees:
         return cls(feature, threshold, read_array(folder, "value", np.float64, (trees, 2 * inner + 1)))
 
 
-def grow(features: Floats, scores: Doubles, gradients: Gradients, options: TreeOptions, seed: int = 0) -> Trees:
-    """Trees that move the scores (rows,) where the gradients point, by what the features (rows, features) tell.
+def grow(
+    features: Floats, scores: Doubles, gradients: Gradients, options: BoostingOptions, seed: int = 0
+) -> BoostedTrees:
+    """Trees over features (rows, features) that move the scores (rows,) along the gradients.
 
-    Every tree is grown level by level; a node says rate * sum of gradients / (sum of curvatures + smoothing), a part of
-    the Newton step. The same seed gives the same trees.
+    Every tree is grown level by level; the value of a node is rate * sum of gradients / (sum of curvatures +
+    smoothing), a part of the Newton step. The same seed gives the same trees.
     """
     rng, scores = np.random.default_rng(seed), scores.astype(np.float64)
     cuts = [_cuts(column, options.bins) for column in features.T]
@@ -135,7 +137,7 @@ def grow(features: Floats, scores: Doubles, gradients: Gradients, options: TreeO
         tree, leaves = _tree(binned, asked, cuts, *gradients(scores), options)
         scores = scores + tree[2][leaves]
         grown.append(tree)
-    return Trees(*(np.stack(arrays) for arrays in zip(*grown, strict=True)))
+    return BoostedTrees(*(np.stack(arrays) for arrays in zip(*grown, strict=True)))
 
 
 def lambda_gradients(right: Mask, indptr: Longs, depth: int = 10) -> Gradients:
@@ -197,7 +199,7 @@ def _tree(
     cuts: Sequence[Floats],
     gradient: Doubles,
     curvature: Doubles,
-    options: TreeOptions,
+    options: BoostingOptions,
 ) -> tuple[tuple[Ints, Floats, Doubles], Longs]:
     """One tree (feature, threshold, value), and the node at which each row ends."""
     inner = (1 << options.depth) - 1
@@ -217,8 +219,8 @@ def _tree(
     return (feature, threshold, value), nodes
 
 
-def _values(leaves: Longs, gradient: Doubles, curvature: Doubles, options: TreeOptions) -> Doubles:
-    """(nodes,) what a tree says at each node, from the rows below it; 0 where no row is."""
+def _values(leaves: Longs, gradient: Doubles, curvature: Doubles, options: BoostingOptions) -> Doubles:
+    """(nodes,) the value of each node, from the rows below it; 0 where there are none."""
     nodes = (1 << (options.depth + 1)) - 1
     sums, curves = np.bincount(leaves, gradient, nodes), np.bincount(leaves, curvature, nodes)
     for node in range(nodes // 2 - 1, -1, -1):
@@ -230,9 +232,9 @@ def _values(leaves: Longs, gradient: Doubles, curvature: Doubles, options: TreeO
 
 
 def _best_splits(
-    binned: Sequence[Longs], nodes: Longs, count: int, gradient: Doubles, curvature: Doubles, options: TreeOptions
+    binned: Sequence[Longs], nodes: Longs, count: int, gradient: Doubles, curvature: Doubles, options: BoostingOptions
 ) -> tuple[Longs, Longs]:
-    """(count,) for each node which of the columns to ask about, and the last bin that goes left; -1 for none.
+    """(count,) for each node the column to split on, and the last bin that goes left; -1 for no split.
 
     The gain of a split is the sum over both sides of gradients^2 / (curvatures + smoothing), less that of the node.
     """

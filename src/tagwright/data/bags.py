@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import InputError, ModelError
 from tagwright.fields import AtLeastOne, Checked, Range, fits
 from tagwright.store import read_array, read_manifest, read_number, read_options, write_arrays, write_manifest
 from tagwright.text.words import words
 from tagwright.types import Longs
-
-Matrix: TypeAlias = Any
-"A scipy.sparse.csr_matrix; scipy has no types and is imported where it is needed."
 
 Weighting: TypeAlias = Literal["unit", "plain"]
 
@@ -132,32 +130,6 @@ def count_words(texts: Iterable[str], terms: Callable[[str], Iterable[int]]) -> 
     counts = csr_matrix((np.ones(len(found), np.float32), indices, np.frombuffer(ends, np.int64)), shape)
     counts.sum_duplicates()
     return counts
-
-
-def write_matrix(folder: Path, matrix: Matrix) -> None:
-    """Write a CSR matrix of float32 into an existing folder."""
-    write_arrays(folder, {name: getattr(matrix, name) for name in ("data", "indices", "indptr")})
-
-
-def read_matrix(folder: Path, shape: tuple[int, int]) -> Matrix:
-    """Memory-map what `write_matrix` wrote. scipy checks neither row nor column indices, and reads wherever they point.
-
-    Raises ModelError when the arrays are no matrix of this shape.
-    """
-    from scipy.sparse import csr_matrix
-
-    data = read_array(folder, "data", np.float32, (None,))
-    indices, indptr = read_array(folder, "indices", None, (len(data),)), read_array(folder, "indptr", None, (None,))
-    whole = all(places.dtype in (np.int32, np.int64) for places in (indices, indptr))
-    rows = whole and len(indptr) == shape[0] + 1 and indptr[0] == 0 and indptr[-1] == len(data)
-    # between the bounds differences do not overflow
-    if not rows or not 0 <= indptr.min() <= indptr.max() <= len(data) or (np.diff(indptr) < 0).any():
-        raise ModelError(
-            f"{folder / 'indptr.npy'}: cannot be read (does not delimit {shape[0]} rows); save the model again"
-        )
-    if len(indices) and not 0 <= indices.min() <= indices.max() < shape[1]:
-        raise ModelError(f"{folder / 'indices.npy'}: cannot be read (refers to missing words)")
-    return csr_matrix((data, indices, indptr), shape=shape)
 
 
 def smooth_idf(frequency: NDArray[Any], documents: int) -> NDArray[np.float64]:

@@ -30,7 +30,7 @@ def pseudo_description(label: Label, keywords: Sequence[str] = ()) -> str:
 
 
 def cut(text: str, tokenizer: Tokenizer, tokens: int) -> str:
-    """The beginning of a text, up to the end of its last of so many tokens; special tokens are not counted."""
+    """The beginning of a text, up to the end of token number `tokens`; special tokens are not counted."""
     found = tokenizer.encode(text, add_special_tokens=False)
     offsets = [ends for ends, own in zip(found.offsets, found.attention_mask, strict=True) if own]  # without padding
     return text if len(offsets) <= tokens else text[: offsets[tokens - 1][1]]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from tagwright.data.string_table import check_ends, check_places
+from tagwright.errors import ModelError
 from tagwright.store import read_array, write_arrays
 
-Matrix = Any
+Matrix: TypeAlias = Any
 "A scipy.sparse.csr_matrix; scipy has no types and is imported where it is needed."
 
 
 def write_matrix(folder: Path, matrix: Matrix) -> None:
-    """Write `data.npy`, `indices.npy` and `ends.npy`, where each row ends, into an existing folder."""
-    write_arrays(folder, {"data": matrix.data, "indices": matrix.indices, "ends": matrix.indptr[1:].astype(np.int64)})
+    """Write `data.npy`, `indices.npy` and `indptr.npy`, the parts of a CSR matrix, into an existing folder."""
+    write_arrays(folder, {name: getattr(matrix, name) for name in ("data", "indices", "indptr")})
 
 
 def read_matrix(folder: Path, shape: tuple[int, int], dtype: DTypeLike = np.float32) -> Matrix:
@@ -25,9 +26,24 @@ def read_matrix(folder: Path, shape: tuple[int, int], dtype: DTypeLike = np.floa
     from scipy.sparse import csr_matrix
 
     data = read_array(folder, "data", dtype, (None,))
-    indices = read_array(folder, "indices", np.int32, data.shape)
-    ends = read_array(folder, "ends", np.int64, shape[:1])
-    check_ends(folder / "ends.npy", ends, len(data))
+    indices, indptr = read_array(folder, "indices", None, data.shape), _read_indptr(folder, shape[0])
+    # scipy checks none of these, and reads wherever they point
+    if not {indices.dtype, indptr.dtype} <= {np.dtype(np.int32), np.dtype(np.int64)}:
+        raise ModelError(f"{folder}: damaged (no sparse matrix); save the model again")
+    check_indptr(folder / "indptr.npy", indptr, len(data))
     check_places(folder / "indices.npy", indices, shape[1])
-    starts = np.concatenate([np.zeros(1, np.int64), ends])
-    return csr_matrix((data, indices, starts if len(data) >= 1 << 31 else starts.astype(np.int32)), shape, copy=False)
+    return csr_matrix((data, indices, indptr), shape)
+
+
+def check_indptr(path: Path, indptr: NDArray[np.integer], length: int) -> None:
+    """Raise ModelError unless row i of something of this length is indptr[i]:indptr[i + 1]."""
+    if not len(indptr) or indptr[0] != 0:
+        raise ModelError(f"{path}: damaged (its rows do not begin at 0); save the model again")
+    check_ends(path, indptr[1:], length)
+
+
+def _read_indptr(folder: Path, rows: int) -> NDArray[np.integer]:
+    if (folder / "indptr.npy").is_file():
+        return read_array(folder, "indptr", None, (rows + 1,))
+    ends = read_array(folder, "ends", np.int64, (rows,))  # format 3
+    return np.append(np.int64(0), ends)

@@ -1,4 +1,4 @@
-"""Labels in, arrays that are memory-mapped out: a vocabulary of a million labels is there at once.
+"""Labels in, arrays that are memory-mapped out: a vocabulary of a million labels loads at once.
 
 A label is put together when it is asked for. Beside ids, names, descriptions and broader labels, what ids and names
 lead to is stored, so that nothing has to be built on loading.
@@ -7,6 +7,7 @@ lead to is stored, so that nothing has to be built on loading.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, overload
@@ -17,6 +18,9 @@ from tagwright.data.string_table import CHUNK, Lookup, StringIndex, StringTable,
 from tagwright.errors import ModelError
 from tagwright.store import read_array, write_arrays
 from tagwright.types import Ints, Label, Longs
+
+REMEMBERED = 1 << 14
+"The most labels that are kept once they were put together: documents of a corpus get the same ones again and again."
 
 Fold = Callable[[str], str]
 "The form of a name in which it is compared with others."
@@ -46,6 +50,7 @@ class StoredLabels(Sequence[Label]):
         check_places(folder / "broader.npy", self._broader, size + len(self._other_ids))
         if not size or (np.diff(self._name_ends, prepend=0) == 0).any():
             raise ModelError(f"{folder}: damaged (a label has no name); save the model again")
+        self._one = lru_cache(REMEMBERED)(lambda position: self._between(position, position + 1)[0])
 
     def __len__(self) -> int:
         return len(self.by_id)
@@ -57,8 +62,7 @@ class StoredLabels(Sequence[Label]):
     def __getitem__(self, position: int | slice) -> Label | list[Label]:
         if isinstance(position, slice):
             return [self[each] for each in range(len(self))[position]]
-        position = range(len(self))[position]
-        return self._between(position, position + 1)[0]
+        return self._one(range(len(self))[position])
 
     def __iter__(self) -> Iterator[Label]:
         for start in range(0, len(self), CHUNK):

@@ -126,7 +126,7 @@ class Lookup:
 
     @classmethod
     def load(cls, folder: Path, name: str, length: int) -> Lookup:
-        """Memory-map what `save` wrote for so many texts. Raises ModelError when it is damaged."""
+        """Memory-map what `save` wrote. length: the number of texts. Raises ModelError when it is damaged."""
         order = read_array(folder, f"{name}_order", np.int32, (length,))
         check_places(folder / f"{name}_order.npy", order, length)
         return cls(read_array(folder, f"{name}_sums", np.uint32, (length,)), order)
@@ -182,7 +182,7 @@ def check_ends(path: Path, ends: NDArray[np.integer], length: int) -> None:
 
 
 def check_places(path: Path, places: NDArray[np.integer], length: int) -> None:
-    """Raise ModelError for a place that is not one of so many."""
+    """Raise ModelError unless all places are from 0 to length - 1."""
     if len(places) and not 0 <= int(places.min()) <= int(places.max()) < length:
         raise ModelError(f"{path}: damaged (holds places outside 0 to {length - 1}); save the model again")
 

@@ -74,7 +74,7 @@ class Vocabulary(Sequence[Label]):
         if not self._labels:
             raise InputError("the vocabulary is empty, expected at least one label")
         if len(self.ids) < len(self._labels):
-            raise _TwiceError(self._labels)
+            raise _DuplicateIdError(self._labels)
         for label in self._labels:
             if not label.names or not all(name.strip() for name in label.names):
                 raise InputError(
@@ -112,8 +112,8 @@ class Vocabulary(Sequence[Label]):
                 raise InputError("holds no labels, expected at least one", path)
             try:
                 return cls(labels)
-            except _TwiceError as twice:
-                raise twice.at(path, lines) from None
+            except _DuplicateIdError as duplicate:
+                raise duplicate.at(path, lines) from None
 
     def write(self, path: Path | str) -> None:
         """Write JSON lines, gzip if the name ends in `.gz`, in one step.
@@ -278,7 +278,7 @@ class Vocabulary(Sequence[Label]):
         return f"; did you mean {shown(near[0])}?" if near else ""
 
 
-class _TwiceError(InputError):
+class _DuplicateIdError(InputError):
     """Two labels have one id. That is found with the index of all ids: a dictionary of a million ids costs a second."""
 
     def __init__(self, labels: Sequence[Label]) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import tokenizers
     from sentence_transformers import SentenceTransformer
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 _VERSION = 2  # increased when an unchanged model gives other vectors than before
 _CHUNK = 4096  # texts between two writes to the cache, which an interrupted run can lose
@@ -120,7 +120,7 @@ class BiEncoder:
         except (AttributeError, ConfigError) as error:
             raise ModelError(f"{name}: cannot be loaded ({error}); save the model on this machine") from None
         if computed and computed != encoder.precision:
-            log.info("%s: labels were encoded in %s, documents are in %s", name, computed, encoder.precision)
+            _log.info("%s: labels were encoded in %s, documents are in %s", name, computed, encoder.precision)
         return encoder
 
     @classmethod
@@ -161,7 +161,7 @@ class BiEncoder:
         static = "StaticEmbedding" in self._architecture.modules
         with on_device(self._device):
             found = "float32" if static else resolve(self.asked, quantisable=self._architecture.is_bert)
-        log.info("encoder %s computes in %s (precision %s)", self.name, found, self.asked)
+        _log.info("encoder %s computes in %s (precision %s)", self.name, found, self.asked)
         return found
 
     @property
@@ -251,9 +251,7 @@ class BiEncoder:
     def sketch(self) -> Sketch | None:
         """Rough vectors without computing a layer; None unless the model is a transformer in a folder.
 
-        They are computed without prompts: a prompt shared by all labels does not help the mean of tokens.
-
-        They do without prompts: a mean of tokens is no nearer to its label for a prompt that all labels have.
+        They are computed without prompts: a prompt that all labels share does not help a mean of tokens.
         """
         return Sketch.read(self._source) if isinstance(self._source, Path) and self._architecture.is_bert else None
 

@@ -28,7 +28,7 @@ from tagwright.types import Floats, Mask
 
 T = TypeVar("T")
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 LIMIT = 2 << 30
 "The default limit of all files together, in bytes."
@@ -130,7 +130,7 @@ class EmbeddingCache:
             try:
                 keep_to(self.limit, self.path.parent)
             except (OSError, sqlite3.Error) as error:
-                log.warning("%s: cannot be made smaller (%s)", self.path.parent, error)
+                _log.warning("%s: cannot be made smaller (%s)", self.path.parent, error)
 
     def _select(self, database: sqlite3.Connection, keys: Sequence[bytes]) -> list[_Row]:
         found: list[_Row] = []
@@ -161,9 +161,9 @@ class EmbeddingCache:
                 return action(database, values)
         except (OSError, sqlite3.OperationalError) as error:
             self._usable = False
-            log.warning("%s: embeddings are not kept (%s)", self.path, error)
+            _log.warning("%s: embeddings are not kept (%s)", self.path, error)
         except (sqlite3.Error, ValueError, OverflowError) as error:  # an invalid index or text is damage too
-            log.warning("%s: damaged (%s), set aside; its embeddings are computed again", self.path, error)
+            _log.warning("%s: damaged (%s), set aside; its embeddings are computed again", self.path, error)
             self._set_aside()
         return []
 

@@ -176,5 +176,5 @@ def _checked(model: sentence_transformers.CrossEncoder, name: str) -> sentence_t
     if model.num_labels != 1:
         raise ModelError(f"{name}: gives {model.num_labels} scores for a pair, expected a cross-encoder with one")
     if modules not in {("Transformer",), ("Transformer", "Pooling", "Dense")} or model.default_prompt_name:
-        raise ModelError(f"{name}: wants its pairs in a prompt, expected a cross-encoder that reads them as they are")
+        raise ModelError(f"{name}: reads its pairs in a prompt, expected a cross-encoder that reads them as they are")
     return model

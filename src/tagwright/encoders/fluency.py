@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,9 +14,6 @@ from tagwright.types import Floats
 
 if TYPE_CHECKING:
     import tokenizers
-
-TEXTS = 1000
-"The most texts that are measured, spread evenly over all."
 
 WORDS = 1 << 18
 "The most words that are remembered."
@@ -44,21 +40,12 @@ class Fluency:
         self._tokenizer = _plain(tokenizer)
         self._counts = dict[str, tuple[int, int]]()
 
-    def of_all(self, texts: Sequence[str]) -> float:
-        """Letters per token in the longer words of all texts; 0 if there are none, or only unknown ones."""
-        found = Counter(word for text in _sample(texts) for word in _long_words(text))
-        counts = self._counts_of(found)
-        letters, tokens = (sum(counts[word][part] * times for word, times in found.items()) for part in range(2))
-        return letters / tokens if tokens else 0.0
-
     def of_each(self, texts: Sequence[str]) -> Floats:
-        """(texts,) the same for each text alone; NaN if it has no long enough word."""
+        """(texts,) letters per token in the longer words of each text; 0 if all are unknown, NaN if there are none."""
         words = list(map(_long_words, texts))
         counts = self._counts_of(dict.fromkeys(chain.from_iterable(words)))
-        sums = [np.sum([counts[word] for word in each], axis=0, initial=0) for each in words]
-        return np.array(
-            [total[0] / total[1] if each else np.nan for total, each in zip(sums, words, strict=True)], np.float32
-        )
+        sums = [[sum(counts[word][part] for word in each) for part in range(2)] for each in words]
+        return np.array([letters / tokens if tokens else np.nan for letters, tokens in sums], np.float32)
 
     def _counts_of(self, words: Iterable[str]) -> Mapping[str, tuple[int, int]]:
         """The known letters and the tokens of each word, and of others."""
@@ -76,6 +63,8 @@ class Fluency:
 
 
 def _long_words(text: str) -> list[str]:
+    if not _DENSE.search(text):
+        return [word for word in raw_words(text) if len(word) >= SHORT and word.isalpha()]
     return [word for word in raw_words(text) if _letters(word) >= _least(word)]
 
 
@@ -85,10 +74,6 @@ def _plain(tokenizer: tokenizers.Tokenizer) -> tokenizers.Tokenizer:
     copy.no_padding()
     copy.no_truncation()
     return copy
-
-
-def _sample(texts: Sequence[str]) -> Sequence[str]:
-    return list(islice(texts, 0, None, max(1, len(texts) // TEXTS)))
 
 
 def _letters(word: str) -> int:

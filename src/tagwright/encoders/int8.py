@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from tagwright.encoders.kernels import Map
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 MOST = 255
 "Steps between the least and the largest activation of a token, in 8 bits."
@@ -48,11 +48,11 @@ def levels() -> int:
         try:
             error = (_product(w, bias, steps)(x) - expected).abs().max() / expected.abs().max()
         except _UNAVAILABLE as problem:
-            log.info("int8 is not used: %s", " ".join(str(problem).split())[:200])
+            _log.info("int8 is not used: %s", " ".join(str(problem).split())[:200])
             return 0
         if error < 1 / 64:
             return steps
-    log.info("int8 is not used: torch's 8-bit product is wrong on this processor")
+    _log.info("int8 is not used: torch's 8-bit product is wrong on this processor")
     return 0
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import torch
 
 Map: TypeAlias = "Callable[[torch.Tensor], torch.Tensor]"
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -129,10 +129,10 @@ def packing_works(dtype: torch.dtype) -> bool:
             expected = _plain(w.float(), bias.float(), gelu)(x.float())
             error = (_packed(w, bias, gelu)(x).float() - expected).abs().max() / expected.abs().max()
             if not error < 16 * torch.finfo(dtype).eps:
-                log.info("weights are not packed: the product of packed weights is off by %s", error.item())
+                _log.info("weights are not packed: the product of packed weights is off by %s", error.item())
                 return False
     except (AttributeError, RuntimeError, NotImplementedError, TypeError) as problem:
-        log.info("weights are not packed: %s", one_line_of(problem, 200))
+        _log.info("weights are not packed: %s", one_line_of(problem, 200))
         return False
     return True
 

@@ -25,7 +25,7 @@ BINS = 10
 "Bins of a calibration error (Naeini et al. 2015 take 10 too); more of them measure the noise of small samples."
 
 DEPTHS = (5, 10)
-"The calibration error is that of the first so many suggestions of each document."
+"The calibration error is measured on the first 5, and the first 10, suggestions of each document."
 
 ACCEPTABLE = 10
 "Suggestions of each document that can be accepted or not, when AURC and AUGRC are computed."
@@ -101,7 +101,7 @@ class Threshold:
     """The confidence from which suggestions are to be accepted, if a document is to be expected to keep a bound.
 
     rule: "missed", the share of its gold labels that are not accepted; "wrong", how many that are accepted are wrong.
-    first: of the first so many suggestions of a document; with fewer, more is missed. confidence: None where no
+    first: how many suggestions of a document are considered; with fewer, more is missed. confidence: None where no
     threshold can promise it. accepted: labels that are accepted then, per document. What is guaranteed: see
     combining/acceptance.py.
     """

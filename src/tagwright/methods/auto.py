@@ -1,13 +1,13 @@
 """`train auto`: looks at the data, trains the stages that pay there, and combines them as the labels teach.
 
-1. A plan is made and shown: what the data hold, which stages of `auto_plan.TABLE` are tried, what that will cost.
+1. A plan is made and shown: what the data hold, which stages of `advice.STAGES` are tried, what that will cost.
 2. The stages of the zero-shot method find candidates; all documents tell how often labels come up and what is near.
 3. Stages are trained on the labels: an SVM, and the nearest labelled documents. They score each labelled document
    having seen the labels of others only.
 4. A combiner is cross-validated with and without these stages, which are kept where it is clearly better. Where the
    outcome is clearly worse than the zero-shot method on documents that it was not trained on, that method stays.
-   Clearly: by more than one standard error. From `auto_plan.SURE` labelled documents on, the combiner is not tried
-   without these stages.
+   Clearly: by more than one standard error. From `auto_plan.TRAINED_STAGES_ONLY` labelled documents on, the
+   combiner is not tried without these stages.
 
 A document without labels is an unlabelled one, not one that no label fits.
 """
@@ -22,15 +22,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from tagwright.advice import next_step
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.encoders.model_folder import pinned
 from tagwright.encoders.precision import Precision
 from tagwright.fields import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.methods import auto_examples, auto_plan, auto_speed, combined, zeroshot
-from tagwright.methods.auto_examples import Outcome, Weighted
+from tagwright.methods.auto_examples import Trial, Weighted
 from tagwright.methods.auto_plan import Plan, Work
 from tagwright.progress import note
 from tagwright.stages.dense import Dense
@@ -42,12 +42,13 @@ from tagwright.training.out_of_fold import KNN, SVM, Fold, Folds, parts
 from tagwright.types import Document, Longs, Run
 
 FEWER = 3
-"Folds of the combiner from `auto_plan.SURE` documents on: two thirds of them are enough to train on, in half the time."
+"""Folds of the combiner from `auto_plan.TRAINED_STAGES_ONLY` documents on: two thirds of them are enough to train on,
+in half the time."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Checked):
-    """The choices of `train auto`. Which stages are trained is not among them: see `auto_plan.TABLE`."""
+    """The choices of `train auto`. Which stages are trained is not among them: see `advice.STAGES`."""
 
     minutes: Positive = 10.0
     "Stages that are predicted to take longer, all together, are left out; the zero-shot method always stays."
@@ -74,7 +75,7 @@ class Config(Checked):
     "Candidates of a document that are ranked anew."
 
     labelled: AtLeastOne = 1500
-    "At most so many labelled documents teach the combiner, drawn by the seed; all teach the other stages."
+    "The most labelled documents that the combiner learns from, drawn by the seed; the other stages learn from all."
 
     seed: AtLeastZero = 0
     "Of all that is drawn."
@@ -97,7 +98,7 @@ class Config(Checked):
     @property
     def resolved(self) -> dict[str, Any]:
         """What is recorded of the encoder: a model of the Hugging Face Hub with its revision."""
-        return {"encoder": pinned(self.encoder)} if "dense" in self.stages else {}
+        return self.zero_shot.resolved
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,8 +192,7 @@ def fit(
     tagger, report = (
         _learned(data, start, found, config) if "combiner" in found.stages else (start, Report("zero_shot"))
     )
-    advice = auto_plan.next_step(len(labelled), auto_plan.measured_curve())
-    for line in (*report.lines(), *([advice] * bool(advice))):
+    for line in filter(None, (*report.lines(), next_step(len(labelled)))):
         note(line)
     record = {
         "stages": list(found.stages),
@@ -235,24 +235,24 @@ def _read(data: Data, config: Config) -> Longs:
 def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Tagger, Report]:
     """The best of zero-shot method, combiner, and combiner with trained stages, as cross-validation says."""
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
-    options = options if len(data.chosen) < auto_plan.SURE else replace(options, folds=FEWER)
+    options = options if len(data.chosen) < auto_plan.TRAINED_STAGES_ONLY else replace(options, folds=FEWER)
     settings = combined.Config(
-        corpus=config.corpus, candidates=config.candidates, exclude_self=found.holdings.themselves, combiner=options
+        corpus=config.corpus, candidates=config.candidates, exclude_self=found.holdings.exclude_self, combiner=options
     )
     richer = combined.with_more_stages(combined.without_confidence(start))
     described = _corpus(data, richer, settings)
     plain = data.examples("combiner", lambda: Weighted(combined.examples(richer, described, data.teaching))).examples
-    fixed, outcomes = combined.ndcg_at_5(plain.run, plain.gold), list[Outcome]()
+    fixed, trials = combined.ndcg_at_5(plain.run, plain.gold), list[Trial]()
     trained = [name for name in (SVM, KNN) if name in found.stages]
-    if not trained or len(data.labelled) < auto_plan.SURE:
+    if not trained or len(data.labelled) < auto_plan.TRAINED_STAGES_ONLY:
         fitted = fit_combiner(plain, combined.ndcg_at_5, options)
-        outcomes.append(Outcome("combiner", combined.with_combiner(richer, described, fitted) or start, fitted))
+        trials.append(Trial("combiner", combined.with_combiner(richer, described, fitted) or start, fitted))
     if trained:
-        outcomes.append(_with_trained(data, start, richer, described, options, trained))
-    best = outcomes[0]
-    for other in outcomes[1:]:
+        trials.append(_with_trained(data, start, richer, described, options, trained))
+    best = trials[0]
+    for other in trials[1:]:
         best = other if better(other.measured, best.measured, options.margin) else best
-    measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in outcomes}}
+    measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.measured.mean()) for each in trials}}
     if best.tagger is start or better(fixed, best.measured, options.margin):
         return combined.with_curve(start, plain), Report("zero_shot", len(fixed), measured)
     return best.tagger, Report(best.name, len(fixed), measured, auto_examples.brought(best, options))
@@ -277,7 +277,7 @@ def _with_trained(
     described: CandidateFeatures,
     options: CombinerOptions,
     names: Sequence[str],
-) -> Outcome:
+) -> Trial:
     """The same with the stages of these names, which are trained on the labels.
 
     What the corpus tells stays what the other stages found there, who saw no labels.
@@ -296,11 +296,11 @@ def _with_trained(
         replace(each, retrievers={**each.retrievers, **stages}) for each in (combined.without_confidence(start), richer)
     )
     if tagger := combined.with_combiner(joined, auto_examples.weighted(described, made.weights), fitted):
-        return Outcome(f"combiner with {added}", tagger, fitted)
+        return Trial(f"combiner with {added}", tagger, fitted)
     assert isinstance(summed.combiner, WeightedSum)
     weights = {**summed.combiner.weights, **made.weights}
     summed = replace(summed, combiner=replace(summed.combiner, weights=weights))
-    return Outcome(f"sum with {added}", combined.with_curve(summed, fitted.examples), fitted)
+    return Trial(f"sum with {added}", combined.with_curve(summed, fitted.examples), fitted)
 
 
 def _numbered(folds: Folds) -> Iterator[Fold]:

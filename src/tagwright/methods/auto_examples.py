@@ -43,7 +43,7 @@ class Weighted:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class Trial:
     """A way to combine. fitted: its ranker, none where the fixed sum stays. tagger: the tagger that it gives."""
 
     name: str
@@ -101,14 +101,14 @@ def stored(folder: Path | None, make: Callable[[], Weighted], *, resume: bool) -
     return found
 
 
-def brought(outcome: Outcome, options: CombinerOptions) -> dict[str, float]:
+def brought(trial: Trial, options: CombinerOptions) -> dict[str, float]:
     """Group of features -> nDCG@5 that is lost without it, in cross-validation, the largest first.
 
     Measured with logistic regression alone on up to `SHOWN` documents. The fixed sum itself is not left out.
     """
-    if outcome.fitted.ranker is None:
+    if trial.fitted.ranker is None:
         return {}
-    examples = outcome.fitted.examples
+    examples = trial.fitted.examples
     drawn = np.random.default_rng(options.seed).permutation(len(examples.run))[:SHOWN]
     examples = examples.take(np.sort(drawn))
     names = examples.features.names

@@ -1,47 +1,44 @@
 """What the data hold in; out, the stages that pay there, why, and what they will cost: the plan of `train auto`.
 
-`TABLE` is the one place that says when a stage pays. A row rests on a measurement, which it names.
+`advice.STAGES` says from how many labelled documents on a stage is tried, and on which measurement that rests.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from tagwright.advice import STAGES
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.kernels import best_device
 from tagwright.methods.auto_speed import Rates, growth
 from tagwright.stages.dense import Dense
 from tagwright.training.combiner_training import CombinerOptions
-from tagwright.types import Document, Run
+from tagwright.types import Document, Longs, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holdings:
     """What the data hold.
 
-    documents, labelled: how many there are, and how many of them have labels. per_document: labels of a labelled one,
-    on average. labels, described, used: how many the vocabulary has, has descriptions of, and labelled documents have.
-    sections, metadata: how many documents have any. characters: of a document, on average. themselves: whether
-    documents are labels too, and no label of themselves. language: "english". device: "cpu".
+    documents, labelled: how many there are, and how many of them have labels. labels, described, used: how many the
+    vocabulary has, has descriptions of, and labelled documents have. sections, metadata: how many documents have any.
+    characters: of a document, on average. exclude_self: whether documents are labels too, and never labels of
+    themselves. language: "english". device: "cpu".
     """
 
     documents: int
     labelled: int = 0
-    per_document: float = 0.0
     labels: int = 0
     described: int = 0
     used: int = 0
     sections: int = 0
     metadata: int = 0
     characters: float = 0.0
-    themselves: bool = False
+    exclude_self: bool = False
     language: str = ""
     device: str = "cpu"
 
@@ -51,61 +48,6 @@ class Holdings:
         held += [f"{self.metadata:,} with metadata"] * bool(self.metadata)
         held += [f"{self.labels:,} labels, {self.described:,} described"]
         return "; ".join([*held, f"language {self.language}", self.device])
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of the table: the stage is tried with at least this many such documents; what was measured, and where."""
-
-    stage: str
-    needs: str
-    least: int
-    measured: str
-    source: str
-
-    def fits(self, holdings: Holdings) -> bool:
-        """Whether the data have what it needs."""
-        return int(getattr(holdings, self.needs)) >= self.least
-
-
-TABLE: tuple[Row, ...] = (
-    Row(
-        "zero_shot",
-        "documents",
-        0,
-        "no single untrained stage has a higher nDCG@5 on any of five corpora",
-        "benchmarks/results/zeroshot.json",
-    ),
-    Row(
-        "combiner",
-        "labelled",
-        2,
-        "cross-validation decides; on epmc 50 labelled papers raise nDCG@5 from 56.6 to 65.6",
-        "benchmarks/results/curve.json",
-    ),
-    Row(
-        "svm",
-        "labelled",
-        30,
-        "cross-validation decides; nDCG@5 59.0 against 37.9 with 6,421 labelled web pages",
-        "docs/results/supervised.md, benchmarks/results/auto.json",
-    ),
-    Row(
-        "knn",
-        "labelled",
-        30,
-        "costs next to nothing; beside the SVM it lifts nDCG@5 on mdn: fixed sum 59.7 to 63.2, combiner 70.6 to 71.0",
-        "docs/methods/auto.md",
-    ),
-)
-"The stages that are tried, in the order in which they are trained."
-
-NOT_TRIED: Mapping[str, str] = {
-    "rts": "R@100 rises by 1 to 2, the first five suggestions are as good (docs/results/unsupervised.md)",
-    "micol": "below the zero-shot method on epmc and tib, level on mdn (docs/results/metadata.md)",
-    "futex": "above it on full papers only, and takes longer than all the rest (docs/results/full-papers.md)",
-}
-"Methods that are not part of the plan yet, and what is known of them."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,34 +64,31 @@ class Work:
     folds: int = 0
 
 
-RICHER = 1.5
+COMBINER_STAGES = 1.5
 "How many times longer all stages of a combiner take than those of the zero-shot method, which are probed."
 
-COMPARED = 1.2
-"Fitting the combiner and finding out what each group of features brought, over the fit alone."
+GROUPS_COMPARED = 1.2
+"How many times longer fitting takes with finding out what each group of features brought."
 
 SVM_LABEL, SVM_DOCUMENT = 0.002, 1.8e-7
-"Seconds for a label, and for each document besides, on one core of that machine: benchmarks/results/linear.json."
+"Seconds for a label, and for each document besides, on one core of the machine of benchmarks/results/linear.json."
 
 KNN = 3e-8
-"Seconds to compare a document with a labelled one, on one core of that machine."
+"Seconds to compare a document with a labelled one, on one core of the same machine."
 
-SURE = 1000
-"""From so many labelled documents on a combiner without the stages that are trained on labels is not tried: to train it
-takes as long again, and with all labels of mdn and tib even the fixed sum with them was above such a combiner of 300
+TRAINED_STAGES_ONLY = 1000
+"""From this many labelled documents on, a combiner without the stages that are trained on labels is not tried: training
+it takes as long again, and with all labels of mdn and tib even the fixed sum with them was above such a combiner of 300
 documents by 9 points and more; between 300 and 6,000 that was not measured."""
-
-WORTH = (50, 300, 1000)
-"Numbers of labelled documents that are worth advising."
-
-CURVE = "benchmarks/results/curve.json"
-"What labelled documents bring, as measured."
 
 BASE_MB = 850.0
 "Memory of Python, torch, the packaged encoder and a batch of candidates: benchmarks/results/auto.json."
 
 LABEL_MB = 0.005
 "Memory for each label: its words, its names in the trie, its vector; benchmarks/results/auto.json."
+
+CANDIDATES, FEATURES = 100, 60
+"Candidates of a document that a combiner ranks, and about how many features each has."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +105,7 @@ class Plan:
 
     def lines(self) -> list[str]:
         """What will be done and why, and what it costs, for people."""
-        rows = {row.stage: row for row in TABLE}
+        rows = {row.stage: row for row in STAGES}
         said = [f"the data: {self.holdings}"]
         said += [f"{name}, about {duration(self.seconds[name])}: {rows[name].measured}" for name in self.stages]
         said += [f"without {stage}: {why}" for stage, why in self.left_out.items()]
@@ -185,18 +124,16 @@ def survey(documents: Iterable[Document], labels: Vocabulary, gold: Run, languag
         metadata += bool(document.metadata)
         own.append(labels.index.get(document.id, -1))
     labelled = int((np.diff(gold.indptr) > 0).sum())
-    themselves = np.array(own, np.int64)
     return Holdings(
         documents=count,
         labelled=labelled,
-        per_document=len(gold.labels) / labelled if labelled else 0.0,
         labels=len(labels),
         described=sum(bool(label.description) for label in labels),
         used=len(np.unique(gold.labels)),
         sections=sections,
         metadata=metadata,
         characters=characters / max(1, count),
-        themselves=_themselves(themselves, gold),
+        exclude_self=_excludes_self(np.array(own, np.int64), gold),
         language=language,
         device=best_device().type,
     )
@@ -209,17 +146,17 @@ def not_encoded(dense: Dense, documents: Sequence[Document]) -> int:
     return len(texts) - int(known(texts, "query")[1].sum()) if known else len(texts)
 
 
-def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: int = 384, features: int = 60) -> Plan:
+def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: int = 384) -> Plan:
     """The stages that pay by the table and fit into the time, in its order; what does not fit is left out.
 
-    dim: of the encoder's vectors. features: of a candidate.
+    dim: of the encoder's vectors.
     """
     costs = predict(holdings, work, rates)
     stages, left_out, spent = list[str](), dict[str, str](), 0.0
-    for row in TABLE:
-        if not row.fits(holdings):
-            left_out[row.stage] = f"from {row.least:,} labelled documents on (here {holdings.labelled:,})"
-        elif row.least and spent + costs[row.stage] > 60 * minutes:
+    for row in STAGES:
+        if holdings.labelled < row.labelled:
+            left_out[row.stage] = f"from {row.labelled:,} labelled documents on (here {holdings.labelled:,})"
+        elif row.labelled and spent + costs[row.stage] > 60 * minutes:
             left_out[row.stage] = (
                 f"about {duration(costs[row.stage])}, of {minutes:g} minutes {duration(spent)} are used"
             )
@@ -227,16 +164,22 @@ def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: i
             stages.append(row.stage)
             spent += costs[row.stage]
     kept = {stage: costs[stage] for stage in stages}
+    memory, disk = _megabytes(holdings, work, stages, dim)
+    return Plan(
+        holdings=holdings, stages=tuple(stages), work=work, seconds=kept, memory=memory, disk=disk, left_out=left_out
+    )
+
+
+def _megabytes(holdings: Holdings, work: Work, stages: Sequence[str], dim: int) -> tuple[float, float]:
+    """Memory and disk. A text takes 4 bytes a character; the SVM stores about 2,000 bytes for a label."""
     learned = "combiner" in stages
-    candidates = (work.corpus + work.examples) * 100 if learned else 0
-    memory = BASE_MB + holdings.labels * LABEL_MB + (candidates * 8 * features + work.corpus * dim * 8) / 1e6
+    cells = learned * (work.corpus + work.examples) * CANDIDATES * FEATURES
+    memory = BASE_MB + holdings.labels * LABEL_MB + (8 * cells + work.corpus * dim * 8) / 1e6
     disk = (holdings.labels * (2 * dim + 200) + learned * work.corpus * (2 * dim + 800)) / 1e6
     if "svm" in stages:
         memory += holdings.labelled * holdings.characters * 4 / 1e6
         disk += holdings.used * 2000 / 1e6
-    return Plan(
-        holdings=holdings, stages=tuple(stages), work=work, seconds=kept, memory=memory, disk=disk, left_out=left_out
-    )
+    return memory, disk
 
 
 def predict(holdings: Holdings, work: Work, rates: Rates) -> dict[str, float]:
@@ -249,54 +192,19 @@ def predict(holdings: Holdings, work: Work, rates: Rates) -> dict[str, float]:
     1.0
     """
     each = holdings.used * (SVM_LABEL + SVM_DOCUMENT * holdings.labelled) / (os.cpu_count() or 1)
-    find, describe = RICHER * rates.find, RICHER * rates.describe
+    find, describe = COMBINER_STAGES * rates.find, COMBINER_STAGES * rates.describe
     fit = (CombinerOptions().folds + 1) * rates.train * growth(work.examples)
     return {
         "zero_shot": rates.start + work.encode_labels * rates.label,
         "combiner": work.encode_documents * rates.document
         + work.corpus * find
         + work.examples * (find + describe)
-        + COMPARED * fit,
-        "svm": (work.folds + 1) * each + work.examples * (find + describe) + fit * (holdings.labelled < SURE),
+        + GROUPS_COMPARED * fit,
+        "svm": (work.folds + 1) * each
+        + work.examples * (find + describe)
+        + fit * (holdings.labelled < TRAINED_STAGES_ONLY),
         "knn": work.examples * holdings.labelled * KNN,
     }
-
-
-def next_step(labelled: int, curve: Mapping[str, Any]) -> str:
-    """What more labels would bring, as measured: nothing where nothing was measured, or no more is known.
-
-    curve: corpus -> labelled documents -> the zero-shot method and auto, as benchmarks/results/curve.json has it. The
-    gain is the mean over the corpora that were measured with so many more labels.
-
-    >>> point = {"zero_shot": {"nDCG@5": 0.4}, "auto": {"nDCG@5": 0.46}}
-    >>> next_step(0, {"mdn": {"50": point}})
-    'label 50 documents: about +6 points of nDCG@5 (mean of 1 corpus, benchmarks/results/curve.json)'
-    >>> next_step(50, {"mdn": {"50": point}})
-    ''
-    """
-    known = {name: {0: 0.0, **_gains(sizes)} for name, sizes in curve.items() if isinstance(sizes, Mapping)}
-    wanted = next((size for size in WORTH if size >= 2 * labelled and any(size in each for each in known.values())), 0)
-    if wanted <= labelled:
-        return ""
-    found = [
-        each[wanted] - each[max(size for size in each if size <= labelled)] for each in known.values() if wanted in each
-    ]
-    corpora = f"{len(found)} corp{'us' if len(found) == 1 else 'ora'}"
-    more = f"label {wanted - labelled:,} {'more ' * bool(labelled)}documents"
-    mean = 100 * float(np.mean(found))
-    return f"{more}: about {mean:+.0f} points of nDCG@5 (mean of {corpora}, {CURVE})" if mean >= 1 else ""
-
-
-def measured_curve() -> Mapping[str, Any]:
-    """What was measured of labelled documents, in a checkout of the sources; empty elsewhere."""
-    file = Path(__file__).parents[3] / CURVE
-    content: Mapping[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    return content
-
-
-def _gains(sizes: Mapping[str, Any]) -> dict[int, float]:
-    rows = {int(size): row for size, row in sizes.items() if isinstance(row, Mapping) and "auto" in row}
-    return {size: row["auto"]["nDCG@5"] - row["zero_shot"]["nDCG@5"] for size, row in rows.items()}
 
 
 def duration(seconds: float) -> str:
@@ -317,7 +225,7 @@ def size(megabytes: float) -> str:
     return f"{megabytes:.0f} MB" if megabytes < 1000 else f"{megabytes / 1000:.1f} GB"
 
 
-def _themselves(own: np.ndarray[tuple[int], np.dtype[np.int64]], gold: Run) -> bool:
+def _excludes_self(own: Longs, gold: Run) -> bool:
     """Whether most documents are labels, and none is its own. own: (documents,) the label of each, -1 for none."""
     is_own = gold.labels == own[gold.rows]
     return bool(len(own) and (own >= 0).mean() > 0.5 and not is_own.any())

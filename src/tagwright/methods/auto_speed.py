@@ -1,4 +1,4 @@
-"""A tagger and a few documents in, how fast this machine is out: from what `train auto` predicts how long it takes."""
+"""A tagger and a few documents in, how fast this machine is out: `train auto` predicts its time from that."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ CALIBRATION = 16
 "Documents, and labels, that are read to see how fast this machine is."
 
 FEW = 4
-"So many documents while labels are not encoded yet: up to 200 of them are encoded for each."
+"Documents that are read instead while labels are not encoded yet: for each, up to 200 labels are encoded."
 
 TRAINED = 0.6, 0.025
-"""Seconds to train on n documents, over those for the 16 that are probed: a constant, and for each document; from 42
-and 250 documents of five corpora."""
+"""Seconds to train on n documents, divided by those for the 16 that are read: a constant, and a part for each
+document; measured with 42 and 250 documents of five corpora."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Rates:
     """Seconds on this machine, if it does nothing else.
 
     label, document: to encode one. find: to find and rank the candidates of a document; describe: to compute their
-    features. train: to train a combiner on so many documents as are probed. start: what has passed already.
+    features. train: to train a combiner on `CALIBRATION` documents. start: the seconds that have passed already.
     """
 
     label: float = 0.0
@@ -72,7 +72,7 @@ def calibrate(tagger: Tagger, documents: Sequence[Document]) -> Rates:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Seconds that it took: of wall and processor time what is less.
+    """The seconds it took: wall or processor time, whichever is less.
 
     The wall says how much faster several cores are, the processor what other programs do not slow down.
     """
@@ -82,7 +82,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def growth(documents: int) -> float:
-    """Seconds to train on so many documents, over those for the documents that are probed."""
+    """Seconds to train on this many documents, divided by those for `CALIBRATION`."""
     constant, each = TRAINED
     return constant + each * documents
 

@@ -55,7 +55,7 @@ class Config(Checked):
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class CombinedTagger:
     """The tagger, and how its combiner was found: None without enough labelled documents."""
 
     tagger: Tagger
@@ -64,7 +64,7 @@ class Outcome:
 
 def fit(
     documents: Sequence[Document], tagger: Tagger, config: Config = Config(), *, judged: Run | None = None
-) -> Outcome:
+) -> CombinedTagger:
     """Learn to combine the stages of a tagger from those of the documents that are labelled.
 
     Without two labelled documents the tagger stays as it is; where what was learned is clearly worse in
@@ -75,7 +75,7 @@ def fit(
     """
     labelled = np.flatnonzero(np.diff(tagger.vocabulary.gold(documents, unknown="ignore").indptr) > 0)
     if len(labelled) < FEWEST:
-        return Outcome(tagger, None)
+        return CombinedTagger(tagger, None)
     richer = with_more_stages(tagger)
     described = describe_corpus(richer, documents, config)
     options = config.combiner
@@ -83,13 +83,13 @@ def fit(
     chosen = [documents[place] for place in drawn.tolist()]
     known = judged_only(examples(richer, described, chosen), None if judged is None else judged.take(drawn))
     fitted = fit_combiner(known, ndcg_at_5, options)
-    return Outcome(with_combiner(richer, described, fitted) or with_curve(tagger, fitted.examples), fitted)
+    return CombinedTagger(with_combiner(richer, described, fitted) or with_curve(tagger, fitted.examples), fitted)
 
 
 def with_more_stages(tagger: Tagger) -> Tagger:
     """The same with re-rankers that the sum does not count, but a combiner can learn from.
 
-    Names in title and abstract apart from those in all of the text, and the words of all of the text.
+    They count names in title and abstract apart from those in all of the text, and compare the words of all of it.
     """
     added = dict[str, Stage]()
     for name, stage in tagger.retrievers.items():

@@ -18,7 +18,8 @@ import numpy as np
 from tagwright.combining.followed import Followed, FollowedOptions
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
-from tagwright.data.bags import BagOfWords, BagOptions, Matrix
+from tagwright.data.bags import BagOfWords, BagOptions
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
@@ -49,7 +50,7 @@ from tagwright.training.encoder_training import (
     train_encoder,
     untrained,
 )
-from tagwright.training.linear_training import TreeOptions, fit_trees
+from tagwright.training.linear_training import LabelTreeOptions, fit_trees
 from tagwright.training.metadata_pairs import View, metadata_pairs, metadata_triples
 from tagwright.training.paragraph_pairs import one_paragraph
 from tagwright.training.training_config import TrainingConfig, TrainingPlan, lasting_options
@@ -373,7 +374,7 @@ def bag_of_words(documents: Sequence[Document], config: Config) -> tuple[BagOfWo
 
 def classifier(labels: Vocabulary, bag: BagOfWords, features: Matrix, pseudo: Run, config: Config) -> Retriever:
     """Parabel, trained on pseudo labels of the documents of the features."""
-    options = TreeOptions(trees=config.trees, leaf=config.leaf_labels, beam=config.beam)
+    options = LabelTreeOptions(trees=config.trees, leaf=config.leaf_labels, beam=config.beam)
     return Trees(labels, bag, fit_trees(features, pseudo, len(labels), options), config.suggestions)
 
 

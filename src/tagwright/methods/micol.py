@@ -27,10 +27,8 @@ from tagwright.graph.meta_path_selection import PathEstimate, rank_paths, split_
 from tagwright.graph.network import Graph
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.stages.lexical import LabelText as LexicalText
-from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
-from tagwright.stages.reranker import LabelText as PairedText
+from tagwright.stages.lexical import Lexical, LexicalOptions, LexicalText
+from tagwright.stages.reranker import CrossEncoderReranker, PairedText, RerankerOptions
 from tagwright.tagger import Tagger, batches
 from tagwright.text.language import check
 from tagwright.training.augmentation import eda_pairs, near_words, translated_pairs, uda_pairs
@@ -51,7 +49,7 @@ from tagwright.types import Document, PairSource, Retriever, Run, Stage, TextFie
 
 Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts", "eda", "uda", "translated"]
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 AUTO = "auto"
 "Instead of a meta-path: choose one by `graph.meta_path_selection`."
@@ -214,12 +212,11 @@ def fit(
     config = _with_path(documents, labels, config, found_by)
     pairs = pair_source(documents, labels, config, found_by)  # 3.3.2
     encoder: BiEncoder | CrossEncoder
+    plan = settle(config.training, config.plan, pairs)
     if config.architecture == "bi":
-        plan = settle(config.training, config.plan, pairs)
         encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, output, resume=resume)  # Eq. 9
     else:
         encoder = CrossEncoder.load(config.encoder_name, max_length=config.max_length, seed=config.training.seed)
-        plan = settle(config.training, config.plan, pairs)
         encoder = train_cross_encoder(encoder, pairs, plan, output, resume=resume)  # Eq. 11
     tagger = rerank(labels, found_by, encoder, config)  # Algorithm 2
     return replace(tagger, training={"meta_path": config.meta_path})
@@ -275,7 +272,7 @@ def pair_source(
         except ConfigError as error:  # noqa: PERF203
             if config.pairs != "mixed":
                 raise
-            log.warning("pairs mixed, without %s: %s", kind, error)
+            _log.warning("pairs mixed, without %s: %s", kind, error)
         else:
             parts[with_negatives(pairs, seed=config.training.seed) if cross else pairs] = 1.0
     return mixed(parts, count)
@@ -287,7 +284,7 @@ def choose_path(
     """The measured usual meta-paths for "auto", the chosen one first."""
     found = rank_paths(graph, Tagger(labels, found_by).tag(documents, CONFIDENT), seed=seed)
     best, *others = (f"{each.expression} ({each.divergence:.3f})" for each in found)
-    log.warning("meta_path auto: %s, by the divergence of Eq. 17; then %s", best, ", ".join(others) or "none")
+    _log.warning("meta_path auto: %s, by the divergence of Eq. 17; then %s", best, ", ".join(others) or "none")
     return found
 
 
@@ -325,11 +322,9 @@ def _text_pairs(
             return [said[sentence] for sentence in sentences]
 
         return translated_pairs(documents, again, seed=config.training.seed)
-    return (
-        uda_pairs(documents, seed=config.training.seed)
-        if kind == "uda"
-        else rts_pairs(documents, labels, seed=config.training.seed)
-    )
+    if kind == "uda":
+        return uda_pairs(documents, seed=config.training.seed)
+    return rts_pairs(documents, labels, seed=config.training.seed)
 
 
 def _usual_count(config: Config) -> int:

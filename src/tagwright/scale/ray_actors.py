@@ -11,30 +11,21 @@ import contextlib
 import logging
 import os
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import ray as _ray
 
 from tagwright.errors import ConfigError, TagwrightError, one_line_of
+from tagwright.scale.actor_pool import ActorDied, ActorPool
 from tagwright.scale.batch_options import BatchOptions
-from tagwright.scale.local_processes import ATTEMPTS, ENVIRONMENT, Tagged
+from tagwright.scale.local_processes import ENVIRONMENT, Tagged
 from tagwright.scale.scratch import remove_abandoned, scratch_folder
 from tagwright.scale.shards import Shard, Unread
 
 ray: Any = _ray
 "Its types do not know actors that are made at run time."
-
-
-@dataclass(frozen=True)
-class _Task:
-    """What an actor is at. shard None: it loads the tagger. attempt: how often that has been begun."""
-
-    actor: Any
-    shard: Shard | None = None
-    attempt: int = 1
 
 
 def on_ray(shards: Iterator[Shard], model: Path, options: BatchOptions, address: str) -> Iterator[Tagged]:
@@ -46,13 +37,16 @@ def on_ray(shards: Iterator[Shard], model: Path, options: BatchOptions, address:
     with contextlib.redirect_stdout(sys.stderr):  # where Ray says that a node has died
         _connect(address)
         try:
-            yield from _Cluster(model, options).tag(shards)
+            for shard, answer in ActorPool(_Cluster(model, options)).tag(shards):
+                yield _received(shard, answer)
         finally:
             ray.shutdown()
             remove_abandoned()  # of the actors that were on this machine
 
 
 def _connect(address: str) -> None:
+    if address == "local":  # by default Ray takes the lowest priority: beside other work, almost no processor time
+        os.environ.setdefault("RAY_worker_niceness", "0")
     try:
         ray.init(
             address=address,  # "local" starts a cluster, also where one runs or its death left traces
@@ -65,59 +59,36 @@ def _connect(address: str) -> None:
 
 
 class _Cluster:
-    """The actors and what each is at."""
+    """The actors of a cluster, one for each device."""
 
     def __init__(self, model: Path, options: BatchOptions) -> None:
         files = {file.relative_to(model).as_posix(): file.read_bytes() for file in model.rglob("*") if file.is_file()}
         self._model, self._options = ray.put(files), options
-        self._tasks: dict[Any, _Task] = {}
-        self._idle: list[Any] = []
-        self._again: list[_Task] = []
 
-    def tag(self, shards: Iterator[Shard]) -> Iterator[Tagged]:
-        for _ in range(_devices()):
-            self._start_actor()
-        while True:
-            while self._idle and (following := self._following(shards)):
-                self._give(replace(following, actor=self._idle.pop()))
-            if len(self._idle) and not any(task.shard for task in self._tasks.values()):
-                return
-            (ready, *_), _ = ray.wait(list(self._tasks))
-            task = self._tasks.pop(ready)
-            try:
-                answer = ray.get(ready)
-            except ray.exceptions.RayActorError as error:
-                self._replace(task, error)
-            except ray.exceptions.RayTaskError as error:
-                raise _as_ours(error) from None
-            else:
-                self._idle.append(task.actor)
-                if task.shard:
-                    yield _received(task.shard, answer)
+    def devices(self) -> int:
+        """GPUs, or where there are none processors, each of which an actor gets for itself."""
+        resources = ray.cluster_resources()
+        return max(1, int(resources.get("GPU", 0)) or int(resources.get("CPU", 1)))
 
-    def _following(self, shards: Iterator[Shard]) -> _Task | None:
-        if self._again:
-            return self._again.pop()
-        shard = next(shards, None)
-        return _Task(None, shard) if shard else None
-
-    def _replace(self, task: _Task, error: Exception) -> None:
-        """Another actor for one that died; its shard goes to whichever is free first."""
-        following = _begun_again(task, error)
-        if task.shard:
-            self._again.append(following)
-        self._start_actor(1 if task.shard else following.attempt)
-
-    def _start_actor(self, attempt: int = 1) -> None:
-        """Ray waits with it until a node has room. attempt: how many died in a row before they were ready, and one."""
+    def start(self) -> tuple[Any, Any]:
+        """Ray waits with it until a node has room."""
         gpus = 1 if ray.cluster_resources().get("GPU") else 0
         kind = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0)(_Actor)
         actor = kind.remote(self._model, self._options)
-        self._tasks[actor.ready.remote()] = _Task(actor, attempt=attempt)
+        return actor, actor.ready.remote()
 
-    def _give(self, task: _Task) -> None:
-        assert task.shard is not None
-        self._tasks[task.actor.tag.remote(task.shard.path.read_bytes())] = task
+    def give(self, actor: Any, shard: Shard) -> Any:
+        return actor.tag.remote(shard.path.read_bytes())
+
+    def first(self, answers: Sequence[Any]) -> Any:
+        (ready, *_), _ = ray.wait(answers)
+        return ready
+
+    def read(self, answer: Any) -> Any:
+        return read(answer)
+
+    def discard(self, actor: Any) -> None:
+        ray.kill(actor)
 
 
 class _Actor:
@@ -150,10 +121,14 @@ class _Actor:
         return target.read_bytes(), failed
 
 
-def _devices() -> int:
-    """GPUs, or where there are none processors, each of which an actor gets for itself."""
-    resources = ray.cluster_resources()
-    return max(1, int(resources.get("GPU", 0)) or int(resources.get("CPU", 1)))
+def read(answer: Any) -> Any:
+    """What an actor says. Raises ActorDied, also if its answer was lost with its node, and what the actor raised."""
+    try:
+        return ray.get(answer)
+    except ray.exceptions.RayTaskError as error:
+        raise _as_ours(error) from None
+    except ray.exceptions.RayError as error:
+        raise ActorDied(str(error)) from None
 
 
 def _received(shard: Shard, answer: tuple[bytes, list[Unread]]) -> Tagged:
@@ -161,14 +136,6 @@ def _received(shard: Shard, answer: tuple[bytes, list[Unread]]) -> Tagged:
     path = shard.path.with_suffix(".suggestions")
     path.write_bytes(suggestions)
     return Tagged(shard, path, failed)
-
-
-def _begun_again(task: _Task, error: Exception) -> _Task:
-    if task.attempt >= ATTEMPTS:
-        what = f"shard {task.shard.number}" if task.shard else "loading the tagger"
-        problem = f"{what}: {ATTEMPTS} actors died over it ({one_line_of(error, 200)})"
-        raise TagwrightError(f"{problem}; start again: what is done stays done")
-    return replace(task, attempt=task.attempt + 1)
 
 
 def _as_ours(error: Any) -> Exception:

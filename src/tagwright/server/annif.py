@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -40,7 +41,7 @@ _METADATA = {**object_({}), "additionalProperties": _TEXT}
 _DOCUMENT = object_({"text": _TEXT, "document_id": _TEXT, "metadata": _METADATA}, ("text",))
 _SUBJECT = object_({"uri": _TEXT, "label": _TEXT}, ("uri",))
 _OPTIONS = {
-    "limit": schema("integer", "At most so many subjects.", minimum=0, default=10),
+    "limit": schema("integer", "The most subjects to suggest.", minimum=0, default=10),
     "threshold": schema("number", "Least score.", minimum=0, maximum=1, default=0),
     "language": schema("string", "Of the labels; by default that of the project."),
 }
@@ -52,25 +53,57 @@ CLIENT = "client"
 "The reviewer under whose name they are stored where a client's token has none."
 
 
-def operations(models: Mapping[str, ServedModel], learn: Learn) -> list[Operation]:
-    """The operations of the interface, below /v1."""
+@dataclass(frozen=True)
+class AnnifApi:
+    """The addresses below /v1. store: stores what clients send to learn from."""
 
-    async def list_projects(_: Request) -> Response:
+    models: Mapping[str, ServedModel]
+    store: Learn
+
+    def operations(self) -> list[Operation]:
+        """All operations of this interface."""
+        project = "/v1/projects/{project_id}"
+        return [
+            Operation("GET", "/v1/", show_information, object_({"title": _TEXT, "version": _TEXT})),
+            Operation("GET", "/v1/projects", self.list_projects, object_({"projects": array(_PROJECT)})),
+            Operation("GET", "/v1/vocabs", self.list_vocabularies, object_({"vocabs": array(_VOCABULARY)})),
+            Operation("GET", project, self.show_project, _PROJECT),
+            Operation(
+                "POST", f"{project}/suggest", self.suggest_for_text, object_({"results": array(_RESULT)}),
+                body=object_({"text": _TEXT, **_OPTIONS}, ("text",)), body_type="application/x-www-form-urlencoded",
+            ),
+            Operation(
+                "POST", f"{project}/suggest-batch", self.suggest_for_texts, array(_BATCH_RESULT),
+                parameters=[query(name, each) for name, each in _OPTIONS.items()],
+                body=object_({"documents": array(_DOCUMENT)}),
+            ),
+            Operation(
+                "POST", f"{project}/learn", self.learn_from_documents, None,
+                body=array(object_({"text": _TEXT, "document_id": _TEXT, "subjects": array(_SUBJECT)}, ())),
+            ),
+            Operation(
+                "POST", "/v1/detect-language", detect_languages,
+                object_({"results": array(object_({"language": nullable(_TEXT), "score": _NUMBER}))}),
+                body=object_({"text": _TEXT, "languages": array(_TEXT)}),
+            ),
+        ]  # fmt: skip
+
+    async def list_projects(self, _: Request) -> Response:
         """The models, each as a project."""
-        return _json({"projects": [_project(model) for model in models.values()]})
+        return JSONResponse({"projects": [_project(model) for model in self.models.values()]})
 
-    async def list_vocabularies(_: Request) -> Response:
+    async def list_vocabularies(self, _: Request) -> Response:
         """The vocabularies of the projects."""
-        described = {model.id: _vocabulary(model) for model in models.values()}
-        return _json({"vocabs": list(described.values())})
+        described = {model.id: _vocabulary(model) for model in self.models.values()}
+        return JSONResponse({"vocabs": list(described.values())})
 
-    async def show_project(request: Request) -> Response:
+    async def show_project(self, request: Request) -> Response:
         """One project."""
-        return _json(_project(_model(models, request)))
+        return JSONResponse(_project(self._model(request)))
 
-    async def suggest_for_text(request: Request) -> Response:
+    async def suggest_for_text(self, request: Request) -> Response:
         """Suggest subjects for a text."""
-        model = _model(models, request)
+        model = self._model(request)
         model.queue.check_room()
         form = await _form(request)
         if "text" not in form:
@@ -79,65 +112,45 @@ def operations(models: Mapping[str, ServedModel], learn: Learn) -> list[Operatio
         threshold = _threshold(form.get("threshold", "0"))
         _check_language(model, form.get("language", ""))
         (found,) = await model.suggest([form["text"]], limit)
-        return _json({"results": _results(found, threshold)})
+        return JSONResponse({"results": _results(found, threshold)})
 
-    async def suggest_for_texts(request: Request) -> Response:
+    async def suggest_for_texts(self, request: Request) -> Response:
         """Suggest subjects for each of several texts."""
-        model, given = _model(models, request), request.query_params
+        model, given = self._model(request), request.query_params
         model.queue.check_room(LARGEST_BATCH)
         documents = _documents(await json_body(request))
         limit, threshold = _integer(given.get("limit", "10")), _threshold(given.get("threshold", "0"))
         _check_language(model, given.get("language", ""))
         found = await model.suggest([document["text"] for document in documents], limit)
-        return _json(
+        return JSONResponse(
             [
                 {"document_id": document.get("document_id"), "results": _results(suggestions, threshold)}
                 for document, suggestions in zip(documents, found, strict=True)
             ]
         )
 
-    async def learn_from_documents(request: Request) -> Response:
+    async def learn_from_documents(self, request: Request) -> Response:
         """Store documents with their subjects, to learn from."""
-        model = _model(models, request)
+        model = self._model(request)
         if not model.learns:
             detail = f"Project '{model.id}' is not configured to allow learning via API"
             raise Problem(403, detail, "Learning not allowed")
         check_role(request, "admin")
         if holder_of(request) is EVERYBODY:
             check_origin(request)  # or else any page could teach the model of whoever opens it
-        await learn(model, _indexed(await json_body(request)), holder_of(request).name or CLIENT)
+        await self.store(model, _indexed(await json_body(request)), holder_of(request).name or CLIENT)
         return Response(status_code=204, media_type="application/json")
 
-    project = "/v1/projects/{project_id}"
-    return [
-        Operation("GET", "/v1/", show_information, object_({"title": _TEXT, "version": _TEXT})),
-        Operation("GET", "/v1/projects", list_projects, object_({"projects": array(_PROJECT)})),
-        Operation("GET", "/v1/vocabs", list_vocabularies, object_({"vocabs": array(_VOCABULARY)})),
-        Operation("GET", project, show_project, _PROJECT),
-        Operation(
-            "POST", f"{project}/suggest", suggest_for_text, object_({"results": array(_RESULT)}),
-            body=object_({"text": _TEXT, **_OPTIONS}, ("text",)), body_type="application/x-www-form-urlencoded",
-        ),
-        Operation(
-            "POST", f"{project}/suggest-batch", suggest_for_texts, array(_BATCH_RESULT),
-            parameters=[query(name, each) for name, each in _OPTIONS.items()],
-            body=object_({"documents": array(_DOCUMENT)}),
-        ),
-        Operation(
-            "POST", f"{project}/learn", learn_from_documents, None,
-            body=array(object_({"text": _TEXT, "document_id": _TEXT, "subjects": array(_SUBJECT)}, ())),
-        ),
-        Operation(
-            "POST", "/v1/detect-language", detect_languages,
-            object_({"results": array(object_({"language": nullable(_TEXT), "score": _NUMBER}))}),
-            body=object_({"text": _TEXT, "languages": array(_TEXT)}),
-        ),
-    ]  # fmt: skip
+    def _model(self, request: Request) -> ServedModel:
+        wanted = request.path_params["project_id"]
+        if wanted not in self.models:
+            raise Problem(404, f"Project '{wanted}' not found", "Project not found")
+        return self.models[wanted]
 
 
 async def show_information(_: Request) -> Response:
     """The name and version of the server."""
-    return _json({"title": "Tagwright, interface of Annif", "version": __version__})
+    return JSONResponse({"title": "Tagwright, interface of Annif", "version": __version__})
 
 
 async def detect_languages(request: Request) -> Response:
@@ -150,7 +163,7 @@ async def detect_languages(request: Request) -> Response:
     if not likely or not any(known.values()):
         scores = []
     rest = max(0.0, 1.0 - sum(score for _, score in scores))
-    return _json({"results": [{"language": code, "score": score} for code, score in (*scores, (None, rest))]})
+    return JSONResponse({"results": [{"language": code, "score": score} for code, score in (*scores, (None, rest))]})
 
 
 def _language_request(content: Any) -> tuple[str, list[str]]:
@@ -167,13 +180,6 @@ def _language_request(content: Any) -> tuple[str, list[str]]:
     if not 1 <= len(languages) <= LANGUAGES:
         raise bad_request(f"{len(languages)} languages, expected 1 to {LANGUAGES} - 'languages'")
     return text, languages
-
-
-def _model(models: Mapping[str, ServedModel], request: Request) -> ServedModel:
-    wanted = request.path_params["project_id"]
-    if wanted not in models:
-        raise Problem(404, f"Project '{wanted}' not found", "Project not found")
-    return models[wanted]
 
 
 def _project(model: ServedModel) -> dict[str, Any]:
@@ -296,7 +302,3 @@ def _threshold(text: str) -> float:
 def _check_language(model: ServedModel, language: str) -> None:
     if language not in ("", model.language):
         raise bad_request(f'language "{language[:40]}" not supported by vocabulary')
-
-
-def _json(content: Any) -> Response:
-    return JSONResponse(content)

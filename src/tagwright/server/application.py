@@ -21,8 +21,9 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tagwright.server import annif, deadlines, openapi, start_page
+from tagwright.server import deadlines, openapi, start_page
 from tagwright.server.access import OPEN, Access
+from tagwright.server.annif import AnnifApi, Learn
 from tagwright.server.counters import Counters, CountRequests
 from tagwright.server.json_api import JsonApi
 from tagwright.server.problems import Problem, answer_failure, answer_http_error, answer_nobody, answer_problem
@@ -51,7 +52,7 @@ def application(
     *,
     access: Access = OPEN,
     max_body: int = MAX_BODY,
-    learn: annif.Learn | None = None,
+    learn: Learn | None = None,
     pages: ReviewPages | None = None,
     hosts: frozenset[str] | None = None,
 ) -> Starlette:
@@ -80,7 +81,7 @@ def application(
     routes: list[BaseRoute] = [
         *start_page.routes(models, access, reviews=pages is not None),
         Route("/v1", _with_slash, methods=["GET"]),
-        *openapi.routes([*annif.operations(by_id, learn or _forget), *JsonApi(by_id, counters).operations()]),
+        *openapi.routes([*AnnifApi(by_id, learn or _forget).operations(), *JsonApi(by_id, counters).operations()]),
         Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),
     ]
     return Starlette(

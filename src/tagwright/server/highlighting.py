@@ -1,4 +1,4 @@
-"""A document and the evidence for its labels in, its text in blocks and pieces out, each with the labels it speaks of.
+"""A document and the evidence for its labels in, its text out: blocks of pieces, each with the suggestions it supports.
 
 The pieces are plain text: whoever shows them escapes them.
 """

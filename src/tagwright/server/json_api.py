@@ -44,7 +44,7 @@ _DOCUMENT = {
 }
 _OPTIONS = {
     "model": schema("string", "Id of the model; by default the first."),
-    "limit": schema("integer", "At most so many suggestions.", minimum=0, maximum=LARGEST_LIMIT, default=10),
+    "limit": schema("integer", "The most labels to suggest.", minimum=0, maximum=LARGEST_LIMIT, default=10),
     "threshold": schema("number", "Least confidence.", minimum=0, maximum=1, default=0),
     "within": array(_TEXT, "Ids of the only labels that may be suggested."),
     "branch": schema("string", "Id of a label: it and the labels below it alone may be suggested."),

@@ -55,7 +55,7 @@ def drawn_place(document: str, candidates: int, share: float) -> int | None:
 def estimate_recall(right: int, documents: int, drawn: Sequence[Drawn]) -> Recall | None:
     """The recall of the suggestions among the first candidates, by the ratio of right ones among those drawn.
 
-    right: suggestions that were accepted on so many documents. None where nothing was drawn, or nothing was right.
+    right: suggestions that were accepted on these documents. None where nothing was drawn, or nothing was right.
     The interval is that of the share of right ones (Wilson 1927): it holds for few, too.
 
     Two right suggestions a document; one in ten of the 80 candidates below is right, so eight are missed.

@@ -18,9 +18,10 @@ class RequestQueue(Generic[T, R]):
     """Collects requests while others are computed, so that a batch grows with the load and nobody waits without need.
 
     compute: a batch in, one answer each out; it runs in a thread. largest: requests of a batch.
-    wait: seconds that the first request of a batch waits for others. waiting: requests that may wait; beyond them
-    `Busy` is raised at once. seconds: how long an answer may take before `Busy` is raised. at_once: batches that may
-    be computed at a time. A second one begins only when it is full: in larger batches each request takes less.
+    wait: seconds that the first request of a batch waits for others, unless the last batch was a single request: then
+    they come one after the other. waiting: requests that may wait; beyond them `Busy` is raised at once. seconds: how
+    long an answer may take before `Busy` is raised. at_once: batches that may be computed at a time. A second one
+    begins only when it is full: in larger batches each request takes less.
 
     A batch that fails is computed again one by one, so that only the request that makes it fail does.
     """
@@ -35,6 +36,7 @@ class RequestQueue(Generic[T, R]):
     _changed: asyncio.Event = field(init=False)
     _worker: asyncio.Task[None] | None = field(default=None, init=False)
     _batches: set[asyncio.Task[None]] = field(default_factory=set, init=False)
+    _last: int = field(default=1, init=False)
 
     async def start(self) -> None:
         """Begin to answer."""
@@ -105,15 +107,11 @@ class RequestQueue(Generic[T, R]):
     async def _collected(self) -> list[tuple[T, asyncio.Future[R]]]:
         """The next batch: what waits, and what comes within a few milliseconds."""
         batch = [await self._requests.get()]
-        end = asyncio.get_running_loop().time() + self.wait
-        while len(batch) < self.largest:
-            left = end - asyncio.get_running_loop().time()
-            try:
-                batch.append(await asyncio.wait_for(self._requests.get(), max(0.0, left)))
-            except asyncio.TimeoutError:
-                if self._requests.empty():
-                    break
-                batch.append(self._requests.get_nowait())
+        if self._last > 1 and self.length < self.largest - 1:
+            await asyncio.sleep(self.wait)
+        while len(batch) < self.largest and not self._requests.empty():
+            batch.append(self._requests.get_nowait())
+        self._last = len(batch)
         return batch
 
     async def _answer(self, batch: Sequence[tuple[T, asyncio.Future[R]]]) -> None:

@@ -21,7 +21,7 @@ Order: TypeAlias = Literal["given", By]
 "given: as the documents came."
 
 AT_ONCE = 50
-"Documents that are chosen together: the reviews of so many are what a model then learns from."
+"Documents that are chosen together: once they are reviewed, a model learns from them."
 
 LOOKED_AT = 2000
 "Documents, drawn at random, from which they are chosen: each has to be tagged to see how sure the tagger is."

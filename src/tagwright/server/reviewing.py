@@ -52,7 +52,7 @@ class Row(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """What is shown for a document: a suggestion, or a candidate that was drawn at random from so many below them."""
+    """What is shown for a document: a suggestion, or a candidate drawn at random from those below the suggestions."""
 
     suggestion: Suggestion
     rank: int

@@ -34,8 +34,7 @@ from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.standing_decisions import Decision
 from tagwright.tagger import Tagger
-from tagwright.text.language import main as main_languages
-from tagwright.text.language import recognise, vocabulary_texts
+from tagwright.text.language import main_languages, recognise, vocabulary_texts
 from tagwright.text.words import clean
 from tagwright.types import Document
 
@@ -173,7 +172,7 @@ def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[st
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections. Raises ConfigError for an address that is not to be had."""
+    """A socket that takes connections. Raises ConfigError for an address that cannot be used."""
     try:
         listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
         # Connections inherit it. Otherwise the end of an answer waits 40 ms for the client to confirm its beginning:

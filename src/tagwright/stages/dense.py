@@ -39,7 +39,7 @@ SPANS = 3
 
 
 class TextEncoder(Protocol):
-    """Turns texts into vectors that are close for texts of similar meaning. encoders.bi.BiEncoder is one."""
+    """Turns texts into vectors that are close for texts of similar meaning. encoders.bi_encoder.BiEncoder is one."""
 
     name: str
 

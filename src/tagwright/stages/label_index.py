@@ -27,8 +27,8 @@ INDEX_MINIMUM = 10_000
 BLOCK = 1 << 16
 "Vectors that are converted to float32 together."
 
-PAIRS = 1 << 12
-"Pairs whose cosines are computed together: their vectors stay in the processor's cache."
+TOGETHER = 1 << 10
+"Pairs of vectors that are multiplied together: few enough that both stay in the processor's cache."
 
 MORE = 100
 "Vectors that an index proposes beside those that are asked for: it has seen them with a byte per number."
@@ -72,11 +72,13 @@ class Vectors:
     def cosines(self, queries: Floats, pairs: Longs, rows: NDArray[np.integer]) -> Floats:
         """(pairs,) cosine of queries[pairs[i]] and vector rows[i]."""
         found = np.empty(len(rows), np.float32)
-        order = np.argsort(rows, kind="stable")  # so that a vector that many documents have is converted once
-        for start in range(0, len(rows), PAIRS):
-            part = order[start : start + PAIRS]
-            used, place = np.unique(rows[part], return_inverse=True)
-            found[part] = np.einsum("ij,ij->i", queries[pairs[part]], self[used][place])
+        for start in range(0, len(rows), BLOCK):
+            used, place = np.unique(rows[start : start + BLOCK], return_inverse=True)
+            vectors = self[used]  # one that many documents have is converted once
+            for first in range(start, start + len(place), TOGETHER):
+                part = slice(first, min(first + TOGETHER, start + len(place)))
+                ours = vectors[place[part.start - start : part.stop - start]]
+                found[part] = np.einsum("ij,ij->i", queries[pairs[part]], ours)
         return found
 
     def nearest(self, queries: Floats, k: int) -> Run:

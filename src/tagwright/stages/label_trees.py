@@ -20,7 +20,7 @@ from typing import IO, Any
 import numpy as np
 from typing_extensions import Self
 
-from tagwright.data.bags import Matrix
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ModelError, TagwrightError
 from tagwright.stages.omikuji_process import Arrays, Message, read_arrays, read_fields, write_message
 from tagwright.store import check_files, digests, read_manifest, read_number, write_manifest

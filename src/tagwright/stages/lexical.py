@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
@@ -13,11 +12,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.data.bags import Matrix, count_words, smooth_idf
-from tagwright.data.sparse_arrays import read_matrix, write_matrix
+from tagwright.data.bags import count_words, smooth_idf
+from tagwright.data.sparse_arrays import Matrix, read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.fields import AtLeastOne, Checked, NotNegative, Probability, fits
+from tagwright.stages.sparse_search import largest_products
 from tagwright.store import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.text.words import word_spans, words
@@ -39,7 +39,7 @@ NGRAM = 5
 _NGRAM_MARK = "\0"
 
 
-LabelText: TypeAlias = Literal["text", "described"]
+LexicalText: TypeAlias = Literal["text", "described"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +61,7 @@ class LexicalOptions(Checked):
     threshold: float | None = None
     "The score that a candidate must exceed: the paper's eta (Eq. 2), on the scale of the weighting."
 
-    label_text: LabelText = "text"
+    label_text: LexicalText = "text"
     """What is read of a label: all its names and the description, or, "described", the preferred name and the
     description, as MICoL does where labels have many names (3.2)."""
 
@@ -327,10 +327,7 @@ def _chunks(rows: int, size: int) -> Iterator[range]:
 
 def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) -> Run:
     """The k largest products above the threshold of each query (documents, terms) with all labels (terms, labels)."""
-    from sparse_dot_topn import sp_matmul_topn
-
-    cores = os.cpu_count() or 1
-    best = _run(sp_matmul_topn(queries, postings, top_n=k + TIES, threshold=threshold, n_threads=cores))
+    best = largest_products(queries, postings, k + TIES, threshold)
     tied = _tied(best, k)
     if not len(tied):
         return best.top(k)
@@ -338,11 +335,6 @@ def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) ->
     source = np.arange(len(best))
     source[tied] = len(best) + np.arange(len(tied))
     return Run.concat([best, _best(queries[tied], postings, 4 * k, threshold)]).take(source).top(k)
-
-
-def _run(products: Matrix) -> Run:
-    found = int(products.indptr[-1])
-    return Run.of(products.indptr, products.indices[:found], products.data[:found])
 
 
 def _tied(run: Run, k: int) -> Longs:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tagwright.data.bags import BagOfWords, Matrix
+from tagwright.data.bags import BagOfWords
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ModelError
 from tagwright.stages.label_trees import LabelTrees
 from tagwright.stages.linear_weights import LinearModel

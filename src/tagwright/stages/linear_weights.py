@@ -6,15 +6,15 @@ training/linear_training.py.
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from typing_extensions import Self
 
-from tagwright.data.bags import Matrix, read_matrix, write_matrix
+from tagwright.data.sparse_arrays import Matrix, read_matrix, write_matrix
 from tagwright.errors import ModelError
+from tagwright.stages.sparse_search import largest_products
 from tagwright.store import read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.types import Floats, Longs, Run
 
@@ -31,7 +31,7 @@ class LinearModel:
     def __init__(self, weights: Matrix, bias: Floats) -> None:
         self.weights, self.bias = weights, bias
 
-    @property
+    @cached_property
     def known(self) -> Longs:
         """The labels with training documents."""
         return np.flatnonzero(np.isfinite(self.bias))
@@ -43,16 +43,11 @@ class LinearModel:
         whatever their score.
         """
         from scipy.sparse import csr_matrix, hstack
-        from sparse_dot_topn import sp_matmul_topn
 
-        known = self.known
         ones = csr_matrix(np.ones((features.shape[0], 1), np.float32))
-        items = hstack([self.weights[known], csr_matrix(self.bias[known][:, None])], format="csr").T.tocsr()
-        queries, lowest = hstack([features, ones], format="csr"), float(np.finfo(np.float32).min)
-        k = max(1, min(k, len(known)))
-        best = sp_matmul_topn(queries, items, top_n=k, threshold=lowest, n_threads=os.cpu_count() or 1)
-        found = int(best.indptr[-1])
-        return Run.of(best.indptr, known[best.indices[:found]], best.data[:found])
+        queries, k = hstack([features, ones], format="csr"), max(1, min(k, len(self.known)))
+        best = largest_products(queries, self._known_words, k, float(np.finfo(np.float32).min))
+        return Run.of(best.indptr, self.known[best.labels], best.scores)
 
     def score(self, features: Matrix, candidates: Run) -> Floats:
         """(suggestions,) the score of each candidate; -inf for a label without training documents."""
@@ -93,6 +88,14 @@ class LinearModel:
     @cached_property
     def _words(self) -> Matrix:
         return self.weights.T.tocsr()
+
+    @cached_property
+    def _known_words(self) -> Matrix:
+        """(words + 1, known labels) the weights of the labels that have any, and their biases as one more word."""
+        from scipy.sparse import csr_matrix, hstack
+
+        biases = csr_matrix(self.bias[self.known][:, None])
+        return hstack([self.weights[self.known], biases], format="csr").T.tocsr()
 
 
 def _read_bias(folder: Path) -> Floats:

@@ -84,7 +84,7 @@ class NamePatterns:
 
     @classmethod
     def load(cls, folder: Path, labels: int) -> NamePatterns:
-        """Memory-map what `save` wrote for so many labels. Raises ModelError when it is damaged."""
+        """Memory-map what `save` wrote. labels: their number. Raises ModelError when it is damaged."""
         from scipy.sparse import csr_array
 
         words = StringIndex.load(folder, "words")

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tagwright.data.bags import BagOfWords, Matrix, read_matrix, write_matrix
-from tagwright.errors import ModelError
+from tagwright.data.bags import BagOfWords
+from tagwright.data.sparse_arrays import Matrix, check_indptr, read_matrix, write_matrix
+from tagwright.data.string_table import check_places
 from tagwright.store import read_array, read_manifest, read_number, write_arrays, write_manifest
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run
 
 NEIGHBOURS = 50
 "Labelled documents that are asked: cosines weight them, so that more change little."
@@ -83,8 +84,8 @@ class NearestLabelled(Retriever):
         bag = BagOfWords.load(folder / "words")
         indptr = read_array(folder, "gold-indptr", np.int64, (None,))
         gold = read_array(folder, "gold", np.int32, (None,))
-        if not _delimits(indptr, len(gold)) or not ((gold >= 0) & (gold < len(labels))).all():
-            raise ModelError(f"{folder / 'gold.npy'}: is damaged (no labels of documents); save the model again")
+        check_indptr(folder / "gold-indptr.npy", indptr, len(gold))
+        check_places(folder / "gold.npy", gold, len(labels))
         features = read_matrix(folder, (len(indptr) - 1, len(bag.words)))
         return cls(labels, bag, features, Run(indptr, gold, np.ones(len(gold), np.float32)), k, neighbours)
 
@@ -100,8 +101,3 @@ class NearestLabelled(Retriever):
 
         ones = np.ones(len(self.gold.labels), np.float32)
         return csr_matrix((ones, self.gold.labels, self.gold.indptr), (len(self.gold), len(self.labels)))
-
-
-def _delimits(indptr: Longs, count: int) -> bool:
-    """Whether these are the limits of rows that hold so many values."""
-    return len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == count and not (np.diff(indptr) < 0).any()

@@ -26,7 +26,7 @@ class Sketcher(Protocol):
 
 
 class LazyEncoder(Protocol):
-    """An encoder with some cached vectors and a rough vector for any text. encoders.bi.BiEncoder is one."""
+    """An encoder with some cached vectors and a rough vector for any text. encoders.bi_encoder.BiEncoder is one."""
 
     def encode(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
         """(texts, dim), each of norm 1."""

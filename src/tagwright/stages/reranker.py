@@ -16,7 +16,7 @@ from tagwright.fields import AtLeastOne, Checked
 from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Stage
 
-LabelText: TypeAlias = Literal["name", "names", "text", "described", "statement"]
+PairedText: TypeAlias = Literal["name", "names", "text", "described", "statement"]
 
 
 class PairScorer(Protocol):
@@ -47,7 +47,7 @@ class PairScorer(Protocol):
 class RerankerOptions(Checked):
     """What of a label and a document is read. Raises ConfigError for a value that cannot work."""
 
-    label_text: LabelText = "text"
+    label_text: PairedText = "text"
     """"name", the preferred one; "names", all; "text", all and the description; "described", the preferred one and the
     description (MICoL 3.2); or a "statement" with the name, for models of natural language inference (FuTex 4.1)."""
 
@@ -75,7 +75,7 @@ class CrossEncoderReranker(Stage):
     def score(self, reading: list[str], candidates: Run) -> Floats:
         """(suggestions,) the cross-encoder's score of each document and its candidates, of any size."""
         used, columns = np.unique(candidates.labels, return_inverse=True)
-        view: Mapping[LabelText, Callable[[Label], str]] = {
+        view: Mapping[PairedText, Callable[[Label], str]] = {
             "name": lambda label: label.name,
             "names": lambda label: "; ".join(label.names),
             "text": lambda label: label.text,

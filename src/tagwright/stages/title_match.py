@@ -26,7 +26,7 @@ class TitleMatch(Stage):
     """The labels that a title names, scored by the information content of the name beyond `EVERYDAY`. A re-ranker.
 
     A name inside a longer one does not count: "breast" in "breast cancer". names: the stage that searches names
-    everywhere, over the same labels with the same stemming; its automaton is reused.
+    everywhere, over the same labels with the same stemming; its trie is reused.
     """
 
     distribution: Distribution = "information_content"
@@ -73,7 +73,7 @@ class TitleMatch(Stage):
 
 
 def share(rerankers: Mapping[str, Stage], retrievers: Mapping[str, Stage]) -> dict[str, Stage]:
-    """The re-rankers; a title match shares the automaton of a retriever over the same labels."""
+    """The re-rankers; a title match shares the trie of a retriever over the same labels."""
     names = [stage for stage in retrievers.values() if isinstance(stage, ExactMatch)]
 
     def shared(stage: Stage) -> Stage:

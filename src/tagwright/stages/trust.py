@@ -13,7 +13,7 @@ from tagwright.errors import setting
 from tagwright.text import language
 from tagwright.types import Floats
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 UNKNOWN, FLUENT = 2.0, 4.5
 """Letters per token in a language unknown to the encoder, and from which on a language counts as known. With MiniLM's
@@ -53,7 +53,7 @@ def report(encoder: str, texts: Sequence[str], trusted: Floats, weight: float) -
     if not len(texts) or (mean := float(trusted.mean())) >= FEW:
         return
     long = [text for text in texts[:100] if len(text.split()) >= TELLING]
-    languages = " and ".join(str(each) for each in language.main(language.recognise(long))) if long else ""
+    languages = " and ".join(str(each) for each in language.main_languages(language.recognise(long))) if long else ""
     if (encoder, languages) not in _warned:
         _warned.add((encoder, languages))
         _warn(encoder, languages, f"{weight * mean:.2g}", f"{weight:.2g}")
@@ -65,4 +65,4 @@ def _warn(encoder: str, languages: str, weight: str, usual: str) -> None:
     if encoder == PACKAGED:
         problem = f"reads English; these texts are {languages or 'in another language'}"
         remedy = f"{setting('encoder', MULTILINGUAL)} would read them"
-    log.warning("the encoder %s %s: its weight is %s, not %s; %s", encoder, problem, weight, usual, remedy)
+    _log.warning("the encoder %s %s: its weight is %s, not %s; %s", encoder, problem, weight, usual, remedy)

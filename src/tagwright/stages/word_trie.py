@@ -85,7 +85,7 @@ class WordTrie:
 
     @classmethod
     def load(cls, folder: Path, words: int, patterns: int) -> WordTrie:
-        """Memory-map what `save` wrote, of so many words and patterns. Raises ModelError when it is damaged."""
+        """Memory-map what `save` wrote. words, patterns: their numbers. Raises ModelError when it is damaged."""
         first = read_array(folder, "trie_first", np.int32, (words + 1,))
         keys = read_array(folder, "trie_steps", np.int64, (None,))
         ends = read_array(folder, "trie_ends", np.int64, (None,))

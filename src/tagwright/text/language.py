@@ -126,7 +126,7 @@ def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document
     texts = vocabulary_texts(labels)
     if len(texts) < FEW:
         texts += document_texts(documents)
-    found = main(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
+    found = main_languages(recognise(texts))[: None if len(texts) >= FEW else 1] or (parse("en"),)
     other = f"{option('language')} names another"
     said = f"language: {' and '.join(map(str, found))} (recognised in texts and vocabulary; {other})"
     _log.info(said)
@@ -136,7 +136,7 @@ def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document
 
 def likely(documents: Iterable[Document]) -> str:
     """The languages of the documents, joined by "+", largest first; empty where none is recognised."""
-    return "+".join(language.name for language in main(recognise(document_texts(documents))))
+    return "+".join(language.name for language in main_languages(recognise(document_texts(documents))))
 
 
 def vocabulary_texts(labels: Sequence[Label]) -> list[str]:
@@ -167,19 +167,13 @@ def recognise(texts: Sequence[str]) -> Mapping[str, float]:
     return {codes[i]: float(shares[i]) for i in order.tolist() if shares[i] >= 0.001}
 
 
-def main(shares: Mapping[str, float]) -> tuple[Language, ...]:
+def main_languages(shares: Mapping[str, float]) -> tuple[Language, ...]:
     """The languages of a collection, largest first: those with a share of at least `SHARE` that are known here.
 
-    >>> [language.code for language in main({"de": 0.55, "en": 0.4, "fr": 0.05})]
+    >>> [language.code for language in main_languages({"de": 0.55, "en": 0.4, "fr": 0.05})]
     ['de', 'en']
     """
     return tuple(_known()[code] for code, share in shares.items() if share >= SHARE and code in _known())
-
-
-def language_of(text: str) -> Language | None:
-    """The most likely language of one text; None for a text without words or in a language that is not known here."""
-    ranked = detect(text)
-    return _known().get(max(ranked, key=lambda code: (ranked[code], code))) if ranked else None
 
 
 def stemmer(languages: Collection[Language]) -> Callable[[str], str]:

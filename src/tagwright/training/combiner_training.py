@@ -16,7 +16,7 @@ import numpy as np
 from tagwright.combining.candidate_ranker import CandidateRanker, fit_logistic
 from tagwright.combining.features import FIXED_SUM, Features
 from tagwright.combining.label_bias import fit_label_bias
-from tagwright.combining.ranking_trees import TreeOptions, grow, lambda_gradients
+from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_gradients
 from tagwright.errors import InputError
 from tagwright.fields import Checked, NotNegative, Positive, Range
 from tagwright.types import Doubles, Longs, Mask, Run
@@ -38,7 +38,7 @@ class CombinerOptions(Checked):
     penalty: Positive = 100.0
     "How strongly logistic regression is shrunk towards the fixed sum."
 
-    trees: TreeOptions = field(default_factory=TreeOptions)
+    trees: BoostingOptions = field(default_factory=BoostingOptions)
     "The trees on top of it."
 
     shrinkage: Positive = 1.0
@@ -65,6 +65,10 @@ FIXED = 0.0
 
 SHARES = (0.25, 0.5, 0.75, 1.0)
 "Shares of the ranking that may be learned: with 1, the fixed sum is a feature like any other."
+
+FAR = 3.0
+"""How many times clearer a share must be better that is far above what is expected: with ten labelled documents chance
+makes almost any share look good. On train documents of tib one draw of 16 lost 4.9 points of nDCG@5 so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,8 +221,9 @@ def choose(fixed: Doubles, measured: Mapping[float, Doubles], expected: float, m
     """The share of the ranking that is learned: about as expected, or more or less where that is clearly better.
 
     fixed, and of each share: (documents,) what each document scores. A mean difference is clear when it is more than
-    `margin` standard errors, the deviation of the documents' differences / sqrt(documents). Where a share is clearly
-    worse than the fixed sum, a smaller one is taken. `FIXED` where all are, and where no document scores differently.
+    `margin` standard errors, the deviation of the documents' differences / sqrt(documents); a share beyond the next one
+    above what is expected must be better by `FAR` times as much. Where a share is clearly worse than the fixed sum, a
+    smaller one is taken. `FIXED` where all are, and where no document scores differently.
 
     Of the shares, 1/4 is next to 0.3. Half of the ranking scores 0.15 more, 5.2 standard errors of 0.0577 / 2; all of
     it 0.2 less than the fixed sum. Then all of them score 0.15 less than the fixed sum.
@@ -230,7 +235,9 @@ def choose(fixed: Doubles, measured: Mapping[float, Doubles], expected: float, m
     0.0
     """
     start = min(measured, key=lambda share: abs(share - expected))
-    clear = [share for share, each in measured.items() if better(each, measured[start], margin)]
+    near = min((share for share in measured if share >= expected), default=start)
+    margins = {share: margin if share <= near else FAR * margin for share in measured}
+    clear = [share for share, each in measured.items() if better(each, measured[start], margins[share])]
     best = max(clear, key=lambda share: measured[share].mean(), default=start)
     smaller = (share for share in sorted(measured, reverse=True) if share <= best)
     chosen = next((share for share in smaller if not better(fixed, measured[share], margin)), FIXED)

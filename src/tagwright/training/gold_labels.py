@@ -14,7 +14,7 @@ from tagwright.errors import ConfigError
 from tagwright.training.batching import is_validation
 from tagwright.types import Document, Run
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 
 def known_labels(documents: Iterable[Document], labels: Vocabulary, unknown: Unknown = "warn") -> Run:
@@ -29,9 +29,9 @@ def known_labels(documents: Iterable[Document], labels: Vocabulary, unknown: Unk
             f"none of {len(gold)} documents has a label of the vocabulary; supervised methods learn from labels"
         )
     if without:
-        log.warning("%d of %d documents have no label and are not learnt from", without, len(gold))
+        _log.warning("%d of %d documents have no label and are not learnt from", without, len(gold))
     if never:
-        log.warning(
+        _log.warning(
             "%d of %d labels never occur: they are known by name at most, and never suggested by svm",
             never,
             len(labels),

@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tagwright.data.bags import Matrix
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.types import Floats, Ints
 
 Loss: TypeAlias = Literal["hinge", "squared_hinge"]

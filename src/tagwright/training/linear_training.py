@@ -13,7 +13,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from tagwright.data.bags import BagOfWords, Matrix
+from tagwright.data.bags import BagOfWords
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.fields import AtLeastOne, AtLeastZero, Checked, NotNegative, Positive, Range
 from tagwright.progress import bar
@@ -63,7 +64,7 @@ class SvmOptions(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TreeOptions(Checked):
+class LabelTreeOptions(Checked):
     """Trees of labels by omikuji; the defaults are FuTex's Parabel. Raises ConfigError for what cannot work."""
 
     kind: Kind = "parabel"
@@ -135,7 +136,7 @@ def fit_svm(
     return LinearModel(vstack([*parts, nothing], format="csr")[state], bias)
 
 
-def fit_trees(features: Matrix, gold: Run, labels: int, options: TreeOptions = TreeOptions()) -> LabelTrees:
+def fit_trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOptions = LabelTreeOptions()) -> LabelTrees:
     """Parabel or Bonsai (FuTex 3.3). features: (documents, words) CSR; gold: a row for each document.
 
     omikuji takes no seed: two trainings differ a little. Documents without labels or words are ignored. Raises
@@ -220,7 +221,7 @@ def _read(path: Path, words: int) -> Block:
         raise ModelError(f"{path}: damaged ({error}); train without resuming") from None
 
 
-def _settings(options: TreeOptions) -> dict[str, Any]:
+def _settings(options: LabelTreeOptions) -> dict[str, Any]:
     """The options as omikuji names them."""
     settings: dict[str, Any] = {"n_trees": options.trees, "min_branch_size": options.leaf}
     if options.kind == "bonsai":  # a branch that is split must have as many labels as it gets branches

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tagwright.data.bags import BagOfWords, Matrix
+from tagwright.data.bags import BagOfWords
+from tagwright.data.sparse_arrays import Matrix
 from tagwright.stages.linear_classifiers import Linear
 from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.training.combiner_training import assign_folds

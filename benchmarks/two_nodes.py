@@ -1,0 +1,124 @@
+"""A Ray cluster of two nodes on this machine: two raylets, each in a network namespace of its own, joined by a cable.
+
+To Ray they are two machines, one of which can be killed, or cut off from the other. Linux, and root.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+HEAD, OTHER = "tagwright-head", "tagwright-other"
+ADDRESSES = {HEAD: "10.217.33.1", OTHER: "10.217.33.2"}
+ENDS = {HEAD: "tagwright0", OTHER: "tagwright1"}
+"The ends of the virtual cable."
+PORT = 6391
+STARTED = 180.0
+"Seconds that a node may take to start."
+OPTIONS = ["--num-cpus=1", "--object-store-memory=100000000", "--disable-usage-stats", "--block"]
+
+
+def missing() -> str:
+    """What this machine lacks for network namespaces; empty for nothing."""
+    if sys.platform != "linux" or os.geteuid():
+        return "they need Linux and root"
+    if not shutil.which("ip") or not shutil.which("ray"):
+        return "they need the commands ip and ray"
+    tried = subprocess.run(["ip", "netns", "add", HEAD], capture_output=True, text=True, check=False)
+    if not tried.returncode:
+        subprocess.run(["ip", "netns", "del", HEAD], capture_output=True, check=False)
+    return tried.stderr.strip()
+
+
+@contextlib.contextmanager
+def namespaces() -> Iterator[None]:
+    """Two network namespaces, joined by a virtual cable; removed in the end with all processes in them."""
+    try:
+        for name in ENDS:
+            _ip("netns", "add", name)
+        _ip("link", "add", ENDS[HEAD], "netns", HEAD, "type", "veth", "peer", "name", ENDS[OTHER], "netns", OTHER)
+        for name, end in ENDS.items():
+            _ip("-n", name, "addr", "add", f"{ADDRESSES[name]}/24", "dev", end)
+            _ip("-n", name, "link", "set", "lo", "up")
+            connect(name)
+        yield
+    finally:
+        for name in ENDS:
+            kill(name)
+            subprocess.run(["ip", "netns", "del", name], capture_output=True, check=False)
+
+
+def start(name: str, folder: Path, niceness: int) -> None:
+    """Start a raylet in its namespace and wait until it runs. niceness: what its actors add to that of the raylet."""
+    head = ["--head", f"--port={PORT}", "--include-dashboard=false", f"--temp-dir={folder / 'ray'}"]
+    where = head if name == HEAD else [f"--address={ADDRESSES[HEAD]}:{PORT}"]
+    command = ["ray", "start", f"--node-ip-address={ADDRESSES[name]}", *where, *OPTIONS]
+    log = folder / f"{name}.log"
+    with log.open("w") as file:
+        subprocess.Popen(inside(name, command, niceness), cwd=folder, stdout=file, stderr=file)
+    end = time.monotonic() + STARTED
+    while "Ray runtime started" not in log.read_text(encoding="utf-8"):
+        if time.monotonic() > end:
+            sys.exit(f"the node {name} does not start: {log.read_text(encoding='utf-8')[-500:]}")
+        time.sleep(0.5)
+
+
+def live_on(name: str, folder: Path) -> None:
+    """Make Ray take a node as that of the next command: it notes its address on the disk, which the nodes share."""
+    note = json.dumps({"node_ip_address": ADDRESSES[name]})
+    (folder / "ray" / "session_latest" / "node_ip_address.json").write_text(note, encoding="utf-8")
+
+
+def inside(namespace: str, command: list[str], niceness: int = 0) -> list[str]:
+    """The command, to be run in a namespace."""
+    variables = ["RAY_AUTH_MODE=token", f"RAY_worker_niceness={niceness}"]  # a token as Ray asks of a cluster
+    return ["ip", "netns", "exec", namespace, "env", *variables, *command]
+
+
+def kill(namespace: str, but: int = 0) -> int:
+    """Kill all processes of a namespace, but for one. Returns how many there were."""
+    found = [process for process in processes(namespace) if process != but]
+    for process in found:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    return len(found)
+
+
+def connect(namespace: str) -> None:
+    """Plug the cable in."""
+    _ip("-n", namespace, "link", "set", ENDS[namespace], "up")
+    _ip("-n", namespace, "route", "replace", "default", "dev", ENDS[namespace])  # by it Ray finds its own address
+
+
+def cut_off(namespace: str) -> None:
+    """Pull the cable: nobody on the other side hears that a process has gone."""
+    _ip("-n", namespace, "link", "set", ENDS[namespace], "down")
+
+
+def processes(namespace: str) -> list[int]:
+    """All processes of a namespace."""
+    listed = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=False)
+    return list(map(int, listed.stdout.split()))
+
+
+def actors(namespace: str) -> list[int]:
+    """The processes of a namespace that are actors of a batch."""
+    return [process for process in processes(namespace) if _command_line(process).startswith("ray::_Actor")]
+
+
+def _command_line(process: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_text(encoding="utf-8", errors="replace")
+    return ""
+
+
+def _ip(*arguments: str) -> None:
+    subprocess.run(["ip", *arguments], check=True)

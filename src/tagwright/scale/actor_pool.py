@@ -1,0 +1,128 @@
+"""Shards and actors in, tagged shards out: which actor has which shard, and what is begun again when an actor dies.
+
+There are as many actors as devices, also of nodes that come later, and each has one shard at a time: so an actor that
+dies costs one shard, which the next free actor takes. Another actor is started in its place; it waits until a node has
+room, and the others work on meanwhile. A node without power says nothing, and is found dead a minute later: so that
+nobody waits for it at the end, actors without work take the shards that others are still at, and the first answer
+counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tagwright.errors import TagwrightError, one_line_of
+from tagwright.scale.local_processes import ATTEMPTS
+from tagwright.scale.shards import Shard
+
+
+class ActorDied(Exception):  # noqa: N818 (it is no error of ours)
+    """An actor is dead, or its answer is lost."""
+
+
+class Actors(Protocol):
+    """Whatever runs actors. An answer is what an actor will say; it can be waited for."""
+
+    def devices(self) -> int:
+        """How many actors can work at a time, at least one."""
+
+    def start(self) -> tuple[Any, Any]:
+        """A new actor, and its answer that it has loaded the tagger."""
+
+    def give(self, actor: Any, shard: Shard) -> Any:
+        """The answer of an actor that is to tag a shard."""
+
+    def first(self, answers: Sequence[Any]) -> Any:
+        """Wait for the first of these answers."""
+
+    def read(self, answer: Any) -> Any:
+        """What an answer says. Raises ActorDied, and what the actor raised."""
+
+    def discard(self, actor: Any) -> None:
+        """Make room where an actor has died, or cannot be reached."""
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What an actor is at. shard None: it loads the tagger. attempt: how often that has been begun."""
+
+    actor: Any
+    shard: Shard | None = None
+    attempt: int = 1
+
+
+class ActorPool:
+    """Actors and what each is at."""
+
+    def __init__(self, actors: Actors) -> None:
+        self._actors = actors
+        self._tasks: dict[Any, _Task] = {}
+        self._idle: list[Any] = []
+        self._open: set[int] = set()  # numbers of shards that are begun and not done
+        self._again: list[tuple[Shard, int]] = []
+
+    def tag(self, shards: Iterator[Shard]) -> Iterator[tuple[Shard, Any]]:
+        """The shards, each with its answer, in the order in which they are done; no shard is read before it is needed.
+
+        Raises TagwrightError for a shard over which actors die again and again, and what an actor raises.
+        """
+        while True:
+            for _ in range(len(self._tasks) + len(self._idle), self._actors.devices()):
+                self._start(attempt=1)
+            while self._idle and (following := self._following(shards)):
+                self._give(self._idle.pop(), *following)
+            if self._idle and not self._open:
+                return
+            answer = self._actors.first(list(self._tasks))
+            task = self._tasks.pop(answer)
+            try:
+                said = self._actors.read(answer)
+            except ActorDied as error:
+                self._replace(task, error)
+                continue
+            self._idle.append(task.actor)
+            if task.shard and task.shard.number in self._open:
+                self._open.remove(task.shard.number)
+                yield task.shard, said
+
+    def _following(self, shards: Iterator[Shard]) -> tuple[Shard, int] | None:
+        """A shard with the number of the attempt: one to be begun again, a new one, or one that takes long."""
+        if self._again:
+            return self._again.pop()
+        if shard := next(shards, None):
+            self._open.add(shard.number)
+            return shard, 1
+        for task in self._tasks.values():
+            if task.shard and task.shard.number in self._open and self._at_work(task.shard) == 1:
+                return task.shard, task.attempt
+        return None
+
+    def _at_work(self, shard: Shard) -> int:
+        return sum(task.shard is shard for task in self._tasks.values())
+
+    def _replace(self, task: _Task, error: ActorDied) -> None:
+        """Another actor for one that died; its shard goes to whichever is free first."""
+        self._actors.discard(task.actor)
+        if task.shard is None:
+            self._start(_next_attempt("loading the tagger", task, error))
+            return
+        if task.shard.number in self._open and not self._at_work(task.shard):
+            self._again.append((task.shard, _next_attempt(f"shard {task.shard.number}", task, error)))
+        self._start(attempt=1)
+
+    def _start(self, attempt: int) -> None:
+        """attempt: how many died in a row before they had loaded the tagger, and one."""
+        actor, answer = self._actors.start()
+        self._tasks[answer] = _Task(actor, attempt=attempt)
+
+    def _give(self, actor: Any, shard: Shard, attempt: int) -> None:
+        self._tasks[self._actors.give(actor, shard)] = _Task(actor, shard, attempt)
+
+
+def _next_attempt(what: str, task: _Task, error: ActorDied) -> int:
+    if task.attempt < ATTEMPTS:
+        return task.attempt + 1
+    problem = f"{what}: {ATTEMPTS} actors died over it ({one_line_of(error, 200)})"
+    raise TagwrightError(f"{problem}; start again: what is done stays done")

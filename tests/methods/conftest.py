@@ -1,0 +1,11 @@
+"""Fixtures of the tests of the methods."""
+
+from __future__ import annotations
+
+import pytest
+from tests.methods.topics import encoders
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return encoders(tmp_path_factory.mktemp("encoders"))

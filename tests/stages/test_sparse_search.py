@@ -1,0 +1,27 @@
+"""The largest products of sparse vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix, random_array
+
+from tagwright.stages.sparse_search import SHARE, largest_products
+
+
+def test_by_hand() -> None:
+    queries = csr_matrix(np.array([[1, 2], [0, 3]], np.float32))
+    items = csr_matrix(np.array([[1, 0, -1], [0, 2, 1]], np.float32))  # products 1 4 1 and 0 6 3
+    found = largest_products(queries, items, 2, threshold=1.5)
+    assert [row.tolist() for row in np.split(found.labels, found.indptr[1:-1])] == [[1], [1, 2]]
+    assert found.scores.tolist() == [4, 6, 3]
+
+
+@pytest.mark.parametrize("count", [1, 3 * SHARE])
+def test_few_and_many_queries_agree_with_the_dense_product(count: int) -> None:
+    shape, rng = (count, 30), np.random.default_rng(0)
+    queries = csr_matrix(random_array(shape, density=0.5, rng=rng, dtype=np.float32))
+    items = csr_matrix(random_array((30, 40), density=0.5, rng=rng, dtype=np.float32))
+    found, dense = largest_products(queries, items, 5), queries.toarray() @ items.toarray()
+    assert found.labels.reshape(count, 5).tolist() == np.argsort(-dense, axis=1, kind="stable")[:, :5].tolist()
+    np.testing.assert_allclose(found.scores.reshape(count, 5), -np.sort(-dense, axis=1)[:, :5], rtol=1e-5)
