@@ -35,7 +35,7 @@ def lines(found: Mapping[str, Any], axis: str) -> dict[str, dict[int, float]]:
 
 
 def drawing(axis: str, found: Mapping[str, Mapping[int, float]]) -> str:
-    """SVG: the size to the right, seconds upwards, a dotted line for each power of ten; names beside where lines end."""
+    """SVG: the size to the right, seconds upwards, a dotted line for each power of ten; names at the right edge."""
     sizes = [size for points in found.values() for size in points]
     values = [value for points in found.values() for value in points.values()]
     left, right = math.floor(math.log10(min(sizes))), math.ceil(math.log10(max(sizes)))
