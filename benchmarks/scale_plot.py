@@ -10,7 +10,20 @@ from typing import Any
 from benchmarks.scale_measures import MEASURES
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results"
-COLOURS = ("#c2571a", "#2f6fb5", "#3a8f4d", "#8a4fb0", "#6b7480", "#b52f5a", "#7a6a1e", "#1e7a76", "#4a4ab5", "#555")
+COLOURS = (
+    "#c2571a",
+    "#2f6fb5",
+    "#3a8f4d",
+    "#8a4fb0",
+    "#6b7480",
+    "#b52f5a",
+    "#7a6a1e",
+    "#1e7a76",
+    "#4a4ab5",
+    "#555",
+    "#c99a00",
+    "#7fa31e",
+)
 STEP = 90
 "Pixels for a power of ten."
 LEFT, ABOVE = 60, 30
