@@ -10,7 +10,20 @@ from typing import Any
 from benchmarks.scale_measures import MEASURES
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results"
-COLOURS = ("#c2571a", "#2f6fb5", "#3a8f4d", "#8a4fb0", "#6b7480", "#b52f5a", "#7a6a1e", "#1e7a76", "#4a4ab5", "#555")
+COLOURS = (
+    "#c2571a",
+    "#2f6fb5",
+    "#3a8f4d",
+    "#8a4fb0",
+    "#6b7480",
+    "#b52f5a",
+    "#7a6a1e",
+    "#1e7a76",
+    "#4a4ab5",
+    "#555",
+    "#c99a00",
+    "#7fa31e",
+)
 STEP = 90
 "Pixels for a power of ten."
 LEFT, ABOVE = 60, 30
@@ -35,7 +48,7 @@ def lines(found: Mapping[str, Any], axis: str) -> dict[str, dict[int, float]]:
 
 
 def drawing(axis: str, found: Mapping[str, Mapping[int, float]]) -> str:
-    """SVG: the size to the right, seconds upwards, a dotted line for each power of ten."""
+    """SVG: the size to the right, seconds upwards, a dotted line for each power of ten; names at the right edge."""
     sizes = [size for points in found.values() for size in points]
     values = [value for points in found.values() for value in points.values()]
     left, right = math.floor(math.log10(min(sizes))), math.ceil(math.log10(max(sizes)))
@@ -60,7 +73,7 @@ def drawing(axis: str, found: Mapping[str, Mapping[int, float]]) -> str:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         body.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         body += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
-        body.append(f'<text x="{points[-1][0] + 8:.1f}" y="{place:.1f}" fill="{colour}">{name}</text>')
+        body.append(f'<text x="{LEFT + width + 8}" y="{place:.1f}" fill="{colour}">{name}</text>')
     size = f"{LEFT + width + 240} {max(bottom, place) + 24:.0f}"
     style = 'font-family="sans-serif" font-size="12" fill="#888"'
     text = "\n".join(body)
