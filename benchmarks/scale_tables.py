@@ -26,6 +26,14 @@ ALONE = {
 BUILT = ("read the vocabulary", "build", "index vectors", "save")
 "What is done once for a vocabulary."
 
+DISTURBANCES = {
+    "train": "`train` killed and resumed: the saved tagger is that of an undisturbed training",
+    "batch": "`batch` or its processes killed, and continued: the files are those of an undisturbed batch",
+    "write": "kills while a tagger, a decision or the cache is written; a full disk; a read-only folder",
+    "read": "damaged documents and vocabularies: read, or refused in one line",
+}
+"Kind -> what is said of it."
+
 
 def slopes() -> Iterator[str]:
     """Seconds and memory by size, with the fitted slope, and that of the largest two sizes where there are more."""
@@ -154,13 +162,42 @@ def _pace(runs: Iterable[Mapping[str, Any]], name: str) -> str:
 
 
 def _storms() -> Iterator[list[str]]:
-    found = result("storm")
-    killed = ", ".join(name for name, trials in found["trials"].items() if trials["kills"])
-    yield [
-        f"kills ({killed}), damaged documents and vocabularies",
-        f"{found['kills']:,} kills, {found['inputs']:,} inputs, {found['lost']:,} lost",
-        "`python -m benchmarks storm --kills 1000 --inputs 100000 --results FILE`",
-    ]
+    """A row for each kind of disturbance: what was tried, and what was lost."""
+    trials = result("storm")["trials"]
+    for kind, what in DISTURBANCES.items():
+        found = {name: trial for name, trial in trials.items() if _kind(name, trial) == kind}
+        if not found:
+            continue
+        kills, inputs, lost = (sum(map(amount, found.values())) for amount in (_kills, _inputs, _lost))
+        each = ", ".join(f"{name.removeprefix('train ')} {_times_of(trial):,}" for name, trial in found.items())
+        tried = [f"{kills:,} kills"] * bool(kills) + [f"{inputs:,} inputs"] * bool(inputs)
+        yield [
+            what,
+            f"{', '.join(tried)} ({each}), {lost:,} lost",
+            "`python -m benchmarks storm --kills 1000 --inputs 100000 --results FILE`",
+        ]
+
+
+def _kind(name: str, trial: Mapping[str, Any]) -> str:
+    if trial["inputs"]:
+        return "read"
+    return next((kind for kind in ("train", "batch") if kind in name), "write")
+
+
+def _kills(trial: Mapping[str, Any]) -> int:
+    return int(trial["kills"])
+
+
+def _inputs(trial: Mapping[str, Any]) -> int:
+    return int(trial["inputs"])
+
+
+def _lost(trial: Mapping[str, Any]) -> int:
+    return len(trial["lost"])
+
+
+def _times_of(trial: Mapping[str, Any]) -> int:
+    return _kills(trial) or _inputs(trial) or sum(trial["outcomes"].values())
 
 
 TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
