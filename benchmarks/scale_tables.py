@@ -157,7 +157,7 @@ def _pace(runs: Iterable[Mapping[str, Any]], name: str) -> str:
         return ""
     seconds = sorted(each["seconds"] for each in paces)
     waiting = sum(each["waiting"] for each in paces) / len(paces)
-    span = " to ".join(dict.fromkeys(f"{each:.1f}" for each in (seconds[0], seconds[-1])))
+    span = " to ".join(dict.fromkeys(f"{each:.2f}" for each in (seconds[0], seconds[-1])))
     return f"{span} ({waiting:.0%} waiting for a processor)"
 
 
