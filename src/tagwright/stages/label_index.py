@@ -129,11 +129,14 @@ class Index:
 
     @classmethod
     def build(cls, vectors: Vectors, name: str) -> Index:
-        """Train on a sample, add all, and raise the effort by quarters until RECALL is reached. Seeded."""
+        """Train on a sample, add all, and double the effort until RECALL is reached. Seeded.
+
+        The queries that are made up here are nearer to their labels than real texts: large steps leave effort to spare.
+        """
         queries = _made_up_queries(vectors, 256)
         exact, index = vectors.nearest(queries, 10), cls(_filled(vectors, name), name, effort=1)
         while recall(index.nearest(vectors, queries, 10), exact) < RECALL and index.effort < 4096:
-            index = replace(index, effort=index.effort + -(-index.effort // 4))
+            index = replace(index, effort=2 * index.effort)
         return index
 
     def nearest(self, vectors: Vectors, queries: Floats, k: int) -> Run:

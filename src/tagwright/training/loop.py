@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.encoders import kernels
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import TagwrightError
 from tagwright.progress import bar, silence
+from tagwright.training import processes
 from tagwright.training.batching import Batches, SamplerState, ahead
 from tagwright.training.checkpoints import Checkpoint
 from tagwright.training.gradient_caching import GradientCache, Texts
@@ -52,19 +52,18 @@ def train(
 ) -> History:
     """Train `model` in place; at the end it has the weights with the lowest validation loss, or else the last ones.
 
-    output: a folder for the log (log.jsonl) and the checkpoint, which is kept after training: see
-    `checkpoints.discard`. resume: continue from the checkpoint, if there is one; the weights are bit for bit those of
-    an uninterrupted run (on a CPU, with the same number of threads). Started by `accelerate launch` on several
-    processes, all of them call this, and the loss is that of one process with the same batch.
+    output: a folder for the log (log.jsonl) and the checkpoint, which is kept after training. resume: continue from the
+    checkpoint, if there is one; the weights are bit for bit those of an uninterrupted run (on a CPU, with the same
+    number of threads). Started by `accelerate launch` on several processes, all of them call this, and the loss is that
+    of one process with the same batch.
 
     Raises ConfigError when the data do not fill a batch, or a checkpoint is of another run; TagwrightError when the
     loss is no longer a number.
     """
     import torch
-    from accelerate import Accelerator
 
     training = training or TrainingPlan()
-    accelerator = Accelerator(cpu=kernels.best_device().type == "cpu")
+    accelerator = processes.accelerator()
     model.to(accelerator.device)
     batches = Batches(pairs, training.batch, training.window, training.validation, training.seed)
     steps = training.steps or max(1, round(training.epochs * batches.count()))

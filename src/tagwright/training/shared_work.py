@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.encoders.kernels import best_device
 from tagwright.stages.dense import Dense, DenseOptions, TextEncoder
 from tagwright.stages.label_index import Vectors
+from tagwright.training import processes
 from tagwright.types import Document, Label, Run
 
 Number = TypeVar("Number", bound=np.generic)
@@ -43,9 +43,8 @@ def gathered(mine: NDArray[Number]) -> NDArray[Number]:
     if is_alone():
         return mine
     import torch
-    from accelerate import Accelerator
 
-    accelerator = Accelerator(cpu=best_device().type == "cpu")
+    accelerator = processes.accelerator()
 
     def total(values: NDArray[Any]) -> NDArray[Any]:
         numbers = torch.from_numpy(values).to(accelerator.device)

@@ -1,0 +1,33 @@
+"""The processes that `accelerate launch` started together, of which this is one."""
+
+from __future__ import annotations
+
+import atexit
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tagwright.encoders.kernels import best_device
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+
+def accelerator() -> Accelerator:
+    """What joins this process to the others, if there are any. Its device is that on which texts are encoded."""
+    from accelerate import Accelerator
+
+    _leave_in_order()
+    return Accelerator(cpu=best_device().type == "cpu")
+
+
+@cache
+def _leave_in_order() -> None:
+    """Take leave of the others before Python ends: their connections have threads that must not outlive it."""
+
+    def leave() -> None:
+        from torch import distributed
+
+        if distributed.is_available() and distributed.is_initialized():
+            distributed.destroy_process_group()
+
+    atexit.register(leave)
