@@ -131,7 +131,7 @@ class Index:
     def build(cls, vectors: Vectors, name: str) -> Index:
         """Train on a sample, add all, and double the effort until RECALL is reached. Seeded.
 
-        The queries that are made up here are nearer to their labels than real texts: large steps leave effort to spare.
+        The queries that are made up here are nearer to their labels than real texts: large steps leave a margin.
         """
         queries = _made_up_queries(vectors, 256)
         exact, index = vectors.nearest(queries, 10), cls(_filled(vectors, name), name, effort=1)
