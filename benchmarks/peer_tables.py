@@ -15,7 +15,7 @@ CORPORA = ("mdn", "tib", "epmc", "arxiv", "kirja")
 
 MEASURES = ("nDCG@5", "P@1", "P@5", "R@100")
 
-OURS = ("zero_shot", "auto")
+OURS = ("zero_shot", "zero_shot, static encoder", "zero_shot, no encoder", "auto")
 
 GOALS = ("0", "50", "300")
 "Labelled documents with which `auto` sets what peers are to reach."
@@ -184,7 +184,8 @@ def _sorted(found: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _name(name: str) -> str:
-    return f"**`{name}`**" if name in OURS else name
+    method, comma, how = name.partition(",")
+    return f"**`{method}`**{comma}{how}" if name in OURS else name
 
 
 def _order(size: str) -> float:

@@ -36,6 +36,8 @@ RUNNERS = "benchmarks.peer_runners."
 
 PEERS: Mapping[str, Peer] = {
     "zero_shot": Peer(OURS, RUNNERS + "ours", "zero_shot", needs_labels=False),
+    "zero_shot, static encoder": Peer(OURS, RUNNERS + "ours", "static", needs_labels=False),
+    "zero_shot, no encoder": Peer(OURS, RUNNERS + "ours", "words", needs_labels=False),
     "auto": Peer(OURS, RUNNERS + "ours", "auto"),
     "nearest labels": Peer("sentence-transformers", RUNNERS + "nearest", "labels", needs_labels=False),
     "nearest documents": Peer("sentence-transformers", RUNNERS + "nearest", "documents"),

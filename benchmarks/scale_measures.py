@@ -178,6 +178,20 @@ def rts(documents: Path, labels: Path, clock: Clock) -> None:
     clock("train")
 
 
+def svm(documents: Path, _: Path, clock: Clock) -> None:
+    """`train svm`, as a command, on documents whose labels are words that they hold."""
+    from benchmarks.scale_texts import labelled
+
+    from tagwright.app.cli import app
+
+    with tempfile.TemporaryDirectory(dir=documents.parent) as folder:
+        texts, labels = labelled(documents, Path(folder))
+        where = ["--labels", str(labels), "--output", str(Path(folder) / "model"), "--set", "workers=1"]
+        clock("")
+        app(["train", "svm", str(texts), *where, "--no-check", "--quiet", "--offline"], standalone_mode=False)
+        clock("train")
+
+
 def graph(documents: Path, _: Path, clock: Clock) -> None:
     """Citations and authors of as many made-up documents; a pair of each along two meta-paths."""
     from benchmarks.graph import citing
@@ -296,6 +310,7 @@ MEASURES: Mapping[str, tuple[str, Callable[[Path, Path, Clock], None]]] = {
     "static encoder": ("documents", encoding),
     "learned combiner": ("documents", learned_combiner),
     "RTS, static": ("documents", rts),
+    "SVM": ("documents", svm),
     "graph": ("documents", graph),
     "exact match": ("labels", exact_match),
     "tfidf": ("labels", tfidf),

@@ -19,6 +19,8 @@ SOURCES = {
 }
 SAMPLE = 20_000
 "Real texts from which words and lengths are counted."
+FREQUENT, LABELS, KEPT = 1_000, 100, 0.8
+"Words too frequent for labels, words that are labels, and how often a label that fits is given."
 
 
 def texts(work: Path, kind: str, count: int) -> str:
@@ -66,3 +68,25 @@ def _statistics(kind: str, source: Path | None) -> tuple[list[str], list[float],
             lengths.append(max(1, len(text.split())))
             counts.update(text.split())
     return list(counts), [float(count) for count in counts.values()], lengths
+
+
+def labelled(documents: Path, folder: Path) -> tuple[Path, Path]:
+    """Write the documents with labels, and the labels: words of middling frequency, each given KEPT times it fits."""
+    counts = Counter[str]()
+    for record in islice(_records(documents), 10_000):
+        counts.update(set(record["abstract"].split()))
+    names = {word for word, _ in counts.most_common(FREQUENT + LABELS)[FREQUENT:]}
+    rng, texts, labels = random.Random(0), folder / "documents.jsonl", folder / "labels.jsonl"
+    with texts.open("w", encoding="utf-8") as file:
+        for record in _records(documents):
+            fitting = sorted(names & set(record["abstract"].split()))
+            record["labels"] = [name for name in fitting if rng.random() < KEPT]
+            file.write(json.dumps(record) + "\n")
+    lines = (json.dumps({"id": name, "names": [name]}) + "\n" for name in sorted(names))
+    labels.write_text("".join(lines), encoding="utf-8")
+    return texts, labels
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as file:
+        yield from map(json.loads, file)

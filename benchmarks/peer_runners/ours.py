@@ -1,4 +1,7 @@
-"""Tagwright itself, as an installed package and by its public interface: `zero_shot`, and `auto` with its defaults."""
+"""Tagwright itself, as an installed package and by its public interface: `zero_shot`, and `auto` with its defaults.
+
+`zero_shot` also with a static encoder, which from nothing is distilled first, and without an encoder.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,10 @@ def fit(job: Job) -> Ours:
 
     if job.variant == "zero_shot":
         return Ours(tw.zero_shot(job.labels.path, offline=True, progress=False))
+    if job.variant == "words":
+        return Ours(tw.zero_shot(job.labels.path, stages=["exact_match", "tfidf"], offline=True, progress=False))
+    if job.variant == "static":
+        return Ours(tw.zero_shot(job.labels.path, encoder="static", offline=True, progress=False))
     return Ours(tw.train("auto", job.train.path, job.labels.path, offline=True, progress=False))
 
 

@@ -43,7 +43,7 @@ from tagwright.recipes import (
 )
 from tagwright.tagger import Tagger
 from tagwright.training.gold_labels import confident, known_labels
-from tagwright.types import Run
+from tagwright.types import Document, Run
 
 
 def zero_shot(
@@ -68,8 +68,10 @@ def zero_shot(
     """
     config: zeroshot.Config = configuration(ZERO_SHOT, options)
     with silence(not progress), on_device(device), without_network(offline):
-        corpus = documents if isinstance(documents, Corpus) else Corpus.of(documents)
-        tagger = zeroshot.fit(to_vocabulary(labels, config.language, corpus), config, corpus)
+        known: Sequence[Document] = ()
+        if not (isinstance(documents, tuple) and not documents):  # a corpus of none would import pyarrow
+            known = documents if isinstance(documents, Corpus) else Corpus.of(documents)
+        tagger = zeroshot.fit(to_vocabulary(labels, config.language, known), config, known)
         return replace(tagger, training=record(ZERO_SHOT, options_of(config), {}, __version__))
 
 

@@ -265,7 +265,7 @@ def test_rough_vectors_do_without_prompts(tmp_path: Path) -> None:
     plain, own = load(str(tiny_encoder(tmp_path / "plain"))).sketch(), load(prompted(tmp_path / "tiny")).sketch()
     assert plain
     assert own
-    assert (plain.encode(TEXTS) == own.encode(TEXTS)).all()
+    assert (plain(TEXTS) == own(TEXTS)).all()
 
 
 def test_prompts_of_a_folder_are_read_without_heavy_imports(tmp_path: Path) -> None:

@@ -9,9 +9,12 @@ from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 from tests.tiny import DIM, VOCABULARY, tiny_encoder
 
+from tagwright import zero_shot
+from tagwright.encoders import static
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil, main_directions
 from tagwright.errors import ModelError
+from tagwright.tagger import Tagger
 from tagwright.types import Floats
 
 
@@ -27,13 +30,13 @@ def test_a_token_is_where_the_encoder_has_it_turned_and_scaled(tmp_path: Path) -
     """Centring and turning keep all differences; the weights grow from frequent to rare tokens."""
     folder = str(tiny_encoder(tmp_path / "tiny"))
     words = ["bee", "wasp", "money"]
-    static = distil(folder).encode(words)
+    found = distil(folder).encode(words)
     tokens = [token for token in VOCABULARY[5:] if not token.startswith("##")]
     one_by_one = SentenceTransformer(folder, device="cpu")
     assert one_by_one.tokenize([words[0]])["input_ids"].shape == (1, 3)
     original = one_by_one.encode(words)
     weights = np.array([1e-4 / (1e-4 + 1 / (2 + i) / _harmonic(len(VOCABULARY) - 5)) for i in map(tokens.index, words)])
-    unweighted = static / weights[:, None]
+    unweighted = found / weights[:, None]
     np.testing.assert_allclose(_distances(unweighted), _distances(original), rtol=0.03)
 
 
@@ -41,6 +44,26 @@ def test_it_is_saved_and_loaded_as_any_encoder(tmp_path: Path) -> None:
     distil(str(tiny_encoder(tmp_path / "tiny"))).save(str(tmp_path / "static"), create_model_card=False)
     vectors = BiEncoder.load(str(tmp_path / "static"), cached=False).encode(["bee honey", "honey bee", "stock market"])
     assert vectors[0] @ vectors[1] > 0.999 > vectors[0] @ vectors[2]
+
+
+def test_the_static_encoder_is_distilled_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "cache"))
+    tiny, made = str(tiny_encoder(tmp_path / "tiny")), list[str]()
+
+    def of_tiny() -> SentenceTransformer:
+        made.append(tiny)
+        return distil(tiny)
+
+    monkeypatch.setattr(static, "distil", of_tiny)
+    first, second = (zero_shot(["bee", "stock market"], encoder="static", language="english") for _ in range(2))
+    assert made == [tiny]
+    np.testing.assert_array_equal(
+        BiEncoder.load("static").encode_raw(["bee wasp"]), distil(tiny).encode(["bee wasp"]).astype(np.float32)
+    )
+    assert first.suggest("honey bee", k=1)[0].name == second.suggest("honey bee", k=1)[0].name == "bee"
+    first.save(tmp_path / "model")
+    (tmp_path / "cache" / "static-1" / "model.safetensors").unlink()  # the saved tagger has the encoder
+    assert Tagger.load(tmp_path / "model").suggest("honey bee", k=1)[0].name == "bee"
 
 
 def test_an_unknown_encoder_is_an_error() -> None:

@@ -41,6 +41,19 @@ def test_no_two_labels_have_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(names)) == 20
 
 
+def test_labels_are_words_of_the_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("FREQUENT", 1), ("LABELS", 1), ("KEPT", 1)):
+        monkeypatch.setattr(scale_texts, name, value)
+    abstracts = ["the bees", "the bees fly", "the rain"]
+    lines = (json.dumps({"id": str(i), "abstract": text}) + "\n" for i, text in enumerate(abstracts))
+    (tmp_path / "documents.jsonl").write_text("".join(lines), encoding="utf-8")
+    (tmp_path / "out").mkdir()
+    texts, labels = scale_texts.labelled(tmp_path / "documents.jsonl", tmp_path / "out")
+    found = [json.loads(line)["labels"] for line in texts.read_text(encoding="utf-8").splitlines()]
+    assert found == [["bees"], ["bees"], []]  # "the" is too frequent, "fly" and "rain" too rare
+    assert json.loads(labels.read_text(encoding="utf-8")) == {"id": "bees", "names": ["bees"]}
+
+
 def test_everything_is_measured_at_a_small_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scale_texts, "SOURCES", dict.fromkeys(scale_texts.SOURCES, tmp_path / "none"))
     for kind in scale_measures.FIXED:

@@ -125,9 +125,12 @@ def test_labels_of_one_text_are_sketched_once(encoder: BiEncoder, monkeypatch: p
     asked: list[int] = []
     sketch = encoder.sketch()
     assert sketch is not None
-    encode = sketch.encode
-    monkeypatch.setattr(sketch, "encode", lambda texts: asked.append(len(texts)) or encode(texts))  # type: ignore[func-returns-value]
-    monkeypatch.setattr(encoder, "sketch", lambda: sketch)
+
+    def counted(texts: Sequence[str]) -> Floats:
+        asked.append(len(texts))
+        return sketch(texts)
+
+    monkeypatch.setattr(encoder, "sketch", lambda: counted)
     labels = [Label(str(i), ("bee" if i else "wasp",)) for i in range(300)]
     lazy = Dense.lazy(labels, encoder, DenseOptions(label_text="name", k=3))
     assert asked == [2]

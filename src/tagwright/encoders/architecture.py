@@ -39,6 +39,11 @@ class Architecture:
             and self.max_length is not None
         )
 
+    @property
+    def is_static(self) -> bool:
+        """Whether a text is encoded by the mean of its tokens' vectors."""
+        return self.modules in {("StaticEmbedding",), ("StaticEmbedding", "Normalize")}
+
 
 def read_architecture(folder: Path) -> Architecture:
     """Read the configuration files of a folder; one without modules.json is a bare transformer, pooled by the mean.

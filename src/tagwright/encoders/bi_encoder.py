@@ -23,7 +23,9 @@ from tagwright.encoders.model_folder import PACKAGED, digest, find, revision_of
 from tagwright.encoders.precision import Computed, Precision, chosen_precision, resolve
 from tagwright.encoders.prompts import Role
 from tagwright.encoders.sentence_transformer import General, load_model
-from tagwright.encoders.sketch import Sketch
+from tagwright.encoders.sketch import read_sketch
+from tagwright.encoders.token_table import TokenTable
+from tagwright.encoders.unit_vectors import unit
 from tagwright.errors import ConfigError, ModelError
 from tagwright.progress import bar
 from tagwright.types import Floats, Mask
@@ -39,7 +41,12 @@ _CHUNK = 4096  # texts between two writes to the cache, which an interrupted run
 
 
 class Forward(Protocol):
-    """Computes vectors of texts: `bert.Bert` where possible, `sentence_transformer.General` for any other model."""
+    """Computes vectors: `bert.Bert`, `token_table.TokenTable`, or for any model `sentence_transformer.General`."""
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        ...
 
     def __call__(self, texts: Sequence[str], done: Callable[[int], object], role: Role | None) -> Floats:
         """(texts, dim) vectors of any norm; `done` is told how many texts were encoded since the last time."""
@@ -74,7 +81,7 @@ class BiEncoder:
         precision: Precision = "auto",
         cached: bool = True,
     ) -> BiEncoder:
-        """The packaged encoder ("minilm"), a folder in the sentence-transformers format, or a Hugging Face id.
+        """The packaged encoder ("minilm"), "static", a folder as sentence-transformers saves it, or a Hugging Face id.
 
         max_length (tokens), pooling, prompts ("query" for texts to be tagged, "document" for labels): instead of the
         model's own. precision: its number format; auto: the fastest here, see `precision.resolve`. cached: keep vectors
@@ -158,9 +165,12 @@ class BiEncoder:
     @cached_property
     def precision(self) -> Computed:
         """The number format of the computation. A static encoder gains nothing from fewer bits."""
-        static = "StaticEmbedding" in self._architecture.modules
         with on_device(self._device):
-            found = "float32" if static else resolve(self.asked, quantisable=self._architecture.is_bert)
+            found = (
+                "float32"
+                if self._architecture.is_static
+                else resolve(self.asked, quantisable=self._architecture.is_bert)
+            )
         _log.info("encoder %s computes in %s (precision %s)", self.name, found, self.asked)
         return found
 
@@ -175,7 +185,7 @@ class BiEncoder:
         """Length of a vector."""
         if self._architecture.is_bert:
             return int(self._architecture.config["hidden_size"])
-        return int(self.model.get_embedding_dimension() or 0)
+        return self._forward.dim
 
     @property
     def max_length(self) -> int | None:
@@ -248,12 +258,12 @@ class BiEncoder:
         vectors, known = self._look_up(unique, role)
         return unit(vectors[rows]), known[rows]
 
-    def sketch(self) -> Sketch | None:
+    def sketch(self) -> TokenTable | None:
         """Rough vectors without computing a layer; None unless the model is a transformer in a folder.
 
         They are computed without prompts: a prompt that all labels share does not help a mean of tokens.
         """
-        return Sketch.read(self._source) if isinstance(self._source, Path) and self._architecture.is_bert else None
+        return read_sketch(self._source) if isinstance(self._source, Path) and self._architecture.is_bert else None
 
     def _look_up(self, texts: Sequence[str], role: Role | None) -> tuple[Floats, Mask]:
         if self.cache:
@@ -277,6 +287,8 @@ class BiEncoder:
             return self._made_forward()
 
     def _made_forward(self) -> Forward:
+        if self._architecture.is_static and isinstance(self._source, Path):
+            return TokenTable.read(self._source, self._architecture) or self._general()
         if not self._architecture.is_bert:
             return self._general()
         if not isinstance(self._source, Path):
@@ -310,13 +322,3 @@ def _texts(record: object) -> dict[str, str]:
     if not isinstance(record, dict) or not all(isinstance(text, str) for text in record.values()):
         raise ConfigError(f"its record is {str(record)[:100]}, expected names and texts")
     return record
-
-
-def unit(vectors: Floats) -> Floats:
-    """Vectors (n, dim) scaled to length 1, in place; zero stays zero.
-
-    >>> unit(np.array([[0, 2], [0, 0]], np.float32)).tolist()
-    [[0.0, 1.0], [0.0, 0.0]]
-    """
-    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    return vectors

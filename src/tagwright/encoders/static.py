@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagwright.caching import cache_folder
 from tagwright.encoders import kernels
 from tagwright.encoders.architecture import architecture_of, read_architecture
 from tagwright.encoders.bert import Bert
 from tagwright.encoders.library import module_class, same_vectors
 from tagwright.encoders.model_folder import PACKAGED, find
 from tagwright.encoders.sentence_transformer import load_model
+from tagwright.store import replace_folder, write_manifest
 from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:
@@ -22,6 +25,23 @@ DIM = 256
 
 BATCH = 256
 "Tokens encoded together."
+
+
+VERSION = 1
+"Increased when `distil` gives other vectors than before."
+
+
+def distilled() -> Path:
+    """The folder of `distil()`, which is computed once on a machine and then kept in the folder of caches.
+
+    Raises ModelError as `distil` does, TagwrightError when the folder cannot be written.
+    """
+    folder = cache_folder() / f"static-{VERSION}"
+    if not (folder / "manifest.json").is_file():
+        with replace_folder(folder) as new:
+            distil().save(str(new), create_model_card=False)
+            write_manifest(new, "static encoder", {"distilled from": PACKAGED})
+    return folder
 
 
 def distil(name: str = PACKAGED) -> SentenceTransformer:

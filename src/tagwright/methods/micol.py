@@ -19,6 +19,7 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.model_folder import PACKAGED
+from tagwright.encoders.model_folder import STATIC as STATIC_ENCODER
 from tagwright.encoders.static import distil
 from tagwright.encoders.translation import Translator
 from tagwright.errors import ConfigError
@@ -34,7 +35,6 @@ from tagwright.text.language import check
 from tagwright.training.augmentation import eda_pairs, near_words, translated_pairs, uda_pairs
 from tagwright.training.cross_encoder_training import CROSS as MICOL_CROSS
 from tagwright.training.cross_encoder_training import train_cross_encoder, with_negatives
-from tagwright.training.encoder_training import STATIC as STATIC_ENCODER
 from tagwright.training.encoder_training import VectorOptions, in_batch, settle, train_encoder
 from tagwright.training.metadata_pairs import (
     metadata_pairs,

@@ -66,8 +66,9 @@ class Config(Checked):
     "How the stages are combined: see combining/weighted_sum.py."
 
     encoder: str = "minilm"
-    """The encoder of the dense stage: the packaged one, a folder, or a Hugging Face id, with @revision if need be,
-    which is fetched where it is not on this machine."""
+    """The encoder of the dense stage: the packaged one; "static", averaged token vectors that are distilled from it
+    once, much faster; a folder; or a Hugging Face id, with @revision if need be, which is fetched where it is not on
+    this machine."""
 
     prompts: Mapping[str, str] = field(default_factory=dict)
     """What the encoder reads before a text: "query" before texts to be tagged, "document" before labels, as

@@ -10,10 +10,11 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.encoders.bi_encoder import BiEncoder, unit
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.prompts import Role
+from tagwright.encoders.unit_vectors import unit
 from tagwright.errors import ModelError
 from tagwright.fields import AtLeastOne, Checked
 from tagwright.stages.label_index import Index, Kind, Storage, Vectors, index_name

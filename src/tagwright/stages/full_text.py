@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from tagwright.data.paragraphs import HEAD, SHORTEST, Paragraph, paragraphs, parents, tree_shares
-from tagwright.encoders.bi_encoder import unit
 from tagwright.encoders.cache import keeps_documents
+from tagwright.encoders.unit_vectors import unit
 from tagwright.errors import ConfigError
 from tagwright.fields import AtLeastOne, AtLeastZero, Checked, Positive
 from tagwright.stages.dense import Dense, TextEncoder

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.encoders.bi_encoder import unit
 from tagwright.encoders.prompts import Role
+from tagwright.encoders.unit_vectors import unit
 from tagwright.stages.label_index import Vectors
 from tagwright.types import Floats, Mask, Run
 
@@ -17,12 +17,8 @@ BUDGET = 200
 """Candidates per document that are encoded and scored while labels are missing; see `python -m benchmarks first`."""
 
 
-class Sketcher(Protocol):
-    """Turns texts into rough vectors without delay. encoders.sketch.Sketch is one."""
-
-    def encode(self, texts: Sequence[str]) -> Floats:
-        """(texts, dim) of norm 1, or zero."""
-        ...
+Sketch: TypeAlias = Callable[[Sequence[str]], Floats]
+"Turns texts into (texts, dim) rough vectors of norm 1, or zero, without delay. encoders.sketch makes one."
 
 
 class LazyEncoder(Protocol):
@@ -36,7 +32,7 @@ class LazyEncoder(Protocol):
         """(texts, dim) vectors and (texts,) whether each is cached."""
         ...
 
-    def sketch(self) -> Sketcher | None:
+    def sketch(self) -> Sketch | None:
         """The rough encoder for this one; None if there is none, or if encoding takes no time."""
         ...
 
@@ -44,14 +40,14 @@ class LazyEncoder(Protocol):
 class PendingLabels:
     """views: the texts of each label, the same number for all; the vector of a label is their mean, of norm 1."""
 
-    def __init__(self, views: Sequence[tuple[str, ...]], encoder: LazyEncoder, sketch: Sketcher) -> None:
+    def __init__(self, views: Sequence[tuple[str, ...]], encoder: LazyEncoder, sketch: Sketch) -> None:
         self.views, self.encoder, self.sketch = views, encoder, sketch
         vectors, known = encoder.known([text for texts in views for text in texts], "document")
         shape = len(views), len(views[0])
         self._vectors = vectors.reshape(*shape, -1)
         self._missing: Mask = ~np.asarray(known.reshape(shape).all(axis=1), np.bool_)
         rows = {texts: row for row, texts in enumerate(dict.fromkeys(views))}  # many labels may share a name
-        rough = sketch.encode([text for texts in rows for text in texts]).reshape(len(rows), shape[1], -1)
+        rough = sketch([text for texts in rows for text in texts]).reshape(len(rows), shape[1], -1)
         own = np.fromiter(map(rows.__getitem__, views), np.int64, len(views))
         self._rough = Vectors.of(unit(rough.mean(axis=1)), "float16").take(own, Vectors.of(rough[:0, 0], "float16"))
 
@@ -62,7 +58,7 @@ class PendingLabels:
 
     def propose(self, texts: Sequence[str], k: int) -> Run:
         """The k labels whose rough vectors are nearest to those of the texts."""
-        return self._rough.nearest(self.sketch.encode(texts), k)
+        return self._rough.nearest(self.sketch(texts), k)
 
     def encode(self, labels: NDArray[np.integer], progress: str = "") -> None:
         """Encode those of these labels that are missing."""

@@ -12,7 +12,7 @@ from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.library import is_module, module_class
-from tagwright.encoders.model_folder import PACKAGED, find, pinned
+from tagwright.encoders.model_folder import PACKAGED, STATIC, find, pinned
 from tagwright.encoders.prompts import Role, check_prompts
 from tagwright.errors import ConfigError
 from tagwright.fields import Checked, Range
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 BATCHES = 8
 "Minimum batches per epoch: with fewer, the few steps are all warm-up."
-
-STATIC = "static"
-"The name of the static encoder distilled from the packaged one."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +68,7 @@ class EncoderOptions(Checked):
 
         A model of the Hugging Face Hub is named with its revision.
         """
-        return {"encoder": STATIC if self.encoder_name == STATIC else pinned(self.encoder_name)}
+        return {"encoder": pinned(self.encoder_name)}
 
     @property
     def is_static(self) -> bool:
@@ -138,10 +135,6 @@ def train_model(
 
 def load(options: EncoderOptions, seed: int = 0) -> SentenceTransformer:
     """The encoder before training. seed: of the projection. Raises ModelError when there is none of that name."""
-    if options.encoder_name == STATIC:
-        from tagwright.encoders.static import distil
-
-        return distil()
     model = untrained(options).model
     if projection := getattr(options, "projection", None):
         model.append(_projection(int(model.get_embedding_dimension() or 0), projection, seed))

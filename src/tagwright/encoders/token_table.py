@@ -1,0 +1,100 @@
+"""Texts in, means of their tokens' vectors out: static encoders without torch, which takes a second to import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tagwright.encoders.architecture import Architecture, read_modules
+from tagwright.encoders.prompts import NONE, Prompts, Role
+from tagwright.encoders.unit_vectors import unit
+from tagwright.errors import ModelError
+from tagwright.types import Floats
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+_CHUNK = 4096
+"Texts whose tokens are in memory at a time."
+
+
+class TokenTable:
+    """tokenizer: without padding. table: (tokens, dim) float32, their vectors. normalize: whether means get norm 1."""
+
+    def __init__(
+        self, tokenizer: Tokenizer, table: Floats, prompts: Prompts = NONE, *, normalize: bool = False
+    ) -> None:
+        self.tokenizer, self.table, self.prompts, self.normalize = tokenizer, table, prompts, normalize
+
+    @classmethod
+    def read(cls, folder: Path, architecture: Architecture) -> TokenTable | None:
+        """Read a static encoder in the sentence-transformers format; None if its tensors have other names or formats.
+
+        Raises ModelError when its files are damaged.
+        """
+        from safetensors import SafetensorError, safe_open
+
+        place = folder / read_modules(folder)[0][1]
+        weights, tokens = place / "model.safetensors", place / "tokenizer.json"
+        if not weights.is_file() or not tokens.is_file():
+            return None
+        try:
+            with safe_open(weights, framework="numpy") as tensors:
+                if list(tensors.keys()) != ["embedding.weight"]:
+                    return None
+                if tensors.get_slice("embedding.weight").get_dtype() not in {"F16", "F32"}:
+                    return None
+                table = tensors.get_tensor("embedding.weight").astype(np.float32, copy=False)
+        except SafetensorError as error:
+            raise ModelError(f"{weights}: damaged ({error}); get the model again") from None
+        tokenizer = read_tokenizer(tokens)
+        if table.ndim != 2 or len(table) < tokenizer.get_vocab_size():
+            raise ModelError(f"{weights}: damaged (it has fewer vectors than tokens); get the model again")
+        return cls(tokenizer, table, architecture.prompts, normalize="Normalize" in architecture.modules)
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        return int(self.table.shape[1])
+
+    def __call__(
+        self, texts: Sequence[str], done: Callable[[int], object] = lambda _: None, role: Role | None = None
+    ) -> Floats:
+        """(texts, dim) means, zero for a text without tokens. done: told how many texts were encoded since last time.
+
+        role: selects the prompt before the texts.
+        """
+        prompt, parts = self.prompts.of(role), [np.zeros((0, self.dim), np.float32)]
+        for start in range(0, len(texts), _CHUNK):
+            chunk = [prompt + text for text in texts[start : start + _CHUNK]]
+            parts.append(self._means(chunk))
+            done(len(chunk))
+        return np.concatenate(parts)
+
+    def _means(self, texts: list[str]) -> Floats:
+        from scipy.sparse import csr_array
+
+        ids = [encoding.ids for encoding in self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+        lengths = np.fromiter(map(len, ids), np.int32, len(ids))
+        ends = np.concatenate(([0], lengths.cumsum())).astype(np.int32)
+        tokens = np.fromiter(chain.from_iterable(ids), np.int32, ends[-1])
+        ones = np.ones(len(tokens), np.float32)
+        vectors: Floats = csr_array((ones, tokens, ends), (len(ids), len(self.table))) @ self.table
+        vectors /= np.maximum(lengths, 1)[:, None]
+        return unit(vectors) if self.normalize else vectors
+
+
+def read_tokenizer(file: Path) -> Tokenizer:
+    """Read a tokenizer.json, to be used without padding. Raises ModelError when it is damaged."""
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:  # the library has no error class for it
+        raise ModelError(f"{file}: damaged ({error}); get the model again") from error
+    tokenizer.no_padding()
+    return tokenizer
