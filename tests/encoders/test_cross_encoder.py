@@ -163,6 +163,16 @@ def test_training_is_seen_by_a_cross_encoder_made_of_the_model_afterwards(tiny: 
     assert np.allclose(scored(CrossEncoder.of(encoder.model)), 2 * before)
 
 
+def test_the_same_files_are_saved_whatever_was_scored_before(tiny: str, tmp_path: Path) -> None:
+    encoder, files = CrossEncoder.load(tiny), list[bytes]()
+    for pairs in (PAIRS[:1], PAIRS):
+        encoder.model.predict(pairs, show_progress_bar=False)
+        encoder.save(tmp_path / "saved")
+        files.append((tmp_path / "saved" / "tokenizer.json").read_bytes())
+    assert files[0] == files[1]
+    assert json.loads(files[0])["padding"] is None
+
+
 def test_a_static_encoder_is_refused(tiny: str, tmp_path: Path) -> None:
     distil(tiny).save(str(tmp_path / "static"), create_model_card=False)
     with pytest.raises(ModelError, match="static encoder, which cannot read two texts together"):

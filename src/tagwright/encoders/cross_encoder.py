@@ -103,7 +103,14 @@ class CrossEncoder:
         return PairTokenizer(self.model.tokenizer, int(self.model.max_seq_length or LONGEST))
 
     def save(self, folder: Path | str) -> None:
-        """Write in the cross-encoder format of sentence-transformers."""
+        """Write in the cross-encoder format of sentence-transformers.
+
+        The tokenizer is written without the padding and the length of the pairs that it happened to read last.
+        """
+        tokenizer = getattr(self.model.tokenizer, "backend_tokenizer", None)
+        if tokenizer is not None:
+            tokenizer.no_padding()
+            tokenizer.no_truncation()
         self.model.save(str(folder), create_model_card=False)
 
     @cached_property
