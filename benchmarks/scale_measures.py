@@ -20,6 +20,9 @@ FIXED = {"documents": 10_000, "labels": 1_000}
 LABELLED = 500
 "Documents from which a combiner is learned."
 
+RECALL, RECALLED = "recall@10 of an index", 200
+"The share of the ten nearest labels that an index finds, and for how many documents it is measured."
+
 
 class Clock:
     """Seconds of the processor since the last call, added up by what was done; "": not counted."""
@@ -227,15 +230,21 @@ def exact_search(documents: Path, labels: Path, clock: Clock) -> None:
     _search(documents, labels, clock, "exact")
 
 
-def index_search(documents: Path, labels: Path, clock: Clock) -> None:
+def ivf_search(documents: Path, labels: Path, clock: Clock) -> None:
     """The same by the index that is built from 100,000 labels on, whatever their number."""
     _search(documents, labels, clock, "ivf")
+
+
+def hnsw_search(documents: Path, labels: Path, clock: Clock) -> None:
+    """The same by the index that a user can ask for: the quickest one, which takes longer to build."""
+    _search(documents, labels, clock, "hnsw")
 
 
 def _search(documents: Path, labels: Path, clock: Clock, kind: Any) -> None:
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.encoders.bi_encoder import BiEncoder
     from tagwright.stages.dense import Dense, DenseOptions
+    from tagwright.stages.label_index import recall
 
     vocabulary, batch = Vocabulary.read(labels), first_documents(documents, FIXED["labels"])
     encoder = BiEncoder.load(str(_static_encoder(labels.parent)), cached=False)
@@ -243,7 +252,7 @@ def _search(documents: Path, labels: Path, clock: Clock, kind: Any) -> None:
     clock("")
     stage = Dense(vocabulary, encoder, DenseOptions(k=500, index=kind))
     clock("encode labels")
-    if kind == "ivf":
+    if kind != "exact":
         assert stage.index or len(vocabulary) < 10_000
         clock("build the index")
     vectors = stage.read(batch).vectors
@@ -253,6 +262,10 @@ def _search(documents: Path, labels: Path, clock: Clock, kind: Any) -> None:
     for row in range(len(vectors)):
         stage.nearest(vectors[row : row + 1])
     clock("search for 1,000, one by one")
+    if stage.index:
+        some = vectors[:RECALLED]
+        found, exact = stage.index.nearest(stage.vectors, some, 10), stage.vectors.nearest(some, 10)
+        clock.seconds[RECALL] = recall(found, exact)
 
 
 def saving(documents: Path, labels: Path, clock: Clock) -> None:
@@ -316,7 +329,8 @@ MEASURES: Mapping[str, tuple[str, Callable[[Path, Path, Clock], None]]] = {
     "tfidf": ("labels", tfidf),
     "vocabulary, save, load": ("labels", saving),
     "dense search, exact": ("labels", exact_search),
-    "dense search, index": ("labels", index_search),
+    "dense search, IVF": ("labels", ivf_search),
+    "dense search, HNSW": ("labels", hnsw_search),
     "whole tagger, static, labels": ("labels", static_labels),
 }
 "Name -> over the number of what, and how. The whole tagger is exact match and TF-IDF, static: with a static encoder."

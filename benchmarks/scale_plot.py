@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.scale_measures import MEASURES
+from benchmarks.scale_measures import MEASURES, RECALL
 
 FOLDER = Path(__file__).parents[1] / "docs" / "results"
 COLOURS = (
@@ -42,7 +42,7 @@ def lines(found: Mapping[str, Any], axis: str) -> dict[str, dict[int, float]]:
         for name, rows in found["rows"].items()
         if MEASURES[name][0] == axis
         for part in next(iter(rows.values()))
-        if part != "imports" and not part.endswith(("_mb", "MB", "GB", "wall", "start to first tag"))
+        if part != "imports" and not part.endswith(("_mb", "MB", "GB", "wall", "start to first tag", RECALL))
     }
     return {name: points for name, points in parts.items() if len(points) > 1}
 

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.markdown import result, table
 from benchmarks.ray_nodes import MOMENTS
 from benchmarks.scale import slopes as fit
-from benchmarks.scale_measures import MEASURES
+from benchmarks.scale_measures import MEASURES, RECALL
 
 MACHINES = {"2 cores, as measured": 2, "16 cores": 16, "4 machines of 32 cores": 128}
 MILLIONS = 10_000_000
@@ -46,12 +46,13 @@ def slopes() -> Iterator[str]:
 def _rows(found: Mapping[str, Any], name: str, sizes: Iterable[int]) -> Iterator[list[str]]:
     rows, fitted = found["rows"][name], found["slopes"].get(name, {})
     for part in next(iter(rows.values())):
-        unit = "" if part.endswith(("MB", "GB")) else ", MB" if part == "peak_mb" else ", s"
+        unit = "" if part.endswith(("MB", "GB")) or part == RECALL else ", MB" if part == "peak_mb" else ", s"
         what = f"{name}: {'memory' if part == 'peak_mb' else part}{unit}"
         figures = [_figure(rows[str(size)][part]) if str(size) in rows else "" for size in sizes]
         last = {size: rows[size] for size in sorted(rows, key=int)[-2:]}
-        largest = f"{fit({'': last})[''][part]:.2f}" if len(rows) > 2 else ""
-        yield [MEASURES[name][0], what, *figures, f"{fitted[part]:.2f}" if part in fitted else "", largest]
+        largest = f"{fit({'': last})[''][part]:.2f}" if len(rows) > 2 and part != RECALL else ""
+        overall = f"{fitted[part]:.2f}" if part in fitted and part != RECALL else ""
+        yield [MEASURES[name][0], what, *figures, overall, largest]
 
 
 def _figure(value: float) -> str:
