@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -47,7 +48,8 @@ class PendingLabels:
         self._vectors = vectors.reshape(*shape, -1)
         self._missing: Mask = ~np.asarray(known.reshape(shape).all(axis=1), np.bool_)
         rows = {texts: row for row, texts in enumerate(dict.fromkeys(views))}  # many labels may share a name
-        rough = sketch([text for texts in rows for text in texts]).reshape(len(rows), shape[1], -1)
+        place = {text: i for i, text in enumerate(dict.fromkeys(chain.from_iterable(rows)))}  # and have no other text
+        rough = sketch(list(place))[[place[text] for texts in rows for text in texts]].reshape(len(rows), shape[1], -1)
         own = np.fromiter(map(rows.__getitem__, views), np.int64, len(views))
         self._rough = Vectors.of(unit(rough.mean(axis=1)), "float16").take(own, Vectors.of(rough[:0, 0], "float16"))
 
