@@ -154,8 +154,11 @@ class BiEncoder:
                 vectors[rows] = unit(self._forward(chunk, done, role)).astype(np.float16)
                 if self.cache and keep:
                     self.cache.put(chunk, vectors[rows], self._key(role))
+        unit(vectors)
+        if len(unique) == len(texts):
+            return vectors
         row = {text: i for i, text in enumerate(unique)}
-        return unit(vectors[[row[text] for text in texts]])
+        return vectors[np.fromiter(map(row.__getitem__, texts), np.int64, len(texts))]
 
     def encode_raw(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
         """(texts, dim) vectors of the model's own norm, without the cache: for inner products."""

@@ -13,5 +13,6 @@ def unit(vectors: Floats) -> Floats:
     >>> unit(np.array([[0, 2], [0, 0]], np.float32)).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
-    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))  # as np.linalg.norm, but without all squares in memory
+    vectors /= np.maximum(norms, np.finfo(np.float32).tiny)[:, None]
     return vectors
