@@ -297,7 +297,6 @@ from pathlib import Path
 from benchmarks.scale_measures import Clock, FIXED, first_documents, peak_memory
 batch = first_documents(Path(sys.argv[2]), FIXED["labels"])
 clock = Clock()
-import faiss, sentence_transformers, torch
 from tagwright.tagger import Tagger
 clock("imports")
 began = time.perf_counter()

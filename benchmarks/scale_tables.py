@@ -122,14 +122,14 @@ def _batch() -> Iterator[list[str]]:
     for documents, run in sorted(result("million")["runs"].items(), key=lambda item: -int(item[0])):
         once, killed = run["undisturbed"], run.get("killed")
         measured = (
-            f"{once['documents per processor second']:.0f} documents per second of the processor, start-up included; "
-            f"by the clock {once['documents/s']:.0f}, on two cores shared with some twenty other processes; "
-            f"at most {once['peak MB']:,} MB"
+            f"{once['documents/s']:,.0f} documents per second, {once['documents per processor second']:.0f} per second "
+            f"of the processor, start-up included; at most {once['peak MB']:,} MB"
         )
         if killed:
             same = f"{len(run['different files'])} files differ" if run["different files"] else "the same files"
             measured += f"; killed {_times(killed['kills'])} and continued: {same}"
-        what = f"`batch` of {int(documents):,} abstracts, 26,983 labels, names, words and static encoder, one process"
+        processes = "one process" if run["processes"] == 1 else f"{run['processes']} processes"
+        what = f"`batch` of {int(documents):,} abstracts, 26,983 labels, names, words and static encoder, {processes}"
         yield [what, measured, "`python -m benchmarks million --work FOLDER`"]
 
 
