@@ -81,11 +81,12 @@ def add(output: Path, name: str, size: int, work: Path) -> None:
 
 
 def slopes(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, float]]:
-    """By figure, of each of its seconds and of peak memory; where there are two sizes at least."""
+    """By figure, of each of its seconds and of peak memory; where there are two sizes at least, and something at each."""
     return {
         name: {
-            what: round(slope([int(size) for size in found], [max(each[what], 0.001) for each in found.values()]), 3)
+            what: round(slope([int(size) for size in found], [each[what] for each in found.values()]), 3)
             for what in next(iter(found.values()))
+            if all(each[what] > 0 for each in found.values())
         }
         for name, found in rows.items()
         if len(found) > 1

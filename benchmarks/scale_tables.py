@@ -49,8 +49,8 @@ def _rows(found: Mapping[str, Any], name: str, sizes: Iterable[int]) -> Iterator
         unit = "" if part.endswith(("MB", "GB")) or part == RECALL else ", MB" if part == "peak_mb" else ", s"
         what = f"{name}: {'memory' if part == 'peak_mb' else part}{unit}"
         figures = [_figure(rows[str(size)][part]) if str(size) in rows else "" for size in sizes]
-        last = {size: rows[size] for size in sorted(rows, key=int)[-2:]}
-        largest = f"{fit({'': last})[''][part]:.2f}" if len(rows) > 2 and part != RECALL else ""
+        last = fit({"": {size: rows[size] for size in sorted(rows, key=int)[-2:]}}).get("", {})
+        largest = f"{last[part]:.2f}" if len(rows) > 2 and part != RECALL and part in last else ""
         overall = f"{fitted[part]:.2f}" if part in fitted and part != RECALL else ""
         yield [MEASURES[name][0], what, *figures, overall, largest]
 

@@ -38,8 +38,7 @@ JOIN = 256
 "The most documents that join a working set in a round, unless it is larger itself."
 
 TOGETHER, CELLS = 128, 1 << 24
-"""The most labels that are scored together, and the most weights in memory together: a float32 per
-word for each label."""
+"The most labels that are scored together, and the most weights in memory: a float32 for each word of each label."
 
 PART = 1 << 21
 "Scores in memory together."
