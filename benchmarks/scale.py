@@ -81,7 +81,7 @@ def add(output: Path, name: str, size: int, work: Path) -> None:
 
 
 def slopes(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, float]]:
-    """By figure, of each of its seconds and of peak memory; where there are two sizes at least, and something at each."""
+    """By figure, of each of its seconds and of peak memory, where there are two sizes and something at each."""
     return {
         name: {
             what: round(slope([int(size) for size in found], [each[what] for each in found.values()]), 3)
