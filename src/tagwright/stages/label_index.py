@@ -36,6 +36,10 @@ MORE = 100
 RECALL = 0.96
 "The required recall of the 10 nearest, on queries made from the vectors themselves."
 
+SAMPLED = 300
+"""Of so many vectors queries are made. Their recall follows that of abstracts: searching 32 lists of 10,000 and 100,000
+names, and 64 of a million, 0.981, 0.973, 0.966; of abstracts 0.952, 0.962, 0.960 (arxiv, static encoder)."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
@@ -129,10 +133,7 @@ class Index:
 
     @classmethod
     def build(cls, vectors: Vectors, name: str) -> Index:
-        """Train on a sample, add all, and double the effort until RECALL is reached. Seeded.
-
-        The queries that are made up here are nearer to their labels than real texts: large steps leave a margin.
-        """
+        """Train on a sample, add all, and double the effort until RECALL is reached. Seeded."""
         queries = _made_up_queries(vectors, 256)
         exact, index = vectors.nearest(queries, 10), cls(_filled(vectors, name), name, effort=1)
         while recall(index.nearest(vectors, queries, 10), exact) < RECALL and index.effort < 4096:
@@ -232,14 +233,16 @@ def _filled(vectors: Vectors, name: str) -> Any:
 
 
 def _made_up_queries(vectors: Vectors, count: int) -> Floats:
-    """Queries to measure an index with: each the mean of a label and its nearest label.
+    """Queries to measure an index with: each the mean of the 10 of SAMPLED labels that are nearest to one label.
 
-    Like a text, such a query lies among labels of one subject without coinciding with any. Labels themselves are too
-    easy to find, and the mean of two random labels is harder than any text.
+    Like a text, such a query lies among the labels of a subject, a thirtieth of all, without coinciding with any. The
+    nearest of all labels would be nearer the more labels there are, and too easy to find among a million.
     """
-    rows = np.random.default_rng(1).integers(len(vectors), size=count)
-    subjects = vectors.nearest(vectors[rows], 10)
-    queries: Floats = vectors[subjects.labels].reshape(count, -1, vectors.codes.shape[1]).mean(axis=1)
+    rng = np.random.default_rng(1)
+    rows, sample = rng.integers(len(vectors), size=count), rng.permutation(len(vectors))[:SAMPLED]
+    some = Vectors.of(vectors[np.sort(sample)], "float32")
+    subjects = some.nearest(vectors[rows], 10)
+    queries: Floats = some[subjects.labels].reshape(count, -1, vectors.codes.shape[1]).mean(axis=1)
     return queries
 
 
