@@ -100,8 +100,6 @@ def _content(name: str, path: Path) -> Any:
     if name == "manifest.json":
         manifest = json.loads(path.read_text(encoding="utf-8"))
         return {key: value for key, value in manifest.items() if key != "training"}
-    if path.name == "tokenizer.json":  # its last text decides how it cuts and pads, and every use sets both anew
-        return {**json.loads(path.read_text(encoding="utf-8")), "truncation": None, "padding": None}
     if name.startswith("training"):
         return [{**json.loads(line), "seconds": 0} for line in path.read_text(encoding="utf-8").splitlines()]
     return path.read_bytes()

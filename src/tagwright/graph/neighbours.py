@@ -25,8 +25,8 @@ LISTED = 256
 """A document with at most this many walks has its neighbours listed; with more, they are drawn by rejection first. A
 limit of 4096 takes 7 times as long for links between web pages, and half as long for references that few papers
 share."""
-PART = 1024
-"Documents that are tried together when few are requested."
+FEWEST, MOST = 1 << 10, 1 << 16
+"Documents that are drawn together: when few are requested, and at most, so that they stay in the processor's cache."
 ROUNDS = 64
 "Proposals per document before its neighbours are listed: few walks end in a neighbour, or none."
 
@@ -192,7 +192,7 @@ class Neighbours:
     def any(self) -> bool:
         """Whether the meta-path joins two documents at all."""
         rng, pool = np.random.default_rng(0), np.flatnonzero(self.walks)
-        parts = np.split(pool, np.arange(PART, len(pool), PART))
+        parts = np.split(pool, np.arange(FEWEST, len(pool), FEWEST))
         return any((self.draw(part, rng) >= 0).any() for part in parts)
 
     @cached_property
@@ -244,7 +244,7 @@ class Neighbours:
         pool, pairs, missing = np.flatnonzero(self.walks), list[tuple[Longs, Longs]](), count
         while missing > 0 and len(pool):
             order, passed = rng.permutation(pool), len(pairs)
-            for part in np.array_split(order, -(-len(order) // max(count, PART))):
+            for part in np.array_split(order, -(-len(order) // min(max(count, FEWEST), MOST))):
                 drawn = draw(part, rng)
                 pairs.append((part[drawn >= 0], drawn[drawn >= 0]))
                 missing -= len(pairs[-1][0])
