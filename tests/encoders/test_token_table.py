@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -94,6 +95,17 @@ def test_half_precision_is_read(tmp_path: Path) -> None:
     assert table is not None
     assert table.table.dtype == np.float32
     assert table(["bee"]).tolist() == [[3, 0]]
+
+
+def test_a_token_without_a_vector_is_an_error(tmp_path: Path) -> None:
+    folder = static(tmp_path / "static")
+    tokenizer = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    tokenizer["model"]["vocab"]["wasp"] = 1 << 30
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer), encoding="utf-8")
+    encoder = BiEncoder.load(str(folder))
+    assert encoder.encode(["bee"]).tolist() == [[1, 0]]
+    with pytest.raises(ModelError, match="tokens without a vector"):
+        encoder.encode(["wasp"])
 
 
 def test_damaged_files_are_errors(tmp_path: Path) -> None:

@@ -168,12 +168,9 @@ class BiEncoder:
     @cached_property
     def precision(self) -> Computed:
         """The number format of the computation. A static encoder gains nothing from fewer bits."""
+        static = "StaticEmbedding" in self._architecture.modules
         with on_device(self._device):
-            found = (
-                "float32"
-                if self._architecture.is_static
-                else resolve(self.asked, quantisable=self._architecture.is_bert)
-            )
+            found = "float32" if static else resolve(self.asked, quantisable=self._architecture.is_bert)
         _log.info("encoder %s computes in %s (precision %s)", self.name, found, self.asked)
         return found
 

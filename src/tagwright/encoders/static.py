@@ -14,6 +14,7 @@ from tagwright.encoders.bert import Bert
 from tagwright.encoders.library import module_class, same_vectors
 from tagwright.encoders.model_folder import PACKAGED, find
 from tagwright.encoders.sentence_transformer import load_model
+from tagwright.progress import note
 from tagwright.store import replace_folder, write_manifest
 from tagwright.types import Floats, Longs
 
@@ -38,6 +39,7 @@ def distilled() -> Path:
     """
     folder = cache_folder() / f"static-{VERSION}"
     if not (folder / "manifest.json").is_file():
+        note(f"distilling a static encoder from {PACKAGED}, which takes some ten seconds; it is kept for later runs")
         with replace_folder(folder) as new:
             distil().save(str(new), create_model_card=False)
             write_manifest(new, "static encoder", {"distilled from": PACKAGED})

@@ -66,7 +66,7 @@ class TokenTable:
     ) -> Floats:
         """(texts, dim) means, zero for a text without tokens. done: told how many texts were encoded since last time.
 
-        role: selects the prompt before the texts.
+        role: selects the prompt before the texts. Raises ModelError for a token without a vector.
         """
         prompt, parts = self.prompts.of(role), [np.zeros((0, self.dim), np.float32)]
         for start in range(0, len(texts), _CHUNK):
@@ -82,6 +82,8 @@ class TokenTable:
         lengths = np.fromiter(map(len, ids), np.int32, len(ids))
         ends = np.concatenate(([0], lengths.cumsum())).astype(np.int32)
         tokens = np.fromiter(chain.from_iterable(ids), np.int32, ends[-1])
+        if tokens.max(initial=-1) >= len(self.table):  # the product reads whatever lies in memory there
+            raise ModelError("the encoder's tokenizer is damaged (it has tokens without a vector); get the model again")
         ones = np.ones(len(tokens), np.float32)
         vectors: Floats = csr_array((ones, tokens, ends), (len(ids), len(self.table))) @ self.table
         vectors /= np.maximum(lengths, 1)[:, None]
