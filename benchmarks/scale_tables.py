@@ -115,10 +115,11 @@ def _at(found: Mapping[str, Any], name: str, part: str, size: int, least: float 
 
 def many_documents() -> Iterator[str]:
     """A batch that is killed, two nodes, and storms."""
-    yield from table(["what", "measured", "command"], [*_batch(), *_nodes(), *_storms()])
+    yield from table(["what", "measured", "command"], [*batches(), *_nodes(), *_storms()])
 
 
-def _batch() -> Iterator[list[str]]:
+def batches() -> Iterator[list[str]]:
+    """Most documents first."""
     for documents, run in sorted(result("million")["runs"].items(), key=lambda item: -int(item[0])):
         once, killed = run["undisturbed"], run.get("killed")
         measured = (
