@@ -65,14 +65,26 @@ def test_vectors_are_those_of_the_library(tmp_path: Path, normalize: bool, role:
     np.testing.assert_allclose(BiEncoder.load(str(folder)).encode_raw(TEXTS, role=role), encode(TEXTS), atol=1e-6)  # type: ignore[arg-type]
 
 
-def test_it_needs_no_torch(tmp_path: Path) -> None:
+def test_it_is_encoded_and_saved_without_torch(tmp_path: Path) -> None:
     code = (
         "import sys; from tagwright.encoders.bi_encoder import BiEncoder; "
-        "vectors = BiEncoder.load(sys.argv[1], cached=False).encode(['bee']); "
-        "print(vectors.tolist(), 'torch' in sys.modules)"
+        "encoder = BiEncoder.load(sys.argv[1], cached=False); encoder.save(sys.argv[2]); "
+        "print(encoder.encode(['bee']).tolist(), 'torch' in sys.modules)"
     )
-    command = [sys.executable, "-c", code, str(static(tmp_path / "static"))]
+    command = [sys.executable, "-c", code, str(static(tmp_path / "static")), str(tmp_path / "saved")]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "[[1.0, 0.0]] False\n"
+    assert SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(["bee"]).tolist() == [[3, 0]]
+
+
+def test_it_is_saved_with_the_prompts_it_was_given_and_over_its_own_folder(tmp_path: Path) -> None:
+    folder = str(static(tmp_path / "static"))
+    prompted = BiEncoder.load(folder, prompts={"query": "wasp "})
+    for target in (tmp_path / "saved", Path(folder)):
+        prompted.save(target)
+        saved = BiEncoder.load(str(target))
+        assert saved.encode_raw(["bee"], role="query").tolist() == [[1.5, 0.5]]
+    saved.save(folder)
+    assert BiEncoder.load(folder).encode_raw(["bee"], role="query").tolist() == [[1.5, 0.5]]
 
 
 def test_other_tensors_and_formats_are_left_to_the_library(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -247,8 +248,18 @@ class BiEncoder:
 
     def save(self, folder: Path | str) -> None:
         """Write in the sentence-transformers format, which any tool of that ecosystem loads."""
-        _ = self._forward, self.cache  # its own folder may be the one that is replaced
-        self.model.save(str(folder), create_model_card=False)
+        forward, _ = self._forward, self.cache  # its own folder may be the one that is replaced
+        source, target = self._source, Path(folder)
+        if (
+            isinstance(source, Path)
+            and isinstance(forward, TokenTable)
+            and source.resolve() != target.resolve()
+            and self._architecture == read_architecture(source)
+        ):
+            self._check_unchanged()
+            _copy(source, target)
+        else:
+            self.model.save(str(folder), create_model_card=False)
 
     def known(self, texts: Sequence[str], role: Role | None = None) -> tuple[Floats, Mask]:
         """(texts, dim) unit vectors and (texts,) whether each was cached; the others are zero."""
@@ -309,6 +320,14 @@ def _state(folder: Path) -> dict[str, tuple[int, int]]:
 def _files(folder: Path) -> list[Path]:
     kinds = {".json", ".txt", ".model", ".safetensors"}
     return [file for file in sorted(folder.rglob("*")) if file.suffix in kinds and file.is_file()]
+
+
+def _copy(source: Path, target: Path) -> None:
+    """The files of an encoder, as they are: loading a model only to write it again takes seconds."""
+    for file in _files(source):
+        place = target / file.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, place)
 
 
 def _default_for_all(folder: Path) -> dict[str, str]:
