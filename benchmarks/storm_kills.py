@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from benchmarks.storm_processes import REFUSED, Length, Moment, finish, kill, measure, private_folder, start
@@ -118,6 +119,8 @@ def _save_on_small_disk(folder: Path, size: int) -> None:
 
 def _save_as_nobody(folder: Path) -> None:
     tagger = _tagger(2)
+    with TemporaryDirectory() as elsewhere:
+        tagger.save(Path(elsewhere) / "model")  # imports what saving needs: nobody may not be allowed to read it
     if not os.geteuid():
         os.seteuid(NOBODY)
     tagger.save(folder / "model")
