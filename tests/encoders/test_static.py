@@ -10,10 +10,12 @@ from sentence_transformers import SentenceTransformer
 from tests.tiny import DIM, VOCABULARY, tiny_encoder
 
 from tagwright import zero_shot
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.encoders import static
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil, main_directions
 from tagwright.errors import ModelError
+from tagwright.methods import zeroshot
 from tagwright.tagger import Tagger
 from tagwright.types import Floats
 
@@ -61,6 +63,11 @@ def test_the_static_encoder_is_distilled_once_and_kept(tmp_path: Path, monkeypat
         BiEncoder.load("static").encode_raw(["bee wasp"]), distil(tiny).encode(["bee wasp"]).astype(np.float32)
     )
     assert first.suggest("honey bee", k=1)[0].name == second.suggest("honey bee", k=1)[0].name == "bee"
+    assert isinstance(first.combiner, WeightedSum)
+    assert first.combiner.weights["dense"] == zeroshot.STATIC_WEIGHT < zeroshot.WEIGHTS["dense"]
+    given = zero_shot(["bee", "market"], encoder="static", stages=["dense"], weights=[2.0], language="english").combiner
+    assert isinstance(given, WeightedSum)
+    assert given.weights["dense"] == 2.0
     first.save(tmp_path / "model")
     (tmp_path / "cache" / "static-1" / "model.safetensors").unlink()  # the saved tagger has the encoder
     assert Tagger.load(tmp_path / "model").suggest("honey bee", k=1)[0].name == "bee"

@@ -189,6 +189,11 @@ class BiEncoder:
         return self._forward.dim
 
     @property
+    def is_static(self) -> bool:
+        """Whether a text is encoded by the mean of its tokens' vectors."""
+        return self._architecture.is_static
+
+    @property
     def max_length(self) -> int | None:
         """The most tokens of a text; None: no limit."""
         return self._architecture.max_length

@@ -31,6 +31,10 @@ StageName = Literal["exact_match", "bm25", "tfidf", "dense"]
 WEIGHTS: Mapping[str, float] = {"exact_match": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5}
 "The default weight of each stage."
 
+STATIC_WEIGHT = 1.5
+"""The default weight of dense with a static encoder, whose cosines say less: of 0.25, 0.5, 1, 1.5 and 2.5 the best mean
+nDCG@5 on 1,889 train documents of tib, mdn, arxiv and kirja."""
+
 TITLE_MATCH = "title_match"
 "The name of the stage that scores names in titles."
 
@@ -120,6 +124,8 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     resolved = replace(config, language=resolve(config.language, labels, documents))
     retrievers = {str(name): _retriever(name, labels, resolved) for name in config.stages}
     rerankers, weights = dict[str, Stage](), dict(config.weight_of)
+    if config.weights is None and _is_static(retrievers.get("dense")):
+        weights["dense"] = STATIC_WEIGHT
     if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
         rerankers[TITLE_MATCH] = TitleMatch(labels, ExactMatchOptions(stem=resolved.language))
         weights[TITLE_MATCH] = config.title_match
@@ -145,3 +151,7 @@ def _retriever(name: StageName, labels: Vocabulary, config: Config) -> Retriever
         weighting=name, stem=config.language, text_field=config.text_field, k=config.candidates, ngrams=ngrams
     )
     return Lexical(labels, lexical)
+
+
+def _is_static(dense: Retriever | None) -> bool:
+    return isinstance(dense, Dense) and isinstance(dense.encoder, BiEncoder) and dense.encoder.is_static
