@@ -16,6 +16,7 @@ from tagwright.encoders.architecture import Architecture
 from tagwright.encoders.library import say_general
 from tagwright.encoders.precision import Computed, resolve
 from tagwright.encoders.prompts import Role
+from tagwright.encoders.token_table import read_tokenizer
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Longs
 
@@ -113,17 +114,13 @@ class Bert:
 
         Raises ModelError when the weights are damaged.
         """
-        import tokenizers
         from safetensors import SafetensorError
         from safetensors.torch import load_file
 
         weights, tokenizer = folder / "model.safetensors", folder / "tokenizer.json"
         if not weights.is_file() or not tokenizer.is_file():
             return None
-        try:
-            splits = tokenizers.Tokenizer.from_file(str(tokenizer))
-        except Exception as error:  # the library has no error class for it
-            raise ModelError(f"{tokenizer}: damaged ({error}); get the model again") from error
+        splits = read_tokenizer(tokenizer)
         try:
             return cls(architecture, load_file(weights), splits, precision)
         except (SafetensorError, RuntimeError, TypeError, ValueError, ArithmeticError) as error:  # or the settings are
