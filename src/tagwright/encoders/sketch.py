@@ -32,9 +32,9 @@ def read_sketch(folder: Path) -> TokenTable | None:
         return None
     tokenizer, embeddings = read_tokenizer(tokens), _input_embeddings(weights)
     tokenizer.no_truncation()
-    if embeddings is None or embeddings.ndim != 2 or len(embeddings) < tokenizer.get_vocab_size():
-        return None
     used = _ordinary(tokenizer)
+    if embeddings is None or embeddings.ndim != 2 or len(embeddings) <= max(used, default=0):
+        return None
     table = np.zeros_like(embeddings)
     table[used] = (embeddings[used] - embeddings[used].mean(axis=0)) * rarity(len(used))[:, None]
     return TokenTable(tokenizer, table, normalize=True)
