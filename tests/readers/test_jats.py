@@ -67,6 +67,13 @@ def article(*parts: str) -> str:
     return f"<article>{''.join(parts)}</article>"
 
 
+def test_a_name_may_be_text_without_parts(tmp_path: Path) -> None:
+    author = '<contrib contrib-type="author"><string-name>Ann Müller</string-name></contrib>'
+    front = f"<front><article-meta><contrib-group>{author}</contrib-group></article-meta></front>"
+    [document] = read(written(tmp_path, DOCTYPE + article(front, BODY), "a.xml"))
+    assert document.metadata["author"] == ("Ann Müller",)
+
+
 def test_an_article_is_read_whole(tmp_path: Path) -> None:
     [document] = read(written(tmp_path, DOCTYPE + article(FRONT, BODY, BACK), "a.xml"))
     assert document.id == "17"

@@ -101,7 +101,8 @@ def _is_author(contributor: Element) -> bool:
 
 
 def _name(contributor: Element) -> str:
-    name = next(filter(None, map(contributor.find, ("name", ".//string-name", ".//name"))), None)
+    places = map(contributor.find, ("name", ".//string-name", ".//name"))
+    name = next((each for each in places if each is not None), None)
     if name is None:
         return line(contributor.find(".//collab"), ("contrib-group",))
     parts = " ".join(line(name.find(part)) for part in ("given-names", "surname", "suffix")).split()
