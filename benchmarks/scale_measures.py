@@ -236,7 +236,7 @@ def ivf_search(documents: Path, labels: Path, clock: Clock) -> None:
 
 
 def hnsw_search(documents: Path, labels: Path, clock: Clock) -> None:
-    """The same by the index that a user can ask for: the quickest one, which takes longer to build."""
+    """The same by the index that a user can ask for, which takes longer to build."""
     _search(documents, labels, clock, "hnsw")
 
 

@@ -103,7 +103,7 @@ def test_every_kind_of_pairs_gives_as_many_as_asked_for(
     encoder: dict[str, str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(micol, "distil", lambda: BiEncoder.load(encoder["static"]).model)
+    monkeypatch.setattr(micol, "STATIC_ENCODER", encoder["static"])
     monkeypatch.setattr(micol, "Translator", lambda name: lambda found: [f"{name} {each}" for each in found])
     translators = ("there", "back") if kind == "translated" else ()
     config = replace(QUICK, pairs=kind, translators=translators, encoder="minilm", architecture=architecture, count=30)

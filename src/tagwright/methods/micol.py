@@ -20,7 +20,6 @@ from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.model_folder import STATIC as STATIC_ENCODER
-from tagwright.encoders.static import distil
 from tagwright.encoders.translation import Translator
 from tagwright.errors import ConfigError
 from tagwright.fields import AtLeastOne, Positive, Range
@@ -312,7 +311,8 @@ def _text_pairs(
         named = Run.concat([names(batch).top(CONFIDENT) for batch in batches(documents)])
         return name_pairs(documents, labels, named, seed=config.training.seed)
     if kind == "eda":
-        return eda_pairs(documents, near_words(documents, BiEncoder.of(distil()).encode), seed=config.training.seed)
+        static = BiEncoder.load(STATIC_ENCODER, cached=False)
+        return eda_pairs(documents, near_words(documents, static.encode), seed=config.training.seed)
     if kind == "translated":
         there, back = map(Translator, config.translators)
         said: dict[str, str] = {}  # every epoch needs the same sentences

@@ -207,7 +207,7 @@ class Index:
 def index_name(kind: Kind, size: int) -> str | None:
     """The FAISS name of the index of this kind for `size` vectors; None: exact search without an index.
 
-    auto is exact up to EXACT_LIMIT and IVF above: HNSW answers faster, but takes longer to build and cannot be
+    auto is exact up to EXACT_LIMIT and IVF above: HNSW is hardly quicker, takes longer to build and cannot be
     memory-mapped. IVF has 2 sqrt(n) lists, rounded to a power of two: 2,048 for a million.
 
     >>> index_name("auto", 1_000_000), index_name("hnsw", 20_000), index_name("hnsw", 1_000)
