@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from tagwright.errors import ModelError, TagwrightError
-from tagwright.stages import label_trees
+from tagwright.stages import label_trees, omikuji_process
 from tagwright.stages.label_trees import LabelTrees
 from tagwright.store import digests, write_manifest
 from tagwright.training.linear_training import LabelTreeOptions, fit_trees
@@ -163,3 +165,23 @@ def test_a_killed_training_leaves_no_file_and_no_process(tmp_path: Path) -> None
             break
         threading.Event().wait(0.1)
     assert not list(tmp_path.glob("tagwright-*"))
+
+
+def test_a_file_written_while_its_folder_is_removed_goes_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, requests, ends = tmp_path / "scratch", io.BytesIO(), list[int]()
+    folder.mkdir()
+    omikuji_process.write_message(requests, {"do": "grow", "options": {"scratch": str(folder)}})
+    requests.seek(0)
+    remove = os.rmdir
+
+    def too_late(path: str, **options: Any) -> None:
+        monkeypatch.setattr(os, "rmdir", remove)
+        (folder / "documents.txt").touch()
+        remove(path, **options)
+
+    monkeypatch.setattr(os, "rmdir", too_late)
+    monkeypatch.setattr(os, "_exit", ends.append)
+    omikuji_process._receive(requests, SimpleQueue())
+    assert (folder.exists(), ends) == (False, [0])

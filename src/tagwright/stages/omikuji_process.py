@@ -81,7 +81,8 @@ def _receive(stream: IO[bytes], queue: SimpleQueue[Message]) -> None:
         except EOFError:
             break
     if folder:
-        shutil.rmtree(folder, ignore_errors=True)
+        for _ in range(2):  # the other thread may write its file after the first has listed what there is
+            shutil.rmtree(folder, ignore_errors=True)
     os._exit(0)
 
 
