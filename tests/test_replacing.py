@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -57,6 +58,7 @@ def test_an_old_folder_that_is_half_removed_blocks_nothing_and_is_not_put_back(t
 KILLED = """
 import os, signal, sys, shutil
 from pathlib import Path
+from types import SimpleNamespace
 from tagwright import replacing
 from tagwright.store import *
 step, folder = int(sys.argv[1]), Path(sys.argv[2])
@@ -69,7 +71,7 @@ def dying(function):
         return function(*arguments, **options)
     return run
 replacing._rename = dying(replacing._rename)
-shutil.rmtree = dying(shutil.rmtree)
+replacing.shutil = SimpleNamespace(rmtree=dying(shutil.rmtree))  # others have their own temporary folders
 with replace_folder(folder) as target:
     write_manifest(target, "box", {"number": 8})
 """
@@ -239,15 +241,16 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
         rename(source, target)
 
     def windows_open(path: Any, *arguments: Any, **options: Any) -> int:
-        if Path(path).is_dir() and arguments == (os.O_RDONLY,) and not options:  # rmtree has its own way there
+        if Path(path).is_dir():
             raise PermissionError(errno.EACCES, "Permission denied")
         return opened(path, *arguments, **options)
 
     monkeypatch.setattr(os, "fsync", windows_fsync)
     monkeypatch.setattr(replacing, "_replace", windows_replace)
-    monkeypatch.setattr(os, "open", windows_open)
     monkeypatch.setattr(replacing, "WINDOWS", True)
     monkeypatch.delattr(os, "umask")
+    # not os.open itself: rmtree opens folders, and has its own way on Windows
+    monkeypatch.setattr(replacing, "os", SimpleNamespace(**{**vars(os), "open": windows_open}))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows needs no stand-in for itself")

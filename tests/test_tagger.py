@@ -273,8 +273,12 @@ def test_a_combiner_with_impossible_options_is_a_model_error(
 def test_a_tagger_of_format_2_is_read(words: Tagger, tmp_path: Path) -> None:
     folder = tmp_path / "saved"
     words.save(folder)
-    for path in [*folder.rglob("*.npy"), *folder.glob("*/*/")]:
-        path.rmdir() if path.is_dir() else path.unlink()
+    arrays = [*folder.rglob("*.npy")]
+    folders = [path for path in folder.glob("*/*") if path.is_dir()]
+    for path in arrays:
+        path.unlink()
+    for path in folders:
+        path.rmdir()
     (folder / "vocabulary").rmdir()
     words.vocabulary.write(folder / "labels.jsonl")
     for path in folder.rglob("manifest.json"):

@@ -92,7 +92,9 @@ def test_the_readme_shows_the_demo_as_printed(shell: dict[str, object]) -> None:
     (block,) = re.findall(r"```\n\$ \S*tagwright demo\n(.*?)```", readme, re.DOTALL)
     found = output(["tagwright", "demo"], shell)
     assert "<- as in the manual" in found
-    if not re.search(rf"^scipy=={re.escape(version('scipy'))}\b", LOCK.read_text(encoding="utf-8"), re.MULTILINE):
+    newest = re.search("^scipy==([0-9.]+)", LOCK.read_text(encoding="utf-8"), re.MULTILINE)
+    assert newest
+    if newest[1] != version("scipy"):
         return  # another SciPy has another manual
     for part in block.split("...\n"):
         shown = re.search(r"(\d+\.\d+)".join(map(re.escape, NUMBER.split(part))), found)
