@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -129,7 +130,8 @@ def test_a_row_with_any_changed_bit_is_missing_and_computed_again(tmp_path: Path
     cache = EmbeddingCache("f", 2, tmp_path)
     cache.put(["bee", "wasp"], np.concatenate([ONE, TWO]))
     good = cache.path.read_bytes()
-    [(_, vector, checksum, _)] = sqlite3.connect(cache.path).execute("SELECT * FROM vectors LIMIT 1").fetchall()
+    with closing(sqlite3.connect(cache.path)) as database:
+        [(_, vector, checksum, _)] = database.execute("SELECT * FROM vectors LIMIT 1").fetchall()
     for part in (vector, checksum):
         for bit in range(8 * len(part)):
             place, damaged = good.index(part) + bit // 8, bytearray(good)

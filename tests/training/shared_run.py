@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ FEW = maclr.Config(encoder_pairs=False, clustering=False, pseudo_labels=1, tempe
 def main(folder: Path, encoder: str) -> None:
     """Write what this process has in the end, and how many texts and documents it read for it."""
     rank = os.environ.get("RANK", "0")
+    atexit.register(write_threads, folder / f"{rank}.threads")  # called after what is registered later
     read: list[str] = []
     lexical = Lexical(LABELS, LexicalOptions(k=2))
 
@@ -64,6 +66,11 @@ def main(folder: Path, encoder: str) -> None:
         float16=stages["float16"].vectors[everything],
         int8=stages["int8"].vectors[everything],
     )
+
+
+def write_threads(path: Path) -> None:
+    """Write the names of the threads there are now, where the system lists them."""
+    path.write_text("\n".join(each.read_text().strip() for each in Path("/proc/self/task").glob("*/comm")))
 
 
 class Counting:

@@ -62,14 +62,12 @@ class LabelSearch:
 
     def __init__(self, labels: Sequence[Label], path: Path | None = None) -> None:
         self._lock = threading.Lock()
-        if path is None:
-            self._database = _connect(":memory:")
-            _build(self._database, labels)
-        else:
-            if not _is_finished(path):
-                _build_file(path, labels)
-            self._database = _connect(path)
+        if path and not _is_finished(path):
+            _build_file(path, labels)
+        self._database = _connect(path or ":memory:")
         weakref.finalize(self, self._database.close)
+        if not path:
+            _build(self._database, labels)
 
     def __call__(self, query: str, k: int = 20) -> list[int]:
         """At most k positions of labels, best first.

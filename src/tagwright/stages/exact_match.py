@@ -80,7 +80,7 @@ class ExactMatch(Retriever):
         return self._find_in(documents, score)
 
     def information(self, documents: Sequence[Document]) -> Run:
-        """All labels found in each document, scored by the `specificity` of the most specific name, in bits."""
+        """All labels found in each document, scored by the bits of the most specific name."""
         return self._find_in(documents, lambda bits, _: np.asarray(bits))
 
     def find(self, reading: Run) -> Run:
@@ -178,9 +178,9 @@ class ExactMatch(Retriever):
 def score(bits: ArrayLike, early: ArrayLike) -> NDArray[np.float64]:
     """The evidence of a document for a label: bits * log2(1 + early).
 
-    bits: `specificity` of the most specific name of the label that occurs. early: sum of `earliness` over all the
-    occurrences of its names. The score rises with every occurrence, with diminishing returns; with earlier ones; with
-    longer and rarer names.
+    bits: of the most specific name of the label that occurs (`name_patterns.information`). early: sum of `earliness`
+    over all the occurrences of its names. The score rises with every occurrence, with diminishing returns; with earlier
+    ones; with longer and rarer names.
 
     A name of 10 bits, twice in the title and once 1,300 words later (earliness 1/4): 10 * log2(3.25) = 17.004.
 

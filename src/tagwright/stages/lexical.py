@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -98,11 +100,11 @@ class Lexical(Retriever):
 
     def __init__(self, labels: Sequence[Label], options: LexicalOptions = LexicalOptions()) -> None:
         self.options = options = replace(options, stem=resolve(options.stem, labels))
-        stopped, terms = _stop_words(labels, options), dict[str, int]()
+        stopped, terms = _stop_words(labels, options), defaultdict[str, int](count().__next__)
         spelling = _speller(stopped, options)
 
         def number(word: str) -> tuple[int, ...]:
-            return tuple(terms.setdefault(term, len(terms)) for term in spelling(word))
+            return tuple(map(terms.__getitem__, spelling(word)))
 
         texts = (label.text if options.label_text == "text" else label.described for label in labels)
         counts = count_words(texts, lru_cache(WORDS)(number))
@@ -114,7 +116,7 @@ class Lexical(Retriever):
             share = np.array([options.ngrams if term[0] == _NGRAM_MARK else 1 for term in terms], np.float64)
             weights = share * smooth_idf(frequencies, len(labels))
             items = _tfidf_matrix(counts, weights)
-        self._set(stopped, terms, weights, items, items.T.tocsr())
+        self._set(stopped, dict(terms), weights, items, items.T.tocsr())
 
     def read(self, documents: Sequence[Document]) -> Matrix:
         """(documents, terms) float32: the weight of each term of each document."""

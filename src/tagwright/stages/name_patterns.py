@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import attrgetter
@@ -46,7 +46,8 @@ class NamePatterns:
     """What is searched in texts for the names of labels.
 
     words: stem -> number. trie: the patterns, as numbers of words. spelled: (patterns,) the place in `spellings` of how
-    the word must be written, -1 where that does not matter. specificities: (patterns, labels), in bits.
+    the word must be written, -1 where that does not matter. specificities: (patterns, labels), in bits, the
+    `information` of all words of a pattern, times the weight of the form (`forms`).
     """
 
     words: Mapping[str, int]
@@ -108,17 +109,17 @@ class WordCache(dict[str, V]):
         return value
 
 
-def specificity(labels_with_word: Iterable[int], labels: int) -> float:
-    """The information content of a name, in bits: the sum over its words of log2(1 + labels / labels with the word).
+def information(labels_with_word: int, labels: int) -> float:
+    """The information content of a word, in bits: log2(1 + labels / labels with the word).
 
     Labels have the words of their names and descriptions: "application" says little if it occurs in many descriptions,
     even if it is the name of only one label. A word of 1 among 7 labels gives log2(8) = 3 bits, one of all 7 still
     gives log2(2) = 1.
 
-    >>> specificity([1, 7], 7)
-    4.0
+    >>> information(1, 7), information(7, 7)
+    (3.0, 1.0)
     """
-    return sum(math.log2(1 + labels / count) for count in labels_with_word)
+    return math.log2(1 + labels / labels_with_word)
 
 
 def forms(name: str) -> dict[str, float]:
@@ -132,6 +133,8 @@ def forms(name: str) -> dict[str, float]:
     >>> forms("Databases, Bibliographic, Medical")
     {'Databases, Bibliographic, Medical': 1.0, 'Medical Bibliographic Databases': 1.0}
     """
+    if "(" not in name and ", " not in name:  # most names
+        return {name: 1.0}
     qualified = _QUALIFIED.fullmatch(name)
     bare, share = (qualified[1], 0.5) if qualified else (name, 1.0)
     natural = " ".join(bare.split(", ")[::-1])
@@ -193,8 +196,9 @@ def _specificities(
     counts: Counter[str] = Counter()
     for label, group in groupby(forms, key=attrgetter("label")):
         counts.update(described.get(label, set()).union(*(form.pattern[0] for form in group)))
+    information_of = {stem: information(count, labels) for stem, count in counts.items()}
     stems = {pattern: form.pattern[0] for form, pattern in zip(forms, ids, strict=True)}
-    bits = np.array([specificity(map(counts.__getitem__, stems[pattern]), labels) for pattern in range(len(stems))])
+    bits = np.array([sum(map(information_of.__getitem__, stems[pattern])) for pattern in range(len(stems))])
     rows, columns = np.array(ids, np.int32), np.array([form.label for form in forms], np.int32)
     values = np.array([form.share for form in forms]) * (bits[rows] if len(rows) else 0)
     order = np.lexsort((columns, -values, rows))

@@ -238,7 +238,7 @@ def _known() -> Mapping[str, Language]:
 
 
 def _spread(items: Sequence[Any]) -> list[Any]:
-    return [items[i] for i in range(0, len(items), max(1, len(items) // TEXTS))]
+    return [items[i] for i in range(0, len(items), -(-len(items) // TEXTS) or 1)]
 
 
 def _likelihoods(texts: Sequence[str]) -> tuple[list[str], NDArray[np.float64]]:

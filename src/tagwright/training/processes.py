@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 def accelerator() -> Accelerator:
     """What joins this process to the others, if there are any. Its device is that on which texts are encoded."""
+    # Its functions keep the connections that there are when it is imported, so they must not be there yet.
+    import torch.distributed.nn.functional  # noqa: F401
     from accelerate import Accelerator
 
     _leave_in_order()
@@ -22,11 +25,15 @@ def accelerator() -> Accelerator:
 
 @cache
 def _leave_in_order() -> None:
-    """Take leave of the others before Python ends: their connections have threads that must not outlive it."""
+    """Take leave of the others before Python ends: their connections have threads that must not outlive it.
+
+    A thread that still releases the tensors of the last exchange while Python ends aborts the process.
+    """
 
     def leave() -> None:
         from torch import distributed
 
+        gc.collect()  # models that are trained together hold the connections
         if distributed.is_available() and distributed.is_initialized():
             distributed.destroy_process_group()
 
