@@ -42,6 +42,11 @@ class Architecture:
     @property
     def is_static(self) -> bool:
         """Whether a text is encoded by the mean of its tokens' vectors."""
+        return "StaticEmbedding" in self.modules
+
+    @property
+    def is_token_table(self) -> bool:
+        """Whether `token_table.TokenTable` computes exactly what this model does."""
         return self.modules in {("StaticEmbedding",), ("StaticEmbedding", "Normalize")}
 
 

@@ -169,9 +169,8 @@ class BiEncoder:
     @cached_property
     def precision(self) -> Computed:
         """The number format of the computation. A static encoder gains nothing from fewer bits."""
-        static = "StaticEmbedding" in self._architecture.modules
         with on_device(self._device):
-            found = "float32" if static else resolve(self.asked, quantisable=self._architecture.is_bert)
+            found = "float32" if self.is_static else resolve(self.asked, quantisable=self._architecture.is_bert)
         _log.info("encoder %s computes in %s (precision %s)", self.name, found, self.asked)
         return found
 
@@ -303,7 +302,7 @@ class BiEncoder:
             return self._made_forward()
 
     def _made_forward(self) -> Forward:
-        if self._architecture.is_static and isinstance(self._source, Path):
+        if self._architecture.is_token_table and isinstance(self._source, Path):
             return TokenTable.read(self._source, self._architecture) or self._general()
         if not self._architecture.is_bert:
             return self._general()

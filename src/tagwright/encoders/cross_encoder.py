@@ -52,7 +52,7 @@ class CrossEncoder:
         """
         folder = find(name)
         own = read_architecture(folder)
-        if "StaticEmbedding" in own.modules:
+        if own.is_static:
             raise ModelError(f"{name}: is a static encoder, which cannot read two texts together; take a transformer")
         positions = int(own.config.get("max_position_embeddings", LONGEST))
         if max_length is not None and not 8 <= max_length <= positions:

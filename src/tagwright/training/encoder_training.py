@@ -74,7 +74,7 @@ class EncoderOptions(Checked):
     def is_static(self) -> bool:
         """Whether the encoder averages token vectors. Raises ModelError when there is none of that name."""
         name = self.encoder_name
-        return name == STATIC or "StaticEmbedding" in read_architecture(find(name)).modules
+        return name == STATIC or read_architecture(find(name)).is_static
 
 
 @dataclass(frozen=True, kw_only=True)
