@@ -6,6 +6,7 @@ import atexit
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,7 +71,11 @@ def main(folder: Path, encoder: str) -> None:
 
 def write_threads(path: Path) -> None:
     """Write the names of the threads there are now, where the system lists them."""
-    path.write_text("\n".join(each.read_text().strip() for each in Path("/proc/self/task").glob("*/comm")))
+    names = []
+    for each in Path("/proc/self/task").glob("*/comm"):
+        with suppress(OSError):  # it has just ended
+            names.append(each.read_text())
+    path.write_text("".join(names))
 
 
 class Counting:

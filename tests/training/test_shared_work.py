@@ -48,7 +48,9 @@ def test_two_processes_share_the_work_and_both_have_what_one_has(tmp_path: Path)
         command = [*program, "-m", PROGRAM, str(tmp_path / name), static]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        assert not [path for path in (tmp_path / name).glob("*.threads") if "gloo" in path.read_text()]
+        threads = [path.read_text() for path in (tmp_path / name).glob("*.threads")]
+        assert len(threads) == ("one", "two").index(name) + 1
+        assert "gloo" not in "".join(threads)
     one, first, second = (np.load(tmp_path / name) for name in ("one/0.npz", "two/0.npz", "two/1.npz"))
     assert one["read"].tolist() == [document.id for document in DOCUMENTS]
     assert [*first["read"], *second["read"]] == one["read"].tolist()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def accelerator() -> Accelerator:
     """What joins this process to the others, if there are any. Its device is that on which texts are encoded."""
-    # Its functions keep the connections that there are when it is imported, so they must not be there yet.
+    # Imported while there are no connections: its functions hold those that there are for ever.
     import torch.distributed.nn.functional  # noqa: F401
     from accelerate import Accelerator
 
@@ -33,8 +33,8 @@ def _leave_in_order() -> None:
     def leave() -> None:
         from torch import distributed
 
-        gc.collect()  # models that are trained together hold the connections
         if distributed.is_available() and distributed.is_initialized():
+            gc.collect()  # models that are trained together hold the connections
             distributed.destroy_process_group()
 
     atexit.register(leave)
