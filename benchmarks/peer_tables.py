@@ -88,7 +88,7 @@ def speed(setting: str) -> Iterator[str]:
     body = ([_name(name), *(_figure(row, key) for key in SPEED)] for name, row in _sorted(found))
     yield from table(["", *SPEED.values()], body)
     loads, rounds, tagged = ([row[key] for row in found.values()] for key in ("load", "rounds", "dev documents"))
-    yield from ("", f"{max(tagged)} documents tagged; {_rounds(min(rounds))}; load {min(loads):g} to {max(loads):g}.")
+    yield from ("", f"{max(tagged)} documents tagged; {_rounds(rounds)}; load {min(loads):g} to {max(loads):g}.")
 
 
 def about() -> Iterator[str]:
@@ -213,8 +213,9 @@ def _figure(row: Mapping[str, Any], key: str) -> str:
     return f"{shown} ({_number(row[_PROCESSOR[key]])})" if key in _PROCESSOR else shown
 
 
-def _rounds(rounds: int) -> str:
-    return f"medians of {rounds} rounds" if rounds > 1 else "one round"
+def _rounds(rounds: Sequence[int]) -> str:
+    few, many = min(rounds), max(rounds)
+    return f"medians of {few if few == many else f'{few} to {many}'} rounds" if many > 1 else "one round"
 
 
 def _number(value: float) -> str:
