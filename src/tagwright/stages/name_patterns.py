@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, groupby
 from operator import attrgetter
@@ -71,7 +71,7 @@ class NamePatterns:
         spellings = dict[str, int]()
         spelled = [spellings.setdefault(each, len(spellings)) if each else -1 for _, each in patterns]
         trie = WordTrie.of(np.array(numbers, np.int64), ends, words_in_all=len(words))
-        bits = _specificities(forms, ids, described, len(labels))
+        bits = _specificities(patterns, forms, ids, described, len(labels))
         return cls(words, trie, np.array(spelled, np.int32), list(spellings), bits)
 
     def save(self, folder: Path) -> None:
@@ -184,12 +184,16 @@ def _in_capitals(labels: Sequence[Label]) -> bool:
 
 
 def _specificities(
-    forms: Sequence[_Form], ids: Sequence[int], described: Mapping[int, set[str]], labels: int
+    patterns: Iterable[_Pattern],
+    forms: Sequence[_Form],
+    ids: Sequence[int],
+    described: Mapping[int, set[str]],
+    labels: int,
 ) -> csr_array:
     """(patterns, labels): the bits of a pattern for a label, the maximum if several names of the label share it.
 
-    forms: grouped by label. ids: the pattern of each form. described: label -> stems of its description. Of the labels
-    that share a pattern, the SHARED with the most bits are kept, the first of the vocabulary among equals.
+    forms: grouped by label. ids: the position of each form's pattern. described: label -> stems of its description. Of
+    the labels that share a pattern, the SHARED with the most bits are kept, the first of the vocabulary among equals.
     """
     from scipy.sparse import csr_array
 
@@ -197,8 +201,7 @@ def _specificities(
     for label, group in groupby(forms, key=attrgetter("label")):
         counts.update(described.get(label, set()).union(*(form.pattern[0] for form in group)))
     information_of = {stem: information(count, labels) for stem, count in counts.items()}
-    stems = {pattern: form.pattern[0] for form, pattern in zip(forms, ids, strict=True)}
-    bits = np.array([sum(map(information_of.__getitem__, stems[pattern])) for pattern in range(len(stems))])
+    bits = np.array([sum(map(information_of.__getitem__, stems)) for stems, _ in patterns])
     rows, columns = np.array(ids, np.int32), np.array([form.label for form in forms], np.int32)
     values = np.array([form.share for form in forms]) * (bits[rows] if len(rows) else 0)
     order = np.lexsort((columns, -values, rows))
@@ -206,4 +209,4 @@ def _specificities(
     order = order[np.sort(np.unique(cells, return_index=True)[1])]  # for each label the maximum
     rows = rows[order]
     kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < SHARED
-    return csr_array((values[order][kept], (rows[kept], columns[order][kept])), (len(stems), labels))
+    return csr_array((values[order][kept], (rows[kept], columns[order][kept])), (len(bits), labels))
