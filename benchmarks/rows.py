@@ -111,7 +111,7 @@ def measure(task: Task, row: str, fit: Callable[[], Tagger], measures: Sequence[
     seconds = time.perf_counter() - start
     folder = task.folder(row)
     folder.mkdir(parents=True, exist_ok=True)
-    tagger.save(folder / "tagger")
+    tagger.save(folder / "tagger", overwrite=True)
     run = task.without_self(task.dev, tagger.tag(task.dev, DEPTH + 1)).top(DEPTH)
     store(task, row, run, seconds, measures, train)
 

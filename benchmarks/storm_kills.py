@@ -108,13 +108,13 @@ def _tagger(labels: int) -> Tagger:
 def _save_repeatedly(folder: Path, times: int = 1000) -> None:
     taggers = [_tagger(labels) for labels in (2, 5)]
     for i in range(times):
-        taggers[i % 2].save(folder / "model")
+        taggers[i % 2].save(folder / "model", overwrite=True)
 
 
 def _save_on_small_disk(folder: Path, size: int) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    _tagger(5).save(folder / "model")
+    _tagger(5).save(folder / "model", overwrite=True)
 
 
 def _save_as_nobody(folder: Path) -> None:
@@ -132,7 +132,7 @@ def _whole_tagger(folder: Path) -> str:
     assert size in (0, 2, 5), f"a tagger with {size} labels"
     if found:
         assert [each.name for each in found.suggest("Bees, and more bees", k=1)] == ["Bees"]
-    _tagger(2).save(folder / "model")
+    _tagger(2).save(folder / "model", overwrite=True)
     left = sorted(each.name for each in folder.iterdir())
     assert left == ["model"], f"left behind: {left}"
     return "whole"

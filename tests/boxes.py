@@ -10,7 +10,7 @@ from tagwright.store import read_manifest, replace_folder, write_arrays, write_m
 
 
 def save(folder: Path, number: int) -> None:
-    with replace_folder(folder) as target:
+    with replace_folder(folder, "box") as target:
         write_manifest(target, "box", {"number": number})
         write_arrays(target, {"values": np.full(3, number)})
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,7 +35,7 @@ def test_an_old_folder_that_a_kill_has_left_is_removed_and_does_not_rise_again(t
     save(tmp_path / "box", 8)
     save(tmp_path / ".box.previous", 7)
     if step == "check":
-        check_replaceable(tmp_path / "box")
+        check_replaceable(tmp_path / "box", "box")
     elif step == "recover":
         recover(tmp_path / "box")
     else:
@@ -72,7 +73,7 @@ def dying(function):
     return run
 replacing._rename = dying(replacing._rename)
 replacing.shutil = SimpleNamespace(rmtree=dying(shutil.rmtree))  # others have their own temporary folders
-with replace_folder(folder) as target:
+with replace_folder(folder, "box") as target:
     write_manifest(target, "box", {"number": 8})
 """
 
@@ -93,7 +94,7 @@ def test_a_kill_before_any_step_of_a_save_leaves_a_whole_folder_and_the_next_sav
 
 
 def test_the_temporary_of_a_living_writer_stays(tmp_path: Path) -> None:
-    with replace_folder(tmp_path / "box") as target:
+    with replace_folder(tmp_path / "box", "box") as target:
         write_manifest(target, "box", {"number": 7})
         replacing.remove_leftovers(tmp_path / "box")  # does not wait
         assert target.is_dir()
@@ -116,7 +117,7 @@ def test_a_symbolic_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path,
         save(target, 6)
     path.symlink_to(target, target_is_directory=True)
     for value in (7, 8):
-        check_replaceable(path)
+        check_replaceable(path, "box")
         save(path, value)
         assert path.is_symlink()
         assert number(target) == number(path) == value
@@ -138,7 +139,7 @@ def test_a_circle_of_links_is_an_error_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")
     with pytest.raises(TagwrightError, match=r"a: cannot be written .*circle"):
-        check_replaceable(tmp_path / "a")
+        check_replaceable(tmp_path / "a", "box")
 
 
 def safetensors_error() -> Exception:
@@ -157,7 +158,7 @@ def safetensors_error() -> Exception:
         lambda: OSError(errno.ENOSPC, "No space left on device"),
     ],
 )
-@pytest.mark.parametrize("replace", [replace_folder, replace_file])
+@pytest.mark.parametrize("replace", [partial(replace_folder, kind="box"), replace_file])
 def test_a_full_disk_is_one_line_whichever_library_finds_out(
     tmp_path: Path, make: Callable[[], Exception], replace: Any
 ) -> None:
@@ -171,7 +172,7 @@ def test_a_full_disk_is_one_line_whichever_library_finds_out(
 
 
 def test_a_mistake_of_our_own_is_no_full_disk(tmp_path: Path) -> None:
-    with pytest.raises(RuntimeError, match="a mistake"), replace_folder(tmp_path / "box"):
+    with pytest.raises(RuntimeError, match="a mistake"), replace_folder(tmp_path / "box", "box"):
         raise RuntimeError("a mistake")
 
 
@@ -180,7 +181,7 @@ import sys
 from pathlib import Path
 from tagwright.store import *
 for number in range(12):
-    with replace_folder(Path(sys.argv[1])) as target:
+    with replace_folder(Path(sys.argv[1]), "box") as target:
         for name in ("one", "two"):
             (target / name).mkdir()
             write_manifest(target / name, "box", {"number": f"{sys.argv[2]}{number}"})
@@ -190,7 +191,7 @@ for number in range(12):
 
 def test_several_writers_at_once_all_succeed_and_a_reader_sees_one_whole_folder(tmp_path: Path) -> None:
     box = tmp_path / "box"
-    with replace_folder(box) as target:
+    with replace_folder(box, "box") as target:
         for name in ("one", "two"):
             (target / name).mkdir()
             write_manifest(target / name, "box", {"number": "first"})
@@ -315,5 +316,5 @@ def test_nothing_is_put_back_or_locked_where_nothing_can_be_written(
     with pytest.raises(ModelError, match="no saved box here"):
         number(tmp_path / "box")
     with pytest.raises(TagwrightError, match=r"cannot be written \(Permission denied\)"):
-        check_replaceable(tmp_path / "box")
+        check_replaceable(tmp_path / "box", "box")
     assert read_array(tmp_path / ".box.previous", "values").tolist() == [7, 7, 7]

@@ -11,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.boxes import names, save
+from tests.boxes import names, number, save
 
 from tagwright import store
 from tagwright.errors import ModelError, TagwrightError
 from tagwright.store import (
     check_files,
+    check_replaceable,
     digests,
     read_array,
     read_manifest,
@@ -43,7 +44,7 @@ def test_saving_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> None
 
 def test_a_failed_save_leaves_the_old_folder_whole(tmp_path: Path) -> None:
     save(tmp_path / "box", 7)
-    with pytest.raises(RuntimeError), replace_folder(tmp_path / "box") as target:
+    with pytest.raises(RuntimeError), replace_folder(tmp_path / "box", "box") as target:
         write_manifest(target, "box", {"number": 8})
         raise RuntimeError
     assert read_manifest(tmp_path / "box", "box")["number"] == 7
@@ -52,7 +53,7 @@ def test_a_failed_save_leaves_the_old_folder_whole(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_an_error_in_one_line_and_leaves_the_old_folder_whole(tmp_path: Path) -> None:
     save(tmp_path / "box", 7)
-    with pytest.raises(TagwrightError, match="cannot be written"), replace_folder(tmp_path / "box"):
+    with pytest.raises(TagwrightError, match="cannot be written"), replace_folder(tmp_path / "box", "box"):
         raise OSError(28, "No space left on device")
     assert read_manifest(tmp_path / "box", "box")["number"] == 7
 
@@ -78,7 +79,7 @@ import sys, numpy as np
 from pathlib import Path
 from tagwright.store import *
 for number in range(1, 10**9):
-    with replace_folder(Path(sys.argv[1])) as target:
+    with replace_folder(Path(sys.argv[1]), "box") as target:
         write_manifest(target, "box", {"number": number})
         write_arrays(target, {"values": np.full(1000, number)})
 """
@@ -96,9 +97,48 @@ for number in range(1, 10**9):
 def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
-    with pytest.raises(TagwrightError, match="not a folder saved by Tagwright"), replace_folder(tmp_path / "thesis"):
+    with (
+        pytest.raises(TagwrightError, match="exists and is not a saved box"),
+        replace_folder(tmp_path / "thesis", "box"),
+    ):
         pytest.fail("nothing must be written")
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        '{"name": "an app", "version": "1"}',
+        '{"name": "an app", "kind": "box"}',
+        '{"tagwright": 4, "kind": ["box"]}',
+        '{"tagwright": "4", "kind": "box"}',
+        '["box"]',
+        "no JSON",
+    ],
+)
+def test_a_folder_with_a_manifest_that_is_not_ours_is_not_replaced(tmp_path: Path, manifest: str) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "manifest.json").write_text(manifest)
+    (tmp_path / "app" / "app.js").write_text("code")
+    with pytest.raises(TagwrightError, match="app: exists and is not a saved box; choose"):
+        save(tmp_path / "app", 7)
+    with pytest.raises(TagwrightError, match="app: exists and is not a saved box; choose"):
+        check_replaceable(tmp_path / "app", "box")
+    assert names(tmp_path / "app") == ["app.js", "manifest.json"]
+
+
+def test_a_folder_of_ours_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    with pytest.raises(TagwrightError, match="box: holds 'box', expected a saved tagger; choose another place"):
+        check_replaceable(tmp_path / "box", "tagger")
+    assert number(tmp_path / "box") == 7
+
+
+def test_an_old_folder_of_something_else_is_not_taken_for_that_of_an_interrupted_save(tmp_path: Path) -> None:
+    (tmp_path / ".box.previous").mkdir()
+    (tmp_path / ".box.previous" / "manifest.json").write_text('{"name": "an app"}')
+    check_replaceable(tmp_path / "box", "box")
+    assert names(tmp_path) == [".box.previous"]
 
 
 def test_an_empty_folder_may_be_saved_to(tmp_path: Path) -> None:
@@ -109,7 +149,7 @@ def test_an_empty_folder_may_be_saved_to(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_an_error_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(TagwrightError, match="cannot be written"), replace_folder(tmp_path / "file" / "box"):
+    with pytest.raises(TagwrightError, match="cannot be written"), replace_folder(tmp_path / "file" / "box", "box"):
         pytest.fail("nothing must be written")
     with pytest.raises(TagwrightError, match="cannot be written"), replace_file(tmp_path / "file" / "run.jsonl"):
         pytest.fail("nothing must be written")

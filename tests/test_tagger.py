@@ -178,7 +178,7 @@ def test_a_save_on_a_full_disk_leaves_the_old_tagger(words: Tagger, tmp_path: Pa
     words.save(tmp_path / "saved")
     full = Tagger(LABELS[:2], {"exact_match": ExactMatch(LABELS[:2]), "fixed": Fixed({})})
     with pytest.raises(TagwrightError, match=r"saved: cannot be written \(No space left on device\)"):
-        full.save(tmp_path / "saved")
+        full.save(tmp_path / "saved", overwrite=True)
     assert as_lists(Tagger.load(tmp_path / "saved").tag(DOCUMENTS)) == as_lists(words.tag(DOCUMENTS))
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
 
@@ -193,16 +193,26 @@ def test_a_save_that_is_interrupted_leaves_the_old_tagger(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(ExactMatch, "save", interrupted)
-        words.restrict(["bee"]).save(tmp_path / "saved")
+        words.restrict(["bee"]).save(tmp_path / "saved", overwrite=True)
     assert len(Tagger.load(tmp_path / "saved").vocabulary) == 3
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
 
 
 def test_a_folder_of_something_else_is_not_replaced(words: Tagger, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("three years of work")
-    with pytest.raises(TagwrightError, match="not a folder saved by Tagwright"):
+    with pytest.raises(TagwrightError, match="exists and is not a saved tagger"):
         words.save(tmp_path)
     assert (tmp_path / "thesis.txt").read_text() == "three years of work"
+
+
+def test_a_saved_tagger_is_replaced_only_when_that_is_asked_for(words: Tagger, tmp_path: Path) -> None:
+    words.save(tmp_path / "saved")
+    fewer = words.restrict(["bee"])
+    with pytest.raises(ConfigError, match=r"saved: holds a saved tagger; replace it with overwrite=True, or choose"):
+        fewer.save(tmp_path / "saved")
+    assert len(Tagger.load(tmp_path / "saved").vocabulary) == 3
+    fewer.save(tmp_path / "saved", overwrite=True)
+    assert len(Tagger.load(tmp_path / "saved").vocabulary) == 1
 
 
 @pytest.mark.parametrize("file", ["manifest.json", "vocabulary/names.npy", "tfidf/manifest.json", "tfidf/weights.npy"])

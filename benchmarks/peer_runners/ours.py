@@ -30,7 +30,7 @@ class Ours:
 
     def save(self, folder: Path) -> None:
         """The folder of the tagger."""
-        self.tagger.save(folder / "tagger")
+        self.tagger.save(folder / "tagger", overwrite=True)
 
 
 def fit(job: Job) -> Ours:

@@ -10,6 +10,7 @@ can be renamed to the name of a folder, and open files may not be renamed for a 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import secrets
@@ -17,9 +18,9 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from tagwright.errors import ModelError, TagwrightError
+from tagwright.errors import ConfigError, ModelError, TagwrightError, option
 
 PATIENCE = 600.0
 "Seconds that a writer waits for another one."
@@ -63,18 +64,19 @@ def replace_file(path: Path | str) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def replace_folder(folder: Path | str) -> Iterator[Path]:
+def replace_folder(folder: Path | str, kind: str, *, overwrite: bool = True) -> Iterator[Path]:
     """Yield a temporary folder beside `folder`; on leaving, it replaces `folder`.
 
-    Raises TagwrightError as `replace_file` does, when `folder` holds something that Tagwright did not save, and when
-    another process has been writing there for ten minutes.
+    kind: what its manifest says is saved here. overwrite: whether a folder of that kind may be replaced. Raises
+    TagwrightError as `replace_file` does, when `folder` holds anything else, and when another process has been writing
+    there for ten minutes; ConfigError when overwrite is needed.
     """
     folder = Path(folder)
     with writing(folder):
         place = _followed(folder)
         place.parent.mkdir(parents=True, exist_ok=True)
         with _locked(place):
-            _refuse_others(place, "folder saved by Tagwright")
+            _refuse_others(place, kind, overwrite=overwrite)
             temporary = _temporary(place)
             temporary.mkdir()
             try:
@@ -86,16 +88,13 @@ def replace_folder(folder: Path | str) -> Iterator[Path]:
                 shutil.rmtree(temporary, ignore_errors=True)
 
 
-def check_replaceable(folder: Path, expected: str = "folder saved by Tagwright") -> None:
-    """Refuse what `replace_folder` would refuse, before any work; remove the files of a killed save.
-
-    Raises TagwrightError naming the expected, and when nothing can be written there.
-    """
+def check_replaceable(folder: Path, kind: str, *, overwrite: bool = True) -> None:
+    """Refuse what `replace_folder` would refuse, before any work; remove the files of a killed save."""
     with writing(folder):
         place = _followed(folder)
         if place.parent.is_dir():
             with _locked(place):
-                _refuse_others(place, expected)
+                _refuse_others(place, kind, overwrite=overwrite)
 
 
 def recover(folder: Path) -> None:
@@ -261,13 +260,35 @@ def _sync_names(folder: Path) -> None:
             os.close(handle)
 
 
-def _refuse_others(folder: Path, expected: str) -> None:
-    if folder.exists() and not _ours(folder):
-        raise TagwrightError(f"{folder}: exists and is not a {expected}; choose another place")
+def _refuse_others(folder: Path, kind: str, *, overwrite: bool) -> None:
+    if not folder.exists() or _is_empty(folder):
+        return
+    found = _manifest(folder).get("kind")
+    if found is None:
+        raise TagwrightError(f"{folder}: exists and is not a saved {kind}; choose another place")
+    if found != kind:
+        raise TagwrightError(f"{folder}: holds {str(found)[:100]!r}, expected a saved {kind}; choose another place")
+    if not overwrite:
+        replace = option("overwrite", python="overwrite=True")
+        raise ConfigError(f"{folder}: holds a saved {kind}; replace it with {replace}, or choose another place")
 
 
 def _ours(folder: Path) -> bool:
-    return folder.is_dir() and ((folder / "manifest.json").is_file() or not any(folder.iterdir()))
+    return _is_empty(folder) or bool(_manifest(folder))
+
+
+def _is_empty(folder: Path) -> bool:
+    return folder.is_dir() and not any(folder.iterdir())
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder that Tagwright saved, else nothing: others have files of that name too."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    ours = isinstance(manifest, dict) and isinstance(manifest.get("tagwright"), int)
+    return manifest if ours and isinstance(manifest.get("kind"), str) else {}
 
 
 def _followed(path: Path) -> Path:

@@ -44,6 +44,9 @@ from tagwright.store import (
 )
 from tagwright.types import Document, EvidenceSpan, Retriever, Run, Stage
 
+KIND = "tagger"
+"What the manifest of a saved tagger says."
+
 RETRIEVERS: Mapping[str, Any] = {
     kind.__name__: kind
     for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, NearestLabelled, Trees)
@@ -302,9 +305,13 @@ class Tagger:
         """The same tagger over a part of its vocabulary, with memory for that part only."""
         return self.with_labels(self.vocabulary.restrict(ids))
 
-    def save(self, folder: Path | str) -> None:
-        """Save to a folder; an interrupted save changes nothing. Raises TagwrightError when it cannot be written."""
-        with replace_folder(folder) as target:
+    def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
+        """Save to a folder; an interrupted save changes nothing.
+
+        overwrite: whether a tagger that is saved there may be replaced. Raises ConfigError if that is not allowed,
+        TagwrightError when the folder holds anything else or cannot be written.
+        """
+        with replace_folder(folder, KIND, overwrite=overwrite) as target:
             self.write(target)
 
     def write(self, folder: Path) -> None:
@@ -322,7 +329,7 @@ class Tagger:
             "combiner": type(self.combiner).__name__,
             "training": self.training,
         }
-        write_manifest(folder, "tagger", {**content, "files": digests(folder)})
+        write_manifest(folder, KIND, {**content, "files": digests(folder)})
 
     @classmethod
     def load(cls, folder: Path | str, *, verify: bool = False) -> Tagger:
@@ -339,7 +346,7 @@ class Tagger:
 
     @classmethod
     def _read(cls, folder: Path, verify: bool) -> Tagger:
-        manifest = read_manifest(folder, "tagger")
+        manifest = read_manifest(folder, KIND)
         kinds: list[Any] = [manifest.get(name) for name in ("retrievers", "rerankers")]
         training = manifest.get("training", {})
         if not all(isinstance(each, dict) and all(map(is_folder_name, each)) for each in kinds):

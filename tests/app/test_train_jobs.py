@@ -256,6 +256,21 @@ def test_an_output_that_is_something_else_is_refused_before_training(data: list[
         run("train", "rts", *data, "--output", str(tmp_path))
 
 
+@pytest.mark.parametrize("method", ["zero-shot", "svm"])
+@pytest.mark.parametrize("manifest", ['{"name": "an app"}', '{"tagwright": 4, "kind": "batch"}'])
+def test_a_folder_with_another_manifest_is_refused_before_training(
+    data: list[str], tmp_path: Path, method: str, manifest: str
+) -> None:
+    app = tmp_path / "app"
+    app.mkdir()
+    (app / "manifest.json").write_text(manifest)
+    (app / "app.js").write_text("code")
+    given = data if method == "svm" else data[1:]
+    with pytest.raises(TagwrightError, match=r"app: .* saved tagger; choose another place"):
+        run("train", method, *given, "--output", str(app), "--overwrite")
+    assert sorted(path.name for path in app.iterdir()) == ["app.js", "manifest.json"]
+
+
 def test_a_training_that_cannot_begin_leaves_nothing_behind(data: list[str], static: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a batch is 9999 pairs"):
         run(

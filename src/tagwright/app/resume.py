@@ -87,7 +87,7 @@ def digest(items: Iterable[object]) -> str:
 
 
 def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
-    check_replaceable(folder, "training that Tagwright began")
+    check_replaceable(folder, KIND)
     if _waits(folder):
         if not resume:
             raise ConfigError(f"{folder}: a training is not finished; continue it with --resume, or remove this folder")
@@ -103,7 +103,7 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
         with replace_file(manifest) as file:
             write_manifest_file(file, KIND, asdict(start))
     else:
-        with replace_folder(folder) as new:
+        with replace_folder(folder, KIND) as new:
             write_manifest(new, KIND, asdict(start))
 
 

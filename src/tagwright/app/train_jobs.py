@@ -45,7 +45,7 @@ from tagwright.recipes import (
     sampled,
 )
 from tagwright.store import check_replaceable, is_first, read_manifest, remove_folder, replace_folder
-from tagwright.tagger import Tagger
+from tagwright.tagger import KIND, Tagger
 from tagwright.trained_check import check, validation, without
 from tagwright.training.checkpoints import configs
 from tagwright.training.gold_labels import confident, known_labels
@@ -109,7 +109,7 @@ def train(method: str, job: Job) -> None:
             _say_auto(config)
             trained = METHODS[method].fit(documents, vocabulary, config, folder, resume=job.resume, **more)
             tagger = replace(_fused(trained, job), training=trained.training)
-            _save(tagger, start, job.output, folder)
+            _save(tagger, start, job, folder)
         _say_check(tagger, documents, gold, rows)
 
 
@@ -131,7 +131,7 @@ def auto(job: Job) -> None:
         start = _start(AUTO_METHOD, config, data)
         with resumable(job.output, start, resume=job.resume) as folder:
             tagger = METHODS[AUTO_METHOD].fit(documents, vocabulary, config, folder, resume=job.resume, **more)
-            _save(tagger, start, job.output, folder)
+            _save(tagger, start, job, folder)
 
 
 def zero_shot(job: Job) -> None:
@@ -143,7 +143,7 @@ def zero_shot(job: Job) -> None:
             _log.warning("zero-shot learns nothing: the documents are not read")
         tagger = zeroshot.fit(_vocabulary(job, ()), config)
         training = record(ZERO_SHOT, options_of(config), machine(), __version__)
-        replace(tagger, training=training).save(job.output)
+        replace(tagger, training=training).save(job.output, overwrite=job.overwrite)
 
 
 def finetune(job: Job) -> None:
@@ -175,7 +175,7 @@ def finetune(job: Job) -> None:
             before = {"before": tagger.training}
             tagger = maclr.fine_tune(tagger, documents, sample, config, folder, resume=job.resume)
             tagger = _fused(encoder_alone(tagger) if job.fuse else tagger, job)
-            _save(replace(tagger, training=before), start, job.output, folder)
+            _save(replace(tagger, training=before), start, job, folder)
         _say_check(tagger, documents, gold, rows)
 
 
@@ -245,11 +245,9 @@ def _check_options(method: str, job: Job) -> None:
     check_given(method, given)
     if job.output.name in ("", ".."):
         raise ConfigError(f"--output {job.output}: give a folder by its name")
-    check_replaceable(job.output, "saved tagger")
-    if (job.output / "manifest.json").is_file() and not job.overwrite:
-        raise ConfigError(f"{job.output}: holds a saved tagger; replace it with --overwrite, or choose another place")
+    check_replaceable(job.output, KIND, overwrite=job.overwrite)
     for folder in job.fuse_with:
-        read_manifest(folder, "tagger")  # says what is wrong if there is no tagger
+        read_manifest(folder, KIND)  # says what is wrong if there is no tagger
     if not job.docs and method != ZERO_SHOT:
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
 
@@ -263,12 +261,12 @@ def _say_auto(config: Any) -> None:
         note(f"auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}")
 
 
-def _save(tagger: Tagger, start: Start, output: Path, folder: Path) -> None:
+def _save(tagger: Tagger, start: Start, job: Job, folder: Path) -> None:
     """Save the tagger with its training record and logs, then remove the checkpoints."""
     if not is_first():
         return
     made = record(start.method, start.options, start.machine, __version__, runs=configs(folder))
-    with replace_folder(output) as target:
+    with replace_folder(job.output, KIND, overwrite=job.overwrite) as target:
         replace(tagger, training={**made, **tagger.training}).write(target)
         for log in sorted(folder.rglob("log.jsonl")):
             name = "-".join(("training", *log.relative_to(folder).parent.parts))

@@ -22,6 +22,9 @@ from tagwright.fields import AtLeastOne, Checked
 from tagwright.store import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.types import Document, Floats, Label, Longs, Mask, Run
 
+KIND = "candidate features"
+"What the manifest of a saved `CandidateFeatures` says."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureOptions(Checked):
@@ -137,12 +140,12 @@ class CandidateFeatures:
             "documents": counts.documents if counts else 0,
             "nearest": nearest is not None,
         }
-        write_manifest(folder, "candidate features", content)
+        write_manifest(folder, KIND, content)
 
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> CandidateFeatures:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
-        manifest = read_manifest(folder, "candidate features")
+        manifest = read_manifest(folder, KIND)
         options = read_options(folder, FeatureOptions, manifest.get("options"))
         counts = _read_counts(folder, manifest, len(labels))
         nearest = _read_nearest(folder, len(labels)) if manifest.get("nearest") else None

@@ -27,6 +27,8 @@ DIM = 256
 BATCH = 256
 "Tokens encoded together."
 
+KIND = "static encoder"
+"What the manifest of the kept encoder says."
 
 VERSION = 1
 "Increased when `distil` gives other vectors than before."
@@ -40,9 +42,9 @@ def distilled() -> Path:
     folder = cache_folder() / f"static-{VERSION}"
     if not (folder / "manifest.json").is_file():
         note(f"distilling a static encoder from {PACKAGED}, which takes some ten seconds; it is kept for later runs")
-        with replace_folder(folder) as new:
+        with replace_folder(folder, KIND) as new:
             distil().save(str(new), create_model_card=False)
-            write_manifest(new, "static encoder", {"distilled from": PACKAGED})
+            write_manifest(new, KIND, {"distilled from": PACKAGED})
     return folder
 
 

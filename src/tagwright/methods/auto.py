@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from tagwright.advice import next_step
-from tagwright.combining.candidate_features import CandidateFeatures
+from tagwright.combining.candidate_features import KIND, CandidateFeatures
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
@@ -265,7 +265,7 @@ def _corpus(data: Data, tagger: Tagger, settings: combined.Config) -> CandidateF
         return combined.describe_corpus(tagger, data.documents, settings)
     if not (data.resume and (folder / "manifest.json").is_file()):
         described = combined.describe_corpus(tagger, data.documents, settings)
-        with replace_folder(folder) as target:
+        with replace_folder(folder, KIND) as target:
             described.save(target)
     return CandidateFeatures.load(folder, data.labels)  # as a resumed training has it
 

@@ -90,7 +90,7 @@ def stored(folder: Path | None, make: Callable[[], Weighted], *, resume: bool) -
         return _load(folder)
     found = make()
     if folder:
-        with replace_folder(folder) as target:
+        with replace_folder(folder, KIND) as target:
             _save(found, target)
     return found
 

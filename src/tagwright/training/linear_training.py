@@ -28,6 +28,9 @@ from tagwright.training.checkpoints import check_resumed
 from tagwright.training.hinge import CELLS, TOGETHER, Loss, Postings, solve
 from tagwright.types import Document, Floats, Ints, Label, Run
 
+KIND = "SVM in training"
+"What the manifest of finished blocks says."
+
 Kind: TypeAlias = Literal["parabel", "bonsai"]
 
 Block: TypeAlias = tuple[Matrix, Floats]
@@ -180,11 +183,11 @@ def _stored(folder: Path, features: Matrix, gold: Run, options: SvmOptions, *, r
     data = {"documents or labels": _digest(features, gold)}
     run = {"data": data, "options": {**asdict(options), "workers": None}}
     if resume and (folder / "manifest.json").is_file():
-        before = read_manifest(folder, "SVM in training")
+        before = read_manifest(folder, KIND)
         check_resumed(folder, {name: before.get(name, {}) for name in run}, run)
         return folder
-    with replace_folder(folder) as fresh:
-        write_manifest(fresh, "SVM in training", run)
+    with replace_folder(folder, KIND) as fresh:
+        write_manifest(fresh, KIND, run)
     return folder
 
 
