@@ -19,6 +19,7 @@ from tagwright.store import (
     check_files,
     check_replaceable,
     digests,
+    lies_in,
     read_array,
     read_manifest,
     recover,
@@ -132,6 +133,15 @@ def test_a_folder_of_ours_of_another_kind_is_not_replaced(tmp_path: Path) -> Non
     with pytest.raises(TagwrightError, match="box: holds 'box', expected a saved tagger; choose another place"):
         check_replaceable(tmp_path / "box", "tagger")
     assert number(tmp_path / "box") == 7
+
+
+def test_a_path_lies_in_a_folder_wherever_links_lead(tmp_path: Path) -> None:
+    (tmp_path / "box").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "box")
+    box = tmp_path / "box"
+    inside = [box, box / "labels.txt", tmp_path / "link" / "*.jsonl", tmp_path / "other" / ".." / "box" / "labels.txt"]
+    assert [lies_in(path, box) for path in inside] == [True] * 4
+    assert [lies_in(path, box) for path in (tmp_path, tmp_path / "box2", box / "..", "-")] == [False] * 4
 
 
 def test_an_old_folder_of_something_else_is_not_taken_for_that_of_an_interrupted_save(tmp_path: Path) -> None:

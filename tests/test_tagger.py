@@ -215,6 +215,41 @@ def test_a_saved_tagger_is_replaced_only_when_that_is_asked_for(words: Tagger, t
     assert len(Tagger.load(tmp_path / "saved").vocabulary) == 1
 
 
+@pytest.mark.parametrize("name", ["reviews.sqlite", "tfidf/notes.txt", "more/labels.txt"])
+def test_a_folder_with_a_file_of_somebody_else_is_not_replaced(words: Tagger, tmp_path: Path, name: str) -> None:
+    words.save(tmp_path / "saved")
+    mine = tmp_path / "saved" / name
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("years of work")
+    with pytest.raises(
+        TagwrightError, match=rf"{name}: is no part of the saved tagger, with which it would be deleted"
+    ):
+        words.save(tmp_path / "saved", overwrite=True)
+    assert mine.read_text() == "years of work"
+
+
+def test_a_link_in_the_folder_to_the_files_of_somebody_else_is_not_lost(words: Tagger, tmp_path: Path) -> None:
+    words.save(tmp_path / "saved")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "saved" / "data").symlink_to(tmp_path / "data")
+    with pytest.raises(TagwrightError, match="data: is no part of the saved tagger"):
+        words.save(tmp_path / "saved", overwrite=True)
+
+
+def test_logs_and_what_file_managers_leave_are_replaced_and_need_not_stay(words: Tagger, tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    (folder / "tensorboard").mkdir(parents=True)
+    for name in ("training.jsonl", "tensorboard/events"):
+        (folder / name).write_text("loss")
+    words.write(folder)
+    (folder / "tfidf" / ".DS_Store").touch()
+    (folder / "training.jsonl").write_text("changed")
+    (folder / "tensorboard" / "events").unlink()
+    assert Tagger.load(folder, verify=True).suggest("Bees") == words.suggest("Bees")
+    words.save(folder, overwrite=True)
+    assert not (folder / "training.jsonl").exists()
+
+
 @pytest.mark.parametrize("file", ["manifest.json", "vocabulary/names.npy", "tfidf/manifest.json", "tfidf/weights.npy"])
 @pytest.mark.parametrize("content", [None, b"", b"{}", b"[1, 2]", b"\xff\x00"])
 def test_a_damaged_folder_is_a_model_error(words: Tagger, tmp_path: Path, file: str, content: bytes | None) -> None:

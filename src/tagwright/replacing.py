@@ -16,7 +16,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -32,6 +32,9 @@ TRIES = 100
 "How often a step is retried when another process may be in the way."
 
 WINDOWS = os.name == "nt"
+
+NOT_LISTED = ("manifest.json", ".DS_Store", "Thumbs.db", "desktop.ini")
+"Files of a saved folder that its manifest does not list, and what file managers put into every folder."
 
 T = TypeVar("T")
 
@@ -68,8 +71,8 @@ def replace_folder(folder: Path | str, kind: str, *, overwrite: bool = True) -> 
     """Yield a temporary folder beside `folder`; on leaving, it replaces `folder`.
 
     kind: what its manifest says is saved here. overwrite: whether a folder of that kind may be replaced. Raises
-    TagwrightError as `replace_file` does, when `folder` holds anything else, and when another process has been writing
-    there for ten minutes; ConfigError when overwrite is needed.
+    TagwrightError as `replace_file` does, when `folder` holds anything else or files that its manifest does not list,
+    and when another process has been writing there for ten minutes; ConfigError when overwrite is needed.
     """
     folder = Path(folder)
     with writing(folder):
@@ -263,7 +266,8 @@ def _sync_names(folder: Path) -> None:
 def _refuse_others(folder: Path, kind: str, *, overwrite: bool) -> None:
     if not folder.exists() or _is_empty(folder):
         return
-    found = _manifest(folder).get("kind")
+    manifest = _manifest(folder)
+    found = manifest.get("kind")
     if found is None:
         raise TagwrightError(f"{folder}: exists and is not a saved {kind}; choose another place")
     if found != kind:
@@ -271,6 +275,28 @@ def _refuse_others(folder: Path, kind: str, *, overwrite: bool) -> None:
     if not overwrite:
         replace = option("overwrite", python="overwrite=True")
         raise ConfigError(f"{folder}: holds a saved {kind}; replace it with {replace}, or choose another place")
+    for name in _unlisted(folder, manifest):
+        raise TagwrightError(
+            f"{folder / name}: is no part of the saved {kind}, with which it would be deleted; move it elsewhere, or "
+            "choose another place"
+        )
+
+
+def _unlisted(folder: Path, manifest: Mapping[str, Any]) -> Iterator[str]:
+    """The files below a saved folder that its manifest does not list; none where it lists no files."""
+    listed, logs = manifest.get("files"), manifest.get("logs")
+    if not isinstance(listed, dict):
+        return
+    known = {*listed, *map(str, logs if isinstance(logs, list) else ())}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if name not in known and path.name not in NOT_LISTED and (path.is_symlink() or not path.is_dir()):
+            yield name
+
+
+def lies_in(path: Path | str, folder: Path) -> bool:
+    """Whether a path is a folder or below it, wherever symbolic links lead; neither needs to exist."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def _ours(folder: Path) -> bool:

@@ -23,6 +23,7 @@ from tagwright.errors import ConfigError, ModelError
 from tagwright.fields import build, shown
 from tagwright.replacing import (
     check_replaceable,
+    lies_in,
     put_back,
     read_whole,
     recover,
@@ -40,6 +41,7 @@ __all__ = [
     "digests",
     "is_first",
     "is_folder_name",
+    "lies_in",
     "pack",
     "read_array",
     "read_manifest",

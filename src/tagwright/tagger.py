@@ -309,13 +309,17 @@ class Tagger:
         """Save to a folder; an interrupted save changes nothing.
 
         overwrite: whether a tagger that is saved there may be replaced. Raises ConfigError if that is not allowed,
-        TagwrightError when the folder holds anything else or cannot be written.
+        TagwrightError when the folder holds anything else, files of others among them, or cannot be written.
         """
         with replace_folder(folder, KIND, overwrite=overwrite) as target:
             self.write(target)
 
     def write(self, folder: Path) -> None:
-        """Write into an existing folder, which the caller puts in place atomically."""
+        """Write into an existing folder, which the caller puts in place atomically.
+
+        Files that are there already are logs: they are listed as parts of the tagger, but may change or be removed.
+        """
+        logs = digests(folder)
         (folder / VOCABULARY).mkdir()
         self.vocabulary.save(folder / VOCABULARY)
         parts: dict[str, Stage | Combiner] = {**self.stages, "combiner": self.combiner}
@@ -329,7 +333,8 @@ class Tagger:
             "combiner": type(self.combiner).__name__,
             "training": self.training,
         }
-        write_manifest(folder, KIND, {**content, "files": digests(folder)})
+        files = {name: known for name, known in digests(folder).items() if name not in logs}
+        write_manifest(folder, KIND, {**content, "files": files, "logs": list(logs)})
 
     @classmethod
     def load(cls, folder: Path | str, *, verify: bool = False) -> Tagger:

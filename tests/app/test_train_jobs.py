@@ -271,6 +271,33 @@ def test_a_folder_with_another_manifest_is_refused_before_training(
     assert sorted(path.name for path in app.iterdir()) == ["app.js", "manifest.json"]
 
 
+@pytest.mark.parametrize("folder", ["M", "M.training"])
+@pytest.mark.parametrize("given", ["docs", "--labels", "--config", "--keywords", "--guesses", "--reviews"])
+def test_a_file_to_read_that_lies_in_the_output_is_refused(
+    data: list[str], tmp_path: Path, folder: str, given: str
+) -> None:
+    method = {"--keywords": "depl", "--guesses": "svm", "--reviews": "auto"}.get(given, "svm")
+    name = str(tmp_path / folder / "mine")
+    arguments = [name, *data[1:]] if given == "docs" else [*data, given, name]
+    with pytest.raises(ConfigError, match=rf"{folder}.mine: is inside .*{folder}, which is replaced"):
+        run("train", method, *arguments, "--output", str(tmp_path / "M"), "--overwrite")
+
+
+def test_a_model_with_own_files_is_not_replaced_but_one_with_its_logs_is(
+    data: list[str], static: str, tmp_path: Path
+) -> None:
+    train = ["train", "rts", *data, "--output", str(tmp_path / "M"), "--overwrite"]
+    settings = ["training.steps=1", *QUICK, f"encoder={static}"]
+    for _ in range(2):
+        run(*train, settings=settings)
+        assert (tmp_path / "M" / "training.jsonl").is_file()
+    (tmp_path / "M" / "reviews.sqlite").write_text("decisions")
+    with pytest.raises(TagwrightError, match=r"reviews.sqlite: is no part of the saved tagger"):
+        run(*train, settings=settings)
+    assert (tmp_path / "M" / "reviews.sqlite").read_text() == "decisions"
+    assert not (tmp_path / "M.training").exists()
+
+
 def test_a_training_that_cannot_begin_leaves_nothing_behind(data: list[str], static: str, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="a batch is 9999 pairs"):
         run(

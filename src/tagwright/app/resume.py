@@ -64,7 +64,7 @@ def resumable(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
     interrupted training with other options or data is there, or one that is not to be resumed; TagwrightError when the
     folder is something else.
     """
-    folder = output.with_name(f"{output.name}.training")
+    folder = beside(output)
     if is_first():
         _prepare(folder, start, resume=resume)
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,6 +76,11 @@ def resumable(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
         elif isinstance(stop, KeyboardInterrupt):
             print(escaped(f"tagwright: {folder}: --resume continues from here"), file=sys.stderr)
         raise
+
+
+def beside(output: Path) -> Path:
+    """The folder of the training of a tagger."""
+    return output.with_name(f"{output.name}.training")
 
 
 def digest(items: Iterable[object]) -> str:

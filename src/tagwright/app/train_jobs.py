@@ -15,7 +15,7 @@ from tagwright import __version__
 from tagwright.app.jobs import read as read_documents
 from tagwright.app.options import Option, configure, in_language
 from tagwright.app.options import options_of as described
-from tagwright.app.resume import Start, digest, resumable
+from tagwright.app.resume import Start, beside, digest, resumable
 from tagwright.app.reviewed import with_reviews
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import read_keywords
@@ -44,7 +44,7 @@ from tagwright.recipes import (
     resolved,
     sampled,
 )
-from tagwright.store import check_replaceable, is_first, read_manifest, remove_folder, replace_folder
+from tagwright.store import check_replaceable, is_first, lies_in, read_manifest, remove_folder, replace_folder
 from tagwright.tagger import KIND, Tagger
 from tagwright.trained_check import check, validation, without
 from tagwright.training.checkpoints import configs
@@ -246,10 +246,20 @@ def _check_options(method: str, job: Job) -> None:
     if job.output.name in ("", ".."):
         raise ConfigError(f"--output {job.output}: give a folder by its name")
     check_replaceable(job.output, KIND, overwrite=job.overwrite)
+    _check_apart(job)
     for folder in job.fuse_with:
         read_manifest(folder, KIND)  # says what is wrong if there is no tagger
     if not job.docs and method != ZERO_SHOT:
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
+
+
+def _check_apart(job: Job) -> None:
+    """Raise ConfigError where a file to read lies in a folder that the training replaces or removes."""
+    files = [*job.docs, job.labels, job.config, job.keywords, job.guesses, job.reviews]
+    for folder in (job.output, beside(job.output)):
+        for file in files:
+            if file and str(file) != "-" and lies_in(file, folder):
+                raise ConfigError(f"{file}: is inside {folder}, which is replaced; move it, or give another --output")
 
 
 def _start(method: str, config: Any, data: Mapping[str, str]) -> Start:
@@ -267,7 +277,6 @@ def _save(tagger: Tagger, start: Start, job: Job, folder: Path) -> None:
         return
     made = record(start.method, start.options, start.machine, __version__, runs=configs(folder))
     with replace_folder(job.output, KIND, overwrite=job.overwrite) as target:
-        replace(tagger, training={**made, **tagger.training}).write(target)
         for log in sorted(folder.rglob("log.jsonl")):
             name = "-".join(("training", *log.relative_to(folder).parent.parts))
             shutil.copyfile(log, target / f"{name}.jsonl")
@@ -275,4 +284,5 @@ def _save(tagger: Tagger, start: Start, job: Job, folder: Path) -> None:
             kept = target / "tensorboard" / events.relative_to(folder)
             kept.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(events, kept)
+        replace(tagger, training={**made, **tagger.training}).write(target)
     remove_folder(folder)
