@@ -226,13 +226,37 @@ def test_what_is_whole_is_skipped_and_what_is_damaged_or_from_other_documents_is
     assert contents(out) == before
     lines = documents.read_text(encoding="utf-8").splitlines()
     lines[BROKEN - 1] = json.dumps({"id": "mended", "title": "Bees"})
-    documents.write_text("\n".join(lines[:45]) + "\n", encoding="utf-8")
+    lines[45] = json.dumps({"id": "other", "title": "Rain"})
+    documents.write_text("\n".join(lines) + "\n", encoding="utf-8")
     numbers.clear()
     tag(documents, model, out, OPTIONS)
     assert numbers == [0, 4]
-    assert not (out / "shard-000005.jsonl").exists()
     errors = records(out / "errors.jsonl")
     assert [each["line"] for each in errors] == [NAMELESS, REPEATED]
+
+
+@pytest.mark.parametrize("kept", [1, 40, 45])  # the last one is shard 0, shard 3 and whole, shard 4
+def test_shards_beyond_the_last_of_a_shorter_input_are_kept_and_the_input_is_refused(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    numbers = here(monkeypatch, model, OPTIONS)
+    tag(documents, model, tmp_path / "out", OPTIONS)
+    before = contents(tmp_path / "out")
+    lines = documents.read_text(encoding="utf-8").splitlines()
+    documents.write_text("\n".join(lines[:kept]) + "\n", encoding="utf-8")
+    numbers.clear()
+    shards = -(-kept // SIZE)
+    said = rf"out: holds shard-00000{shards}.jsonl, but these documents end before it; give all of them"
+    for share in ("0/1", "1/2"):
+        with pytest.raises(TagwrightError, match=said):
+            tag(documents, model, tmp_path / "out", OPTIONS, share)
+    assert numbers == []
+    assert contents(tmp_path / "out") == before
+    for file in (tmp_path / "out").glob("shard-*"):
+        if int(file.stem.partition("-")[2]) >= shards:
+            file.unlink()
+    tag(documents, model, tmp_path / "out", OPTIONS)
+    assert numbers == [shards - 1] * (kept != 40)
 
 
 def test_other_settings_are_refused_with_what_differs(

@@ -84,8 +84,8 @@ def run(
     """Tag documents in shards; those whose files are whole already are skipped.
 
     sources: as `open_sources` gives them. ray: the address of a Ray cluster, or "local", in place of processes. Raises
-    ConfigError and TagwrightError for settings that cannot be, an output that is no batch or one with other settings,
-    and what cannot be written.
+    ConfigError and TagwrightError for settings that cannot be, an output that is no batch, one with other settings or
+    one with more shards than the documents fill, and what cannot be written.
     """
     folder = OutputFolder(output, options.format)
     folder.claim(options.settings(model))
@@ -94,7 +94,8 @@ def run(
     start = time.perf_counter()
     shards = skipped = documents = errors = 0
     with scratch_folder() as scratch, bar("tagging", None) as progress:
-        work = _Work(cut(sources, options.shard_size, share.__contains__, scratch), folder, share)
+        cuts = cut(sources, options.shard_size, share.__contains__, scratch)
+        work = _Work(cuts, folder, share, options.shard_size)
         for tagged in engine(iter(work)):
             errors += folder.keep(tagged.shard, tagged.suggestions, tagged.failed)
             tagged.suggestions.unlink()
@@ -102,20 +103,26 @@ def run(
             shards, documents = shards + 1, documents + tagged.shard.size
             progress(tagged.shard.size)
         skipped = work.skipped
-    folder.finish(work.found)
+    folder.finish()
     return Summary(shards, skipped, documents, errors, time.perf_counter() - start)
 
 
 class _Work:
-    """The shards that are to be tagged. skipped: those that are whole; found: all of the input."""
+    """The shards that are to be tagged. size: documents in each but the last; skipped: those that are whole.
 
-    def __init__(self, shards: Iterator[Shard], folder: OutputFolder, share: Share) -> None:
-        self._shards, self._folder, self._share = shards, folder, share
-        self.skipped = self.found = 0
+    Raises TagwrightError where the folder has shards beyond the last one, before that is tagged.
+    """
+
+    def __init__(self, shards: Iterator[Shard], folder: OutputFolder, share: Share, size: int) -> None:
+        self._shards, self._folder, self._share, self._size = shards, folder, share, size
+        self.skipped = 0
 
     def __iter__(self) -> Iterator[Shard]:
+        found = 0
         for shard in self._shards:
-            self.found += 1
+            found += 1
+            if shard.size < self._size:
+                self._folder.check_last(found)
             if shard.number not in self._share:
                 continue
             if self._folder.is_whole(shard):
@@ -123,6 +130,7 @@ class _Work:
                 shard.remove()
             else:
                 yield shard
+        self._folder.check_last(found)
 
 
 def _engine(model: Path, options: BatchOptions, processes: int | None, ray: str | None) -> Engine:

@@ -76,12 +76,17 @@ class OutputFolder:
             temporary.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
         return len(errors)
 
-    def finish(self, shards: int) -> None:
-        """Put together the errors of the first so many shards that are there, and remove any other shard."""
-        for number in self._numbers():
-            if number >= shards:
-                self._record_file(number).unlink(missing_ok=True)
-                self.file(number).unlink(missing_ok=True)
+    def check_last(self, shards: int) -> None:
+        """Raise TagwrightError where shards beyond the last of the input are there, from more or other documents."""
+        more = [number for number in self._numbers() if number >= shards]
+        if more:
+            raise TagwrightError(
+                f"{self.folder}: holds {self.file(more[0]).name}, but these documents end before it; give all of them, "
+                "choose another folder, or remove the files of this shard and the later ones"
+            )
+
+    def finish(self) -> None:
+        """Put together the errors of all shards that are there."""
         path = self.folder / "errors.jsonl"
         with replace_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
             for number in self._numbers():  # read while the file is locked: the last to finish has all of them
