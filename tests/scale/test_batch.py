@@ -259,6 +259,31 @@ def test_shards_beyond_the_last_of_a_shorter_input_are_kept_and_the_input_is_ref
     assert numbers == [shards - 1] * (kept != 40)
 
 
+def test_an_output_inside_a_folder_of_documents_is_refused(model: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "one.txt").write_text("Bees and honey.")
+    for output in (notes, notes / "tagged", notes / "more" / ".." / "tagged"):
+        done = subprocess.run(command(notes, model, output), capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert "notes, whose files are the documents; choose another output" in done.stderr
+    assert [each.name for each in notes.iterdir()] == ["one.txt"]
+    batch.check_apart([str(notes), "-", str(notes / "*")], tmp_path / "notes tagged")
+
+
+def test_a_pattern_that_finds_files_of_the_output_is_refused(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here(monkeypatch, model, OPTIONS)
+    (tmp_path / "one.jsonl").write_text('{"id": "1", "text": "Bees"}\n')
+    out = tmp_path / "out"
+    assert tag(tmp_path / "**" / "*.jsonl", model, out, OPTIONS).documents == 1
+    before = contents(out)
+    with pytest.raises(ConfigError, match=r"out.errors.jsonl: is inside the output, .*out; name documents elsewhere"):
+        tag(tmp_path / "**" / "*.jsonl", model, out, OPTIONS)
+    assert contents(out) == before
+
+
 def test_other_settings_are_refused_with_what_differs(
     documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

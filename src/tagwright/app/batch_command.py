@@ -78,6 +78,7 @@ def batch(
         k=k, min_confidence=min_confidence, exclude_self=exclude_self, shard_size=shard_size, format=file_format.value
     )
     share = work.Share.parse(shard)
+    work.check_apart(docs, output)
     with silence(quiet):
         sources = jobs.sources(docs, columns, input_format)
         found = work.run(sources, model, output, options, share, processes=processes, ray=ray)

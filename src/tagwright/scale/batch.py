@@ -16,6 +16,7 @@ from tagwright.scale.local_processes import Tagged, in_processes
 from tagwright.scale.output_folder import OutputFolder
 from tagwright.scale.shards import Shard, cut
 from tagwright.scratch import scratch_folder
+from tagwright.store import lies_in
 
 MOST_PROCESSES = 8
 "Processes by default, at most: each needs memory besides the tagger, which they share."
@@ -94,7 +95,7 @@ def run(
     start = time.perf_counter()
     shards = skipped = documents = errors = 0
     with scratch_folder() as scratch, bar("tagging", None) as progress:
-        cuts = cut(sources, options.shard_size, share.__contains__, scratch)
+        cuts = cut(_apart(sources, output), options.shard_size, share.__contains__, scratch)
         work = _Work(cuts, folder, share, options.shard_size)
         for tagged in engine(iter(work)):
             errors += folder.keep(tagged.shard, tagged.suggestions, tagged.failed)
@@ -105,6 +106,22 @@ def run(
         skipped = work.skipped
     folder.finish()
     return Summary(shards, skipped, documents, errors, time.perf_counter() - start)
+
+
+def check_apart(docs: Iterable[str], output: Path) -> None:
+    """Raise ConfigError where the output is inside a folder of documents: its files would be documents, too."""
+    for source in docs:
+        folder = source != "-" and os.path.isdir(source)  # noqa: PTH112 - Path.is_dir raises on names that cannot be
+        if folder and lies_in(output, Path(source)):
+            raise ConfigError(f"{output}: is inside {source}, whose files are the documents; choose another output")
+
+
+def _apart(sources: Iterable[tuple[str, Iterator[Located]]], output: Path) -> Iterator[tuple[str, Iterator[Located]]]:
+    """The same, as long as no file is inside the output, as one may be that a pattern has found."""
+    for name, documents in sources:
+        if Path(name).exists() and lies_in(name, output):  # standard input has a name, and no file
+            raise ConfigError(f"{name}: is inside the output, {output}; name documents elsewhere, or another output")
+        yield name, documents
 
 
 class _Work:
