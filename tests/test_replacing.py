@@ -135,6 +135,40 @@ def test_a_symbolic_link_to_a_file_stays(tmp_path: Path) -> None:
         assert (tmp_path / "run.jsonl").read_text() == text
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o666, 0o400])
+def test_a_file_keeps_its_permissions_and_is_nobody_elses_meanwhile(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text("old")
+    path.chmod(mode)
+    with replace_file(path) as target:
+        target.write_text("new")
+        assert target.stat().st_mode & 0o077 == 0
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o777])
+def test_a_folder_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
+    save(tmp_path / "box", 7)
+    (tmp_path / "box").chmod(mode)
+    save(tmp_path / "box", 8)
+    assert number(tmp_path / "box") == 8
+    assert (tmp_path / "box").stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
+def test_a_new_file_and_a_new_folder_have_the_permissions_of_any_other(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    (tmp_path / "others").mkdir()
+    with replace_file(tmp_path / "run.jsonl") as target:
+        target.write_text("new")
+    save(tmp_path / "box", 7)
+    assert (tmp_path / "run.jsonl").stat().st_mode == (tmp_path / "other").stat().st_mode
+    assert (tmp_path / "box").stat().st_mode == (tmp_path / "others").stat().st_mode
+
+
 def test_a_circle_of_links_is_an_error_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "a").symlink_to(tmp_path / "b")
     (tmp_path / "b").symlink_to(tmp_path / "a")

@@ -15,6 +15,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -43,8 +44,9 @@ _replace = os.replace
 
 @contextlib.contextmanager
 def replace_file(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; on leaving, it replaces `path` atomically. A pipe is kept.
+    """Yield a temporary path beside `path`; on leaving, it replaces `path` atomically, with its permissions.
 
+    A pipe is kept.
     Raises TagwrightError when the file cannot be written; the old file is then unchanged.
     """
     path = Path(path)
@@ -55,11 +57,12 @@ def replace_file(path: Path | str) -> Iterator[Path]:
         path = _followed(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         with _locked(path):
-            temporary = _temporary(path)
-            temporary.touch(exist_ok=False)
+            temporary, mode = _temporary(path), _mode(path)
+            temporary.touch(0o666 if mode is None else 0o600, exist_ok=False)
             try:
                 yield temporary
                 _sync(temporary)
+                _set_mode(temporary, mode)
                 _rename(temporary, path)
                 _sync_names(path.parent)
             finally:
@@ -68,7 +71,7 @@ def replace_file(path: Path | str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def replace_folder(folder: Path | str, kind: str, *, overwrite: bool = True) -> Iterator[Path]:
-    """Yield a temporary folder beside `folder`; on leaving, it replaces `folder`.
+    """Yield a temporary folder beside `folder`; on leaving, it replaces `folder`, with its permissions.
 
     kind: what its manifest says is saved here. overwrite: whether a folder of that kind may be replaced. Raises
     TagwrightError as `replace_file` does, when `folder` holds anything else or files that its manifest does not list,
@@ -80,10 +83,11 @@ def replace_folder(folder: Path | str, kind: str, *, overwrite: bool = True) -> 
         place.parent.mkdir(parents=True, exist_ok=True)
         with _locked(place):
             _refuse_others(place, kind, overwrite=overwrite)
-            temporary = _temporary(place)
-            temporary.mkdir()
+            temporary, mode = _temporary(place), _mode(place)
+            temporary.mkdir(0o777 if mode is None else 0o700)
             try:
                 yield temporary
+                _set_mode(temporary, mode)
                 for file in sorted(temporary.rglob("*")):
                     _sync(file)
                 _exchange(temporary, place)
@@ -244,6 +248,17 @@ def _rename(source: Path, target: Path) -> None:
             time.sleep(0.05)
         else:
             return
+
+
+def _mode(path: Path) -> int | None:
+    """The permissions of a file or folder that is there."""
+    return stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+
+
+def _set_mode(path: Path, mode: int | None) -> None:
+    if mode is not None:
+        with contextlib.suppress(OSError):  # some disks have no permissions
+            path.chmod(mode)
 
 
 def _sync(path: Path) -> None:
