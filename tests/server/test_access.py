@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hmac
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +24,7 @@ from tagwright.server.review_page import ReviewPages
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import ServerOptions
-from tagwright.server.sessions import Sessions, _sign
+from tagwright.server.sessions import Sessions
 from tagwright.types import Document
 
 TOKENS = {role: f"the token of whoever may {role}" for role in ROLES}
@@ -156,23 +158,53 @@ def test_a_token_without_a_name_does_not_lend_that_of_another(tokens: Path, tmp_
         assert "Ann" in client.post("/review/enter", data={**form, "name": "Ann"}).text
 
 
+ANN, BEN = Holder("Ann", "review", "a" * 16), Holder("Ben", "review", "b" * 16)
+SECRET = b"what the server alone knows"
+
+
+def signed(content: bytes, holder: Holder, secret: bytes = SECRET) -> str:
+    """A cookie as `Sessions` signs it, for whoever knows the secret."""
+    text = base64.urlsafe_b64encode(content)
+    key = hmac.digest(secret, holder.token.encode(), "sha256")
+    return f"{text.decode()}.{hmac.digest(key, b'session ' + text, 'sha256').hex()}"
+
+
 def test_a_session_ends_with_its_token_and_follows_its_role() -> None:
-    ann, ben = Holder("Ann", "review", "a" * 16), Holder("Ben", "review", "b" * 16)
-    cookie = Sessions(Access((ann, ben))).issue("Ann", ann)
-    for holders, role in (([ben, ann], "review"), ([ben], None), ([Holder("Ann", "admin", ann.token)], "admin")):
-        session = Sessions(Access(tuple(holders))).read(cookie)
+    cookie = Sessions(Access((ANN, BEN)), SECRET).issue("Ann", ANN)
+    for holders, role in (([BEN, ANN], "review"), ([BEN], None), ([Holder("Ann", "admin", ANN.token)], "admin")):
+        session = Sessions(Access(tuple(holders)), SECRET).read(cookie)
         assert (session.holder.role if session else None) == role
+
+
+def test_a_cookie_signed_with_the_token_alone_is_no_session(client: TestClient) -> None:
+    content = json.dumps(["0", "Admin Person"]).encode()
+    text, own = base64.urlsafe_b64encode(content), token("review").encode()
+    old = hmac.digest(hmac.digest(own, b"tagwright sessions", "sha256"), b"session " + text, "sha256").hex()
+    for cookie in (f"{text.decode()}.{old}", signed(content, Holder("", "review", token("review")), b"")):
+        client.cookies.set("tagwright_session", cookie)
+        assert str(client.get("/review/overview").url).endswith("/review/enter")
+
+
+def test_a_token_with_a_name_reviews_under_no_other_whatever_the_cookie_says() -> None:
+    session = Sessions(Access((ANN, BEN)), SECRET).read(signed(b'["0", "Ben"]', ANN))
+    assert session
+    assert session.reviewer == "Ann"
+
+
+def test_a_name_that_has_got_a_token_of_its_own_is_no_longer_that_of_a_token_without_a_name() -> None:
+    anybody = Holder("", "admin", "c" * 16)
+    cookie = Sessions(Access((anybody,)), SECRET).issue("ann", anybody)
+    assert Sessions(Access((anybody, BEN)), SECRET).read(cookie)
+    assert Sessions(Access((anybody, ANN)), SECRET).read(cookie) is None
 
 
 @pytest.mark.parametrize("content", [b"1", b"null", b"[" * 100_000, b'["a"]', b"\xff"])
 def test_a_signed_cookie_of_something_else_is_no_session(content: bytes) -> None:
-    text = base64.urlsafe_b64encode(content).decode()
-    assert Sessions(OPEN).read(f"{text}.{_sign(EVERYBODY, 'session', text)}") is None
+    assert Sessions(OPEN, SECRET).read(signed(content, EVERYBODY)) is None
 
 
 def test_a_name_that_cannot_be_written_is_read_without_it() -> None:
-    text = base64.urlsafe_b64encode(b'["\\ud800", "A\\ud800"]').decode()
-    session = Sessions(OPEN).read(f"{text}.{_sign(EVERYBODY, 'session', text)}")
+    session = Sessions(OPEN, SECRET).read(signed(b'["\\ud800", "A\\ud800"]', EVERYBODY))
     assert session
     assert (session.id, session.reviewer) == ("\ufffd", "A\ufffd")
 

@@ -67,6 +67,10 @@ class Access:
         found = [each for each in self.holders if hmac.compare_digest(each.token.encode(), token.encode())]
         return EVERYBODY if self.is_open else next(iter(found), None)
 
+    def has_named(self, name: str) -> bool:
+        """Whether a token belongs to somebody of this name, in whichever case it is written."""
+        return bool(name) and name.casefold() in {each.name.casefold() for each in self.holders}
+
 
 OPEN = Access()
 "No token is needed."

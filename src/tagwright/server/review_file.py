@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 import threading
 import weakref
@@ -21,6 +22,7 @@ _TABLES = (
     "model TEXT NOT NULL, note TEXT NOT NULL, time TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS documents (number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "
     "title TEXT NOT NULL, content TEXT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS secrets (id INTEGER PRIMARY KEY CHECK (id = 1), secret BLOB NOT NULL)",
 )
 
 
@@ -61,6 +63,12 @@ class ReviewFile:
         """The rows that a query finds."""
         with self._lock, closing(self._database.execute(statement, values)) as cursor:
             return cursor.fetchall()
+
+    def secret(self) -> bytes:
+        """Random bytes, drawn once for the file: every server of this file signs sessions with them."""
+        self.insert("INSERT OR IGNORE INTO secrets VALUES (1, ?)", [(secrets.token_bytes(32),)])
+        ((secret,),) = self.rows("SELECT secret FROM secrets")
+        return bytes(secret)
 
     def _prepare(self) -> None:
         execute = self._database.execute

@@ -48,7 +48,7 @@ class ReviewPages:
     refitter: Refitter | None = None
 
     def __post_init__(self) -> None:
-        self.sessions, self._read = Sessions(self.access), UploadReader()
+        self.sessions, self._read = Sessions(self.access, self.review.file.secret()), UploadReader()
 
     def routes(self) -> list[Route]:
         """The pages below /review."""
@@ -232,7 +232,7 @@ class ReviewPages:
             return "This token does not let you review."
         if holder.name:
             return ""
-        if any(name.casefold() == other.name.casefold() for other in self.access.holders if other.name):
+        if self.access.has_named(name):
             return "This name belongs to another token."
         return "" if name else "A name is needed."
 

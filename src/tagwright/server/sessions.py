@@ -1,4 +1,4 @@
-"""Names of reviewers in, signed cookies and CSRF tokens out. Nothing is stored: the key alone tells what is genuine.
+"""Keep reviewers logged in, with signed cookies and CSRF tokens. No list of sessions is stored: the signature tells.
 
 A cookie holds a random number, the name and a signature. A form holds a token that follows from the number: another
 site can neither read the cookie nor guess the token.
@@ -27,50 +27,54 @@ class Session(NamedTuple):
 
 
 class Sessions:
-    """Signs with a key that follows from the holder's token: a restart ends no session, a changed token all of its own.
+    """Sign and check cookies. secret: known to the server alone; sessions last as long as it stays the same.
 
-    Without tokens everybody may come in, and the signature proves nothing; the number alone keeps other sites out.
+    The key is made of the secret and the holder's token. Without the secret, whoever has a token cannot sign a cookie;
+    when a token changes, its sessions end. A token with a name reviews under that name, whatever the cookie says.
     """
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, secret: bytes) -> None:
+        self._access, self._secret = access, secret
         self._holders = access.holders or (EVERYBODY,)
 
     def issue(self, reviewer: str, holder: Holder) -> str:
         """The cookie of a new session."""
         content = json.dumps([secrets.token_urlsafe(16), reviewer]).encode()
         text = base64.urlsafe_b64encode(content).decode()
-        return f"{text}.{_sign(holder, 'session', text)}"
+        return f"{text}.{self._sign(holder, 'session', text)}"
 
     def read(self, cookie: str) -> Session | None:
-        """The session of a cookie; None for one that was not issued here.
+        """The session of a cookie; None for one that was not issued here, or whose name belongs to a token by now.
 
-        >>> sessions = Sessions(Access.of("a long enough token"))
+        >>> sessions = Sessions(Access.of("a long enough token"), b"secret")
         >>> session = sessions.read(sessions.issue("Ann", sessions._holders[0]))
         >>> session.reviewer, session.holder.role, sessions.read("forged.0")
         ('Ann', 'admin', None)
         """
         text, _, signature = cookie.rpartition(".")
-        signed = [each for each in self._holders if _is_same(_sign(each, "session", text), signature)]
-        if not signed:
+        holder = next((each for each in self._holders if _is_same(self._sign(each, "session", text), signature)), None)
+        if holder is None:
             return None
         try:
             id_, reviewer = json.loads(base64.urlsafe_b64decode(text.encode()))
         except (ValueError, TypeError, RecursionError):
             return None
-        return Session(clean(str(id_)), clean(str(reviewer)), signed[0])
+        reviewer = clean(str(reviewer))
+        if not holder.name and self._access.has_named(reviewer):
+            return None
+        return Session(clean(str(id_)), holder.name or reviewer, holder)
 
     def csrf(self, session: Session) -> str:
         """The token that forms of this session carry."""
-        return _sign(session.holder, "csrf", session.id)
+        return self._sign(session.holder, "csrf", session.id)
 
     def fits(self, session: Session, token: str) -> bool:
         """Whether a form with this token belongs to the session."""
         return _is_same(self.csrf(session), token)
 
-
-def _sign(holder: Holder, purpose: str, text: str) -> str:
-    key = hmac.digest(holder.token.encode(), b"tagwright sessions", "sha256")
-    return hmac.new(key, f"{purpose} {text}".encode(), "sha256").hexdigest()
+    def _sign(self, holder: Holder, purpose: str, text: str) -> str:
+        key = hmac.digest(self._secret, holder.token.encode(), "sha256")
+        return hmac.digest(key, f"{purpose} {text}".encode(), "sha256").hex()
 
 
 def _is_same(right: str, given: str) -> bool:
