@@ -58,9 +58,9 @@ BY_SESSION: dict[tuple[str, str], Role] = {
     ("GET", "/review/differences"): "review",
     ("POST", "/review/upload"): "review",
     ("POST", "/review/refit"): "admin",
-    ("GET", "/review/documents/{number:int}"): "review",
-    ("POST", "/review/documents/{number:int}"): "review",
-    ("GET", "/review/documents/{number:int}/labels"): "review",
+    ("GET", "/review/documents/{number}"): "review",
+    ("POST", "/review/documents/{number}"): "review",
+    ("GET", "/review/documents/{number}/labels"): "review",
 }
 "Least role of the token with which a session was opened."
 
@@ -90,7 +90,7 @@ def token(role: Role) -> str:
 
 
 def address(path: str) -> str:
-    return re.sub(r"\{number:int\}", "1", path.replace("{project_id}", "bees"))
+    return path.replace("{number}", "1").replace("{project_id}", "bees")
 
 
 def test_the_tables_name_every_route(client: TestClient) -> None:
@@ -256,7 +256,18 @@ def test_a_file_of_tokens_lets_other_machines_in(tokens: Path) -> None:
 LEARN = "/v1/projects/bees-en/learn"
 
 
-@pytest.mark.parametrize("origin", ["http://evil.org", "null", "http://testserver.evil.org", "http://testserver:81"])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://evil.org",
+        "null",
+        "http://testserver.evil.org",
+        "http://testserver:81",
+        "http://[",
+        "testserver",
+        "http:",
+    ],
+)
 def test_without_tokens_pages_of_other_sites_teach_nothing(
     learnt: list[tuple[str, Sequence[Mapping[str, Any]]]], origin: str
 ) -> None:

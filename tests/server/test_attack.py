@@ -118,7 +118,7 @@ def test_a_form_without_the_token_of_its_session_changes_nothing(app: Starlette)
         client.post("/review/enter", data={"name": "Ann", "token": TOKEN})
         assert client.get("/review/overview").status_code == 200
         paths = [route.path for route in app.routes if isinstance(route, Route) and "POST" in (route.methods or ())]
-        pages = [path.replace("{number:int}", "1") for path in paths if path.startswith("/review/")]
+        pages = [path.replace("{number}", "1") for path in paths if path.startswith("/review/")]
         assert len(pages) > 2
         for path in pages:
             for csrf in ("", "0", "é"):

@@ -77,6 +77,37 @@ def test_what_makes_no_sense_is_a_bad_request(client: TestClient, content: Any) 
     assert client.post("/api/suggest", json={"text": "x", "model": "none"}).status_code == 404
 
 
+HALF = r"\ud800"
+
+
+@pytest.mark.parametrize(
+    ("address", "content", "status"),
+    [
+        ("/api/suggest", f'{{"text": "Bees", "model": "{HALF}"}}', 404),
+        ("/api/suggest", f'{{"text": "Bees", "branch": "{HALF}"}}', 400),
+        ("/api/suggest", f'{{"text": "Bees", "id": {{"{HALF}": 1}}}}', 400),
+        ("/api/suggest", f'{{"text": ["{HALF}"]}}', 400),
+        ("/api/suggest", f'{{"sections": [{{"heading": "", "level": "{HALF}", "paragraphs": []}}]}}', 400),
+        ("/api/suggest", f'{{"text": "Bees", "{HALF}": "{HALF}"}}', 200),
+        ("/api/suggest", '{"text": "Bees", "model": "\ud800"}', 400),  # the character itself: that is no UTF-8
+        ("/v1/projects/b/suggest-batch", f'{{"documents": "{HALF}"}}', 400),
+        ("/v1/detect-language", f'{{"text": "Bees", "languages": ["{HALF}n"]}}', 200),
+    ],
+)
+def test_half_a_character_is_no_mistake_of_the_server(
+    client: TestClient, address: str, content: str, status: int
+) -> None:
+    body = content.encode("utf-8", "surrogatepass")
+    assert client.post(address, content=body, headers={"Content-Type": "application/json"}).status_code == status
+
+
+def test_half_a_character_in_an_answer_is_replaced(client: TestClient) -> None:
+    body = f'{{"documents": [{{"text": "Bees", "document_id": "a{HALF}\\ud83d\\udc1d"}}]}}'
+    headers = {"Content-Type": "application/json"}
+    (found,) = client.post("/v1/projects/b/suggest-batch", content=body, headers=headers).json()
+    assert found["document_id"] == "a\ufffd\N{HONEYBEE}"
+
+
 def test_files_are_read(client: TestClient) -> None:
     html = b"<html><title>Bees</title><p>Honey bees.</p></html>"
     answer = client.post("/api/files?limit=1&evidence=true", files={"file": ("bees.html", html)}).json()

@@ -265,6 +265,15 @@ def test_what_makes_no_sense_is_refused_on_a_page(
     assert client.get("/review/documents/99").status_code == 404
 
 
+@pytest.mark.parametrize("number", ["9223372036854775808", "9" * 5000, "-1", "1.0", "٣", "x"])
+def test_what_is_no_number_of_a_document_is_not_found(client: TestClient, number: str) -> None:
+    enter(client)
+    address, form = f"/review/documents/{number}", {"csrf": csrf(client), "action": "done"}
+    answers = [client.get(address), client.get(f"{address}/labels?q=bees"), client.post(address, data=form)]
+    assert [answer.status_code for answer in answers] == [404] * 3
+    assert all('role="alert"' in answer.text for answer in answers)
+
+
 def guarded(review: Review, token: str) -> TestClient:
     access = Access.of(token)
     return TestClient(application([review.model], access=access, pages=ReviewPages(review, access)))

@@ -1,8 +1,9 @@
-"""The body of a request in, what it holds out, or the problem with it."""
+"""Read the body of a request, or say what is wrong with it."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from python_multipart.multipart import parse_options_header
@@ -12,6 +13,9 @@ from tagwright.server.problems import Problem, bad_request
 
 CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1"})
 "Character sets of forms. Starlette would take any codec of Python: some fail, others make halves of characters."
+
+_HALF = re.compile("[\ud800-\udfff]")
+_ESCAPED_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # or a half of an escaped pair, which is none once it is read
 
 
 def media_type(request: Request) -> str:
@@ -35,7 +39,8 @@ def check_charset(request: Request) -> None:
 async def json_body(request: Request) -> Any:
     """The value in a JSON body; one that does not say of which kind it is, is taken for JSON, as Annif does.
 
-    Raises Problem for anything else, for an empty body, for NaN and for what is nested too deep.
+    Half a character (a surrogate, as programs leave them that cut a text) can neither be stored nor sent: in every text
+    it becomes U+FFFD. Raises Problem for anything else, for an empty body, for NaN and for what is nested too deep.
     """
     body = await request.body()
     if not body:
@@ -43,11 +48,23 @@ async def json_body(request: Request) -> Any:
     if media_type(request) not in ("application/json", ""):
         raise unsupported(request, "application/json")
     try:
-        return json.loads(body, parse_constant=_refuse_constant)
+        text = body.decode(json.detect_encoding(body))
+        content = json.loads(text, parse_constant=_refuse_constant)
+        return _without_halves(content) if _ESCAPED_HALF.search(text) else content
     except RecursionError:
         raise bad_request("JSON is nested too deep") from None
     except ValueError as error:
         raise bad_request(str(error)) from None
+
+
+def _without_halves(value: Any) -> Any:
+    if isinstance(value, str):
+        return _HALF.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_without_halves(each) for each in value]
+    if isinstance(value, dict):
+        return {_without_halves(key): _without_halves(each) for key, each in value.items()}
+    return value
 
 
 def _refuse_constant(name: str) -> None:

@@ -33,6 +33,7 @@ LISTED = 500
 
 LONGEST_QUERY = 200
 LONGEST_NOTE = 2000
+_LONGEST_NUMBER = 18
 _FILES = 50
 _WEEK = 7 * 24 * 3600
 
@@ -52,7 +53,7 @@ class ReviewPages:
 
     def routes(self) -> list[Route]:
         """The pages below /review."""
-        number = "/review/documents/{number:int}"
+        number = "/review/documents/{number}"
         return [
             Route("/review/enter", self.enter, methods=["GET", "POST"]),
             Route("/review", self._for_reviewers(self.next), methods=["GET"]),
@@ -91,7 +92,7 @@ class ReviewPages:
 
     async def document(self, request: Request, session: Session) -> Response:
         """One document with its suggestions; with ?q=, labels to add."""
-        number, query = request.path_params["number"], _query(request)
+        number, query = _number(request), _query(request)
         try:
             sheet = await self.review.sheet(number, session.reviewer)
         except KeyError:
@@ -103,14 +104,14 @@ class ReviewPages:
         """Labels to add, as a part of the page of a document."""
         query = _query(request)
         content = render(
-            "found.html", rows=await self._found(query), query=query, number=request.path_params["number"],
+            "found.html", rows=await self._found(query), query=query, number=_number(request),
             version=self.review.model.version, csrf=self.sessions.csrf(session),
         )  # fmt: skip
         return HTMLResponse(content)
 
     async def decide(self, request: Request, session: Session) -> Response:
         """Store what the reviewer decides, then show the document again, or the next one."""
-        number, form = request.path_params["number"], await self._checked_form(request, session)
+        number, form = _number(request), await self._checked_form(request, session)
         decision = _decision(form, session.reviewer)
         try:
             await asyncio.to_thread(self.review.decide, number, decision)
@@ -267,6 +268,14 @@ async def _form(request: Request) -> FormData:
 def _text(form: Any, key: str) -> str:
     value = form.get(key, "")
     return value if isinstance(value, str) else ""
+
+
+def _number(request: Request) -> int:
+    """The number of a document in an address. Raises Problem for what is none, and for one that no file could hold."""
+    text: str = request.path_params["number"]
+    if not text.isascii() or not text.isdecimal() or len(text) > _LONGEST_NUMBER:
+        raise Problem(404, "There is no such document")
+    return int(text)
 
 
 def _query(request: Request) -> str:
