@@ -42,9 +42,12 @@ LONGEST = 600.0
 
 @dataclass
 class Acknowledged:
-    """What the server has said is stored: ranks of verdicts, notes, documents to learn from, and how often undone."""
+    """What the server has said is stored: verdicts, notes, documents to learn from, and how often undone.
 
-    verdicts: set[int] = field(default_factory=set)
+    verdicts: (reviewer, document, verdict) -> how often.
+    """
+
+    verdicts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     notes: set[str] = field(default_factory=set)
     learnt: set[str] = field(default_factory=set)
     undone: Counter[str] = field(default_factory=Counter)
@@ -56,15 +59,16 @@ class Acknowledged:
             documents = {entry.id for entry in ReviewedDocuments(file).entries()}
         undone = Counter(event.reviewer for event in events if event.action == "undo")
         accepted = {event.document for event in events if event.label}
+        verdicts = Counter((event.reviewer, event.document, event.action) for event in events)
         return [
-            *(f"verdict {rank}" for rank in self.verdicts - {event.rank for event in events}),
+            *(f"verdict {verdict}" for verdict in (self.verdicts - verdicts).elements()),
             *(f"note {note}" for note in self.notes - {event.note for event in events}),
             *(f"document {id_}" for id_ in self.learnt - (documents & accepted)),
             *(f"undo of {name}" for name, count in self.undone.items() if undone[name] < count),
         ]
 
     def __len__(self) -> int:
-        return len(self.verdicts) + len(self.notes) + len(self.learnt) + self.undone.total()
+        return self.verdicts.total() + len(self.notes) + len(self.learnt) + self.undone.total()
 
 
 @dataclass
@@ -113,7 +117,8 @@ class Siege:
         self, connection: http.client.HTTPConnection, cookie: str, csrf: str, name: str, rng: random.Random
     ) -> None:
         """Ask for a page or decide something; note what the server has confirmed."""
-        address, number = f"/review/documents/{rng.randint(1, DOCUMENTS)}", next(self._numbers)
+        document, number = rng.randint(1, DOCUMENTS), next(self._numbers)
+        address = f"/review/documents/{document}"
         way = rng.choice(("accept", "accept", "accept", "reject", "note", "undo", "learn", "page"))
         if way == "page":
             connection.request("GET", address, headers={"Cookie": cookie})
@@ -121,7 +126,7 @@ class Siege:
             sent = [{"document_id": f"sent {number}", "text": "Bees", "subjects": [{"uri": "Bees"}]}]
             connection.request("POST", "/v1/projects/bees/learn", json.dumps(sent), {"Content-Type": JSON})
         else:
-            form = {"csrf": csrf, "action": way, "label": "Bees", "rank": str(number), "note": f"note {number}"}
+            form = {"csrf": csrf, "action": way, "label": "Bees", "note": f"note {number}"}
             connection.request("POST", address, urlencode(form), {"Content-Type": FORM, "Cookie": cookie})
         answer = connection.getresponse()
         answer.read()
@@ -129,7 +134,7 @@ class Siege:
             if answer.status not in (200, 204, 303):
                 self.problems.append(f"{answer.status} for {way}")
             elif way in ("accept", "reject"):
-                self.said.verdicts.add(number)
+                self.said.verdicts[name, f"d{document - 1}", way] += 1
             elif way == "note":
                 self.said.notes.add(f"note {number}")
             elif way == "learn":

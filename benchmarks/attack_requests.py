@@ -36,7 +36,7 @@ def samples(project: str, label: str, cookie: str = "", csrf: str = "") -> list[
     learnt = [{"text": "Honey bees", "document_id": "1", "subjects": [{"uri": label, "label": "Bees"}]}]
     suggest = {"title": "Bees", "text": "Honey", "limit": 3, "threshold": 0.1, "within": [label], "exclude": ["x"],
                "evidence": True, "sections": [{"heading": "Wings", "level": 1, "paragraphs": ["Four."]}]}  # fmt: skip
-    form = {"csrf": csrf, "action": "accept", "label": label, "rank": "1", "confidence": "0.5", "model": "m"}
+    form = {"csrf": csrf, "action": "accept", "label": label}
     return [
         *(Request("GET", target) for target in ("/v1/", "/v1/projects", "/v1/vocabs", base, "/health", "/metrics")),
         Request("POST", f"{base}/suggest", (("Content-Type", FORM),), b"text=Honey+bee&limit=3&threshold=.1&language="),

@@ -96,7 +96,7 @@ def kills(folder: Path, numbers: range) -> Found:
     if not siege.is_whole():
         lost[f"kills {numbers.start} to {numbers.stop}: the file is damaged"] = None
     said = siege.said
-    counts = Counter({"verdicts": len(said.verdicts), "notes": len(said.notes), "documents": len(said.learnt),
+    counts = Counter({"verdicts": said.verdicts.total(), "notes": len(said.notes), "documents": len(said.learnt),
                       "undone": said.undone.total()})  # fmt: skip
     return {"acknowledged": counts}, list(lost)
 

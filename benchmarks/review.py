@@ -72,12 +72,12 @@ def judge(client: TestClient, document: Document, vocabulary: Vocabulary) -> flo
     page = client.get("/review")
     html, address = page.text, str(page.url)
     wanted = {vocabulary[place].id for place in map(vocabulary.resolve, document.labels) if place is not None}
-    shown = re.findall(r'name="label" value="([^"]*)"[^\n]*\n?[^\n]*name="rank" value="(\d+)"', html)
+    shown = re.findall(r'name="label" value="([^"]*)"', html)
     assert shown, "the page shows no suggestions"
-    for label, rank in shown:
-        form = {"csrf": token(html), "action": "accept" if label in wanted else "reject", "label": label, "rank": rank}
+    for label in shown:
+        form = {"csrf": token(html), "action": "accept" if label in wanted else "reject", "label": label}
         client.post(address, data=form, follow_redirects=False)
-    for label in sorted(wanted - {label for label, _ in shown})[:10]:
+    for label in sorted(wanted - set(shown))[:10]:
         name = vocabulary[vocabulary.index[label]].name
         assert label in client.get(f"{address}/labels", params={"q": name}).text
         client.post(address, data={"csrf": token(html), "action": "accept", "label": label}, follow_redirects=False)

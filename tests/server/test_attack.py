@@ -43,9 +43,9 @@ def test_a_killed_server_has_lost_no_decision_that_it_acknowledged(tmp_path: Pat
 
 def test_what_is_lost_is_seen(tmp_path: Path) -> None:
     siege = Siege(tmp_path / "reviews.sqlite")
-    siege.said.verdicts.add(7)
+    siege.said.verdicts["Ann", "d7", "accept"] += 1
     siege.said.undone["Ann"] += 1
-    assert siege.said.missing(siege.path) == ["verdict 7", "undo of Ann"]
+    assert siege.said.missing(siege.path) == ["verdict ('Ann', 'd7', 'accept')", "undo of Ann"]
 
 
 def test_others_are_answered_while_slow_clients_are_there(tmp_path: Path) -> None:

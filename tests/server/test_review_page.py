@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -11,10 +13,12 @@ from tests.server.conftest import word_tagger
 
 from tagwright.server.access import Access
 from tagwright.server.application import application
+from tagwright.server.review_export import exported
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.review_page import ReviewPages
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
+from tagwright.server.standing_decisions import Decision
 from tagwright.types import Document, Label, Section
 
 DOCUMENTS = [
@@ -130,17 +134,56 @@ def test_pages_load_nothing_from_elsewhere_and_hold_no_inline_script_or_style(cl
 
 def test_accept_reject_undo_and_reload(client: TestClient, review: Review) -> None:
     enter(client)
-    decide(client, 1, action="accept", label="http://x.org/bee", rank="1", confidence="0.5", model="bees")
-    decide(client, 1, action="reject", label="o", rank="2")
+    client.get("/review/documents/1")
+    decide(client, 1, action="accept", label="http://x.org/bee")
+    decide(client, 1, action="reject", label="o")
     assert review.decisions.verdicts() == {
         ("d1", "http://x.org/bee"): {"Ann": "accept"}, ("d1", "o"): {"Ann": "reject"},
     }  # fmt: skip
-    (accepted, _) = review.decisions.standing()
-    assert (accepted.rank, accepted.confidence, accepted.model, accepted.document) == (1, 0.5, "bees", "d1")
+    (accepted, rejected) = review.decisions.standing()
+    assert (accepted.rank, rejected.rank, accepted.model, accepted.document) == (1, 2, review.model.version, "d1")
     html = client.get("/review/documents/1").text
     assert html.count('aria-pressed="true"') == 2
     decide(client, 1, action="undo")
     assert client.get("/review/documents/1").text.count('aria-pressed="true"') == 1
+
+
+CLAIMS = [
+    {"rank": "-5", "confidence": "inf", "model": "invented"},
+    {"rank": "9" * 30, "confidence": "nan", "model": "\ufffd" * 300},
+    {"rank": "first", "confidence": "?"},
+]
+
+
+@pytest.mark.parametrize("claimed", CLAIMS)
+def test_rank_confidence_and_model_are_those_of_what_was_shown(
+    client: TestClient, review: Review, claimed: dict[str, str]
+) -> None:
+    enter(client)
+    label = "http://x.org/bee"
+    shown = Decision(
+        document="d1", reviewer="Ann", action="shown", label=label, rank=3, confidence=0.25, drawn_from=7, model="older"
+    )
+    review.decisions.add_shown([shown])
+    assert decide(client, 1, action="accept", label=label, **claimed) == 303
+    assert decide(client, 1, action="accept", label="http://x.org/tax", **claimed) == 303  # never shown
+    assert decide(client, 1, action="done", **claimed) == 303
+    suggested, added, done = review.decisions.standing()
+    assert (suggested.rank, suggested.confidence, suggested.drawn_from, suggested.model) == (3, 0.25, 7, "older")
+    assert (added.rank, added.confidence, added.model) == (None, None, review.model.version)
+    assert done.model == review.model.version
+    for line in exported(review.file, "verdicts"):
+        json.loads(line, parse_constant=pytest.fail)
+
+
+def test_what_another_model_has_shown_keeps_the_name_of_that_model(client: TestClient, review: Review) -> None:
+    enter(client).get("/review/documents/1")
+    before = review.model.version
+    review.model.swap(review.model.tagger, datetime(2026, 1, 2, tzinfo=timezone.utc))
+    assert review.model.version != before
+    decide(client, 1, action="accept", label="http://x.org/bee")
+    (accepted,) = review.decisions.standing()
+    assert (accepted.rank, accepted.model) == (1, before)
 
 
 def test_labels_are_found_by_search_and_added(client: TestClient, review: Review) -> None:
@@ -176,7 +219,7 @@ def test_now_and_then_a_random_candidate_is_shown_and_marked_in_the_log(tmp_path
         assert [event.drawn_from for event in shown.values()] == [None] * 20 + [10]
         assert len(list(review.decisions.events())) == 21  # a page that is opened again shows nothing new
         label = next(label for (_, label), event in shown.items() if event.drawn_from)
-        decide(client, 1, action="accept", label=label, rank=str(drawn), confidence="0.1")
+        decide(client, 1, action="accept", label=label)
         (accepted,) = review.decisions.standing()
         assert (accepted.label, accepted.rank, accepted.drawn_from) == (label, drawn, 10)
         decide(client, 1, action="done")
@@ -251,8 +294,6 @@ def test_forms_without_the_token_of_the_session_are_refused(client: TestClient, 
         (1, {"action": "accept"}, 400),
         (1, {"action": "delete"}, 400),
         (1, {}, 400),
-        (1, {"action": "accept", "label": "o", "rank": "first"}, 400),
-        (1, {"action": "accept", "label": "o", "confidence": "nan?"}, 400),
     ],
 )
 def test_what_makes_no_sense_is_refused_on_a_page(

@@ -105,7 +105,7 @@ class ReviewPages:
         query = _query(request)
         content = render(
             "found.html", rows=await self._found(query), query=query, number=_number(request),
-            version=self.review.model.version, csrf=self.sessions.csrf(session),
+            csrf=self.sessions.csrf(session),
         )  # fmt: skip
         return HTMLResponse(content)
 
@@ -250,12 +250,9 @@ def _decision(form: FormData, reviewer: str) -> Decision:
             reviewer=reviewer,
             action=action,
             label=(_text(form, "label") or None) if judges else None,
-            rank=int(_text(form, "rank")) if judges and _text(form, "rank") else None,
-            confidence=float(_text(form, "confidence")) if judges and _text(form, "confidence") else None,
-            model=_text(form, "model")[:LONGEST_QUERY],
             note=clean(_text(form, "note"))[:LONGEST_NOTE] if action == "note" else "",
         )
-    except (ValueError, ConfigError) as error:
+    except ConfigError as error:
         raise bad_request(f"The form is not valid: {error}") from None
 
 

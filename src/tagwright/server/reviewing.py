@@ -72,7 +72,7 @@ class Progress(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """One document as a reviewer sees it. version: of the model whose suggestions these are."""
+    """One document as a reviewer sees it."""
 
     number: int
     document: Document
@@ -82,7 +82,6 @@ class Sheet(NamedTuple):
     done: bool
     can_undo: bool
     others: tuple[str, ...]
-    version: str
 
 
 class Labelled(NamedTuple):
@@ -159,7 +158,6 @@ class Review:
             done=any(event.action == "done" for event in own),
             can_undo=bool(own),
             others=tuple(sorted({event.reviewer for event in standing if event.action == "done"} - {reviewer})),
-            version=version,
         )
 
     def search(self, query: str, k: int = 10) -> list[Row]:
@@ -171,14 +169,18 @@ class Review:
     def decide(self, number: int, decision: Decision) -> None:
         """Store a decision on the document with this number; it is on disk when this returns.
 
-        Raises KeyError for an unknown document or label, InputError when the disk refuses.
+        Rank, confidence and model are those with which the label was shown to the reviewer, and not what the decision
+        says. Raises KeyError for an unknown document or label, InputError when the disk refuses.
         """
         if decision.label is not None and decision.label not in self.model.tagger.vocabulary.index:
             raise KeyError(decision.label)
         document = self.documents[number].id
         shown = self.decisions.shown(document).get((decision.reviewer, decision.label or ""))
-        drawn_from = shown.drawn_from if shown and decision.rank is not None else None
-        self.decisions.add(replace(decision, document=document, drawn_from=drawn_from))
+        rank, confidence, drawn_from = (shown.rank, shown.confidence, shown.drawn_from) if shown else (None, None, None)
+        model = shown.model if shown else self.model.version
+        self.decisions.add(
+            replace(decision, document=document, rank=rank, confidence=confidence, drawn_from=drawn_from, model=model)
+        )
 
     def progress(self) -> Progress:
         """How many documents are done, and what more of them may bring."""
