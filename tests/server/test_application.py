@@ -8,6 +8,7 @@ from tests.server.conftest import word_tagger
 
 from tagwright.server.access import Access
 from tagwright.server.application import application
+from tagwright.server.review_file import StorageError
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import ServerOptions, own_names
 
@@ -42,6 +43,19 @@ def test_the_address_itself_says_what_the_server_offers() -> None:
         page = client.get("/").text
         assert "Authorization: Bearer" in page
         assert "bees" not in page
+
+
+def test_what_a_client_sends_to_a_full_disk_is_not_stored() -> None:
+    async def learn(*_: object) -> None:
+        raise StorageError("database or disk is full", "reviews.sqlite")
+
+    models = [ServedModel("bees", word_tagger(), "Bees", learns=True)]
+    with TestClient(application(models, learn=learn)) as client:
+        answer = client.post("/v1/projects/bees/learn", json=[{"text": "Bees"}])
+    assert (answer.status_code, answer.headers["content-type"]) == (507, "application/problem+json")
+    assert answer.json()["title"] == "Not stored"
+    assert "database or disk is full" in answer.json()["detail"]
+    assert "reviews.sqlite" not in answer.text
 
 
 def test_every_answer_forbids_scripts_of_others(client: TestClient) -> None:

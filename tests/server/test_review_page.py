@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import datetime, timezone
 from html.parser import HTMLParser
 from pathlib import Path
@@ -313,6 +315,47 @@ def test_what_is_no_number_of_a_document_is_not_found(client: TestClient, number
     answers = [client.get(address), client.get(f"{address}/labels?q=bees"), client.post(address, data=form)]
     assert [answer.status_code for answer in answers] == [404] * 3
     assert all('role="alert"' in answer.text for answer in answers)
+
+
+@contextmanager
+def full(review: Review, table: str) -> Iterator[None]:
+    """SQLite refuses every new row of the table, as it does on a full disk."""
+    with closing(sqlite3.connect(review.file.path)) as database:
+        say = "SELECT RAISE(FAIL, 'database or disk is full')"
+        database.execute(f"CREATE TRIGGER no_room BEFORE INSERT ON {table} BEGIN {say}; END")
+        yield
+        database.execute("DROP TRIGGER no_room")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [{"action": "accept", "label": "o"}, {"action": "note", "note": "n"}, {"action": "undo"}, {"action": "done"}],
+)
+def test_on_a_full_disk_a_page_says_that_the_decision_was_not_stored(
+    client: TestClient, review: Review, form: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    enter(client).get("/review/documents/1")
+    before, data = list(review.decisions.events()), {"csrf": csrf(client), **form}
+    with full(review, "events"):
+        answer = client.post("/review/documents/1", data=data)
+    assert answer.status_code == 507
+    assert "<h1>Not stored</h1>" in answer.text
+    assert "database or disk is full" in answer.text
+    assert str(review.file.path) not in answer.text
+    assert list(review.decisions.events()) == before
+    (said,) = caplog.records
+    assert said.exc_info is None
+    assert str(review.file.path) in said.getMessage()
+    assert client.post("/review/documents/1", data=data, follow_redirects=False).status_code == 303
+
+
+def test_on_a_full_disk_uploads_are_not_stored(client: TestClient, review: Review) -> None:
+    enter(client)
+    data, files = {"csrf": csrf(client)}, [("files", ("wasps.txt", b"Wasps fly."))]
+    with full(review, "documents"):
+        answer = client.post("/review/upload", data=data, files=files)
+    assert (answer.status_code, len(review.documents)) == (507, 3)
+    assert str(review.file.path) not in answer.text
 
 
 def guarded(review: Review, token: str) -> TestClient:

@@ -26,7 +26,15 @@ from tagwright.server.access import OPEN, Access
 from tagwright.server.annif import AnnifApi, Learn
 from tagwright.server.counters import Counters, CountRequests
 from tagwright.server.json_api import JsonApi
-from tagwright.server.problems import Problem, answer_failure, answer_http_error, answer_nobody, answer_problem
+from tagwright.server.problems import (
+    Problem,
+    answer_failure,
+    answer_http_error,
+    answer_nobody,
+    answer_problem,
+    answer_storage_error,
+)
+from tagwright.server.review_file import StorageError
 from tagwright.server.review_page import ReviewPages
 from tagwright.server.served_model import ServedModel
 
@@ -88,6 +96,7 @@ def application(
         routes=[*routes, *(pages.routes() if pages else ())],
         exception_handlers={
             Problem: answer_problem,
+            StorageError: answer_storage_error,
             HTTPException: answer_http_error,
             ClientDisconnect: answer_nobody,
             Exception: answer_failure,

@@ -67,7 +67,7 @@ class Decisions:
     def add(self, decision: Decision) -> int:
         """Store an event; it is on disk when this returns. Returns its number.
 
-        Raises InputError when the disk does not take it.
+        Raises StorageError when the disk does not take it.
         """
         return self.add_all([decision])[-1]
 

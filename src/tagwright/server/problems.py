@@ -1,12 +1,17 @@
-"""What is wrong with a request in, the answer that says so out: `application/problem+json` (RFC 9457)."""
+"""Say what is wrong with a request, or why it cannot be answered, as `application/problem+json` (RFC 9457)."""
 
 from __future__ import annotations
 
+import logging
 from http import HTTPStatus
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from tagwright.server.review_file import StorageError
+
+_log = logging.getLogger(__name__)
 
 _NOT_FOUND = (
     "The requested URL was not found on the server. If you entered the URL manually please check your spelling and "
@@ -35,12 +40,25 @@ def bad_request(detail: str) -> Problem:
     return Problem(400, detail)
 
 
+def not_stored(error: StorageError) -> Problem:
+    """What the disk did not take; the log names the file, the answer does not."""
+    _log.error("%s", error)
+    detail = f"The server cannot write to its disk ({error.cause}); what it confirmed before is kept"
+    return Problem(507, detail, "Not stored")
+
+
 async def answer_problem(_: Request, error: Exception) -> Response:
     """The answer for a `Problem`. A body that is too large is answered in plain text, as the interface describes."""
     assert isinstance(error, Problem)
     if error.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return PlainTextResponse(error.detail, error.status, error.headers)
     return _problem(error.status, error.title, error.detail, error.headers)
+
+
+async def answer_storage_error(request: Request, error: Exception) -> Response:
+    """The answer where the disk does not take what the request wants to be kept."""
+    assert isinstance(error, StorageError)
+    return await answer_problem(request, not_stored(error))
 
 
 async def answer_http_error(_: Request, error: Exception) -> Response:

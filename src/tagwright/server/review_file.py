@@ -30,10 +30,18 @@ _OLDER = {1: ("ALTER TABLE events ADD COLUMN drawn_from INTEGER",)}
 "Format of an older file -> what it lacks."
 
 
+class StorageError(InputError):
+    """The disk does not take what is written. cause: what SQLite says."""
+
+    def __init__(self, cause: str, path: Path | str) -> None:
+        super().__init__(f"could not be written ({cause})", path)
+        self.cause = cause
+
+
 class ReviewFile:
     """The file, made if there is none; several threads and processes may use it at a time.
 
-    Raises InputError for another file, and where the disk does not take what is written.
+    Raises InputError for another file.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -51,13 +59,16 @@ class ReviewFile:
         self._database.close()
 
     def insert(self, statement: str, rows: Iterable[Sequence[Any]]) -> list[int]:
-        """Insert rows together, all of them or none; they are on disk when this returns. Returns their numbers."""
+        """Insert rows together, all of them or none; they are on disk when this returns. Returns their numbers.
+
+        Raises StorageError.
+        """
         with self._lock:
             try:
                 with self._database:
                     return [int(self._database.execute(statement, row).lastrowid or 0) for row in rows]
             except sqlite3.Error as error:
-                raise InputError(f"could not be written ({error})", self.path) from None
+                raise StorageError(str(error), self.path) from None
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """The rows that a query finds."""

@@ -19,9 +19,10 @@ from starlette.routing import Route
 from tagwright.errors import ConfigError, InputError
 from tagwright.server.access import LONGEST_NAME, OPEN, Access, Holder, Role, check_origin
 from tagwright.server.page_templates import render
-from tagwright.server.problems import Problem, bad_request
+from tagwright.server.problems import Problem, bad_request, not_stored
 from tagwright.server.refitting import Refitter
 from tagwright.server.request_bodies import check_charset
+from tagwright.server.review_file import StorageError
 from tagwright.server.reviewing import Review, Row
 from tagwright.server.sessions import COOKIE, Session, Sessions
 from tagwright.server.standing_decisions import Decision, Step
@@ -140,6 +141,8 @@ class ReviewPages:
                 try:
                     documents = await self._read(file)
                     added += await asyncio.to_thread(self.review.documents.add, documents)
+                except StorageError:
+                    raise
                 except InputError as error:
                     problems.append(str(error))
         message = f"{added:,} document{'s' * (added != 1)} added."
@@ -198,7 +201,8 @@ class ReviewPages:
                 if not session.holder.may(role):
                     raise Problem(403, f"This needs a token with the role {role}")
                 return await page(request, session)
-            except Problem as problem:
+            except (Problem, StorageError) as error:
+                problem = not_stored(error) if isinstance(error, StorageError) else error
                 title = problem.title or HTTPStatus(problem.status).phrase
                 progress = await asyncio.to_thread(self.review.progress)
                 content = render("problem.html", session=session, progress=progress, title=title, problem=str(problem))

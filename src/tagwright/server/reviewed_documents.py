@@ -30,7 +30,7 @@ class ReviewedDocuments:
         self._file = file
 
     def add(self, documents: Iterable[Document]) -> int:
-        """Keep documents with their texts; returns how many are new. Raises InputError when the disk refuses."""
+        """Keep documents with their texts; returns how many are new. Raises StorageError when the disk refuses."""
         before, batch = len(self), list[Document]()
         for document in documents:
             batch.append(document)

@@ -170,7 +170,7 @@ class Review:
         """Store a decision on the document with this number; it is on disk when this returns.
 
         Rank, confidence and model are those with which the label was shown to the reviewer, and not what the decision
-        says. Raises KeyError for an unknown document or label, InputError when the disk refuses.
+        says. Raises KeyError for an unknown document or label, StorageError when the disk refuses.
         """
         if decision.label is not None and decision.label not in self.model.tagger.vocabulary.index:
             raise KeyError(decision.label)
