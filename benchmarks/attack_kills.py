@@ -59,7 +59,7 @@ class Acknowledged:
             documents = {entry.id for entry in ReviewedDocuments(file).entries()}
         undone = Counter(event.reviewer for event in events if event.action == "undo")
         accepted = {event.document for event in events if event.label}
-        verdicts = Counter((event.reviewer, event.document, event.action) for event in events)
+        verdicts = Counter[tuple[str, str, str]]((event.reviewer, event.document, event.action) for event in events)
         return [
             *(f"verdict {verdict}" for verdict in (self.verdicts - verdicts).elements()),
             *(f"note {note}" for note in self.notes - {event.note for event in events}),

@@ -1,4 +1,4 @@
-"""Tokens in, who holds them and what they may do out."""
+"""Read tokens, and say who holds them and what they may do."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from starlette.requests import Request
+from starlette.types import Scope
 
 from tagwright.errors import ConfigError, InputError
 from tagwright.server.problems import Problem
+from tagwright.server.wrong_tokens import WrongTokens
 from tagwright.text.words import clean
 
 Role: TypeAlias = Literal["suggest", "review", "admin"]
@@ -45,9 +47,10 @@ EVERYBODY = Holder("", "admin", "")
 
 @dataclass(frozen=True)
 class Access:
-    """Who may come in; without holders everybody may."""
+    """Who may come in; without holders everybody may. wrong: counts wrong tokens."""
 
     holders: tuple[Holder, ...] = ()
+    wrong: WrongTokens = field(default_factory=WrongTokens, compare=False, repr=False)
 
     @classmethod
     def of(cls, token: str | None = None, file: Path | None = None) -> Access:
@@ -61,10 +64,23 @@ class Access:
         """Whether no token is needed."""
         return not self.holders
 
-    def holder(self, token: str) -> Holder | None:
-        """Who has this token. A token that is nearly right takes as long as any other."""
+    def holder(self, token: str, address: str) -> Holder | None:
+        """Who has this token. A token that is nearly right takes as long as any other.
+
+        address: of the client. Raises Problem (429) where too many wrong tokens came from it, for a right one as well:
+        otherwise it could be told from the others, and guessing would go on.
+        """
+        if self.is_open:
+            return EVERYBODY
+        if not token:
+            return None
+        if seconds := self.wrong.wait(address):
+            detail = f"Too many wrong tokens; try again in {seconds} s"
+            raise Problem(429, detail, headers={"Retry-After": str(seconds)})
         found = [each for each in self.holders if hmac.compare_digest(each.token.encode(), token.encode())]
-        return EVERYBODY if self.is_open else next(iter(found), None)
+        if not found:
+            self.wrong.add(address)
+        return next(iter(found), None)
 
     def has_named(self, name: str) -> bool:
         """Whether a token belongs to somebody of this name, in whichever case it is written."""
@@ -114,6 +130,11 @@ def _holder(line: str, file: Path, number: int) -> Holder:
     if len(name) > LONGEST_NAME:
         raise InputError(f"the name has more than {LONGEST_NAME} characters", file, number)
     return Holder(name, role, token)
+
+
+def address_of(scope: Scope) -> str:
+    """Where a request comes from."""
+    return scope["client"][0] if scope.get("client") else ""
 
 
 def holder_of(request: Request) -> Holder:

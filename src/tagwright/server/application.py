@@ -16,13 +16,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tagwright.server import deadlines, openapi, start_page
-from tagwright.server.access import OPEN, Access
+from tagwright.server.access import OPEN, Access, address_of
 from tagwright.server.annif import AnnifApi, Learn
 from tagwright.server.counters import Counters, CountRequests
 from tagwright.server.json_api import JsonApi
@@ -33,6 +33,7 @@ from tagwright.server.problems import (
     answer_nobody,
     answer_problem,
     answer_storage_error,
+    answer_to,
 )
 from tagwright.server.review_file import StorageError
 from tagwright.server.review_page import ReviewPages
@@ -139,10 +140,14 @@ class _Guard:
         headers = Headers(scope=scope)
         if self.hosts is not None and _host(headers) not in self.hosts:
             return PlainTextResponse("This server answers under the names of its own machine only", 421)
-        scope.setdefault("state", {})["holder"] = holder = self.access.holder(_bearer(headers))
-        if holder is None and not _is_open(scope["path"]):
-            problem = {"type": "about:blank", "title": "Unauthorized", "detail": "A token is needed", "status": 401}
-            return JSONResponse(problem, 401, {"WWW-Authenticate": "Bearer"}, "application/problem+json")
+        is_open = _is_open(scope["path"])
+        try:
+            holder = self.access.holder("" if is_open else _bearer(headers), address_of(scope))
+        except Problem as problem:
+            return answer_to(problem)
+        if holder is None and not is_open:
+            return answer_to(Problem(401, "A token is needed", headers={"WWW-Authenticate": "Bearer"}))
+        scope.setdefault("state", {})["holder"] = holder
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.max_body:
             return PlainTextResponse(f"The body has {length} bytes, at most {self.max_body} are accepted", 413)

@@ -47,18 +47,23 @@ def not_stored(error: StorageError) -> Problem:
     return Problem(507, detail, "Not stored")
 
 
+def answer_to(problem: Problem) -> Response:
+    """The answer to a request with a problem; for a body too large plain text, as Annif's interface describes."""
+    if problem.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return PlainTextResponse(problem.detail, problem.status, problem.headers)
+    return _problem(problem.status, problem.title, problem.detail, problem.headers)
+
+
 async def answer_problem(_: Request, error: Exception) -> Response:
-    """The answer for a `Problem`. A body that is too large is answered in plain text, as the interface describes."""
+    """The answer for a `Problem`."""
     assert isinstance(error, Problem)
-    if error.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return PlainTextResponse(error.detail, error.status, error.headers)
-    return _problem(error.status, error.title, error.detail, error.headers)
+    return answer_to(error)
 
 
-async def answer_storage_error(request: Request, error: Exception) -> Response:
+async def answer_storage_error(_: Request, error: Exception) -> Response:
     """The answer where the disk does not take what the request wants to be kept."""
     assert isinstance(error, StorageError)
-    return await answer_problem(request, not_stored(error))
+    return answer_to(not_stored(error))
 
 
 async def answer_http_error(_: Request, error: Exception) -> Response:

@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright.errors import ConfigError, InputError
-from tagwright.server.access import LONGEST_NAME, OPEN, Access, Holder, Role, check_origin
+from tagwright.server.access import LONGEST_NAME, OPEN, Access, Holder, Role, address_of, check_origin
 from tagwright.server.page_templates import render
 from tagwright.server.problems import Problem, bad_request, not_stored
 from tagwright.server.refitting import Refitter
@@ -75,10 +75,13 @@ class ReviewPages:
         form = await _form(request)
         await request.close()
         name = " ".join(clean(_text(form, "name")).split())[:LONGEST_NAME]
-        holder = self.access.holder(_text(form, "token"))
-        problem = self._objection(name, holder)
-        if problem or holder is None:
-            return self._entrance(name, problem)
+        try:
+            holder = self.access.holder(_text(form, "token"), address_of(request.scope))
+        except Problem as problem:
+            return self._entrance(name, str(problem), problem.status, problem.headers)
+        objection = self._objection(name, holder)
+        if objection or holder is None:
+            return self._entrance(name, objection, 403)
         answer = RedirectResponse("/review", 303)
         answer.set_cookie(
             COOKIE, self.sessions.issue(holder.name or name, holder), max_age=_WEEK, path="/review", httponly=True,
@@ -220,14 +223,16 @@ class ReviewPages:
             raise Problem(403, "The form belongs to another session; open the page again and repeat the step")
         return form
 
-    def _entrance(self, name: str = "", problem: str = "") -> Response:
+    def _entrance(
+        self, name: str = "", problem: str = "", status: int = 200, headers: dict[str, str] | None = None
+    ) -> Response:
         """The form of `enter`."""
         names = [holder.name for holder in self.access.holders]
         page = render(
             "enter.html", session=None, name=name, problem=problem, needs_token=not self.access.is_open,
             needs_name=not all(names) or not names, has_names=any(names),
         )  # fmt: skip
-        return HTMLResponse(page, 403 if problem else 200)
+        return HTMLResponse(page, status, headers)
 
     def _objection(self, name: str, holder: Holder | None) -> str:
         """Why somebody may not come in; nothing if they may."""
