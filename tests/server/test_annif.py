@@ -60,6 +60,16 @@ def test_what_is_to_be_learnt_is_handed_over(client: TestClient, learnt: list[tu
     assert learnt == [("bees-en", documents)]
 
 
+@pytest.mark.parametrize("content", [{}, {"text": ""}, {"text": " \n\x00"}])
+def test_a_document_without_text_is_not_learnt(
+    client: TestClient, learnt: list[tuple[str, Any]], content: dict[str, str]
+) -> None:
+    documents = [{"text": "Bees", "subjects": []}, {**content, "subjects": [{"uri": "http://x.org/bee"}]}]
+    answer = client.post("/v1/projects/bees-en/learn", json=documents)
+    assert (answer.status_code, answer.json()["detail"]) == (400, "there is no text to learn from - '1.text'")
+    assert learnt == []
+
+
 def test_languages_are_recognised(client: TestClient) -> None:
     text = "The quick brown fox jumped over the lazy dog"
     found = client.post("/v1/detect-language", json={"text": text, "languages": ["fi", "en"]}).json()["results"]

@@ -21,9 +21,11 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.server.access import Access
 from tagwright.server.decisions import Decisions
 from tagwright.server.review_file import ReviewFile
+from tagwright.server.reviewed_documents import ReviewedDocuments
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import ServerOptions, listen, open_review, saved_models, store_learnt
+from tagwright.types import Document
 
 LONGEST = 600.0
 "Seconds after which a test fails instead of waiting, on the slowest machine."
@@ -117,6 +119,26 @@ def test_documents_that_clients_send_keep_their_texts(tmp_path: Path) -> None:
     assert [document.text for document in documents] == ["Honey bees", "Taxes"]
     assert labels == [["http://x.org/bee"], ["http://x.org/tax", "http://x.org/bee"]]
     assert judged == [set(), set()]  # a client knows all labels of its documents
+
+
+def test_an_id_that_is_known_with_another_text_brings_its_labels_to_no_other_text(tmp_path: Path) -> None:
+    file = ReviewFile(tmp_path / "reviews.sqlite")
+    ReviewedDocuments(file).add([Document("1", "Apple orchards")])  # given to the server when it started
+    model = ServedModel("bees", word_tagger(), "Bees", learns=True)
+    bee, tax, orchard = "http://x.org/bee", "http://x.org/tax", "o"
+    for batch in (
+        [("1", "Honey bees", bee), ("2", "Taxes", tax), ("2", "Hives", bee)],  # numbered from 1 in each batch
+        [("1", "Income", tax), ("2", " Taxes\n", tax)],
+        [("1", "Apple orchards", orchard), ("1", "Honey bees", orchard)],  # other labels for texts that are known
+    ):
+        sent = [{"text": text, "document_id": id_, "subjects": [{"uri": uri}]} for id_, text, uri in batch]
+        store_learnt(file, model, sent, "Koha")
+    documents, labels, _ = Review(model, file).labelled()
+    assert {each.text: found for each, found in zip(documents, labels, strict=True)} == {
+        "Apple orchards": [orchard], "Honey bees": [bee, orchard], "Taxes": [tax], "Hives": [bee], "Income": [tax],
+    }  # fmt: skip
+    assert len(documents) == 5
+    assert [each.id for each in documents if each.text in ("Apple orchards", "Taxes")] == ["1", "2"]
 
 
 def test_documents_to_review_are_read_once(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from tagwright.server.request_bodies import check_charset, json_body, media_type
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion
 from tagwright.text.language import detect
+from tagwright.text.words import clean
 
 LARGEST_BATCH = 32
 LANGUAGES = 5
@@ -253,6 +254,8 @@ def _indexed(content: Any) -> list[dict[str, Any]]:
         raise bad_request(f"{content!r} is not of type 'array'"[:200])
     for number, document in enumerate(content):
         _check_document(document, str(number))
+        if not clean(document.get("text", "")).strip():
+            raise bad_request(f"there is no text to learn from - '{number}.text'")
         subjects = document.get("subjects", [])
         if not isinstance(subjects, list):
             raise bad_request(f"not of type 'array' - '{number}.subjects'")

@@ -9,7 +9,6 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ from tagwright.server.refitting import Refit, Refitter
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.review_page import ReviewPages
 from tagwright.server.review_queue import Order
-from tagwright.server.reviewed_documents import ReviewedDocuments
+from tagwright.server.reviewed_documents import ReviewedDocuments, digest
 from tagwright.server.reviewing import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.standing_decisions import Decision
@@ -155,19 +154,20 @@ def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel]) 
 def store_learnt(file: ReviewFile, model: ServedModel, sent: Sequence[Mapping[str, Any]], client: str) -> None:
     """Keep what a client has sent: the documents with their texts, then the accepted labels.
 
+    A client may use an id again for another text, such as one that numbers each batch from 1: that is another document.
     Subjects that the vocabulary lacks are left out, as Annif does.
     """
     known = model.tagger.vocabulary.index
     documents, decisions = [], []
     for each in sent:
-        text = clean(str(each.get("text", "")))
-        name = clean(str(each.get("document_id") or "")) or blake2b(text.encode(), digest_size=8).hexdigest()
-        documents.append(Document(name, abstract=text))
+        text = clean(each["text"]).strip()  # as it is read again
+        documents.append(Document(clean(each.get("document_id") or "") or digest(text), abstract=text))
+    names = ReviewedDocuments(file).add_apart(documents)
+    for each, name in zip(sent, names, strict=True):
         accepted = (subject["uri"] for subject in each.get("subjects", ()) if subject["uri"] in known)
         decisions += [Decision(document=name, reviewer=client, action="accept", label=label, model=model.version)
                       for label in dict.fromkeys(accepted)]  # fmt: skip
         decisions.append(Decision(document=name, reviewer=client, action="done", model=model.version))
-    ReviewedDocuments(file).add(documents)
     Decisions(file).add_all(decisions)
 
 
