@@ -279,9 +279,16 @@ class Tagger:
         runs = {name: pool.ranking(name) for name in self.stages}
         places = {name: {label: rank for rank, label in enumerate(run[0][0].tolist())} for name, run in runs.items()}
 
+        asked = {name: [label for label in dict.fromkeys(labels) if label in at] for name, at in places.items()}
+        spans = {
+            name: dict(zip(wanted, self.stages[name].spans_of(document, wanted), strict=True))
+            for name, wanted in asked.items()
+            if wanted
+        }
+
         def of(name: str, label: int) -> Evidence:
             rank = places[name][label]
-            return Evidence(name, rank + 1, float(runs[name].scores[rank]), self.stages[name].spans(document, label))
+            return Evidence(name, rank + 1, float(runs[name].scores[rank]), spans[name][label])
 
         return [tuple(of(name, label) for name in self.stages if label in places[name]) for label in labels]
 

@@ -372,6 +372,10 @@ class Stage(Protocol):
         """The evidence of this stage for the label in the document, largest weight first; may be empty."""
         ...
 
+    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """`spans` for each of these labels; a stage that reads the whole document for it reads it once here."""
+        return [self.spans(document, label) for label in labels]
+
     def with_labels(self, labels: Sequence[Label]) -> Self:
         """The same stage over another vocabulary; unchanged labels are not computed again."""
         ...

@@ -70,6 +70,20 @@ def test_a_document_without_text_is_not_learnt(
     assert learnt == []
 
 
+def test_a_document_with_more_text_than_an_upload_may_have_is_refused() -> None:
+    large = "bees " * 1_000_001
+    with TestClient(application([ServedModel("bees-en", word_tagger(), "Bees", learns=True)])) as client:
+        for operation, content in (
+            ("suggest", {"data": {"text": large}}),
+            ("suggest-batch", {"json": {"documents": [{"text": "Bees"}, {"text": large}]}}),
+            ("learn", {"json": [{"text": large, "subjects": []}]}),
+        ):
+            answer = client.post(f"/v1/projects/bees-en/{operation}", **content)  # type: ignore[arg-type]
+            assert (answer.status_code, answer.text) == (
+                413, "The document has 5,000,005 bytes of text, at most 5,000,000 are accepted; split it"
+            )  # fmt: skip
+
+
 def test_languages_are_recognised(client: TestClient) -> None:
     text = "The quick brown fox jumped over the lazy dog"
     found = client.post("/v1/detect-language", json={"text": text, "languages": ["fi", "en"]}).json()["results"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -106,6 +107,35 @@ def test_half_a_character_in_an_answer_is_replaced(client: TestClient) -> None:
     headers = {"Content-Type": "application/json"}
     (found,) = client.post("/v1/projects/b/suggest-batch", content=body, headers=headers).json()
     assert found["document_id"] == "a\ufffd\N{HONEYBEE}"
+
+
+def test_a_document_or_a_list_that_would_keep_others_waiting_is_refused(client: TestClient) -> None:
+    large = "bees " * 1_000_000
+    section = {"heading": "", "level": 1, "paragraphs": [large]}
+    for content in ({"text": large + "b"}, {"title": "é" * 2_500_001}, {"text": "b", "sections": [section]}):
+        answer = client.post("/api/suggest", json=content)
+        assert answer.status_code == 413
+        assert re.fullmatch(r"The document has 5,000,\d+ bytes of text, at most 5,000,000 .*; split it", answer.text)
+    for key in ("within", "exclude"):
+        answer = client.post("/api/suggest", json={"text": TEXT, key: [str(i) for i in range(10_001)]})
+        problem = f"{key} has 10,001 ids, at most 10,000 are accepted; name a branch instead"
+        assert (answer.status_code, answer.json()["detail"]) == (400, problem)
+        assert client.post("/api/suggest", json={"text": TEXT, key: [str(i) for i in range(10_000)]}).is_success
+
+
+def test_evidence_stays_small_however_often_a_name_occurs(client: TestClient) -> None:
+    found = client.post("/api/suggest", json={"text": "Honey bees " * 2000, "evidence": True}).json()["suggestions"]
+    assert {each["id"] for each in found} == {"2", "3"}
+    assert [max(len(why["spans"]) for why in each["evidence"]) for each in found] == [100, 100]
+
+
+def test_of_a_long_span_the_beginning_is_repeated() -> None:
+    name = "bees " * 250 + "fly"
+    model = ServedModel("long", word_tagger().with_labels([Label("1", (name,))]), "Long")
+    with TestClient(application([model])) as client:
+        answer = client.post("/api/suggest", json={"text": f"The {name}.", "evidence": True}).json()
+    (span,) = (why["spans"][0] for why in answer["suggestions"][0]["evidence"] if why["stage"] == "exact_match")
+    assert (span["start"], span["end"], span["text"]) == (4, 4 + len(name), name[:1000])
 
 
 def test_files_are_read(client: TestClient) -> None:

@@ -248,6 +248,20 @@ def test_quotes_are_the_occurrences_weightiest_first() -> None:
     assert stage.spans(document, 0) == ()
 
 
+def test_of_many_occurrences_the_hundred_that_weigh_most_are_evidence() -> None:
+    document = Document("d", "Bees", "bee " * 500)
+    spans = ExactMatch(vocabulary("Bee")).spans(document, 0)
+    starts = [0, *range(5, 5 + 99 * 4, 4)]  # the title weighs most, then the earlier the more
+    assert [span.start for span in spans] == starts
+
+
+def test_evidence_for_several_labels_is_that_for_each() -> None:
+    document = Document("d", "On Bees", "A wasp eats bees and wasps.")
+    stage = ExactMatch(vocabulary("Wasp", "Ant", "Bee"))
+    assert stage.spans_of(document, [2, 1, 0]) == [stage.spans(document, label) for label in (2, 1, 0)]
+    assert [len(spans) for spans in stage.spans_of(document, [2, 1, 0])] == [2, 0, 2]
+
+
 # Properties
 
 SMALL = st.sampled_from(["bee", "bees", "Bee", "wild", "wing", "wings", "IT", "it", "it's", "C++", "蜂", "α", "2"])

@@ -20,7 +20,7 @@ from tagwright import __version__
 from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
 from tagwright.server.openapi import Operation, array, nullable, object_, query, schema
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import check_charset, json_body, media_type, unsupported
+from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion
 from tagwright.text.language import detect
@@ -109,6 +109,7 @@ class AnnifApi:
         form = await _form(request)
         if "text" not in form:
             raise bad_request("'text' is a required property")
+        check_size(form["text"])
         limit = _integer(form.get("limit", "10"))
         threshold = _threshold(form.get("threshold", "0"))
         _check_language(model, form.get("language", ""))
@@ -280,6 +281,7 @@ def _check_fields(value: Any, place: str, texts: Sequence[str], required: Sequen
     for key in texts:
         if key in value and not isinstance(value[key], str):
             raise bad_request(f"not of type 'string' - '{place}.{key}'")
+    check_size(value.get("text", ""))
 
 
 def _integer(text: str) -> int:

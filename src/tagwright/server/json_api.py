@@ -21,7 +21,7 @@ from tagwright.server.answering import Wanted
 from tagwright.server.counters import Counters
 from tagwright.server.openapi import Operation, array, nullable, object_, query, schema
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import check_charset, json_body, media_type, unsupported
+from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported
 from tagwright.server.served_model import ServedModel, branch
 from tagwright.server.uploads import UploadReader
 from tagwright.tagger import Suggestion
@@ -33,6 +33,12 @@ LARGEST_LIMIT = 1000
 
 FILE_DOCUMENTS = 32
 "Documents of one file."
+
+LARGEST_LIST = 10_000
+"Ids in `within` and in `exclude`: a part of the vocabulary is built over them, and more keep others waiting."
+
+SHOWN_SPAN = 1000
+"Characters of an evidence span whose text is repeated; a text without full stops is one sentence."
 
 _TEXT, _NUMBER, _COUNT, _YES = schema("string"), schema("number"), schema("integer"), schema("boolean")
 _DOCUMENT = {
@@ -106,8 +112,9 @@ class JsonApi:
         if not isinstance(content, dict):
             raise bad_request("expected an object")
         options = _Options.read(content)
+        fields = {key: content[key] for key in _DOCUMENT if content.get(key)}
+        check_size(fields)  # before it is read, which takes seconds for 20 MB
         try:
-            fields = {key: content[key] for key in _DOCUMENT if content.get(key)}
             document = to_document({"id": "document", **fields}, SHAPES["jsonl"], Place("request", 1))
         except InputError as error:
             raise bad_request(error.problem) from None
@@ -219,6 +226,8 @@ def _ids(content: Mapping[str, Any], key: str) -> Sequence[str]:
     value = content.get(key) or []
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         raise bad_request(f"{key} is no list of ids")
+    if len(value) > LARGEST_LIST:
+        raise bad_request(f"{key} has {len(value):,} ids, at most {LARGEST_LIST:,} are accepted; name a branch instead")
     return value
 
 
@@ -246,8 +255,8 @@ def _suggestion(found: Suggestion, document: Document, evidence: bool) -> dict[s
         {
             "stage": each.stage, "rank": each.rank, "score": each.score,
             "spans": [
-                {"start": span.start, "end": span.end, "text": document.text[span.start : span.end],
-                 "weight": span.weight}
+                {"start": span.start, "end": span.end, "weight": span.weight,
+                 "text": document.text[span.start : min(span.end, span.start + SHOWN_SPAN)]}
                 for span in each.spans
             ],
         }

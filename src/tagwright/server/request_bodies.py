@@ -10,6 +10,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.requests import Request
 
 from tagwright.server.problems import Problem, bad_request
+from tagwright.server.uploads import LARGEST
 
 CHARSETS = frozenset({"", "utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin-1"})
 "Character sets of forms. Starlette would take any codec of Python: some fail, others make halves of characters."
@@ -34,6 +35,19 @@ def check_charset(request: Request) -> None:
     charset = options.get(b"charset", b"").decode("latin-1").lower()
     if charset not in CHARSETS:
         raise Problem(415, f"The form is in {charset[:80]!a}, expected utf-8")
+
+
+def check_size(document: Any) -> None:
+    """Raise Problem for a document, or its text, with more text than one in an upload may have."""
+    size, parts = 0, [document]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, str):
+            size += len(part.encode("utf-8", "replace"))
+        elif isinstance(part, list | dict):
+            parts += part.values() if isinstance(part, dict) else part
+    if size > LARGEST:
+        raise Problem(413, f"The document has {size:,} bytes of text, at most {LARGEST:,} are accepted; split it")
 
 
 async def json_body(request: Request) -> Any:

@@ -217,16 +217,25 @@ class Dense(Retriever):
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """The up to 3 sentences nearest to the label, of the first 100, weighted by their cosine to it."""
-        return self.nearest_pieces(document.text, sentence_spans(document.text)[:SENTENCES], label)
+        return self.spans_of(document, [label])[0]
 
-    def nearest_pieces(self, text: str, spans: Sequence[tuple[int, int]], label: int) -> tuple[EvidenceSpan, ...]:
-        """The up to 3 given spans nearest to the label, weighted by their cosine to it."""
+    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """`spans` for each of these labels, from one reading of the document."""
+        return self.nearest_pieces(document.text, sentence_spans(document.text)[:SENTENCES], labels)
+
+    def nearest_pieces(
+        self, text: str, spans: Sequence[tuple[int, int]], labels: Sequence[int]
+    ) -> list[tuple[EvidenceSpan, ...]]:
+        """For each label the up to 3 given spans nearest to it, weighted by their cosine to it."""
         if not spans:
-            return ()
+            return [()] * len(labels)
         pieces = self.encoder.encode([text[start:end] for start, end in spans], role="query", keep=keeps_documents())
-        cosines = pieces @ self._some(np.array([label]))[:][0]
-        found = [EvidenceSpan(*span, cosine) for span, cosine in zip(spans, cosines.tolist(), strict=True)]
-        return tuple(sorted(found, key=lambda span: -span.weight)[:SPANS])
+        nearest = list[tuple[EvidenceSpan, ...]]()
+        for label in labels:
+            cosines = pieces @ self._some(np.array([label]))[:][0]
+            found = [EvidenceSpan(*span, cosine) for span, cosine in zip(spans, cosines.tolist(), strict=True)]
+            nearest.append(tuple(sorted(found, key=lambda span: -span.weight)[:SPANS]))
+        return nearest
 
     def with_labels(self, labels: Sequence[Label]) -> Dense:
         """The same encoder over other labels: encodes the texts that are new, copies the vectors of the rest.

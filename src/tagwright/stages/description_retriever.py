@@ -120,12 +120,19 @@ class DescriptionRetriever(Retriever):
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """The up to 3 sentences, of the first 100, that make the label most probable on their own."""
+        return self.spans_of(document, [label])[0]
+
+    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """`spans` for each of these labels, from one reading of the document."""
         text = document.text
         spans = sentence_spans(text)[:SENTENCES]
         queries = self.documents.encode_raw([text[start:end] for start, end in spans], role="query")
-        chances = self._probabilities(queries, np.arange(len(spans)), np.full(len(spans), label, np.int32))
-        found = [EvidenceSpan(*span, chance) for span, chance in zip(spans, chances.tolist(), strict=True)]
-        return tuple(sorted(found, key=lambda span: -span.weight)[:SPANS])
+        best = list[tuple[EvidenceSpan, ...]]()
+        for label in labels:
+            chances = self._probabilities(queries, np.arange(len(spans)), np.full(len(spans), label, np.int32))
+            found = [EvidenceSpan(*span, chance) for span, chance in zip(spans, chances.tolist(), strict=True)]
+            best.append(tuple(sorted(found, key=lambda span: -span.weight)[:SPANS]))
+        return best
 
     def with_labels(self, labels: Sequence[Label]) -> DescriptionRetriever:
         """The same over other labels: new ones are retrieved by name and description, without training.

@@ -50,6 +50,10 @@ class ExactMatchOptions(Checked):
         check(self.stem)
 
 
+SPANS = 100
+"The most evidence spans of a label: more would mark the whole text, and one word may fill a book."
+
+
 class ExactMatch(Retriever):
     """The labels whose names occur in a document, scored by how often, how early and how specific: see `score`.
 
@@ -92,17 +96,26 @@ class ExactMatch(Retriever):
         return reading.scores_of(candidates)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """Every occurrence of a name of the label, largest weight first. Their weights add up to the label's score."""
-        mentions = self._mentions([document])
-        bits = self._names.specificities[mentions.form][:, [label]].toarray()[:, 0]
-        mentions, bits = mentions.where(bits > 0), bits[bits > 0]
-        early = earliness(mentions.position)
-        weights = score(bits.max(initial=0), early.sum()) * early / early.sum()
-        spans = word_spans(self._text(document))
-        return tuple(
-            EvidenceSpan(spans[mentions.start[i]][0], spans[mentions.end[i] - 1][1], float(weights[i]))
-            for i in np.argsort(-weights, kind="stable")
-        )
+        """The up to 100 occurrences of a name of the label that weigh most, largest weight first.
+
+        The weights of all occurrences add up to the label's score.
+        """
+        return self.spans_of(document, [label])[0]
+
+    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """`spans` for each of these labels, from one reading of the document."""
+        mentions, places = self._mentions([document]), word_spans(self._text(document))
+        early, owners = earliness(mentions.position), self._names.specificities[mentions.form][:, labels].tocsc()
+        found = list[tuple[EvidenceSpan, ...]]()
+        for first, last in zip(owners.indptr[:-1], owners.indptr[1:], strict=True):
+            rows, bits = owners.indices[first:last], owners.data[first:last]
+            rows, most = rows[bits > 0], bits.max(initial=0)
+            weights = score(most, early[rows].sum()) * early[rows] / early[rows].sum()
+            best = np.argsort(-weights, kind="stable")[:SPANS]
+            begin, end = mentions.start[rows[best]].tolist(), mentions.end[rows[best]].tolist()
+            triples = zip(begin, end, weights[best].tolist(), strict=True)
+            found.append(tuple(EvidenceSpan(places[i][0], places[j - 1][1], weight) for i, j, weight in triples))
+        return found
 
     def with_labels(self, labels: Sequence[Label]) -> Self:
         """The same options over another vocabulary. Everything is built again: one or two seconds for 130,000 names."""

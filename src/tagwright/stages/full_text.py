@@ -120,11 +120,15 @@ class FullText(Retriever):
 
         `data.paragraphs.headings_at` gives their section.
         """
+        return self.spans_of(document, [label])[0]
+
+    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """`spans` for each of these labels, from one reading of the document."""
         spans = [(leaf.start, leaf.start + len(leaf.text)) for leaf in self._leaves(document)[0]]
         if len(spans) == 1:
             start, end = spans[0]
             spans = [(start + first, start + last) for first, last in sentence_spans(document.text[start:end])]
-        return self.dense.nearest_pieces(document.text, spans, label)
+        return self.dense.nearest_pieces(document.text, spans, labels)
 
     def with_labels(self, labels: Sequence[Label]) -> FullText:
         """The same over other labels: encodes the label texts that are new."""

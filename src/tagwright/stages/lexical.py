@@ -161,13 +161,26 @@ class Lexical(Retriever):
 
         An n-gram is shown as the first word with it.
         """
-        shared, text = self.read([document]).multiply(self._items[[label]]).tocsr(), self._text(document)
-        parts = dict(zip(shared.indices.tolist(), shared.data.tolist(), strict=True))
-        spans = list[EvidenceSpan]()
+        return self.spans_of(document, [label])[0]
+
+    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """`spans` for each of these labels, from one reading of the document."""
+        reading, text = self.read([document]), self._text(document)
+        first = dict[str, tuple[int, int]]()
         for word, span in zip(words(text), word_spans(text), strict=True):
-            if added := [parts.pop(term) for term in dict.fromkeys(self._terms(word)) if term in parts]:
-                spans.append(EvidenceSpan(*span, sum(added)))
-        return tuple(sorted(spans, key=lambda span: (-span.weight, span.start)))
+            first.setdefault(word, span)
+        place = dict[int, tuple[int, int]]()
+        for word, span in first.items():
+            for term in self._terms(word):
+                place.setdefault(term, span)
+        found = list[tuple[EvidenceSpan, ...]]()
+        for label in labels:
+            shared, weights = reading.multiply(self._items[[label]]).tocsr(), dict[tuple[int, int], float]()
+            for term, part in zip(shared.indices.tolist(), shared.data.tolist(), strict=True):
+                weights[place[term]] = weights.get(place[term], 0.0) + part
+            spans = (EvidenceSpan(*span, weight) for span, weight in weights.items())
+            found.append(tuple(sorted(spans, key=lambda span: (-span.weight, span.start))))
+        return found
 
     def with_labels(self, labels: Sequence[Label]) -> Lexical:
         """The same options over other labels.

@@ -48,13 +48,19 @@ class Linear(Retriever):
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """The first occurrence of the up to 5 words that contribute most to the score, with their contributions."""
-        added = self.read([document]).multiply(self.model.weights[[label]]).tocsr()
-        best = np.argsort(-added.data, kind="stable")[:SPANS]
-        first: dict[str, tuple[int, int]] = {}
+        return self.spans_of(document, [label])[0]
+
+    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """`spans` for each of these labels, from one reading of the document."""
+        reading, first, found = self.read([document]), dict[str, tuple[int, int]](), list[tuple[EvidenceSpan, ...]]()
         for word, span in zip(words(document.text), word_spans(document.text), strict=True):
             first.setdefault(word, span)
-        parts = zip(added.indices[best].tolist(), added.data[best].tolist(), strict=True)
-        return tuple(EvidenceSpan(*first[self.bag.words[word]], part) for word, part in parts if part > 0)
+        for label in labels:
+            added = reading.multiply(self.model.weights[[label]]).tocsr()
+            best = np.argsort(-added.data, kind="stable")[:SPANS]
+            parts = zip(added.indices[best].tolist(), added.data[best].tolist(), strict=True)
+            found.append(tuple(EvidenceSpan(*first[self.bag.words[word]], part) for word, part in parts if part > 0))
+        return found
 
     def with_labels(self, labels: Sequence[Label]) -> Linear:
         """The same weights for the remaining labels, by id; new labels score 0."""

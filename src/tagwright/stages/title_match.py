@@ -51,12 +51,15 @@ class TitleMatch(Stage):
         return reading.scores_of(candidates)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """Every occurrence of a name of the label in the title. Their weights add up to the label's score."""
-        labels, scores = self.read([document])[0]
-        score = float(scores[labels == label].sum())
-        spans = self._names.spans(_title(document), label) if score else ()
-        total = sum(span.weight for span in spans)
-        return tuple(replace(span, weight=score * span.weight / total) for span in spans)
+        """The up to 100 occurrences of a name of the label in the title. Their weights add up to the label's score."""
+        return self.spans_of(document, [label])[0]
+
+    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """`spans` for each of these labels, from one reading of the document."""
+        found, scores = self.read([document])[0]
+        named = dict(zip(found.tolist(), scores.tolist(), strict=True))
+        spans = dict(zip(named, self._names.spans_of(_title(document), list(named)), strict=True))
+        return [_adding_up(spans.get(label, ()), named.get(label, 0.0)) for label in labels]
 
     def with_labels(self, labels: Sequence[Label]) -> Self:
         """The same options over another vocabulary."""
@@ -87,3 +90,9 @@ def share(rerankers: Mapping[str, Stage], retrievers: Mapping[str, Stage]) -> di
 
 def _title(document: Document) -> Document:
     return Document(document.id, title=document.title)
+
+
+def _adding_up(spans: Sequence[EvidenceSpan], score: float) -> tuple[EvidenceSpan, ...]:
+    """The same spans with weights that add up to the score."""
+    total = sum(span.weight for span in spans)
+    return tuple(replace(span, weight=score * span.weight / total) for span in spans)
