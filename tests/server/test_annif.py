@@ -78,7 +78,7 @@ def test_a_document_with_more_text_than_an_upload_may_have_is_refused() -> None:
             ("suggest-batch", {"json": {"documents": [{"text": "Bees"}, {"text": large}]}}),
             ("learn", {"json": [{"text": large, "subjects": []}]}),
         ):
-            answer = client.post(f"/v1/projects/bees-en/{operation}", **content)  # type: ignore[arg-type]
+            answer = client.post(f"/v1/projects/bees-en/{operation}", **content)
             assert (answer.status_code, answer.text) == (
                 413, "The document has 5,000,005 bytes of text, at most 5,000,000 are accepted; split it"
             )  # fmt: skip

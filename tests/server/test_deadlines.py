@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 import uvicorn
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp
 from tests.server.conftest import word_tagger
 
 from tagwright.server import deadlines
@@ -20,30 +22,45 @@ HEAD = b"POST /v1/projects/bees/suggest HTTP/1.1\r\nHost: x\r\nContent-Length: 1
 FORM = b"Content-Type: application/x-www-form-urlencoded\r\n\r\n"
 HEALTH = b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n"
 
+LARGE = 30_000_000
+
 LONGEST = 600.0
 "Seconds after which a test fails instead of waiting, on the slowest machine."
 
 
-class Recorded(deadlines.PromptProtocol):
+class Recorded(deadlines.TimedConnection):
     """A connection that a test finds, to let its time pass when the test wants it to."""
 
-    last: Recorded
+    last: Recorded | None = None
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+    def __init__(self, inner: asyncio.Protocol) -> None:
+        super().__init__(inner, head=LONGEST, read=2 * LONGEST)
+        self.later, self.is_lost = 0.0, False
         Recorded.last = self
 
-    def time_passes(self) -> None:
-        """What the timer does, once."""
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.is_lost = True
+
+    def time_passes(self, seconds: float) -> None:
+        """Look at the connection so much later."""
+        self.later += seconds
         done = threading.Event()
 
-        def pass_() -> None:
-            self._timer.cancel()
-            self._check()
+        def look() -> None:
+            self.abort_if_late(self._loop.time() + self.later)
             done.set()
 
-        self.loop.call_soon_threadsafe(pass_)
+        self._loop.call_soon_threadsafe(look)
         assert done.wait(LONGEST)
+
+    @property
+    def peer(self) -> object:
+        return self._transport.get_extra_info("peername")
+
+    @property
+    def unsent(self) -> int:
+        return self._transport.get_write_buffer_size()
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -53,16 +70,28 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.001)
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[tuple[str, int]]:
-    app = application([ServedModel("bees", word_tagger(), "Bees")])
+@contextmanager
+def serving(app: ASGIApp, wrap: Callable[[asyncio.Protocol], deadlines.TimedConnection]) -> Iterator[tuple[str, int]]:
     with listen("127.0.0.1", 0) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, http=Recorded, log_level="warning"))
+        server = uvicorn.Server(deadlines.timed(app, wrap, log_level="warning"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         yield listening.getsockname()
         server.should_exit = True
         thread.join()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[tuple[str, int]]:
+    with serving(application([ServedModel("bees", word_tagger(), "Bees")]), Recorded) as address:
+        yield address
+
+
+@pytest.fixture
+def large() -> Iterator[tuple[str, int]]:
+    """The address of a server that answers more than the system takes at a time."""
+    with serving(PlainTextResponse("x" * LARGE), Recorded) as address:
+        yield address
 
 
 @contextmanager
@@ -80,41 +109,74 @@ def everything(connection: socket.socket) -> bytes:
         return b""
 
 
-def test_a_connection_on_which_nothing_comes_is_closed(
-    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(deadlines, "HEAD_SECONDS", 0.05)
-    with sent(address, b"") as connection:
+def connection_of(client: socket.socket) -> Recorded:
+    """The server's end of the last connection."""
+    until(lambda: Recorded.last and not Recorded.last.is_lost and Recorded.last.peer == client.getsockname())
+    assert Recorded.last
+    return Recorded.last
+
+
+def test_a_connection_on_which_nothing_comes_is_closed() -> None:
+    app = application([ServedModel("bees", word_tagger(), "Bees")])
+    with (
+        serving(app, lambda inner: deadlines.TimedConnection(inner, head=0.05)) as address,
+        sent(address, b"") as connection,
+    ):
         assert everything(connection) == b""  # does not end where nobody closes the connection
 
 
 @pytest.mark.parametrize("before", [b"", HEALTH])
 @pytest.mark.parametrize("begun", [b"GET /hea", HEAD])
-def test_a_head_that_does_not_end_is_not_waited_for(
-    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, before: bytes, begun: bytes
-) -> None:
-    monkeypatch.setattr(deadlines, "HEAD_SECONDS", LONGEST)
-    monkeypatch.setattr(Recorded, "last", None, raising=False)
-    with sent(address, before + begun) as connection:
-        until(lambda: Recorded.last)
-        protocol = Recorded.last
+def test_a_head_that_does_not_end_is_not_waited_for(address: tuple[str, int], before: bytes, begun: bytes) -> None:
+    with sent(address, before + begun) as client:
+        connection = connection_of(client)
         if before:
-            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
-            until(lambda: protocol.cycle.response_complete)
-            protocol.time_passes()  # since the answer
-        protocol.time_passes()
-        assert b"HTTP/1.1" not in everything(connection)
+            assert client.recv(65536).startswith(b"HTTP/1.1 200")
+            until(lambda: connection.ended)
+        connection.time_passes(0)  # since the answer
+        connection.time_passes(LONGEST)
+        assert b"HTTP/1.1" not in everything(client)
 
 
-def test_a_request_under_way_is_not_cut_off(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "HEAD_SECONDS", LONGEST)
-    monkeypatch.setattr(Recorded, "last", None, raising=False)
-    with sent(address, HEAD + FORM + b"text=") as body:
-        until(lambda: Recorded.last and Recorded.last.cycle)
+def test_a_request_under_way_is_not_cut_off_and_time_begins_after_the_answer(address: tuple[str, int]) -> None:
+    with sent(address, HEAD + FORM + b"text=") as client:
+        connection = connection_of(client)
+        until(lambda: connection.begun)
         for _ in range(3):
-            Recorded.last.time_passes()
-        body.sendall(b"Honey+bees")
-        assert body.recv(65536).startswith(b"HTTP/1.1 200")
+            connection.time_passes(LONGEST)
+        client.sendall(b"Honey+bees")
+        assert client.recv(65536).startswith(b"HTTP/1.1 200")
+        until(lambda: connection.ended)
+        connection.time_passes(LONGEST)
+        client.sendall(HEALTH)
+        assert client.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+def test_an_answer_is_not_cut_off_while_its_client_reads(large: tuple[str, int]) -> None:
+    with sent(large, HEALTH.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")) as client:
+        connection = connection_of(client)
+        until(lambda: connection.ended)  # all is handed over, and most of it not sent
+        content = b""
+        for _ in range(5):
+            left = connection.unsent
+            while connection.unsent == left:
+                content += client.recv(65536)
+            connection.time_passes(3 * LONGEST)
+        content += everything(client)
+        assert len(content.partition(b"\r\n\r\n")[2]) == LARGE
+
+
+def test_a_client_that_reads_nothing_is_given_up(large: tuple[str, int]) -> None:
+    with sent(large, HEALTH) as client:
+        connection = connection_of(client)
+        until(lambda: connection.ended)
+
+        def is_lost_later() -> bool:
+            connection.time_passes(2 * LONGEST)
+            return connection.is_lost
+
+        until(is_lost_later)  # the system takes some of it at first
+        assert len(everything(client)) < LARGE
 
 
 def test_a_body_that_does_not_end_is_not_waited_for(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from tagwright.readers.files import open_sources
 from tagwright.server.access import OPEN, Access
 from tagwright.server.answering import Workers
 from tagwright.server.application import MAX_BODY, application
-from tagwright.server.deadlines import PromptProtocol
+from tagwright.server.deadlines import timed
 from tagwright.server.decisions import Decisions
 from tagwright.server.recall import RANDOM_SHARE
 from tagwright.server.refitting import Refit, Refitter
@@ -136,14 +136,7 @@ def open_review(model: ServedModel, options: ServerOptions) -> Review | None:
 
 def _run(app: Starlette, options: ServerOptions, models: Sequence[ServedModel]) -> None:
     listening = listen(options.host, options.port)
-    config = uvicorn.Config(
-        app,
-        http=PromptProtocol,
-        log_level="warning",
-        access_log=False,
-        timeout_graceful_shutdown=30,
-        server_header=False,
-    )
+    config = timed(app, log_level="warning", access_log=False, timeout_graceful_shutdown=30, server_header=False)
     address = f"http://{options.host}:{listening.getsockname()[1]}"
     print(f"Serving {', '.join(model.id for model in models)} at {address}/v1/", flush=True)  # noqa: T201
     if options.reviews is not None:
