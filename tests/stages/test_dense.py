@@ -156,7 +156,11 @@ def test_the_nearest_sentences_are_quoted() -> None:
     assert spans[0].weight >= spans[1].weight >= spans[2].weight
     alone = stage([Document("s", title="Flying insects are bees.")])
     assert spans[0].weight == pytest.approx(alone.scores[0], abs=1e-5)
+    oak, bees = stage.spans_of(document, [1, 0])
+    assert bees == spans
+    assert document.text[oak[0].start : oak[0].end] == "An oak is a tree."
     assert stage.spans(EMPTY, 0) == ()
+    assert stage.spans_of(EMPTY, [1, 0]) == [(), ()]
 
 
 @pytest.mark.parametrize("index", ["exact", "ivf"])

@@ -281,8 +281,11 @@ def test_weights_of_the_quotes_sum_to_the_score(items: list[str], text: str, wei
 
 def test_a_term_is_quoted_where_it_first_occurs_and_as_it_is_written() -> None:
     document = Document("d", title="Deep Networks", abstract="A network.")
-    spans = Lexical(labels("network", "oak")).spans(document, 0)
+    stage = Lexical(labels("network", "oak", "deep network"))
+    spans = stage.spans(document, 0)
     assert [(quote.start, quote.end) for quote in spans] == [(5, 13)]
+    assert stage.spans_of(document, [1, 2, 0]) == [(), stage.spans(document, 2), spans]
+    assert {(quote.start, quote.end) for quote in stage.spans(document, 2)} == {(0, 4), (5, 13)}
 
 
 def test_other_labels_are_weighed_anew_under_the_same_options() -> None:

@@ -80,6 +80,7 @@ def test_the_words_that_tell_are_quoted_where_they_first_stand(svm: Linear, tree
     score = svm.model.score(BAG.transform([text]), Run.from_rows([[0]]))[0]
     assert sum(weights) + svm.model.bias[0] == pytest.approx(score)
     assert svm.spans(Document("1", text), 3) == ()
+    assert svm.spans_of(Document("1", text), [3, 0]) == [(), spans]
     assert trees.spans(Document("1", text), 0) == ()
 
 

@@ -51,6 +51,7 @@ def test_the_evidence_span_is_the_name_in_the_title_with_its_score(stage: TitleM
     assert NAMED.text[quote.start : quote.end] == "amber, basalt, coral, diamond, emerald, flint"
     assert quote.weight == pytest.approx(BITS, abs=1e-4)
     assert stage.spans(NAMED, 1) == ()
+    assert stage.spans_of(NAMED, [1, 0]) == [(), (quote,)]
 
 
 def test_a_stage_is_saved_and_follows_other_labels(stage: TitleMatch, tmp_path: Path) -> None:
