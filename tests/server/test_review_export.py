@@ -1,14 +1,22 @@
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.readers.reading import read
 from typer.testing import CliRunner
 
 from tagwright.app.cli import app
 from tagwright.data.corpus import Corpus
+from tagwright.errors import InputError
+from tagwright.readers.lines import Place
+from tagwright.readers.records import checked
 from tagwright.server.decisions import Decisions
+from tagwright.server.review_export import exported
 from tagwright.server.review_file import ReviewFile
 from tagwright.server.reviewed_documents import ReviewedDocuments
 from tagwright.server.standing_decisions import Action, Decision
@@ -60,6 +68,48 @@ def test_labelled_documents_come_back_as_the_readers_read_them(path: Path, tmp_p
         assert 'They "fly".\nFar.' in corpus[0].text
         if name == "jsonl":
             assert corpus[0].sections == DOCUMENTS[0].sections
+
+
+TRICKY = st.text(st.sampled_from("aZ9|;<>=+-@'\",[]\\\t\r\n \u0301"), max_size=6)
+NOT_BLANK = TRICKY.filter(str.strip)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    id_=NOT_BLANK,
+    title=TRICKY,
+    abstract=TRICKY,
+    labels=st.lists(NOT_BLANK, max_size=3, unique_by=str.strip),
+)
+def test_csv_is_read_back_exactly(
+    id_: str, title: str, abstract: str, labels: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    lines = list(exported(decided(id_, title, abstract, labels), "csv"))
+    path = tmp_path_factory.mktemp("export") / "out.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
+    assert read(path) == [checked(Document(id_, title, abstract, labels=tuple(labels)), Place(path))]
+
+
+def decided(id_: str, title: str, abstract: str, labels: list[str]) -> ReviewFile:
+    file = ReviewFile(":memory:")
+    ReviewedDocuments(file).add([Document(id_, title, abstract)])
+    accepted = [Decision(document=id_, reviewer="Ann", action="accept", label=label) for label in labels]
+    Decisions(file).add_all([*accepted, Decision(document=id_, reviewer="Ann", action="done")])
+    return file
+
+
+@pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t=", "'="])
+def test_no_cell_of_a_csv_is_a_formula(begins: str) -> None:
+    cell = f"{begins}1+1"
+    _, row = exported(decided(cell.strip(), cell, cell, [cell]), "csv")
+    for each in next(csv.reader([row])):
+        assert each.startswith("'")
+
+
+def test_ids_that_annif_cannot_read_are_refused() -> None:
+    for label in ("honey bees", "a>b", "<a"):
+        with pytest.raises(InputError, match="which Annif's TSV cannot hold; export jsonl or csv"):
+            list(exported(decided("d", "Bees", "", [label]), "tsv"))
 
 
 def test_annif_reads_text_and_uris(path: Path) -> None:

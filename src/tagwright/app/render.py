@@ -23,6 +23,7 @@ from tagwright.evaluation.recall_ceilings import Ceiling, Ceilings
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
 from tagwright.graph.network import Coverage
+from tagwright.readers.lines import escape_formula
 from tagwright.readers.records import to_record
 from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.survey import Description, many
@@ -42,9 +43,6 @@ WIDTH = 100
 "Columns of the lines that people read."
 
 _INDENT = " " * 10
-
-_FORMULA = ("=", "+", "-", "@")
-"The first characters of cells that spreadsheets compute as formulas."
 
 
 def suggestions(found: Suggestions, vocabulary: Vocabulary, output: str, *, paths: bool = False) -> Iterator[str]:
@@ -316,7 +314,7 @@ def _as_spreadsheet(
 ) -> Iterator[str]:
     for line in _as_tsv(document, suggested, vocabulary, paths=paths):
         *texts, score = line.split("\t")
-        yield "\t".join([*(f"'{text}" if text.startswith(_FORMULA) else text for text in texts), score])
+        yield "\t".join([*map(escape_formula, texts), score])
 
 
 def _cell(text: str) -> str:

@@ -6,6 +6,7 @@ A column is known by its exact name, by what the user says (`--columns title=Nam
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections import Counter
@@ -73,6 +74,16 @@ def parse_columns(text: str) -> dict[str, str]:
     return columns
 
 
+def join_labels(labels: Sequence[str]) -> str:
+    """One text from which `split_labels` gives these labels: separated by `|`, or, if one holds that, a list in JSON.
+
+    >>> join_labels(["a", "b"]), join_labels(["a|b"]), join_labels([])
+    ('a|b', '["a|b"]', '')
+    """
+    plain = "|".join(labels)
+    return plain if not labels or split_labels(plain) == [*labels] else json.dumps(labels, ensure_ascii=False)
+
+
 def to_fields(
     rows: Iterable[tuple[int, Record]], path: Path | str, columns: Columns | None = None, *, table: bool
 ) -> Iterator[tuple[int, Record]]:
@@ -96,10 +107,24 @@ def to_fields(
 def split_labels(text: str) -> list[str]:
     """The labels in one text: between angle brackets, as Annif writes `<uri> <uri>`, or else separated by `;` or `|`.
 
-    A URI may hold `;` and `|` itself.
+    A URI may hold `;` and `|` itself. Other labels that hold them are written as a list in JSON.
+
+    >>> split_labels("a; b"), split_labels('["a;b", "<c"]')
+    (['a', ' b'], ['a;b', '<c'])
     """
+    if text.startswith("[") and (listed := _json_texts(text)) is not None:
+        return listed
     uris = re.findall(r"<([^<>\s]+)>", text) if text.lstrip().startswith("<") else []
     return uris or re.split(r"[;|]", text)
+
+
+def _json_texts(text: str) -> list[str] | None:
+    """A list of texts in JSON, None for anything else."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) and all(isinstance(each, str) for each in found) else None
 
 
 _log = logging.getLogger(__name__)

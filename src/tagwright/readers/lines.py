@@ -25,6 +25,9 @@ from tagwright.text.words import clean
 WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})
 "Suffixes of spreadsheet workbooks, which cannot be read."
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"The first characters of cells that spreadsheets compute as formulas."
+
 _GZIP = b"\x1f\x8b"
 _LONGEST_CELL = 1 << 30
 _BOM = b"\xef\xbb\xbf"
@@ -174,6 +177,20 @@ def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
         raise InputError(f"is not CSV ({error}); a quote in a quoted cell is written twice", path, line) from None
 
 
+def escape_formula(cell: str) -> str:
+    """The cell with an apostrophe before it where a spreadsheet would compute it as a formula.
+
+    >>> escape_formula("=1+1"), unescape_formula("'=1+1"), escape_formula("'Tis"), unescape_formula("'Tis")
+    ("'=1+1", '=1+1', "'Tis", "'Tis")
+    """
+    return f"'{cell}" if _is_formula(cell) else cell
+
+
+def unescape_formula(cell: str) -> str:
+    """The cell that was given to `escape_formula`."""
+    return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
+
+
 def id_field(record: Mapping[str, Any], place: Place, key: str = "id") -> str:
     """The id of a record; a number becomes text. Raises InputError when it is missing or blank."""
     value = text_field(record, key, place)
@@ -203,6 +220,11 @@ def ids_field(record: Mapping[str, Any], key: str, place: Place) -> tuple[str, .
     """Like `texts_field`, for ids: numbers become texts, and the error shows how to split a string of several ids."""
     kind = f"{key[:-1] if key.endswith('s') else key} ids"
     return _list_field(record, key, place, kind, lambda value: [part for part in re.split(r"[\s,;|]+", value) if part])
+
+
+def _is_formula(cell: str) -> bool:
+    """Whether the cell is a formula, or one behind apostrophes: these get one more, so that it can be taken away."""
+    return cell.lstrip("'").startswith(_FORMULA)
 
 
 def _raw_lines(file: IO[bytes], path: Path | str, large: Large) -> Iterator[tuple[int, bytes]]:

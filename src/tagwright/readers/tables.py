@@ -12,7 +12,7 @@ from tagwright.errors import InputError, option
 from tagwright.fields import shown
 from tagwright.readers import arrow
 from tagwright.readers.columns import ALIASES, SAMPLE, Columns, folded, running_text, split_labels, to_fields
-from tagwright.readers.lines import Place, csv_rows, tsv_rows
+from tagwright.readers.lines import Place, csv_rows, tsv_rows, unescape_formula
 from tagwright.readers.parquet import parquet_rows
 from tagwright.readers.records import Located, Record, checked, recognise, to_documents
 from tagwright.readers.rejected import reject
@@ -45,11 +45,12 @@ def read_tsv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
 def read_csv(path: Path, columns: Columns | None = None) -> Iterator[Located]:
     """Comma- or semicolon-separated text with a header, plain or gzip.
 
-    Columns: id (without one, the number of the line), title, abstract or text, labels (ids separated by `;` or `|`), or
-    Annif's document_id, text, subject_uris; those that `columns` name; or usual other names (`columns.ALIASES`). Any
-    other column is metadata. Raises InputError with path and line.
+    Columns: id (without one, the number of the line), title, abstract or text, labels (ids separated by `;` or `|`, or
+    a list in JSON), or Annif's document_id, text, subject_uris; those that `columns` name; or usual other names
+    (`columns.ALIASES`). Any other column is metadata. An apostrophe before a cell that would be a formula is no part of
+    it. Raises InputError with path and line.
     """
-    rows = csv_rows(path)
+    rows = ((line, list(map(unescape_formula, cells))) for line, cells in csv_rows(path))
     first = next(rows, None)
     if first is None:
         return

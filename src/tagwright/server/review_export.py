@@ -5,10 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
+from tagwright.errors import InputError
+from tagwright.fields import shown
+from tagwright.readers.columns import join_labels
+from tagwright.readers.lines import escape_formula
 from tagwright.readers.records import to_record
 from tagwright.server.decisions import Decisions
 from tagwright.server.review_file import ReviewFile
@@ -16,6 +21,8 @@ from tagwright.server.reviewed_documents import ReviewedDocuments
 from tagwright.types import Document
 
 ExportFormat: TypeAlias = Literal["jsonl", "verdicts", "tsv", "csv"]
+
+_URI = re.compile(r"[^<>\s]+")
 
 
 def labelled_documents(file: ReviewFile) -> Iterator[Document]:
@@ -30,11 +37,12 @@ def labelled_documents(file: ReviewFile) -> Iterator[Document]:
 
 
 def exported(file: ReviewFile, wanted: ExportFormat) -> Iterator[str]:
-    """The lines of an export, without line ends.
+    """The lines of an export, without line ends. Raises InputError for a label that the format cannot hold.
 
     jsonl: labelled documents, as `train` and `evaluate` read them. verdicts: each verdict that stands, with reviewer,
     time, rank, confidence, model and, for a candidate that was drawn at random, from how many; and the notes. tsv: text
-    and `<id>` of each label, as Annif reads it. csv: id, title, text, labels.
+    and `<id>` of each label, as Annif reads it. csv: id, title, text, labels,
+    with an apostrophe before cells that a spreadsheet would compute, which our own reader takes away again.
     """
     return _FORMATS[wanted](file)
 
@@ -54,6 +62,10 @@ def _verdicts(file: ReviewFile) -> Iterator[str]:
 
 def _tsv(file: ReviewFile) -> Iterator[str]:
     for document in labelled_documents(file):
+        for label in document.labels:
+            if not _URI.fullmatch(label):
+                problem = f"label {shown(label)} has a blank or <>, which Annif's TSV cannot hold; export jsonl or csv"
+                raise InputError(problem, file.path)
         yield f"{' '.join(document.text.split())}\t{' '.join(f'<{label}>' for label in document.labels)}"
 
 
@@ -61,13 +73,13 @@ def _csv(file: ReviewFile) -> Iterator[str]:
     yield _row(("id", "title", "text", "labels"))
     for document in labelled_documents(file):
         text = replace(document, title="").text
-        yield _row((document.id, document.title, text, "|".join(document.labels)))
+        yield _row((document.id, document.title, text, join_labels(document.labels)))
 
 
 def _row(cells: Sequence[str]) -> str:
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(cells)
-    return line.getvalue()
+    csv.writer(line).writerow(map(escape_formula, cells))  # cells with a sign of its line end are quoted
+    return line.getvalue().removesuffix("\r\n")
 
 
 def _json(content: Mapping[str, object]) -> str:
