@@ -2,7 +2,12 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -180,3 +185,41 @@ def test_notes_are_exported_with_the_verdicts(path: Path) -> None:
     lines = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
     notes = [(line["note"], line["document"], line["reviewer"]) for line in lines if "note" in line]
     assert notes == [("A second edition", "d1", "Ann")]  # the last one holds
+
+
+def test_a_file_on_a_read_only_disk_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+
+    def read_only(*args: Any, **options: Any) -> sqlite3.Connection:
+        opened: sqlite3.Connection = connect(*args, **options)
+        opened.execute("PRAGMA query_only = 1")
+        return opened
+
+    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
+    monkeypatch.setattr(sqlite3, "connect", read_only)
+    before = sorted(path.parent.iterdir()), path.read_bytes()
+    assert "3, 2 with verdicts, 1 finished" in printed(path)
+    assert '"d1"' in printed(path, "--export")
+    assert (sorted(path.parent.iterdir()), path.read_bytes()) == before
+
+
+def test_what_only_the_journal_holds_is_read_or_missed_aloud(path: Path, tmp_path: Path) -> None:
+    with closing(ReviewFile(path)) as open_:
+        Decisions(open_).add(Decision(document="d2", reviewer="Zoe", action="accept", label="late"))
+        for name in ("alone", "all"):
+            for suffix in ("", "-wal", *["-shm"] * (name == "all")):
+                shutil.copy(f"{path}{suffix}", tmp_path / f"{name}{suffix}")
+    with closing(ReviewFile(tmp_path / "all", read_only=True)) as file:
+        assert [each.label for each in Decisions(file).standing("d2") if each.label] == ["late"]
+    with pytest.raises(InputError, match="has decisions in alone-wal that cannot be read here"):
+        ReviewFile(tmp_path / "alone", read_only=True)
+
+
+def test_an_older_file_is_read_without_a_change(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as old, old:
+        old.execute("ALTER TABLE events DROP COLUMN drawn_from")
+        old.execute("PRAGMA user_version = 1")
+    before = path.read_bytes()
+    with closing(ReviewFile(path, read_only=True)) as file:
+        assert Decisions(file).labels() == {"d1": ["http://x.org/bee", "wasp"], "d2": [], "elsewhere": ["tax"]}
+    assert path.read_bytes() == before

@@ -35,7 +35,7 @@ def with_reviews(gold: Run, ids: Sequence[str], labels: Vocabulary, file: Path) 
 
     if not file.is_file():
         raise InputError("there is no such file of decisions", file)
-    with closing(ReviewFile(file)) as opened:
+    with closing(ReviewFile.to_read(file)) as opened:
         decisions = Decisions(opened)
         verdicts, examples = decisions.verdicts(), decisions.judged()
     rows = {id_: row for row, id_ in enumerate(ids)}

@@ -48,7 +48,7 @@ def reviews(
 
     if not file.is_file():
         raise InputError("no such file; give what `tagwright serve --reviews` stored", file)
-    opened = ReviewFile(file)
+    opened = ReviewFile.to_read(file)
     try:
         if export:
             for line in exported(opened, output.value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import sqlite3
 import threading
@@ -41,18 +42,24 @@ class StorageError(InputError):
 class ReviewFile:
     """The file, made if there is none; several threads and processes may use it at a time.
 
-    Raises InputError for another file.
+    read_only: nothing is written, so that the disk may be one that cannot be written to. Raises InputError for another
+    file, and where the disk does not take what is written.
     """
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, *, read_only: bool = False) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
         try:
-            self._database = sqlite3.connect(self.path, check_same_thread=False, timeout=30)
-            weakref.finalize(self, self._database.close)
-            self._prepare()
+            self._database = self._read_only() if read_only else self._connect(self.path)
+            if not read_only or self._version() != FORMAT:
+                self._prepare()
         except sqlite3.Error as error:
             raise InputError(f"cannot be used as a store of decisions ({error})", self.path) from None
+
+    @classmethod
+    def to_read(cls, path: Path) -> ReviewFile:
+        """A file that exists, whose decisions are only read; its disk may be one that cannot be written to."""
+        return cls(path, read_only=not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)))
 
     def close(self) -> None:
         """Release the file."""
@@ -80,6 +87,28 @@ class ReviewFile:
         self.insert("INSERT OR IGNORE INTO secrets VALUES (1, ?)", [(secrets.token_bytes(32),)])
         ((secret,),) = self.rows("SELECT secret FROM secrets")
         return bytes(secret)
+
+    def _read_only(self) -> sqlite3.Connection:
+        """A connection that writes nothing; a file of an older format is copied into memory, to be brought up to date.
+
+        SQLite reads a file beside which it cannot write only together with both of its journals, or else without any.
+        """
+        log, index = (self.path.with_name(self.path.name + suffix) for suffix in ("-wal", "-shm"))
+        alone = not (log.exists() and index.exists())
+        if alone and log.exists() and log.stat().st_size:
+            problem = f"has decisions in {log.name} that cannot be read here; copy both to where they can be written"
+            raise InputError(problem, self.path)
+        found = self._connect(f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' * alone}", uri=True)
+        if found.execute("PRAGMA user_version").fetchone()[0] not in _OLDER:
+            return found
+        with closing(found):
+            found.backup(copy := self._connect(":memory:"))
+        return copy
+
+    def _connect(self, path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
+        found = sqlite3.connect(path, check_same_thread=False, timeout=30, uri=uri)
+        weakref.finalize(self, found.close)
+        return found
 
     def _prepare(self) -> None:
         execute = self._database.execute
