@@ -148,3 +148,15 @@ def test_damaged_text_is_refused_when_it_is_read() -> None:
     table = StringTable(np.frombuffer(b"\xff", np.uint8), np.array([1]))
     with pytest.raises(ModelError, match="a saved text is damaged"):
         table[0]
+
+
+@pytest.mark.parametrize("name", ["ids", "ids_sums"])
+def test_a_label_that_its_id_does_not_lead_to_is_damage(name: str, tmp_path: Path) -> None:
+    BIRDS.save(tmp_path)
+    values = np.load(tmp_path / f"{name}.npy")
+    values[0] += 1  # "a" is now "b", or has another checksum
+    np.save(tmp_path / f"{name}.npy", values)
+    damaged = Vocabulary.load(tmp_path)
+    with pytest.raises(ModelError, match=r"ids\.npy: damaged \(the id .* does not lead to its label\)"):
+        for position in range(len(damaged)):
+            damaged[position]

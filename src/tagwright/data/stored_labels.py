@@ -16,6 +16,7 @@ import numpy as np
 
 from tagwright.data.string_table import CHUNK, Lookup, StringIndex, StringTable, check_ends, check_places
 from tagwright.errors import ModelError
+from tagwright.fields import shown
 from tagwright.store import read_array, write_arrays
 from tagwright.types import Ints, Label, Longs
 
@@ -31,7 +32,7 @@ class StoredLabels(Sequence[Label]):
 
     by_id: id -> position. names: of all labels, one behind the other, and `label_names`, where those of each label
     end. broader: places in the ids, or, behind those, in `other_ids`, which are not in the vocabulary. by_name: the
-    places of folded names. Raises ModelError for arrays that are missing or damaged.
+    places of folded names. Raises ModelError for arrays that are missing or damaged, also when a label is asked for.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -50,7 +51,8 @@ class StoredLabels(Sequence[Label]):
         check_places(folder / "broader.npy", self._broader, size + len(self._other_ids))
         if not size or (np.diff(self._name_ends, prepend=0) == 0).any():
             raise ModelError(f"{folder}: damaged (a label has no name); save the model again")
-        self._one = lru_cache(REMEMBERED)(lambda position: self._between(position, position + 1)[0])
+        self._one = lru_cache(REMEMBERED)(self._checked)
+        self._folder = folder
 
     def __len__(self) -> int:
         return len(self.by_id)
@@ -78,6 +80,14 @@ class StoredLabels(Sequence[Label]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)
+
+    def _checked(self, position: int) -> Label:
+        """One label. Its id must lead to it, as suggestions rely on: checking all on loading would take too long."""
+        label = self._between(position, position + 1)[0]
+        if self.by_id.get(label.id) != position:
+            problem = f"damaged (the id {shown(label.id)} does not lead to its label)"
+            raise ModelError(f"{self._folder / 'ids.npy'}: {problem}; save the model again")
+        return label
 
     def _between(self, start: int, end: int) -> list[Label]:
         name_ends = _ends(self._name_ends, start, end)
