@@ -2,13 +2,15 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 from tests.tiny import DIM, POSITIONS, tiny_encoder
 
@@ -230,6 +232,44 @@ def test_damaged_weights_are_a_model_error(tiny: str) -> None:
     weights.write_bytes(weights.read_bytes()[:1000])
     with pytest.raises(ModelError, match=r"model\.safetensors: damaged"):
         BiEncoder.load(tiny).encode(["bee"])
+
+
+TENSOR = "encoder.layer.1.attention.output.dense.weight"
+
+
+@pytest.mark.parametrize(
+    ("name", "changed", "said"),
+    [
+        ("embeddings.LayerNorm.bias", np.zeros((1, 16), np.float32), "LayerNorm.bias is (1, 16)"),
+        ("embeddings.LayerNorm.bias", np.zeros(16, np.int32), "torch.int32"),
+        (TENSOR, np.zeros((64, 16), np.float32), f"{TENSOR} is (64, 16)"),
+        (TENSOR, np.full((16, 16), np.nan, np.float32), "gives vectors that are not finite"),
+        (TENSOR, None, f"there is no '{TENSOR}'"),
+    ],
+)
+def test_weights_of_other_kinds_are_a_model_error(
+    tiny: str, name: str, changed: NDArray[Any] | None, said: str
+) -> None:
+    weights = {**load_file(file := Path(tiny, "model.safetensors")), name: changed}
+    save_file({name: values for name, values in weights.items() if values is not None}, file, {"format": "pt"})
+    with pytest.raises(ModelError, match=re.escape(said)):
+        BiEncoder.load(tiny, cached=False).encode(["bee"])
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"normalizer": {"type": "Replace", "pattern": {"Regex": "(a+)+$"}, "content": ""}},  # tries 2^40 ways
+        {"model": {"type": "WordLevel", "vocab": {"bee": 10**6, "[UNK]": 1}, "unk_token": "[UNK]"}},
+        {"post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}] * 200,
+                            "pair": [{"Sequence": {"id": each, "type_id": 0}} for each in "AB"], "special_tokens": {}}},
+    ],
+)  # fmt: skip
+def test_a_tokenizer_that_gives_what_the_weights_lack_is_a_model_error(tiny: str, part: dict[str, Any]) -> None:
+    file = Path(tiny, "tokenizer.json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), **part}))
+    with pytest.raises(ModelError, match="tokenizer is damaged"):
+        BiEncoder.load(tiny, cached=False).encode(["bee " + "a" * 40 + "!"])
 
 
 def test_damaged_configuration_is_a_model_error(tiny: str) -> None:

@@ -16,7 +16,7 @@ from tagwright.encoders.architecture import Architecture
 from tagwright.encoders.library import say_general
 from tagwright.encoders.precision import Computed, resolve
 from tagwright.encoders.prompts import Role
-from tagwright.encoders.token_table import read_tokenizer
+from tagwright.encoders.token_table import no_panic, read_tokenizer
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Longs
 
@@ -73,37 +73,40 @@ class Bert:
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length)
 
-        def tensor(name: str) -> torch.Tensor:
+        def tensor(name: str, *shape: int | None) -> torch.Tensor:
+            _check_tensor(name, weights[name], shape)
             return weights[name].to(self.device, self.dtype)
 
-        def pair(name: str) -> tuple[torch.Tensor, torch.Tensor]:
-            return tensor(f"{name}.weight"), tensor(f"{name}.bias")
+        def pair(name: str, outputs: int, inputs: int) -> tuple[torch.Tensor, torch.Tensor]:
+            return tensor(f"{name}.weight", outputs, inputs), tensor(f"{name}.bias", outputs)
 
-        def linear(name: str, *, gelu: bool = False) -> kernels.Map:
-            return product(*pair(name), gelu=gelu)
+        def linear(name: str, outputs: int, inputs: int, *, gelu: bool = False) -> kernels.Map:
+            return product(*pair(name, outputs, inputs), gelu=gelu)
 
         def norm(name: str) -> kernels.Map:
-            return kernels.layer_norm(*pair(name), config["layer_norm_eps"])
+            both = (tensor(f"{name}.{part}", self.dim) for part in ("weight", "bias"))
+            return kernels.layer_norm(*both, config["layer_norm_eps"])
 
         def qkv(name: str) -> kernels.Map:
             scale = kernels.LOG2_E * (self.dim // self.heads) ** -0.5
-            parts = (pair(f"{name}.{part}") for part in ("query", "key", "value"))
+            parts = (pair(f"{name}.{part}", self.dim, self.dim) for part in ("query", "key", "value"))
             return product(*(torch.cat([q * scale, k, v]) for q, k, v in zip(*parts, strict=True)))
 
         def layer(name: str) -> Layer:
+            inner = len(weights[f"{name}.intermediate.dense.weight"])
             return Layer(
                 qkv(f"{name}.attention.self"),
-                linear(f"{name}.attention.output.dense"),
+                linear(f"{name}.attention.output.dense", self.dim, self.dim),
                 norm(f"{name}.attention.output.LayerNorm"),
-                linear(f"{name}.intermediate.dense", gelu=True),
-                linear(f"{name}.output.dense"),
+                linear(f"{name}.intermediate.dense", inner, self.dim, gelu=True),
+                linear(f"{name}.output.dense", self.dim, inner),
                 norm(f"{name}.output.LayerNorm"),
             )
 
-        self.words = tensor("embeddings.word_embeddings.weight")
+        self.words = tensor("embeddings.word_embeddings.weight", None, self.dim)
         # All tokens of a single text are of type 0: positions and types are one table.
-        types = tensor("embeddings.token_type_embeddings.weight")
-        self.positions = tensor("embeddings.position_embeddings.weight") + types[0]
+        types = tensor("embeddings.token_type_embeddings.weight", None, self.dim)
+        self.positions = tensor("embeddings.position_embeddings.weight", None, self.dim) + types[0]
         self.types = types - types[0]
         self.norm = norm("embeddings.LayerNorm")
         self.layers = [layer(f"encoder.layer.{i}") for i in range(config["num_hidden_layers"])]
@@ -125,8 +128,10 @@ class Bert:
             return cls(architecture, load_file(weights), splits, precision)
         except (SafetensorError, RuntimeError, TypeError, ValueError, ArithmeticError) as error:  # or the settings are
             raise ModelError(f"{weights}: damaged ({error}); get the model again") from error
-        except KeyError:  # a tensor has another name
-            return None
+        except KeyError as error:  # a tensor has another name; sentence-transformers draws at random what is missing
+            if "LayerNorm" in str(error) or not _has_words(weights):
+                return None
+            raise ModelError(f"{weights}: damaged (there is no {error}); get the model again") from None
 
     @classmethod
     def of(
@@ -214,6 +219,9 @@ class Bert:
     def _encode(self, pair_batch: Longs, skipped: int) -> Floats:
         import torch
 
+        if pair_batch.shape[1] > len(self.positions) or (pair_batch % SECOND).max(initial=0) >= len(self.words):
+            problem = "it has tokens, or gives more of them, than the encoder has vectors for"
+            raise ModelError(f"the encoder's tokenizer is damaged ({problem}); get the model again")
         with torch.inference_mode():
             ids = torch.from_numpy(pair_batch % SECOND).to(self.device)
             types = torch.from_numpy(pair_batch // SECOND).to(self.device) if (pair_batch >= SECOND).any() else None
@@ -221,6 +229,21 @@ class Bert:
             if not vectors.isfinite().all():
                 vectors = self.forward(ids, kernels.attend_any, types, skipped)
             return vectors.float().cpu().numpy()
+
+
+def _check_tensor(name: str, found: torch.Tensor, shape: Sequence[int | None]) -> None:
+    """Raise ValueError unless it holds numbers with a point, in this shape; None: any length."""
+    right = len(shape) == found.ndim and all(n in (None, m) for n, m in zip(shape, found.shape, strict=True))
+    if not right or not found.is_floating_point():
+        raise ValueError(f"{name} is {tuple(found.shape)} {found.dtype}, expected {tuple(shape)} in floating point")
+
+
+def _has_words(weights: Path) -> bool:
+    """Whether the tensors have the names that we know, so that one that is missing has no other name."""
+    from safetensors import safe_open
+
+    with safe_open(weights, "pt") as file:
+        return "embeddings.word_embeddings.weight" in file.keys()  # noqa: SIM118 - not a mapping
 
 
 def tokenize(
@@ -232,10 +255,11 @@ def tokenize(
     [CLS] and [SEP].
     """
     heads = [_head(text, 8 * max_length) for text in texts]
-    tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(heads, add_special_tokens=marks)]
-    for i, text in enumerate(texts):
-        if len(tokens[i]) < max_length and len(heads[i]) < len(text):  # its words are very long
-            tokens[i] = tokenizer.encode(text, add_special_tokens=marks).ids
+    with no_panic():
+        tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(heads, add_special_tokens=marks)]
+        for i, text in enumerate(texts):
+            if len(tokens[i]) < max_length and len(heads[i]) < len(text):  # its words are very long
+                tokens[i] = tokenizer.encode(text, add_special_tokens=marks).ids
     return tokens
 
 

@@ -152,7 +152,7 @@ class BiEncoder:
                 rows = missing[start : start + _CHUNK]
                 chunk = [unique[row] for row in rows]
                 # The cache keeps float16. Always rounding to it makes kept and computed vectors the same.
-                vectors[rows] = unit(self._forward(chunk, done, role)).astype(np.float16)
+                vectors[rows] = unit(self._computed(chunk, done, role)).astype(np.float16)
                 if self.cache and keep:
                     self.cache.put(chunk, vectors[rows], self._key(role))
         unit(vectors)
@@ -164,7 +164,7 @@ class BiEncoder:
     def encode_raw(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
         """(texts, dim) vectors of the model's own norm, without the cache: for inner products."""
         with bar(progress, len(texts)) as done:
-            return self._forward(texts, done, role) if texts else np.zeros((0, self.dim), np.float32)
+            return self._computed(texts, done, role) if texts else np.zeros((0, self.dim), np.float32)
 
     @cached_property
     def precision(self) -> Computed:
@@ -279,6 +279,13 @@ class BiEncoder:
         They are computed without prompts: a prompt that all labels share does not help a mean of tokens.
         """
         return read_sketch(self._source) if isinstance(self._source, Path) and self._architecture.is_bert else None
+
+    def _computed(self, texts: Sequence[str], done: Callable[[int], object], role: Role | None) -> Floats:
+        vectors = self._forward(texts, done, role)
+        if not np.isfinite(vectors).all():
+            problem = "gives vectors that are not finite"
+            raise ModelError(f"{self.name}: {problem}; its weights are damaged, or its training diverged")
+        return vectors
 
     def _look_up(self, texts: Sequence[str], role: Role | None) -> tuple[Floats, Mask]:
         if self.cache:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagwright.encoders.token_table import no_panic
 from tagwright.text.words import raw_words
 from tagwright.types import Floats
 
@@ -55,7 +56,8 @@ class Fluency:
             self._counts = counts = {}  # another thread may still read the old ones
             new = list(words)
         unknown = getattr(self._tokenizer.model, "unk_token", None)
-        encodings = self._tokenizer.encode_batch(new, add_special_tokens=False)
+        with no_panic():
+            encodings = self._tokenizer.encode_batch(new, add_special_tokens=False)
         for word, each in zip(new, encodings, strict=True):
             sure = unknown is None or unknown not in each.tokens
             counts[word] = _letters(word) * sure, len(each.ids)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,7 +79,8 @@ class TokenTable:
     def _means(self, texts: list[str]) -> Floats:
         from scipy.sparse import csr_array
 
-        ids = [encoding.ids for encoding in self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
+        with no_panic():
+            ids = [encoding.ids for encoding in self.tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
         lengths = np.fromiter(map(len, ids), np.int32, len(ids))
         ends = np.concatenate(([0], lengths.cumsum())).astype(np.int32)
         tokens = np.fromiter(chain.from_iterable(ids), np.int32, ends[-1])
@@ -88,6 +90,17 @@ class TokenTable:
         vectors: Floats = csr_array((ones, tokens, ends), (len(ids), len(self.table))) @ self.table
         vectors /= np.maximum(lengths, 1)[:, None]
         return unit(vectors) if self.normalize else vectors
+
+
+@contextmanager
+def no_panic() -> Iterator[None]:
+    """Raise ModelError where the tokenizers library panics, as in a regular expression that does not come to an end."""
+    try:
+        yield
+    except BaseException as error:  # what a panic becomes is no Exception, and cannot be imported
+        if type(error).__name__ != "PanicException":
+            raise
+        raise ModelError(f"the encoder's tokenizer is damaged ({error}); get the model again") from None
 
 
 def read_tokenizer(file: Path) -> Tokenizer:
