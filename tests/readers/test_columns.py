@@ -90,7 +90,6 @@ def test_columns_of_what_has_none_are_refused(tmp_path: Path) -> None:
     ("record", "title", "abstract"),
     [
         ({"name": "Bees", "description": "They fly."}, "Bees", "They fly."),
-        ({"subject": "Bees", "body": "They fly."}, "Bees", "They fly."),
         ({"headline": "Bees", "Content": "They fly."}, "Bees", "They fly."),
         ({"Title": "Bees", "summary": "They fly."}, "Bees", "They fly."),
         ({"title": "Bees"}, "Bees", ""),

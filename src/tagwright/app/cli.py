@@ -52,8 +52,8 @@ app = typer.Typer(
     help="Tag any document with any vocabulary, with few labelled documents or none.",
     epilog="DOCS: files, folders, globs or - for standard input (JSON lines, or a text that is one document); JSONL, "
     "TSV, CSV, Parquet, Annif corpora, S2ORC; .txt, .md, .html, .docx, .pdf, .tex, JATS and TEI. "
-    "Columns and keys: id, title, abstract, text, labels (separated by ; or |); other usual names are recognised "
-    "(name, headline; body, content; summary, description; sku, handle); all others are metadata.",
+    "Columns and keys: id, title, abstract, text, labels (separated by ; or |); usual ones of shops and library "
+    "catalogues (name; body; summary; sku; 245$a is a title; subject, 650$a are labels); all others are metadata.",
 )
 
 _USAGE_ERROR: Any = typer.BadParameter.__base__  # of all wrong options and arguments; typer has no public name for it

@@ -1,7 +1,8 @@
-"""Rows of a table or JSON lines in, the same under the field names of documents out: which column is title, text, id.
+"""Find out which column of a table, or key of JSON lines, holds the title, text, id and labels of a document.
 
 A column is known by its exact name, by what the user says (`--columns title=Name,text=Body`), by a usual other name
 (`ALIASES`), or, if nothing else is text, because it alone holds running text. One line of log names every guess.
+Subject headings of a catalogue are labels and never text: read as a text, they would give the labels away.
 """
 
 from __future__ import annotations
@@ -21,19 +22,41 @@ from tagwright.errors import ConfigError, option
 from tagwright.fields import shown
 from tagwright.readers.html import plain_text
 from tagwright.readers.lines import Place
+from tagwright.text.words import clean
 
 Record: TypeAlias = Mapping[str, Any]
 Columns: TypeAlias = Mapping[str, str]
 "Field of a document (id, title, abstract, text, labels, or any name for metadata) -> the column that holds it."
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
-    "title": ("title", "name", "headline", "product name", "product title", "item name", "document title", "subject"),
+    "title": (
+        "title", "name", "headline", "product name", "product title", "item name", "document title", "245a", "titel",
+    ),
     "text": ("text", "body", "body html", "content", "full text", "fulltext", "long description", "about product"),
-    "abstract": ("abstract", "summary", "description", "product description", "item description", "short description"),
-    "labels": ("labels", "label", "label ids"),
-    "id": ("id", "identifier", "doc id", "product id", "item id", "sku", "seller sku", "asin", "uniq id", "handle"),
-}
-"""Field -> usual names of its column, the best first; compared without case, with `_`, `-` and brackets as spaces."""
+    "abstract": (
+        "abstract", "abstract note", "description abstract", "520a", "summary etc", "zusammenfassung", "summary",
+        "description", "product description", "item description", "short description",
+    ),
+    "labels": (
+        "labels", "label", "label ids", "subjects", "subject", "subject headings", "subject heading", "subject terms",
+        "subject added entry topical term", "topical term or geographic name entry element", "650a", "689a",
+        "schlagwort", "schlagwörter", "schlagworte", "manual tags",
+    ),
+    "id": (
+        "id", "identifier", "doc id", "product id", "item id", "sku", "seller sku", "asin", "uniq id", "handle",
+        "biblionumber", "mms id", "001", "key",
+    ),
+}  # fmt: skip
+"""Field -> usual names of its column, the best first, as `folded` writes them."""
+
+KEYWORDS = frozenset(
+    {
+        "keyword", "keywords", "author keywords", "subject keywords", "subject other", "653a", "stichwort",
+        "stichwörter", "stichworte", "automatic tags", "tags",
+    }
+)  # fmt: skip
+"""Names of columns that stay metadata: their terms come from authors, sellers or other databases, not from whoever
+indexed the documents with a vocabulary."""
 
 SAMPLE = 100
 "Rows from which the columns of a table are guessed."
@@ -45,12 +68,17 @@ _EXACT: Mapping[str, frozenset[str]] = {
     "title": frozenset({"title"}),
     "text": _TEXTS,
     "abstract": _TEXTS,
-    "labels": frozenset({"labels", "subjects", "subject_uris"}),
+    "labels": frozenset({"labels", "subject_uris"}),
     "id": frozenset({"id", "document_id"}),
 }
-_KNOWN = frozenset({"metadata", *(name for names in _EXACT.values() for name in names)})
+_KNOWN = frozenset({"metadata", "subjects", *(name for names in _EXACT.values() for name in names)})
 _FOREIGN = frozenset({"paper", "paper_id", "corpusid", "uid", "paragraphs", "suggestions", "names"})
 "Fields that mark other shapes (`records`), whose other fields have their own meanings."
+_ABOUT = KEYWORDS.union(ALIASES["labels"])
+"Names of columns that say what a document is about: they are never taken for its text."
+_MESSAGE = frozenset({"body", "message", "body html", "from", "sender", "to", "recipient", "recipients"})
+"Names of columns of a table of messages, whose subject is a title."
+_DUBLIN_CORE = re.compile(r"^(?:(?:dc|dcterms)[:._ ]+|https?://purl\.org/dc/(?:terms|elements/1\.1)/)")
 _MARKUP = re.compile(r"</(?:p|div|li|ul|ol|td|table|span|strong|b|em|i|a|h[1-6])\s*>|<br\s*/?>", re.IGNORECASE)
 
 
@@ -85,19 +113,25 @@ def join_labels(labels: Sequence[str]) -> str:
 
 
 def to_fields(
-    rows: Iterable[tuple[int, Record]], path: Path | str, columns: Columns | None = None, *, table: bool
+    rows: Iterable[tuple[int, Record]],
+    path: Path | str,
+    columns: Columns | None = None,
+    *,
+    table: bool,
+    guess: bool = True,
 ) -> Iterator[tuple[int, Record]]:
     """Each row under the names of fields instead of columns; HTML in the texts of a table is stripped.
 
     table: rows of CSV, TSV or Parquet; in JSON lines, only texts under names other than our own are stripped. Rows that
     continue the row above (the same id without title and text, as shops export pictures and variants) are left out.
-    Raises InputError for a column that does not exist.
+    guess: by usual names and content. Raises InputError for a column that does not exist, and where a guess would
+    confuse titles with labels, or labels with each other.
     """
     rows = iter(rows)
     sample = list(islice(rows, SAMPLE))
     if not sample:
         return
-    plan = _plan([row for _, row in sample], columns or {}, Place(path, sample[0][0]), table)
+    plan = _plan([row for _, row in sample], columns or {}, Place(path, sample[0][0]), table, guess)
     if plan.said:
         _log.warning("%s: %s", path, plan.said)
     every = chain(sample, rows)
@@ -166,15 +200,15 @@ class _Plan:
         return {**record, "id": own}
 
 
-def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool) -> _Plan:
+def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool, guess: bool) -> _Plan:
     there = list(dict.fromkeys(column for row in sample for column in row))
     fields = {_column(column, there, place): name for name, column in columns.items()}
     if len(fields) < len(columns):
         twice = Counter(columns.values()).most_common(1)[0][0]
         raise place.error(f"the column {shown(twice)} is given for two fields; give it for one of them")
     given = dict(fields)
-    if not (_FOREIGN & set(there) or any(isinstance(row.get("subjects"), list) for row in sample)):
-        fields |= _guesses(there, fields)
+    if guess and not (_FOREIGN & set(there) or any(map(_is_annif, sample))):
+        fields |= _guesses(there, fields, place)
         if not {*fields.values(), *there} & _TEXTS and (column := running_text(sample, there, fields)):
             fields[column] = "text"
     named = {fields.get(column, column): column for column in there}
@@ -198,8 +232,17 @@ def _column(wanted: str, there: Sequence[str], place: Place) -> str:
     return found[0]
 
 
-def _guesses(there: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
-    """Guessed columns, by their usual names, of the fields without a column of their exact name or a given one."""
+def _is_annif(row: Record) -> bool:
+    """Whether the subjects of a record are those of Annif's JSON lines, which are read as they are."""
+    subjects = row.get("subjects")
+    return isinstance(subjects, list) and ("document_id" in row or any(isinstance(part, Mapping) for part in subjects))
+
+
+def _guesses(there: Sequence[str], given: Mapping[str, str], place: Place) -> dict[str, str]:
+    """Guessed columns, by their usual names, of the fields without a column of their exact name or a given one.
+
+    Raises InputError where one column may be title or labels, or several may be the labels.
+    """
     exact, found = {*there, *given.values()}, dict[str, str]()
     text_is_known = bool(exact & _TEXTS)
     for name, aliases in ALIASES.items():
@@ -208,18 +251,53 @@ def _guesses(there: Sequence[str], given: Mapping[str, str]) -> dict[str, str]:
         known = {folded(column): column for column in reversed(there) if column not in {*given, *found}}
         if column := next((known[alias] for alias in aliases if alias in known), ""):
             found[column] = name
+    _check_subject(there, given, has_title="title" in {*exact, *found.values()}, place=place)
+    if "labels" in found.values():
+        _check_labels([column for column in there if column not in given], place)
     return found
 
 
+def _check_subject(there: Sequence[str], given: Mapping[str, str], has_title: bool, place: Place) -> None:
+    """Refuse to guess whether "subject" is the title of a message or the labels of a document."""
+    subject = next((column for column in there if column.strip().casefold() == "subject"), "")
+    message = next((column for column in there if folded(column) in _MESSAGE), "")
+    if subject and message and not has_title and subject not in given:
+        remedies = [
+            option("columns", f"{name}={subject}", python=f'{name}="{subject}"') for name in ("title", "labels")
+        ]
+        raise place.error(
+            f"{shown(subject)} is beside {shown(message)}: the title of a message, or its labels; say which: "
+            f"{' or '.join(remedies)}"
+        )
+
+
+def _check_labels(there: Sequence[str], place: Place) -> None:
+    """Refuse to choose among several columns of labels; one called "labels" needs no choice."""
+    columns = {column: folded(column) for column in there if folded(column) in ALIASES["labels"]}
+    if len(columns) > 1 and "labels" not in columns.values():
+        names = f"{', '.join(map(shown, list(columns)[:-1]))} and {shown(list(columns)[-1])}"
+        remedy = option("columns", "labels=...", python="labels=...")
+        raise place.error(f"{names} may each hold the labels, expected one; say which: {remedy}")
+
+
 def folded(column: str) -> str:
-    """The name of a column as ALIASES has it: "Body (HTML)" is "body html"."""
-    return " ".join(re.sub(r"[\W_]+", " ", column).casefold().split())
+    """The name of a column as ALIASES has it, without case and punctuation.
+
+    Of a path into XML the last part counts; what Dublin Core puts before or after a name does not.
+
+    >>> folded("Body (HTML)"), folded("650 $a"), folded("record - oai_dc:dc - dc:subject"), folded("dc.subject[en]")
+    ('body html', '650a', 'subject', 'subject')
+    """
+    name = clean(column).casefold().rpartition(" - ")[2].strip()
+    name = re.sub(r"\[[\w-]*\]$", "", _DUBLIN_CORE.sub("", name))
+    name = " ".join(re.sub(r"[\W_ǂ]+", " ", name).split())
+    return re.sub(r"^(\d{3}) ([a-z])$", r"\1\2", name)
 
 
 def running_text(sample: Sequence[Record], there: Collection[str], taken: Collection[str] = ()) -> str:
     """The column with the longest cells, if they are long enough for text, or ""; never one with another meaning."""
-    other = {*taken, *(name for names in _EXACT.values() for name in names)}
-    sizes = {column: _words(sample, column) for column in there if column not in other}
+    other = {*taken, *_KNOWN}
+    sizes = {column: _words(sample, column) for column in there if column not in other and folded(column) not in _ABOUT}
     longest = max(sizes, key=lambda column: sizes[column], default="")
     return longest if longest and sizes[longest] >= RUNNING_TEXT else ""
 

@@ -38,7 +38,7 @@ def write_jsonl(documents: Iterable[Document], path: Path | str) -> None:
 def _documents(
     records: Iterator[tuple[int, Record]], path: Path, columns: Columns | None, flavour: Flavour | None
 ) -> Iterator[Located]:
-    records = to_fields(records, path, columns, table=False)
+    records = to_fields(records, path, columns, table=False, guess=flavour in (None, "jsonl"))
     first = next(records, None)
     if first is None:
         return

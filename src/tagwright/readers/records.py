@@ -49,7 +49,8 @@ def recognise(fields: Collection[str], place: Place) -> Shape:
         raise place.error("holds labels, expected documents; give this file as the vocabulary")
     if "suggestions" in fields:
         raise place.error("holds a run, expected documents; give this file with --run")
-    return next((shape for signature, shape in _SIGNATURES if signature.issubset(fields)), SHAPES["jsonl"])
+    shape = next((shape for signature, shape in _SIGNATURES if signature.issubset(fields)), SHAPES["jsonl"])
+    return replace(shape, labels="labels") if "labels" in fields and shape.labels in _SUBJECTS else shape
 
 
 def to_documents(records: Iterable[tuple[int, Record]], shape: Shape, path: Path | str) -> Iterator[Located]:
@@ -193,9 +194,13 @@ SHAPES: Mapping[Flavour, Shape] = {
     "s2orc": Shape(id="paper_id", adapt=adapt_s2orc),
 }
 
+_SUBJECTS = frozenset({"subjects", "subject_uris"})
+"Annif's names for labels; a column called labels, or taken for them, comes first."
+
 _SIGNATURES: tuple[tuple[frozenset[str], Shape], ...] = (
     (frozenset({"paper", "paragraphs"}), SHAPES["futex"]),
     (frozenset({"paragraphs"}), replace(SHAPES["futex"], id="id")),
+    (frozenset({"id", "subject_uris"}), Shape(labels="subject_uris")),
     (frozenset({"id"}), SHAPES["jsonl"]),
     (frozenset({"paper"}), SHAPES["micol"]),
     (frozenset({"paper_id"}), SHAPES["s2orc"]),
