@@ -131,6 +131,31 @@ def test_stop_words_are_those_of_the_language() -> None:
     assert stop_words(parse_all("ja")) == stop_words([]) == frozenset()
 
 
+@pytest.mark.parametrize(
+    ("code", "words", "number"),
+    [
+        ("da", "og jeg ikke", 94),
+        ("de", "und nicht über", 231),
+        ("es", "el y también", 313),
+        ("fi", "ja että minä", 229),
+        ("fr", "le et même", 155),
+        ("hu", "és hogy nem", 198),
+        ("it", "il e perché", 279),
+        ("nl", "de het niet", 101),
+        ("no", "og ikke på", 172),
+        ("pt", "o e não", 203),
+        ("ru", "и не что", 151),
+        ("sv", "och inte är", 114),
+        ("tr", "ve için çok", 53),
+    ],
+)
+def test_all_languages_of_snowball_have_their_stop_words(code: str, words: str, number: int) -> None:
+    """As many as in the lists that PostgreSQL distributes; English has a few more of our own."""
+    found = stop_words([parse(code)])
+    assert {*words.split()} <= found
+    assert len(found) == number
+
+
 def test_a_stop_word_of_one_language_that_is_a_name_in_another_counts() -> None:
     both = parse_all("de+en")
     assert {"war", "und", "the", "in"} <= stop_words(both)

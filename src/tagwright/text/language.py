@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -222,9 +224,15 @@ def stop_words(languages: Collection[Language], names: Iterable[str] = ()) -> fr
 
 @lru_cache
 def _stop_words(code: str) -> frozenset[str]:
-    from whoosh.lang.stopwords import stoplists
+    words = f"{_stop_lists().get(code, '')} {_MORE_STOP_WORDS.get(code, '')}"
+    return frozenset(map(fold, words.split()))
 
-    return frozenset(map(fold, (*stoplists.get(code, ()), *_MORE_STOP_WORDS.get(code, "").split())))
+
+@lru_cache
+def _stop_lists() -> Mapping[str, str]:
+    """Language code -> the stop words of Snowball, and for Turkish of PostgreSQL, separated by spaces."""
+    lists: Mapping[str, str] = json.loads(files(__package__).joinpath("stop_words.json").read_text(encoding="utf-8"))
+    return lists
 
 
 @lru_cache
