@@ -1,4 +1,4 @@
-"""Per-document numbers in, measures under resampled document weights out: intervals and randomisation tests.
+"""Compute measures on resampled documents, for intervals and randomisation tests.
 
 Every measure here is computed from sums over the documents. With a weight for each document the same sums give the
 measure on a bootstrap sample, or on the part of the documents that a randomisation test leaves with their system.
@@ -130,7 +130,8 @@ def interval(points: Doubles, drawn: Doubles) -> Doubles:
     """(measures,) and (samples, measures) -> (2, measures): the 2.5% and 97.5% percentiles, moved by the draws' bias.
 
     The bias is the draws' mean minus the value. It matters for macro-F1: resampling leaves out a third of the labels
-    with a single document, and the remaining labels are easier. For means the bias is random and is not corrected.
+    with a single document, and the remaining labels are easier. For means it is random and close to 0: correcting it,
+    as for every measure, hardly moves the ends.
 
     Of 0, 1, ..., 40 the percentiles are 1 and 39 and the mean is 20; the value is 18.
 
