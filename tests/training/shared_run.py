@@ -42,9 +42,17 @@ def main(folder: Path, encoder: str) -> None:
         return lexical(documents)
 
     found = shared_run(DOCUMENTS, find)
-    counting = Counting(BiEncoder.load(encoder, cached=False))
+    static = BiEncoder.load(encoder, cached=False)
+    counting = Counting(static)
     stored: dict[str, Storage] = {"float16": "float16", "int8": "int8"}
     stages = {name: shared_dense(LABELS, counting, DenseOptions(storage=kind)) for name, kind in stored.items()}
+    # Fewer labels than processes.
+    bees = LABELS.restrict(["wasp"])
+    plain = depl.Config(encoder=encoder, trained_start=False, hard_negatives=0, keywords=0, training=SHORT)
+    one_label = shared_dense(bees, static, DenseOptions())
+    one_described = depl.fit(DOCUMENTS, bees, plain).stages["dual"]
+    assert isinstance(one_described, DescriptionRetriever)
+    assert one_described.vectors is not None
     trained = maclr.fit(DOCUMENTS, LABELS, replace(FEW, encoder=encoder)).stages["dense"]
     described = depl.fit(
         DOCUMENTS, LABELS, depl.Config(encoder=encoder, trained_start=False, hard_negatives=2, training=SHORT)
@@ -66,6 +74,8 @@ def main(folder: Path, encoder: str) -> None:
         described=described.vectors[everything],
         float16=stages["float16"].vectors[everything],
         int8=stages["int8"].vectors[everything],
+        one_label=one_label.vectors[np.array([0])],
+        one_described=one_described.vectors[np.array([0])],
     )
 
 

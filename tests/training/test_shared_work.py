@@ -60,7 +60,7 @@ def test_two_processes_share_the_work_and_both_have_what_one_has(tmp_path: Path)
     for found in (first, second):
         assert found["none"].shape == (0, 3)
         assert found["uneven"].tolist() == [[1.5, 1.5]] * 2
-        for name in ("indptr", "labels", "scores", "int8", "float16"):
+        for name in ("indptr", "labels", "scores", "int8", "float16", "one_label"):
             np.testing.assert_array_equal(found[name], one[name], name)
-        for name in ("trained", "described"):
+        for name in ("trained", "described", "one_described"):
             np.testing.assert_allclose(found[name], one[name], atol=0.02, err_msg=name)

@@ -41,7 +41,7 @@ from tagwright.training.label_objectives import (
     labelled_documents,
 )
 from tagwright.training.linear_training import train_linear
-from tagwright.training.shared_work import is_alone, share, shared_run, shared_vectors
+from tagwright.training.shared_work import is_alone, shared_labels, shared_run, shared_vectors
 from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document, Floats, Run
 
@@ -319,7 +319,7 @@ class _Material:
         """Those of the labels' texts, which the processes share; None where each process makes them itself."""
         if texts is None or is_alone():
             return None
-        some, options = self.labels[share(len(self.labels))], replace(config.options, index="exact")
+        some, options = shared_labels(self.labels), replace(config.options, index="exact")
         mine = DescriptionRetriever(some, texts, texts, None, self.keywords, options)
         assert mine.vectors is not None
         return shared_vectors(mine.vectors)

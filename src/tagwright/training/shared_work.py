@@ -1,4 +1,4 @@
-"""Work in, its whole result out on every process that `accelerate launch` started: each does a share of it.
+"""Share work among the processes that `accelerate launch` started: each does a part, and all get the whole result.
 
 All processes must call these with the same arguments and in the same order. A single process does all the work.
 """
@@ -31,6 +31,11 @@ def share(count: int) -> slice:
     """
     process, processes = (int(os.environ.get(name, default)) for name, default in (("RANK", "0"), ("WORLD_SIZE", "1")))
     return slice(count * process // processes, count * (process + 1) // processes)
+
+
+def shared_labels(labels: Sequence[Label]) -> list[Label]:
+    """This process's part of the labels: none where there are more processes than labels."""
+    return [labels[place] for place in range(len(labels))[share(len(labels))]]
 
 
 def is_alone() -> bool:
@@ -75,7 +80,7 @@ def shared_dense(labels: Sequence[Label], encoder: TextEncoder, options: DenseOp
     """The stage over all labels, whose texts the processes share."""
     if is_alone():
         return Dense(labels, encoder, options)
-    return Dense(labels, encoder, options, shared_vectors(Dense(labels[share(len(labels))], encoder, options).vectors))
+    return Dense(labels, encoder, options, shared_vectors(Dense(shared_labels(labels), encoder, options).vectors))
 
 
 def shared_vectors(mine: Vectors) -> Vectors:
