@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from tagwright import suggestions as module
 from tagwright import zero_shot
 from tagwright.data.corpus import Corpus
 from tagwright.errors import ConfigError
+from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.suggestions import suggestions
-from tagwright.tagger import batches
-from tagwright.types import Document
+from tagwright.tagger import Tagger, batches
+from tagwright.types import Document, Label
 
 TAGGER = zero_shot(["Bees", "Rain"], stages=["exact_match"], language="en")
 CORPUS = Corpus.of(
@@ -50,6 +54,28 @@ def test_evidence_and_neighbours_are_added_when_asked_for() -> None:
     assert alone[0].neighbours == ()
     assert [each.stage for each in shared[0].evidence] == ["exact_match"]
     assert all(not each.evidence and not each.neighbours for _, plain in suggestions(TAGGER, CORPUS) for each in plain)
+
+
+class Counting(ExactMatch):
+    """Exact match that counts the documents of each batch that it reads."""
+
+    def __init__(self, labels: Sequence[Label]) -> None:
+        super().__init__(labels)
+        self.batches: list[int] = []
+
+    def read(self, documents: Sequence[Document]) -> Any:
+        self.batches.append(len(documents))
+        return super().read(documents)
+
+
+def test_a_document_is_read_once_for_its_labels_and_their_evidence() -> None:
+    stage = Counting(TAGGER.vocabulary)
+    tagger = Tagger(TAGGER.vocabulary, {"exact_match": stage})
+    found = [labels for _, labels in suggestions(tagger, CORPUS, explain=True)]
+    assert stage.batches == [3]
+    assert tagger.explain(CORPUS) == found
+    assert stage.batches == [3, 3]
+    assert [len(each.evidence) for labels in found for each in labels] == [1, 1, 1, 1]
 
 
 def test_neighbours_are_part_of_an_explanation() -> None:

@@ -1,4 +1,4 @@
-"""Documents in, each with its suggestions out, batch by batch: as many documents as there are, in bounded memory."""
+"""Tag documents batch by batch, so that any number of them needs bounded memory."""
 
 from __future__ import annotations
 
@@ -49,16 +49,17 @@ def suggestions(
     ids, whole = (corpus.ids, best_labels(tagger, corpus, k, **rules)) if joined else ([], None)
     start = 0
     for batch in batches(corpus):
-        rows = range(start, start + len(batch))
-        run = whole.take(rows) if whole else best_labels(tagger, batch, k, **rules)
-        for row, (document, found) in enumerate(zip(batch, tagger.named(run), strict=True)):
-            labels = run[row][0].tolist()
-            if explain:
-                found = tagger.explained(document, found)
+        pool = tagger.candidates(batch)
+        if whole:
+            run = whole.take(range(start, start + len(batch)))
+        else:
+            run = best_labels(tagger, batch, k, ranking=tagger.rank(pool), **rules)
+        found = tagger.explained(pool, tagger.named(run)) if explain else tagger.named(run)
+        for row, (document, labels) in enumerate(zip(batch, found, strict=True)):
             if whole:
-                near = (network_evidence(joined, ids, whole, start + row, label) for label in labels)
-                found = [replace(one, neighbours=shared) for one, shared in zip(found, near, strict=True)]
-            yield document, found
+                near = (network_evidence(joined, ids, whole, start + row, label) for label in run[row][0].tolist())
+                labels = [replace(one, neighbours=shared) for one, shared in zip(labels, near, strict=True)]
+            yield document, labels
         start += len(batch)
 
 
@@ -67,12 +68,16 @@ def best_labels(
     documents: Sequence[Document],
     k: int,
     *,
+    ranking: Run | None = None,
     exclude_self: bool = False,
     min_confidence: float | None = None,
     min_score: float | None = None,
     best_cut: bool = False,
 ) -> Run:
-    """The k best labels of each document, without its own and those that are not acceptable, as in `suggestions`."""
-    run = tagger.tag(documents, k + exclude_self)
-    run = run.without(tagger.vocabulary.own(documents)).top(k) if exclude_self else run
-    return acceptable(run, min_score, min_confidence, cut=best_cut)
+    """The k best labels of each document, without its own and those that are not acceptable, as in `suggestions`.
+
+    ranking: by the tagger, of more than k labels each, where it is known already.
+    """
+    run = tagger.tag(documents, k + exclude_self) if ranking is None else ranking
+    run = run.without(tagger.vocabulary.own(documents)) if exclude_self else run
+    return acceptable(run.top(k), min_score, min_confidence, cut=best_cut)

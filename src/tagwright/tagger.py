@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, overload
@@ -256,41 +256,51 @@ class Tagger:
         >>> [(each.stage, text[each.spans[0].start : each.spans[0].end]) for each in best.evidence]
         [('exact_match', 'bees'), ('tfidf', 'bees')]
         """
-        rows = []
         with silence(not progress):
-            for document, row in self._suggest(documents, k, min_score, min_confidence, best_cut):
-                rows.append(self.explained(document, row))
+            rows = [row for _, row in self._suggest(documents, k, min_score, min_confidence, best_cut, explain=True)]
         return rows[0] if is_single(documents) else rows
 
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """For each of these labels the evidence of every stage that suggests it for the document."""
-        return self._evidence(self.candidates([document]), labels)
+        return next(self._evidence(self.candidates([document]), [labels]))
 
-    def explained(self, document: Document, suggested: Sequence[Suggestion]) -> list[Suggestion]:
-        """The same suggestions with their evidence, and with what features added where the combiner is learned."""
-        pool, labels = self.candidates([document]), [self.vocabulary.index[one.id] for one in suggested]
-        added = self.combiner.explain(pool)[0] if isinstance(self.combiner, LearnedCombiner) else {}
-        reasons = zip(suggested, labels, self._evidence(pool, labels), strict=True)
-        return [replace(one, evidence=why, contributions=by_group(added.get(place, ()))) for one, place, why in reasons]
+    def explained(self, pool: CandidatePool, suggested: Iterable[Sequence[Suggestion]]) -> Iterator[list[Suggestion]]:
+        """The suggestions of each document of the pool in turn with their evidence.
 
-    def _evidence(self, pool: CandidatePool, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
-        """The evidence of every stage for the one document of the pool."""
-        (document,) = pool.documents
+        Where the combiner is learned, also with what its features added.
+        """
+        rows = list(suggested)
+        labels = [[self.vocabulary.index[one.id] for one in row] for row in rows]
+        none: Iterable[Mapping[int, Sequence[Contribution]]] = repeat({}, len(rows))
+        added = self.combiner.explain(pool) if isinstance(self.combiner, LearnedCombiner) else none
+        for row, places, reasons, parts in zip(rows, labels, self._evidence(pool, labels), added, strict=True):
+            yield [
+                replace(one, evidence=why, contributions=by_group(parts.get(place, ())))
+                for one, place, why in zip(row, places, reasons, strict=True)
+            ]
+
+    def _evidence(self, pool: CandidatePool, labels: Sequence[Sequence[int]]) -> Iterator[list[tuple[Evidence, ...]]]:
+        """For each document of the pool in turn and each of these labels of it the evidence of every stage."""
         runs = {name: pool.ranking(name) for name in self.stages}
-        places = {name: {label: rank for rank, label in enumerate(run[0][0].tolist())} for name, run in runs.items()}
-
-        asked = {name: [label for label in dict.fromkeys(labels) if label in at] for name, at in places.items()}
-        spans = {
-            name: dict(zip(wanted, self.stages[name].spans_of(document, wanted), strict=True))
-            for name, wanted in asked.items()
-            if wanted
-        }
-
-        def of(name: str, label: int) -> Evidence:
-            rank = places[name][label]
-            return Evidence(name, rank + 1, float(runs[name].scores[rank]), spans[name][label])
-
-        return [tuple(of(name, label) for name in self.stages if label in places[name]) for label in labels]
+        for row, (document, wanted) in enumerate(zip(pool.documents, labels, strict=True)):
+            found = {name: run[row] for name, run in runs.items()}
+            ranks = {
+                name: {label: rank for rank, label in enumerate(each.tolist())} for name, (each, _) in found.items()
+            }
+            asked = {name: [label for label in dict.fromkeys(wanted) if label in at] for name, at in ranks.items()}
+            spans = {
+                name: dict(zip(known, self.stages[name].spans_of(document, known), strict=True))
+                for name, known in asked.items()
+                if known
+            }
+            yield [
+                tuple(
+                    Evidence(name, rank + 1, float(found[name][1][rank]), spans[name][label])
+                    for name in self.stages
+                    if (rank := ranks[name].get(label)) is not None
+                )
+                for label in wanted
+            ]
 
     def with_labels(self, labels: Labels) -> Tagger:
         """The same tagger over other labels, given as to `zero_shot`: only new and changed ones are computed.
@@ -388,15 +398,21 @@ class Tagger:
             yield found[start:end]
 
     def _suggest(
-        self, documents: Texts, k: int, min_score: float | None, min_confidence: float | None, best_cut: bool
+        self,
+        documents: Texts,
+        k: int,
+        min_score: float | None,
+        min_confidence: float | None,
+        best_cut: bool,
+        explain: bool = False,
     ) -> Iterator[tuple[Document, list[Suggestion]]]:
         """Each document with its suggestions."""
         if not hasattr(k, "__index__") or k < 1:  # numpy's whole numbers are fine
             raise ConfigError(f"k is {k!r}, expected a whole number, at least 1")
         for batch in batches(to_documents(documents)):
-            found = self.rank(self.candidates(batch)).top(k)
-            run = acceptable(found, min_score, min_confidence, cut=best_cut)
-            yield from zip(batch, self.named(run), strict=True)
+            pool = self.candidates(batch)
+            found = self.named(acceptable(self.rank(pool).top(k), min_score, min_confidence, cut=best_cut))
+            yield from zip(batch, self.explained(pool, found) if explain else found, strict=True)
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:

@@ -100,7 +100,7 @@ def test_contributions_add_up_and_name_the_features(learned: combined.CombinedTa
     combiner = learned.tagger.combiner
     assert isinstance(combiner, LearnedCombiner)
     pool = learned.tagger.candidates(OTHERS[:2])
-    reasons = combiner.explain(pool)
+    reasons = list(combiner.explain(pool))
     for row, (labels, scores) in enumerate(combiner.combine(pool)):
         totals = [sum(each.added for each in reasons[row][label]) for label in labels.tolist()]
         assert np.diff(totals) == pytest.approx(np.diff(scores), abs=1e-4)  # the constant is the same for all

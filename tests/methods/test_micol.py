@@ -92,7 +92,9 @@ def test_mixed_pairs_do_without_short_texts_that_are_not_there(caplog: pytest.Lo
 
 
 def source(documents: Sequence[Document], config: micol.Config) -> list[Pair]:
-    return list(micol.pair_source(documents, LABELS, config, micol.retrievers(documents, LABELS, config))(0))
+    finders = micol.retrievers(documents, LABELS, config)
+    config, graph = micol.with_graph(documents, LABELS, config, finders)
+    return list(micol.pair_source(documents, LABELS, config, finders, graph)(0))
 
 
 @pytest.mark.parametrize("kind", ["metadata", "mixed", "values", "names", "rts", "eda", "uda", "translated"])
@@ -122,8 +124,24 @@ def test_auto_takes_the_path_that_joins_documents_of_one_label() -> None:
     named = [estimate.expression for estimate in micol.choose_path(DOCUMENTS, labels, Graph.of(DOCUMENTS), finders)]
     assert (named[0], named[-1]) == ("P-(A,A)-P", "P-V-P")
     topic = {document.title_and_abstract: document.labels for document in DOCUMENTS}
-    pairs = micol.pair_source(DOCUMENTS, labels, config, finders)(0)
+    config, graph = micol.with_graph(DOCUMENTS, labels, config, finders)
+    pairs = micol.pair_source(DOCUMENTS, labels, config, finders, graph)(0)
     assert all(topic[pair.anchor] == topic[pair.positive] for pair in pairs)
+
+
+def test_the_network_is_built_once_to_choose_a_path_and_to_follow_it(
+    encoder: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build, built = Graph.of, list[int]()
+
+    def counted(documents: Sequence[Document]) -> Graph:
+        built.append(len(documents))
+        return build(documents)
+
+    monkeypatch.setattr(Graph, "of", counted)
+    config = trained(replace(QUICK, encoder=encoder["static"], meta_path="auto"), epochs=1)
+    micol.fit(DOCUMENTS, LABELS, config)
+    assert built == [36]
 
 
 def test_several_paths_are_drawn_from_alike() -> None:

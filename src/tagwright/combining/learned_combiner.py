@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ from tagwright.combining.label_bias import follow_labels
 from tagwright.combining.pool import CandidatePool
 from tagwright.errors import ConfigError, ModelError
 from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
-from tagwright.types import Label, Mask, Run
+from tagwright.types import Doubles, Label, Mask, Run
 
 BIAS = "label: bias"
 "What is added to the score of a label whatever its features are."
@@ -64,19 +65,21 @@ class LearnedCombiner:
         scores = _with_others(everything, described, scores)
         return everything.rescored(scores, self.confidence(scores) if self.confidence else None)
 
-    def explain(self, pool: CandidatePool) -> list[dict[int, tuple[Contribution, ...]]]:
-        """For each document and each of its described candidates what every feature added, the largest first.
+    def explain(self, pool: CandidatePool) -> Iterator[dict[int, tuple[Contribution, ...]]]:
+        """For each document in turn and each of its described candidates what every feature added, the largest first.
 
         The contributions of a candidate and a constant, the same for all, add up to its score.
         """
         head = self.described.candidates(pool)
         added, _ = self.ranker.contributions(self.described.describe(pool, head))
         added, names = np.column_stack([added, self.bias[head.labels]]), (*self.ranker.names, BIAS)
-        found: list[dict[int, tuple[Contribution, ...]]] = [{} for _ in range(len(head))]
-        for row, label, each in zip(head.rows.tolist(), head.labels.tolist(), added, strict=True):
-            order = np.argsort(-np.abs(each), kind="stable")
-            found[row][label] = tuple(Contribution(names[place], float(each[place])) for place in order)
-        return found
+
+        def largest_first(values: Doubles) -> tuple[Contribution, ...]:
+            order = np.argsort(-np.abs(values), kind="stable")
+            return tuple(Contribution(names[place], float(values[place])) for place in order)
+
+        for start, end in pairwise(head.indptr.tolist()):
+            yield {int(head.labels[row]): largest_first(added[row]) for row in range(start, end)}
 
     def describe(self, stages: Collection[str]) -> str:
         """What ranks, and what it is trained on."""

@@ -209,8 +209,8 @@ def fit(
     without encoder.
     """
     found_by = retrievers(documents, labels, config)  # 3.2
-    config = _with_path(documents, labels, config, found_by)
-    pairs = pair_source(documents, labels, config, found_by)  # 3.3.2
+    config, graph = with_graph(documents, labels, config, found_by)
+    pairs = pair_source(documents, labels, config, found_by, graph)  # 3.3.2
     encoder: BiEncoder | CrossEncoder
     plan = settle(config.training, config.plan, pairs)
     if config.architecture == "bi":
@@ -246,20 +246,34 @@ def rerank(
     return Tagger(labels, found_by, {"encoder": stage}, PoolOptions(limit=limit), WeightedSum(weights=weights))
 
 
-def pair_source(
+def with_graph(
     documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Retriever]
+) -> tuple[Config, Graph | None]:
+    """The config with "auto" resolved to a meta-path, and the network to follow it; None where no pairs need one."""
+    if config.pairs not in ("metadata", "mixed"):
+        return config, None
+    graph = Graph.of(documents)  # Def. 2.1
+    if split_paths(config.meta_path) != [AUTO]:
+        return config, graph
+    best = choose_path(documents, labels, graph, found_by, config.training.seed)[0]
+    return replace(config, meta_path=best.expression), graph
+
+
+def pair_source(
+    documents: Sequence[Document],
+    labels: Vocabulary,
+    config: Config,
+    found_by: Mapping[str, Retriever],
+    graph: Graph | None,
 ) -> PairSource:
     """`count` pairs an epoch (A.3.1), each with a negative if they are for a cross-encoder.
 
-    Mixed pairs leave out short texts that the documents lack, with a warning.
+    config, graph: from `with_graph`. Mixed pairs leave out short texts that the documents lack, with a warning.
     """
     count = config.count or min(_usual_count(config), PER_DOCUMENT * len(documents))
     cross, parts = config.architecture == "cross", dict[PairSource, float]()
-    if config.pairs in ("metadata", "mixed"):
-        graph = Graph.of(documents)  # Def. 2.1
+    if graph:
         paths = split_paths(config.meta_path)
-        if paths == [AUTO]:
-            paths = [choose_path(documents, labels, graph, found_by, config.training.seed)[0].expression]
         plan = config.training.over(config.plan)
         source = partial(metadata_triples if cross else metadata_pairs, documents, count=count, seed=plan.seed)
         for path in paths:
@@ -286,16 +300,6 @@ def choose_path(
     best, *others = (f"{each.expression} ({each.divergence:.3f})" for each in found)
     _log.warning("meta_path auto: %s, by the divergence of Eq. 17; then %s", best, ", ".join(others) or "none")
     return found
-
-
-def _with_path(
-    documents: Sequence[Document], labels: Vocabulary, config: Config, found_by: Mapping[str, Retriever]
-) -> Config:
-    """The config with "auto" resolved to a meta-path, if pairs are drawn along one."""
-    if config.pairs not in ("metadata", "mixed") or split_paths(config.meta_path) != [AUTO]:
-        return config
-    best = choose_path(documents, labels, Graph.of(documents), found_by, config.training.seed)[0]
-    return replace(config, meta_path=best.expression)
 
 
 def _dense(labels: Vocabulary, encoder: BiEncoder, config: Config) -> Dense:

@@ -58,7 +58,7 @@ class Answering:
     def _alone(self, wanted: Wanted) -> list[Suggestion]:
         """As many more are asked for as are excluded, so that enough are left."""
         if wanted.suggested is not None:
-            return self.tagger.explained(wanted.document, wanted.suggested)
+            return next(self.tagger.explained(self.tagger.candidates([wanted.document]), [wanted.suggested]))
         part = self.tagger if wanted.within is None else self._part(wanted.within)
         ask = part.explain if wanted.evidence else part.suggest
         (row,) = ask([wanted.document], k=wanted.limit + len(wanted.excluded), progress=False)
