@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from tagwright.advice import Counts, advise
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.survey import describe, many
 from tagwright.types import Document, Label, Section
@@ -106,32 +106,16 @@ def test_methods_need_what_they_learn_from() -> None:
     )
 
 
-def taken(**counts: int) -> list[str]:
-    return [each.method for each in advise(Counts(**{"documents": 5000, **counts})) if each.take]
+def test_labels_decide_with_which_method_to_begin() -> None:
+    papers = [Document(str(number), sections=(Section("", 1, ("word " * 2000,)),)) for number in range(20)]
+    labelled = [replace(paper, labels=("bee",)) for paper in papers]
+    assert describe([*papers, *labelled[:19]], LABELS, None).advice.method == "zero-shot"
+    assert describe(labelled, LABELS, None).advice.method == "auto"
 
 
-@pytest.mark.parametrize(
-    ("counts", "method"),
-    [
-        ({}, "zero-shot"),
-        ({"documents": 300, "labelled": 19, "texts": 300}, "zero-shot"),
-        ({"labelled": 20}, "auto"),
-        ({"texts": 5000, "metadata": 4000, "papers": 3000}, "zero-shot"),
-        ({"labelled": 2000, "papers": 3000}, "auto"),
-    ],
-)
-def test_one_method_is_advised(counts: dict[str, int], method: str) -> None:
-    assert taken(**counts) == [method]
-
-
-def test_advice_counts_what_the_documents_hold() -> None:
-    paper = Document("3", sections=(Section("", 1, ("word " * 2000,)),), metadata={"keyword": ("bee",)})
-    found = {each.method: each for each in describe([BEES, WASPS, paper], LABELS, None).advice}
-    assert found["svm"].where == "from 2,000 documents with labels (here 1)"
-    assert found["micol"].where.endswith("(here 1)")  # authors do not count
-    assert found["futex"].where.endswith("(here 1)")  # the other one with sections has a few words
-    assert found["zero-shot"].take
-    assert not found["svm"].fits
+def test_many_metadata_fields_do_not_hide_the_advice() -> None:
+    found = describe([Document("1", "Bees", metadata={f"m{number}": ("x",) for number in range(9)})], LABELS, None)
+    assert found.brief().advice == found.advice
 
 
 def test_an_empty_list_of_metadata_links_nothing() -> None:

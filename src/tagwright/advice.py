@@ -1,63 +1,29 @@
-"""What documents hold in; out, the recommended method, the stages that pay, and what more labels would bring.
+"""Say with which method to begin, which stages are worth training, and what more labelled documents would bring.
 
-The tables here are the one place that says from which measurement on a method or a stage is worth it.
+By the figures of docs/results only two methods are ever the best to begin with: zero-shot, and `auto` from twenty
+labelled documents on. `describe` lists what else the data allow, and docs/which-method.md compares the methods.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log1p
 from typing import NamedTuple
 
 FEW_LABELLED = 20
-"Labelled documents from which a learned combiner was better than the fixed sum on most corpora: see `METHODS`."
-
-MANY_LABELLED = 2_000
-"Labelled documents from which the SVM alone is worth a trial: see `METHODS`."
-
-MANY = 1_000
-"The fewest documents on which methods that learn from texts or metadata were measured."
+"Labelled documents from which a learned combiner was better than the fixed sum on most corpora: see `GAINS`."
 
 CURVE = "benchmarks/results/curve.json"
 "Where `GAINS` come from."
 
-PAPER = 2_000
-"The fewest words of a full paper, a document with sections."
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """How many documents there are, and how many have what a method needs.
-
-    labelled: labels. papers: sections and `PAPER` words or more; on web pages with sections FuTex is far below
-    zero-shot. metadata: references or keywords; MICoL was level or worse where only authors join the documents. texts:
-    a title and a text.
-    """
-
-    documents: int
-    labelled: int = 0
-    papers: int = 0
-    metadata: int = 0
-    texts: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class MethodRow:
-    """When a method is worth taking: with `least` documents or more that have what it needs.
-
-    needs: a field of `Counts`. measured: the figures that this rests on.
-    """
+class Advice(NamedTuple):
+    """The method to begin with, its command, and the reason."""
 
     method: str
     command: str
-    needs: str
-    least: int
-    measured: str
-
-    def has(self, counts: Counts) -> int:
-        """How many documents have what the method needs."""
-        return int(getattr(counts, self.needs))
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,68 +35,6 @@ class StageRow:
     measured: str
     source: str
 
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """One method: whether it is recommended, whether the data allow it, the command, the condition and the reasons."""
-
-    method: str
-    take: bool
-    fits: bool
-    command: str
-    where: str
-    why: str
-
-
-METHODS = (
-    MethodRow(
-        "auto",
-        "train auto DOCS... --labels FILE --output DIR",
-        "labelled",
-        FEW_LABELLED,
-        "with 50 labelled documents nDCG@5 65.6 on full papers, zero-shot 56.6; 57.0 and 49.9 on abstracts, 40.6 and "
-        "37.9 on web pages, 39.5 and 39.3 on titles; with all labels 70.9 on web pages and 54.9 on titles; SVM and "
-        "nearest labelled documents are added where they help",
-    ),
-    MethodRow(
-        "zero-shot",
-        "suggest DOCS... --labels FILE",
-        "documents",
-        1,
-        "nothing is trained; nDCG@5 37.9 on web pages, 40.0 on titles, 56.4 on full papers, 50.5 on abstracts",
-    ),
-    MethodRow(
-        "svm",
-        "train svm DOCS... --labels FILE --output DIR",
-        "labelled",
-        MANY_LABELLED,
-        "web pages, 6,421 labelled: nDCG@5 59.0, zero-shot 37.9; titles, 41,333: 46.2 and 40.0",
-    ),
-    MethodRow(
-        "futex",
-        "train futex DOCS... --labels FILE --output DIR",
-        "papers",
-        MANY,
-        "3,297 full papers with MeSH: P@1 78.7 and P@5 49.4, zero-shot 75.6 and 50.4",
-    ),
-    MethodRow(
-        "micol",
-        "train micol DOCS... --labels FILE --output DIR",
-        "metadata",
-        MANY,
-        "papers with references and keywords: P@1 68.9 and P@5 46.3, zero-shot 75.6 and 50.4; web pages: P@1 38.4, "
-        "zero-shot 37.2",
-    ),
-    MethodRow(
-        "rts",
-        "train rts DOCS... --labels FILE --output DIR --fuse",
-        "texts",
-        MANY,
-        "finds more among 100: R@100 84.3 on web pages and 64.3 on titles, zero-shot 82.1 and 63.4; the first five are "
-        "as good",
-    ),
-)
-"Best first where the data allow it. Each figure is from docs/results, on documents that nothing was learnt from."
 
 STAGES = (
     StageRow(
@@ -159,14 +63,6 @@ STAGES = (
     ),
 )
 "The stages that `train auto` tries, in the order in which they are trained."
-
-_HAVING = {
-    "labelled": "with labels",
-    "papers": f"with sections and {PAPER:,} words or more",
-    "metadata": "with references or keywords",
-    "texts": "with a title and a text",
-    "documents": "of any kind",
-}
 
 GAINS: Mapping[str, Mapping[int, float]] = {
     "mdn": {10: 0.4, 20: 0.7, 50: 2.7, 100: 5.0, 300: 9.1},
@@ -241,26 +137,23 @@ def _gain(labelled: int, curve: Mapping[int, float]) -> float:
     return points[below] + share * (points[above] - points[below])
 
 
-def advise(counts: Counts, table: Sequence[MethodRow] = METHODS) -> list[Advice]:
-    """Every method of the table; the first that the data allow is recommended.
+def advise(labelled: int) -> Advice:
+    """The method to begin with, for so many labelled documents.
 
-    >>> [(each.method, each.where) for each in advise(Counts(documents=300, labelled=300)) if each.take]
-    [('auto', 'from 20 documents with labels (here 300)')]
+    >>> advise(19).method, advise(20).method
+    ('zero-shot', 'auto')
     """
-    fitting = [row.method for row in table if row.has(counts) >= row.least]
-    return [
-        Advice(
-            row.method,
-            take=row.method in fitting[:1],
-            fits=row.method in fitting,
-            command=row.command,
-            where=_where(row, counts),
-            why=row.measured,
+    if labelled < FEW_LABELLED:
+        return Advice(
+            "zero-shot",
+            "suggest DOCS... --labels FILE",
+            f"fewer than {FEW_LABELLED} labelled documents (here {labelled}): no method that is trained without labels "
+            "was clearly better in the first five; on full papers FuTex has P@1 78.7 and P@5 49.4, zero-shot 75.6 and "
+            "50.4",
         )
-        for row in table
-    ]
-
-
-def _where(row: MethodRow, counts: Counts) -> str:
-    noun = "document" if row.least == 1 else "documents"
-    return f"from {row.least:,} {noun} {_HAVING[row.needs]} (here {row.has(counts):,})"
+    return Advice(
+        "auto",
+        "train auto DOCS... --labels FILE --output DIR",
+        f"{FEW_LABELLED} labelled documents or more (here {labelled:,}): above every other method with 50 of them and "
+        "with all; with 50 full papers nDCG@5 65.6, zero-shot 56.6; the SVM is among its stages",
+    )

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tagwright.advice import PAPER, Advice, Counts, advise
+from tagwright.advice import Advice, advise
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.text.words import fold
 from tagwright.types import Document
@@ -25,9 +25,6 @@ FEW = 5
 LINKS = frozenset({"reference", "citation"})
 "Metadata fields whose values are documents."
 
-MEANINGFUL = LINKS | {"keyword", "keywords"}
-"Metadata fields whose values describe the topic of a document."
-
 HUBS = "each link more than"
 "The common part of warnings about hubs."
 
@@ -36,7 +33,7 @@ _OF_A_FIELD = ("documents with metadata ", "different values of ")
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """facts: name -> number or text. warnings, methods: one sentence each. advice: which method to take, best first.
+    """facts: name -> number or text. warnings, methods: one sentence each. advice: the method to begin with.
 
     fields: the metadata fields, those that join documents first, each with whether it does.
     """
@@ -45,11 +42,11 @@ class Description:
     warnings: tuple[str, ...]
     methods: tuple[str, ...]
     fields: Mapping[str, bool]
-    advice: tuple[Advice, ...] = ()
+    advice: Advice
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
-        return asdict(self)
+        return {**asdict(self), "advice": self.advice._asdict()}
 
     def brief(self) -> Description:
         """The same with many metadata fields summarised in two facts."""
@@ -64,7 +61,7 @@ class Description:
         hubs = [warning for warning in self.warnings if HUBS in warning]
         warnings = [warning for warning in self.warnings if warning not in hubs[1:]]
         methods = [re.sub(r"^(metadata .*: yes, by ).*", rf"\g<1>{_first_of(joining)}", each) for each in self.methods]
-        return Description(facts, tuple(warnings), tuple(methods), self.fields)
+        return Description(facts, tuple(warnings), tuple(methods), self.fields, self.advice)
 
 
 def describe(documents: Iterable[Document], labels: Vocabulary | None, test: Iterable[Document] | None) -> Description:
@@ -78,7 +75,7 @@ def describe(documents: Iterable[Document], labels: Vocabulary | None, test: Ite
         warnings += survey.overlap(test)
     joining = {name: survey.joins(name) for name in survey.values}
     fields = dict(sorted(joining.items(), key=lambda each: (not each[1], each[0])))
-    advice = tuple(advise(survey.counts()))
+    advice = advise(survey.with_["labels"])
     return Description(facts, tuple(warnings), tuple(_methods(survey, labels)), fields, advice)
 
 
@@ -95,7 +92,6 @@ class Survey:
         self.values: dict[str, Counter[str]] = {}
         self.texts: dict[bytes, str] = {}
         self.titled_texts = 0
-        self.papers = 0
         self.empty: list[str] = []
         self.duplicates: list[tuple[str, str]] = []
 
@@ -105,7 +101,6 @@ class Survey:
         self.gold.update(set(document.labels))
         self.with_.update(part for part in _PARTS if getattr(document, part))
         self.titled_texts += bool(document.title and (document.abstract or document.sections))
-        self.papers += bool(document.sections and self.words[-1] >= PAPER)
         for name, values in document.metadata.items():
             self.values.setdefault(name, Counter()).update(set(values))
             self.with_[f"metadata {name}"] += bool(values)
@@ -129,16 +124,6 @@ class Survey:
             found[f"documents with metadata {name}"] = self.with_[f"metadata {name}"]
             found[f"different values of {name}"] = len(values)
         return found
-
-    def counts(self) -> Counts:
-        """How many documents have what a method needs."""
-        return Counts(
-            documents=len(self.words),
-            labelled=self.with_["labels"],
-            papers=self.papers,
-            metadata=max(self.with_[f"metadata {name}"] for name in MEANINGFUL),
-            texts=self.titled_texts,
-        )
 
     def joins(self, name: str) -> bool:
         """Whether the values of a metadata field are documents, or one is shared by two."""

@@ -177,13 +177,8 @@ def description(found: Description, *, as_json: bool, every: bool = False) -> No
     for title, lines in (("Worth a look", found.warnings), ("Methods", found.methods)):
         print(escaped(f"\n{title}"))
         print("\n".join(f"  {escaped(_cell(line))}" for line in lines) or "  nothing")
-    print("\nWhich to take: the first that the data allow")
-    for each in found.advice:
-        mark, answer = "->" if each.take else "  ", "yes" if each.fits else "no"
-        print(escaped(f"{mark} {each.method}, {each.where}: {answer}"))
-        if each.take:
-            print(escaped(f"     tagwright {each.command}"))
-        _wrapped(each.why, 5)
+    print(f"\nTo begin with: {found.advice.method}\n  tagwright {found.advice.command}")
+    _wrapped(found.advice.why, 2)
 
 
 def _wrapped(text: str, indent: int) -> None:
