@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from benchmarks import corpora, rows
+from benchmarks import bound, corpora, rows
 
-from tagwright.evaluation import bound
 from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.metrics import Contingency, f1
 from tagwright.evaluation.page import write_page

@@ -13,7 +13,7 @@ from scipy.stats import binomtest, ttest_rel
 from tagwright.errors import InputError
 from tagwright.evaluation.metrics import Contingency, macro_f1
 from tagwright.evaluation.resampling import MacroF1, Ratios
-from tagwright.evaluation.significance import compare, holm, mcnemar, micro_sign, paired_t, randomisation, z_test
+from tagwright.evaluation.significance import compare, holm, mcnemar, micro_sign, paired_t, randomisation
 from tagwright.types import Doubles, Run
 
 RANDOM = np.random.default_rng(11)
@@ -100,16 +100,6 @@ def test_holm_keeps_the_order_and_never_lowers(p: dict[str, float]) -> None:
     assert all(p[name] <= adjusted[name] <= 1 for name in p)
     ordered = sorted(p, key=lambda name: p[name])
     assert all(adjusted[x] <= adjusted[y] for x, y in itertools.pairwise(ordered))
-
-
-def test_z_test_against_a_fixed_score() -> None:
-    # Mean 0.5, deviation 0.1, four runs: z = 0.1 / 0.05 = 2, and 4.55% of a normal lies beyond 2 deviations.
-    spread = 0.1 * np.sqrt(3) / 2
-    assert z_test([0.5 - spread, 0.5 + spread, 0.5 - spread, 0.5 + spread], 0.4) == pytest.approx(0.0455, abs=1e-4)
-    assert z_test([0.5, 0.5], 0.5) == 1
-    assert z_test([0.5, 0.5], 0.4) == 0
-    with pytest.raises(ValueError, match="1 scores, expected at least 2"):
-        z_test([0.5], 0.4)
 
 
 GOLD = Run.from_rows([[document % 5] for document in range(60)])

@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.readers.reading import outcome, read, refusal, same_folder, written
 
-from tagwright.errors import ConfigError, InputError
-from tagwright.readers.files import READERS, Format, guess_format, read_filter
+from tagwright.errors import ConfigError
+from tagwright.readers.files import READERS, Format, guess_format
 from tagwright.types import Document
 
 
@@ -206,9 +206,3 @@ def test_any_bytes_are_read_or_refused(tmp_path: Path, content: bytes, format: F
     path = written(tmp_path, gzip.compress(content) if packed else content, "x.gz" if packed else "x")
     result = outcome(path, format)
     assert result.startswith(str(path)) if isinstance(result, str) else result
-
-
-def test_filter_pairs_are_numbers_from_the_file(tmp_path: Path) -> None:
-    assert read_filter(written(tmp_path, "0 12\n3 4\n", "filter_labels_test.txt")) == [(0, 12), (3, 4)]
-    with pytest.raises(InputError, match=r'filter_labels_test.txt:2: is "3 x", expected the positions'):
-        read_filter(written(tmp_path, "0 12\n3 x\n", "filter_labels_test.txt"))

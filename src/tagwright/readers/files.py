@@ -23,7 +23,7 @@ from tagwright.readers.html import read_html
 from tagwright.readers.jats import read_jats
 from tagwright.readers.jsonl import read_json, read_jsonl
 from tagwright.readers.latex import read_latex
-from tagwright.readers.lines import WORKBOOKS, open_bytes, open_lines
+from tagwright.readers.lines import WORKBOOKS, open_bytes
 from tagwright.readers.pdf import read_pdf
 from tagwright.readers.plain_text import SUFFIXES, read_text
 from tagwright.readers.records import Located
@@ -152,14 +152,6 @@ def guess_format(path: Path) -> Format:
         else f"has no recognisable format; name it: {which}, one of {', '.join(READERS)}"
     )
     raise InputError(problem, path)
-
-
-def read_filter(path: Path | str) -> list[tuple[int, int]]:
-    """The pairs to leave out before scoring, from the Extreme Classification repository's `filter_labels_test.txt`.
-
-    Each line holds the position of a document and the position of a label, from 0. Raises InputError with the line.
-    """
-    return [_pair(line, number, path) for number, line in open_lines(path) if line.strip()]
 
 
 class _File(NamedTuple):
@@ -307,11 +299,3 @@ def _as_from(name: str, documents: Iterator[Located]) -> Iterator[Located]:
         yield from documents
     except InputError as error:
         raise InputError(error.problem, name, error.line) from None
-
-
-def _pair(line: str, number: int, path: Path | str) -> tuple[int, int]:
-    try:
-        document, label = map(int, line.split())
-    except ValueError:
-        raise InputError(f'is "{line[:60]}", expected the positions of a document and a label', path, number) from None
-    return document, label

@@ -1,4 +1,4 @@
-"""Scores of a sparse classifier in, what DEPL's Theorem 3 says of the neural one out: why a label is hard.
+"""What DEPL's Theorem 3 says of a neural classifier, from the scores of a sparse one: why a label is hard.
 
 The theorem takes random projections for the neural encoder. It bounds the probability that a document's right label,
 which the sparse classifier ranks above other labels, is ranked below one of them once only keywords are left. The bound

@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.bound import by_label, error_bound, margins, share_bounded
 from hypothesis import given
 from hypothesis import strategies as st
-
-from tagwright.evaluation.bound import by_label, error_bound, margins, share_bounded
 
 
 def test_a_margin_is_the_way_down_to_the_next_wrong_label() -> None:
