@@ -27,9 +27,9 @@ from benchmarks.attack_fuzz import entered
 from benchmarks.attack_requests import FORM, JSON
 
 from tagwright import zero_shot
-from tagwright.server.decisions import Decisions
-from tagwright.server.review_file import ReviewFile
-from tagwright.server.reviewed_documents import ReviewedDocuments
+from tagwright.review.decisions import Decisions
+from tagwright.review.documents import ReviewedDocuments
+from tagwright.review.file import ReviewFile
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import ServerOptions, serve
 from tagwright.types import Document

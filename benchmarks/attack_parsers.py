@@ -139,7 +139,7 @@ async def answered(app: Any, target: str, kind: str, body: bytes) -> int:
 def uploads() -> Callable[[bytes], None]:
     """The reading of a file, in this process: an input is the number of a suffix, and the content."""
     from tagwright.errors import InputError
-    from tagwright.readers.files import open_sources
+    from tagwright.readers.documents.files import open_sources
     from tagwright.readers.limits import document_limit
 
     folder = Path(tempfile.mkdtemp(prefix="tagwright-attack-"))

@@ -20,7 +20,7 @@ from benchmarks import attack_fuzz, attack_slow
 from benchmarks.attack_kills import Siege
 from benchmarks.machine import describe
 
-from tagwright.replacing import replace_file
+from tagwright.core.atomic import replace_file
 
 RESULTS = Path(__file__).parent / "results" / "attack.json"
 

@@ -23,10 +23,10 @@ from benchmarks import corpora, machine
 from benchmarks.curve import sampled
 from benchmarks.zeroshot import own_labels
 
-from tagwright.methods import auto, zeroshot
-from tagwright.methods.auto_speed import timed
-from tagwright.methods.combined import ndcg_at_5
-from tagwright.store import replace_file
+from tagwright.core.saved import replace_file
+from tagwright.methods import auto, zero_shot
+from tagwright.methods.auto.combine import ndcg_at_5
+from tagwright.methods.auto.speed import timed
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Doubles, Run
 
@@ -67,9 +67,9 @@ def measure(name: str, labelled: int, corpus: int, *, in_order: bool) -> dict[st
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     own = own_labels(dev, vocabulary, name == "mdn")
     right = vocabulary.gold(dev, unknown="ignore").without(own)
-    found, fixed = (scores(each, dev, right, own) for each in (tagger, zeroshot.fit(vocabulary, documents=dev)))
+    found, fixed = (scores(each, dev, right, own) for each in (tagger, zero_shot.fit(vocabulary, documents=dev)))
     difference = found - fixed
-    with_, without = (tagging(each, dev) for each in (tagger, zeroshot.fit(vocabulary, documents=dev)))
+    with_, without = (tagging(each, dev) for each in (tagger, zero_shot.fit(vocabulary, documents=dev)))
     record = tagger.training["auto"]
     return {
         "cross-validation": record["nDCG@5"],

@@ -35,12 +35,13 @@ from tagwright.combining.confidence import (
     ranks_within,
 )
 from tagwright.combining.label_free import FEATURES, Coefficients, features, named_bits, text_lengths
+from tagwright.core.saved import replace_file
 from tagwright.evaluation.calibration import Judged, assess, calibration_error
 from tagwright.evaluation.metrics import is_gold, labelled
-from tagwright.methods import combined, zeroshot
-from tagwright.store import replace_file
+from tagwright.methods import zero_shot
+from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger, batches
-from tagwright.training.combiner_training import Examples, FittedCombiner, fit_combiner
+from tagwright.training.combiner import Examples, FittedCombiner, fit_combiner
 from tagwright.types import Document, Doubles, Longs, Mask, Run
 
 DOCUMENTS = 1000
@@ -147,7 +148,7 @@ def learned(name: str) -> dict[str, Any]:
         errors, choices = [], []
         for draw in range(FITS):
             drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]
-            fitted = fit_combiner(task.pool.take(np.sort(drawn)), combined.ndcg_at_5)
+            fitted = fit_combiner(task.pool.take(np.sort(drawn)), combine.ndcg_at_5)
             errors.append(_errors_of(fitted, task.scored(drawn)))
             choices.append(fitted.choice)
         mean, most = (each(errors, axis=0).round(4).tolist() for each in (np.mean, np.max))
@@ -186,7 +187,7 @@ def sample(name: str, part: str, *, fitting: bool) -> Sample:
     gold = gold.keep(gold.labels != own[gold.rows])
     drawn = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:DOCUMENTS])
     chosen, gold, own = [documents[i] for i in drawn], gold.take(drawn), own[drawn]
-    tagger = combined.without_confidence(zeroshot.fit(vocabulary, zeroshot.Config(), chosen))
+    tagger = combine.without_confidence(zero_shot.fit(vocabulary, zero_shot.Config(), chosen))
     runs, tables, start = [], [], 0
     for batch in batches(chosen, 250):
         run, table = _candidates(tagger, batch, own[start : start + len(batch)], fitting=fitting)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tagwright.data.corpus import Corpus
-from tagwright.readers.jsonl import write_jsonl
+from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.types import Document
 
 

@@ -22,20 +22,21 @@ import numpy as np
 from benchmarks import corpora, machine
 from numpy.typing import NDArray
 
+from tagwright.core.saved import replace_file
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.evaluation.significance import compare
-from tagwright.methods import auto_plan, combined, zeroshot
-from tagwright.store import replace_file
-from tagwright.training.combiner_training import Examples, fit_combiner
+from tagwright.methods import zero_shot
+from tagwright.methods.auto import combine, plan
+from tagwright.training.combiner import Examples, fit_combiner
 from tagwright.types import Document, Longs, Run
 
 NAMES = ("mdn", "tib", "epmc", "arxiv", "kirja")
 SIZES = (10, 20, 50, 100, 300, 1000, 3000)
 DRAWS = 5
 QUICK = {"sizes": (10, 50, 300), "draws": 3, "documents": 500}
-UNLABELLED = combined.Config.corpus
+UNLABELLED = combine.Config.corpus
 "Train documents that are looked at without their labels."
 
 LARGE = 1000
@@ -101,13 +102,13 @@ def prepare(folder: Path, most: int | None, known: int, labelled: int) -> Task:
     dev = [each for each in sampled(Corpus.read(folder / "dev.jsonl.gz"), most) if each.labels]
     train = sampled(Corpus.read(folder / "train.jsonl.gz"), max(known, 2 * labelled))
     unlabelled = [replace(each, labels=()) for each in train[:known]]
-    plain = zeroshot.fit(vocabulary, documents=unlabelled[: combined.BATCH])
-    holdings = auto_plan.survey(dev, vocabulary, vocabulary.gold(dev, unknown="ignore"), "")
-    tagger, config = combined.with_more_stages(plain), combined.Config(exclude_self=holdings.exclude_self)
-    described = combined.describe_corpus(tagger, unlabelled, config)
+    plain = zero_shot.fit(vocabulary, documents=unlabelled[: combine.BATCH])
+    holdings = plan.survey(dev, vocabulary, vocabulary.gold(dev, unknown="ignore"), "")
+    tagger, config = combine.with_more_stages(plain), combine.Config(exclude_self=holdings.exclude_self)
+    described = combine.describe_corpus(tagger, unlabelled, config)
 
     def examples(documents: Sequence[Document]) -> Examples:
-        return combined.examples(tagger, described, documents)
+        return combine.examples(tagger, described, documents)
 
     test, drawn = examples(dev), [each for each in train if each.labels][:labelled]
     shared = len(drawn) < min(labelled, len(dev))  # of epmc's train documents hardly any have labels
@@ -124,7 +125,7 @@ def measure(task: Task, size: int, draw: int) -> dict[str, Any]:
     drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]
     test = task.scored(drawn)
     start, clock = time.perf_counter(), time.process_time()
-    fitted = fit_combiner(task.pool.take(np.sort(drawn)), combined.ndcg_at_5)
+    fitted = fit_combiner(task.pool.take(np.sort(drawn)), combine.ndcg_at_5)
     seconds, cpu = time.perf_counter() - start, time.process_time() - clock
     ranked = test.run
     if fitted.ranker:

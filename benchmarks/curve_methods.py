@@ -25,12 +25,12 @@ import numpy as np
 from benchmarks import corpora, curve_plot, machine
 from benchmarks.curve import NAMES, UNLABELLED, measures, sampled
 
+from tagwright.core.saved import replace_file
 from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import auto, svm, zeroshot
+from tagwright.methods import auto, svm, zero_shot
 from tagwright.stages.nearest_labelled import NearestLabelled
-from tagwright.store import replace_file
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Ints, Run
 
@@ -117,7 +117,7 @@ class Draw:
 
 
 def fit_zero_shot(draw: Draw) -> Tagger:
-    return zeroshot.fit(draw.task.labels, documents=draw.others[:256])
+    return zero_shot.fit(draw.task.labels, documents=draw.others[:256])
 
 
 def fit_svm(draw: Draw) -> Tagger:

@@ -28,7 +28,7 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from tagwright.encoders.model_folder import PACKAGED, find
-from tagwright.stages.label_index import Index, Vectors, index_name, recall
+from tagwright.stages.dense.index import Index, Vectors, index_name, recall
 from tagwright.text.words import sentence_spans, word_spans
 from tagwright.types import Floats, Run
 

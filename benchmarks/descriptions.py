@@ -21,7 +21,7 @@ from benchmarks import corpora, rows
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import is_gold, labelled
-from tagwright.methods import depl, svm, zeroshot
+from tagwright.methods import depl, svm, zero_shot
 from tagwright.tagger import Tagger, batches
 from tagwright.training.gold_labels import confident
 from tagwright.types import Document, Run
@@ -32,10 +32,10 @@ RESULT = Path(__file__).parent / "results" / "descriptions.json"
 
 KEYWORDS = 20
 
-TAGGERS: Mapping[str, zeroshot.Config] = {
-    "tfidf": zeroshot.Config(stages=("tfidf",), weights=(1.0,)),
-    "dense": zeroshot.Config(stages=("dense",), weights=(1.0,)),
-    "zeroshot": zeroshot.Config(),
+TAGGERS: Mapping[str, zero_shot.Config] = {
+    "tfidf": zero_shot.Config(stages=("tfidf",), weights=(1.0,)),
+    "dense": zero_shot.Config(stages=("dense",), weights=(1.0,)),
+    "zeroshot": zero_shot.Config(),
 }
 ROWS = [row for name in TAGGERS for row in (name, f"{name}, described")]
 
@@ -55,7 +55,7 @@ class Task(rows.Task):
     @cached_property
     def guesses(self) -> Run:
         """The surest of the first labels that the zero-shot tagger suggests."""
-        tagger = zeroshot.fit(self.labels)
+        tagger = zero_shot.fit(self.labels)
         found = Run.concat([tagger.tag(batch, self.most + 1) for batch in batches(self.material)])
         return confident(self.without_self(self.material, found), most=self.most)
 
@@ -68,7 +68,7 @@ class Task(rows.Task):
 
 def fit(task: Task, row: str) -> Tagger:
     name, _, described = row.partition(", ")
-    return zeroshot.fit(task.described if described else task.labels, TAGGERS[name])
+    return zero_shot.fit(task.described if described else task.labels, TAGGERS[name])
 
 
 def main(arguments: list[str]) -> None:

@@ -26,6 +26,7 @@ from benchmarks import corpora, machine
 from benchmarks.markdown import change
 from benchmarks.zeroshot import own_labels, without
 
+from tagwright.core.saved import replace_file
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders import int8
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -33,8 +34,7 @@ from tagwright.encoders.precision import Precision, resolve
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
-from tagwright.methods import zeroshot
-from tagwright.store import replace_file
+from tagwright.methods import zero_shot
 from tagwright.types import Document, Floats, Run
 
 DEFAULT = Path(__file__).parent / "results" / "encode.json"
@@ -149,7 +149,7 @@ def taggings(vocabulary: Vocabulary, documents: Sequence[Document]) -> dict[str,
         true = int8.levels
         int8.levels = (lambda: levels) if levels else true  # type: ignore[assignment]
         try:
-            return zeroshot.fit(vocabulary, zeroshot.Config(precision=precision)).tag(documents, 11)
+            return zero_shot.fit(vocabulary, zero_shot.Config(precision=precision)).tag(documents, 11)
         finally:
             int8.levels = true
 

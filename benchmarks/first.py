@@ -24,15 +24,15 @@ from benchmarks import corpora
 from benchmarks.machine import describe
 from benchmarks.zeroshot import own_labels, without
 
+from tagwright.core.saved import replace_file
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.prompts import Role
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
-from tagwright.methods import zeroshot
+from tagwright.methods import zero_shot
 from tagwright.stages.dense import Dense
-from tagwright.store import replace_file
 from tagwright.types import Document, Floats, Mask, Run
 
 MEASURES = ("P@1", "P@5", "nDCG@5")
@@ -92,7 +92,7 @@ def quality(name: str, most: int) -> dict[str, Any]:
     gold = without(gold, own)
     kept = np.sort(np.random.default_rng(0).permutation(np.flatnonzero(labelled(gold)))[:most])
     documents, gold, own = [documents[i] for i in kept], gold.take(kept), own[kept]
-    full = without(zeroshot.fit(vocabulary).tag(documents, 11), own)
+    full = without(zero_shot.fit(vocabulary).tag(documents, 11), own)
     quick = without(one_by_one(vocabulary, documents), own)
     found: dict[str, Any] = {"documents": len(documents)}
     for way, run in (("quick", quick), ("full", full)):
@@ -104,7 +104,7 @@ def quality(name: str, most: int) -> dict[str, Any]:
 
 def one_by_one(vocabulary: Vocabulary, documents: Sequence[Document]) -> Run:
     """Each document tagged as if no label had been encoded before."""
-    tagger = zeroshot.fit(vocabulary)
+    tagger = zero_shot.fit(vocabulary)
     plain = tagger.retrievers["dense"]
     assert isinstance(plain, Dense)
     lazy = Dense.lazy(vocabulary, Forgetful.load(plain.encoder.name), plain.options)

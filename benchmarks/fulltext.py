@@ -31,6 +31,7 @@ from benchmarks import corpora, machine, rows
 from benchmarks.opinions import CROSS, MENTIONS, OPINIONS, POOLS, TUNED, Task
 
 from tagwright.combining.fusion import followed
+from tagwright.core.saved import replace_file
 from tagwright.data.corpus import Corpus
 from tagwright.data.paragraphs import paragraphs
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -38,10 +39,9 @@ from tagwright.encoders.static import distil
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import futex
 from tagwright.stages.dense import Dense
-from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.full_text import FullText
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.store import replace_file
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.types import Retriever, Run
 
 MEASURES = ("P@1", "P@3", "P@5", "nDCG@5", "nDCG@10", "PSP@5", "R@20", "R@100")

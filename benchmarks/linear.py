@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 from benchmarks import corpora, machine
 
+from tagwright.core.saved import replace_file
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.evaluation.scores import evaluate
-from tagwright.store import replace_file
-from tagwright.training.linear_training import LabelTreeOptions, SvmOptions, fit_svm, fit_trees
+from tagwright.training.linear import LabelTreeOptions, SvmOptions, fit_svm, fit_trees
 from tagwright.types import Run
 
 SUBSETS = {"some documents": (10_000, 2_000), "some labels": (None, 1_000)}

@@ -25,6 +25,7 @@ from benchmarks import corpora, rows
 
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.saved import replace_file
 from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
@@ -32,9 +33,8 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.graph.meta_path_selection import rank_paths
 from tagwright.graph.network import Graph
 from tagwright.methods import micol
-from tagwright.store import replace_file
 from tagwright.tagger import Tagger
-from tagwright.training.training_config import TrainingConfig
+from tagwright.training.config import TrainingConfig
 from tagwright.types import Run
 
 if TYPE_CHECKING:

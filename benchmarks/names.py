@@ -22,7 +22,7 @@ import Stemmer
 
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.stages.exact_match import ExactMatch
+from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.text.words import words
 from tagwright.types import Document, Label, Run
 

@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks import corpora, rows
 
 from tagwright.combining.fusion import reciprocal_ranks
+from tagwright.core.saved import replace_file
 from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import Corpus
 from tagwright.data.sparse_arrays import Matrix
@@ -20,10 +21,9 @@ from tagwright.encoders.static import distil
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import futex
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.full_text import FullText, FullTextOptions
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker
-from tagwright.store import replace_file
 from tagwright.types import Document, Run, Stage
 
 CHUNK = 256

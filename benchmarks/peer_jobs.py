@@ -24,7 +24,7 @@ from benchmarks.curve import measures, sampled
 
 from tagwright.data.run_files import read_run
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.jsonl import write_jsonl
+from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.types import Document
 
 DEPTH = 101

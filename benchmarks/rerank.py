@@ -29,8 +29,8 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.kernels import best_device, best_dtype
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.types import Document, Floats, Run
 

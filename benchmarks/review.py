@@ -18,12 +18,12 @@ from starlette.testclient import TestClient
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import scores
-from tagwright.methods import zeroshot
+from tagwright.methods import zero_shot
+from tagwright.review.file import ReviewFile
 from tagwright.server.application import application
-from tagwright.server.refitting import Refitter, refit_combiner
-from tagwright.server.review_file import ReviewFile
-from tagwright.server.review_page import ReviewPages
-from tagwright.server.reviewing import Review
+from tagwright.server.review.page import ReviewPages
+from tagwright.server.review.refit import Refitter, refit_combiner
+from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
@@ -43,8 +43,8 @@ def main() -> None:
     documents = list(Corpus.read(options.labelled))
     reviewed, others = documents[: options.documents], documents[options.documents :][: options.scored]
     more = list(Corpus.read(options.unlabelled))[: options.more] if options.unlabelled else []
-    config = zeroshot.Config(stages=tuple(options.stages.split(","))) if options.stages else zeroshot.Config()
-    model = ServedModel("model", zeroshot.fit(vocabulary, config, reviewed), "Model")
+    config = zero_shot.Config(stages=tuple(options.stages.split(","))) if options.stages else zero_shot.Config()
+    model = ServedModel("model", zero_shot.fit(vocabulary, config, reviewed), "Model")
     gold = vocabulary.gold(others, unknown="ignore")
     before = score(model.tagger, others, gold)
     with tempfile.TemporaryDirectory() as folder:

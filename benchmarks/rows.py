@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 from benchmarks import corpora, machine
 
+from tagwright.core.saved import replace_file
 from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
-from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
-from tagwright.stages.linear_classifiers import Trees
-from tagwright.store import replace_file
+from tagwright.stages.linear.classifiers import Trees
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger
-from tagwright.training.linear_training import fit_trees
+from tagwright.training.linear import fit_trees
 from tagwright.types import Document, Run
 
 DEPTH = 100

@@ -19,10 +19,11 @@ import numpy as np
 from benchmarks import corpora, machine
 from benchmarks.curve import sampled
 
-from tagwright.methods import combined, zeroshot
-from tagwright.sampling import By, sample
-from tagwright.store import replace_file
-from tagwright.training.combiner_training import Examples, fit_combiner
+from tagwright.core.saved import replace_file
+from tagwright.methods import zero_shot
+from tagwright.methods.auto import combine
+from tagwright.tagger.sampling import By, sample
+from tagwright.training.combiner import Examples, fit_combiner
 from tagwright.types import Document
 
 POOL, TEST, CHOSEN, SEEDS = 600, 300, 50, 5
@@ -50,11 +51,11 @@ def main(arguments: list[str]) -> None:
 def measure(name: str, seeds: int) -> dict[str, Any]:
     """nDCG@5 by way to choose, of each seed; and that of the zero-shot method."""
     vocabulary, (pool, dev) = corpora.labels(name), documents(name)
-    plain = zeroshot.fit(vocabulary, documents=pool)
-    tagger, config = combined.with_more_stages(plain), combined.Config(exclude_self=name == "mdn")
-    described = combined.describe_corpus(tagger, [replace(each, labels=()) for each in pool], config)
-    known, test = (combined.examples(tagger, described, each) for each in (pool, dev))
-    row: dict[str, Any] = {"zero_shot": round(float(combined.ndcg_at_5(test.run, test.gold).mean()), 4)}
+    plain = zero_shot.fit(vocabulary, documents=pool)
+    tagger, config = combine.with_more_stages(plain), combine.Config(exclude_self=name == "mdn")
+    described = combine.describe_corpus(tagger, [replace(each, labels=()) for each in pool], config)
+    known, test = (combine.examples(tagger, described, each) for each in (pool, dev))
+    row: dict[str, Any] = {"zero_shot": round(float(combine.ndcg_at_5(test.run, test.gold).mean()), 4)}
     for seed in range(seeds):
         part = np.random.default_rng(seed).permutation(len(pool))[: len(pool) * 5 // 6]
         among = [pool[place] for place in part.tolist()]
@@ -66,11 +67,11 @@ def measure(name: str, seeds: int) -> dict[str, Any]:
 
 def learned(known: Examples, test: Examples) -> float:
     """nDCG@5 of the combiner that learns from these."""
-    fitted = fit_combiner(known, combined.ndcg_at_5)
+    fitted = fit_combiner(known, combine.ndcg_at_5)
     run = test.run
     if fitted.ranker:
         run = run.rescored(fitted.ranker.predict(test.features) + fitted.bias[run.labels])
-    return float(combined.ndcg_at_5(run, test.gold).mean())
+    return float(combine.ndcg_at_5(run, test.gold).mean())
 
 
 def documents(name: str) -> tuple[Sequence[Document], Sequence[Document]]:

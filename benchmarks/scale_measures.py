@@ -66,7 +66,7 @@ def reading(documents: Path, _: Path, clock: Clock) -> None:
 def tagging(documents: Path, labels: Path, clock: Clock) -> None:
     """The whole of `batch` but its processes: shards are read, tagged and written."""
     from tagwright.data.vocabulary import Vocabulary
-    from tagwright.readers.files import open_sources
+    from tagwright.readers.documents.files import open_sources
     from tagwright.scale.batch_options import BatchOptions
     from tagwright.scale.shard_tagging import ShardTagger
     from tagwright.scale.shards import cut
@@ -130,7 +130,7 @@ def learned_combiner(documents: Path, labels: Path, clock: Clock) -> None:
     """A combiner trained on 500 documents, whose labels are made up: the first that their texts name."""
     from tagwright.data.corpus import Corpus
     from tagwright.data.vocabulary import Vocabulary
-    from tagwright.methods import combined
+    from tagwright.methods.auto import combine
     from tagwright.tagger import batches
 
     corpus = Corpus.read(documents)
@@ -141,7 +141,7 @@ def learned_combiner(documents: Path, labels: Path, clock: Clock) -> None:
         for row, document in enumerate(corpus[:LABELLED])
     ]
     clock("")
-    trained = combined.fit(labelled, tagger).tagger
+    trained = combine.fit(labelled, tagger).tagger
     clock("train on 500")
     for batch in batches(corpus):
         pool = trained.candidates(batch)
@@ -172,7 +172,7 @@ def rts(documents: Path, labels: Path, clock: Clock) -> None:
     from tagwright.data.corpus import Corpus
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.methods import rts as method
-    from tagwright.training.training_config import TrainingConfig
+    from tagwright.training.config import TrainingConfig
 
     corpus, vocabulary = Corpus.read(documents), Vocabulary.read(labels)
     config = method.Config(encoder="static", training=TrainingConfig(epochs=1))
@@ -212,7 +212,7 @@ def graph(documents: Path, _: Path, clock: Clock) -> None:
 
 def exact_match(documents: Path, labels: Path, clock: Clock) -> None:
     """Names found in texts."""
-    from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
+    from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 
     _stage(documents, labels, clock, lambda vocabulary: ExactMatch(vocabulary, ExactMatchOptions(stem="english")))
 
@@ -244,7 +244,7 @@ def _search(documents: Path, labels: Path, clock: Clock, kind: Any) -> None:
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.encoders.bi_encoder import BiEncoder
     from tagwright.stages.dense import Dense, DenseOptions
-    from tagwright.stages.label_index import recall
+    from tagwright.stages.dense.index import recall
 
     vocabulary, batch = Vocabulary.read(labels), first_documents(documents, FIXED["labels"])
     encoder = BiEncoder.load(str(_static_encoder(labels.parent)), cached=False)
@@ -361,7 +361,7 @@ def _static(vocabulary: Any, folder: Path) -> Any:
 
 def _indexed(tagger: Any, labels: int) -> None:
     """Build the index of the vectors, which is built when it is first needed."""
-    from tagwright.stages.label_index import EXACT_LIMIT
+    from tagwright.stages.dense.index import EXACT_LIMIT
 
     assert tagger.retrievers["dense"].index or labels <= EXACT_LIMIT
 
@@ -377,6 +377,6 @@ def _static_encoder(folder: Path) -> Path:
 
 def first_documents(path: Path, count: int) -> list[Any]:
     """The first so many documents of a file."""
-    from tagwright.readers.files import open_sources
+    from tagwright.readers.documents.files import open_sources
 
     return [document for _, found in open_sources(path) for _, document in islice(found, count)]

@@ -25,7 +25,7 @@ from benchmarks.serve_annif import annif
 from benchmarks.serve_labels import label_search, page_weight
 from benchmarks.serve_load import Service, batches, load, measured, milliseconds, resident, single
 
-from tagwright.methods import zeroshot
+from tagwright.methods import zero_shot
 
 RESULTS = Path(__file__).parent / "results" / "serve.json"
 CORPUS = "epmc"
@@ -96,7 +96,7 @@ def answers(services: Mapping[str, Service], seconds: float) -> dict[str, Any]:
 
 def library(stages: Stages, seconds: float) -> dict[str, Any]:
     """One call of the library for each document, one after the other."""
-    tagger = zeroshot.fit(corpora.labels(CORPUS), zeroshot.Config(stages=stages) if stages else zeroshot.Config())
+    tagger = zero_shot.fit(corpora.labels(CORPUS), zero_shot.Config(stages=stages) if stages else zero_shot.Config())
     given, took = texts(), list[float]()
     for text in given[:10]:
         tagger.suggest([text], k=10, progress=False)

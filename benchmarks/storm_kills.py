@@ -17,9 +17,9 @@ from benchmarks.storm_tally import Tried
 
 from tagwright import zero_shot
 from tagwright.encoders.cache import EmbeddingCache
-from tagwright.server.decisions import Decisions
-from tagwright.server.review_file import ReviewFile
-from tagwright.server.standing_decisions import Decision
+from tagwright.review.current import Decision
+from tagwright.review.decisions import Decisions
+from tagwright.review.file import ReviewFile
 from tagwright.tagger import Tagger
 
 NAMES = ["Bees", "Banks", "Rain", "Rivers", "Honey", "Flowers", "Stocks", "Money"]

@@ -18,7 +18,7 @@ from benchmarks.storm_tally import Tried
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
-from tagwright.readers.files import open_sources
+from tagwright.readers.documents.files import open_sources
 
 SLOWEST = 20
 "Seconds after which a reader hangs."

@@ -13,7 +13,7 @@ import numpy as np
 from benchmarks.storm_processes import Length, Moment, command, finish, kill, measure, private_folder, start
 from benchmarks.storm_tally import Tried
 
-from tagwright.store import check_files
+from tagwright.core.saved import check_files
 
 TOPICS = {
     "wasp": ("bee", "bees", "honey", "flower", "wing"),

@@ -22,13 +22,13 @@ from typing import Any, TypeVar
 import numpy as np
 from benchmarks import bound, corpora, rows
 
+from tagwright.core.saved import replace_file
 from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.metrics import Contingency, f1
-from tagwright.evaluation.page import write_page
-from tagwright.evaluation.plots import FREQUENCY, rank_plot
+from tagwright.evaluation.report.page import write_page
+from tagwright.evaluation.report.plots import FREQUENCY, rank_plot
 from tagwright.methods import auto, depl, svm
-from tagwright.stages.linear_classifiers import Linear
-from tagwright.store import replace_file
+from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
 

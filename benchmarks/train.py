@@ -25,12 +25,12 @@ from sentence_transformers import SentenceTransformer
 from tagwright.encoders import kernels
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
+from tagwright.training.config import TrainingPlan
 from tagwright.training.loop import train
 from tagwright.training.losses import info_nce
 from tagwright.training.objectives import Contrastive
 from tagwright.training.pairs import Source, rts_pairs
 from tagwright.training.trainable_encoder import trainable_encoder
-from tagwright.training.training_config import TrainingPlan
 from tagwright.types import Pair
 
 BATCH = {"transformer": 192, "static": 1024}

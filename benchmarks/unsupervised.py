@@ -19,13 +19,13 @@ from benchmarks import corpora, rows
 
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
-from tagwright.joining import join
-from tagwright.methods import contrastive, maclr, rts, zeroshot
+from tagwright.methods import contrastive, maclr, rts, zero_shot
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger, batches
+from tagwright.tagger.fuse import join
+from tagwright.training.config import TrainingConfig
 from tagwright.training.pairs import sample_labels, sample_pairs
-from tagwright.training.training_config import TrainingConfig
 from tagwright.types import Run
 
 PSEUDO = 3
@@ -107,7 +107,7 @@ def fused(task: Task) -> Tagger:
     dense = task.tagger(RTS).stages["dense"]
     assert isinstance(dense, Dense)
     trained = Dense(task.labels, dense.encoder, DenseOptions(k=500))
-    return join(zeroshot.fit(task.labels), Tagger(task.labels, {"dense": trained}))
+    return join(zero_shot.fit(task.labels), Tagger(task.labels, {"dense": trained}))
 
 
 RTS, ICT, BOTH, FULL = "RTS", "ICT (MACLR 1)", "MACLR 4: clusters, labels", "MACLR 7: all"
@@ -139,7 +139,7 @@ ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
         f"RTS, 1/{part} of the batches": (partial(learnt, module=rts, share=1 / part), (FULL,))
         for part in (2, 4, 8, 16)
     },
-    ZEROSHOT: (lambda task: zeroshot.fit(task.labels), ()),
+    ZEROSHOT: (lambda task: zero_shot.fit(task.labels), ()),
     "RTS, fused": (fused, (ZEROSHOT, RTS)),
     **{
         f"{start}, {share:.0%} of {kind}": (partial(few_shot, start=start, kind=kind, share=share), (start,))

@@ -20,12 +20,12 @@ import numpy as np
 from benchmarks import corpora, machine
 from benchmarks.zeroshot import own_labels
 
+from tagwright.core.saved import replace_file
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.significance import compare
-from tagwright.methods import zeroshot
-from tagwright.methods.zeroshot import Config
-from tagwright.store import replace_file
+from tagwright.methods import zero_shot
+from tagwright.methods.zero_shot import Config
 from tagwright.types import Document, Run
 
 MEASURES = ("nDCG@5", "P@1", "P@5")
@@ -65,7 +65,7 @@ def measure(name: str, part: str, most: int | None) -> dict[str, Any]:
     runs: dict[str, Run] = {}
     found: dict[str, Any] = {"documents": len(documents), "labels": len(vocabulary)}
     for title, config in CONFIGURATIONS.items():
-        run = zeroshot.fit(vocabulary, config, documents).tag(documents, DEPTH + 1)
+        run = zero_shot.fit(vocabulary, config, documents).tag(documents, DEPTH + 1)
         runs[title] = run.keep(run.labels != own[run.rows]).top(DEPTH)
         compared = compare(runs[title], runs["before"], gold, measures=MEASURES)
         found[title] = compared.to_json()["measures"]

@@ -23,16 +23,16 @@ from benchmarks import corpora, machine
 
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import By, WeightedSum
+from tagwright.core.saved import replace_file
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.evaluation.metrics import label_counts, labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
-from tagwright.methods import zeroshot
+from tagwright.methods import zero_shot
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.store import replace_file
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger, batches
 from tagwright.types import Document, Longs, Retriever, Run
 
@@ -193,7 +193,7 @@ def table(name: str, most: int | None) -> dict[str, Any]:
     documents, gold, own = [documents[i] for i in kept], gold.take(kept), own[kept]
     runs = {key: without(tag_with(stage, documents), own) for key, stage in all_stages(vocabulary).items()}
     start = time.perf_counter()
-    runs["zeroshot"] = without(zeroshot.fit(vocabulary).tag(documents, DEPTH + 1), own)
+    runs["zeroshot"] = without(zero_shot.fit(vocabulary).tag(documents, DEPTH + 1), own)
     seconds = time.perf_counter() - start
     found: dict[str, Any] = {"documents": len(documents), "labels": len(vocabulary), "seconds": round(seconds, 1)}
     for key, run in runs.items():

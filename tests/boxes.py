@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tagwright.store import read_manifest, replace_folder, write_arrays, write_manifest
+from tagwright.core.saved import read_manifest, replace_folder, write_arrays, write_manifest
 
 
 def save(folder: Path, number: int) -> None:

@@ -41,21 +41,21 @@ TORCH = {"torch", "accelerate", "sentence-transformers"}
 
 WITHOUT_TORCH = [
     *("tests/text", "tests/readers", "tests/data", "tests/graph", "tests/evaluation"),
-    *("tests/test_store.py", "tests/test_types.py", "tests/test_progress.py"),
-    *("tests/stages/test_exact_match.py", "tests/stages/test_lexical.py", "tests/combining/test_fusion.py"),
+    *("tests/core/test_saved.py", "tests/test_types.py", "tests/core/test_progress.py"),
+    *("tests/stages/names/test_exact_match.py", "tests/stages/test_lexical.py", "tests/combining/test_fusion.py"),
     *(
-        "tests/stages/test_linear_classifiers.py",
-        "tests/training/test_linear_training.py",
-        "tests/stages/test_linear_weights.py",
+        "tests/stages/linear/test_classifiers.py",
+        "tests/training/test_linear.py",
+        "tests/stages/linear/test_weights.py",
     ),
-    *("tests/stages/test_label_trees.py", "tests/app/test_startup.py"),
+    *("tests/stages/trees/test_label_trees.py", "tests/app/test_startup.py"),
     *(
         "src/tagwright/text",
         "src/tagwright/readers",
         "src/tagwright/data",
         "src/tagwright/evaluation",
         "src/tagwright/types.py",
-        "src/tagwright/store.py",
+        "src/tagwright/core/saved.py",
     ),
 ]
 "Tests that need no torch."

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import curve
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import zeroshot
+from tagwright.methods import zero_shot as zeroshot
 from tagwright.tagger import Tagger
 from tagwright.types import Run
 

@@ -11,7 +11,7 @@ import pytest
 from tests.damage import DOCUMENTS, damage, taggers, use, without_checksums
 
 from tagwright.errors import ConfigError, ModelError
-from tagwright.stages.exact_match import ExactMatch
+from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger
 
 

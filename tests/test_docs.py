@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tagwright.recipes import FINETUNE, METHODS, ZERO_SHOT, options_class
-from tagwright.training.training_config import TrainingConfig
+from tagwright.methods.table import FINETUNE, METHODS, ZERO_SHOT, options_class
+from tagwright.training.config import TrainingConfig
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "tagwright"

@@ -17,7 +17,7 @@ from benchmarks.peer_jobs import Peer, Task, ask, measure, prepare
 from benchmarks.peer_runners import protocol
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers.records import to_record
+from tagwright.readers.documents.records import to_record
 from tagwright.types import Document, Label, Section
 
 FREQUENT = Peer("made-up", "tests.frequent_peer")

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
     from tagwright.evaluation.resampling import Score
     from tagwright.evaluation.scores import Scores
-    from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm, zeroshot
-    from tagwright.readers.jsonl import write_jsonl
+    from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm
+    from tagwright.readers.documents.jsonl import write_jsonl
     from tagwright.tagger import Evidence, Suggestion, Tagger
     from tagwright.types import Document, Label, Run, Section
 
@@ -36,25 +36,25 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
     "Document", "Section", "Corpus", "Label", "Vocabulary",
     "read_run", "write_run", "write_jsonl",
     "TagwrightError", "InputError", "ConfigError", "ModelError",
-    "auto", "zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl", "sklearn",
+    "auto", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl", "sklearn",
 ]
 # fmt: on
 
 _PLACES = {
     "tagwright.api": ("zero_shot", "train", "load", "evaluate"),
-    "tagwright.tagger": ("Tagger", "Suggestion", "Evidence"),
+    "tagwright.tagger.pipeline": ("Tagger", "Suggestion", "Evidence"),
     "tagwright.evaluation.scores": ("Scores",),
     "tagwright.evaluation.resampling": ("Score",),
     "tagwright.types": ("Run", "Document", "Section", "Label"),
     "tagwright.data.corpus": ("Corpus",),
     "tagwright.data.vocabulary": ("Vocabulary",),
     "tagwright.data.run_files": ("read_run", "write_run"),
-    "tagwright.readers.jsonl": ("write_jsonl",),
+    "tagwright.readers.documents.jsonl": ("write_jsonl",),
     "tagwright.errors": ("TagwrightError", "InputError", "ConfigError", "ModelError"),
 }
 "Module -> what of it is here."
 
-_METHODS = ("auto", "zeroshot", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl")
+_METHODS = ("auto", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl")
 
 
 if not TYPE_CHECKING:  # a type checker knows all names from above, and says where one is wrong

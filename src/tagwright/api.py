@@ -11,7 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tagwright import __version__, tasks
+from tagwright import __version__
+from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import Keywords
 from tagwright.data.in_memory import Labels, Texts, to_vocabulary, with_labels
@@ -20,11 +21,11 @@ from tagwright.encoders.kernels import Device, on_device
 from tagwright.encoders.model_folder import offline as without_network
 from tagwright.encoders.precision import Precision, in_precision
 from tagwright.errors import ConfigError
-from tagwright.evaluation import scores
+from tagwright.evaluation import dataset, scores
 from tagwright.evaluation.scores import Scores, depth
-from tagwright.methods import maclr, zeroshot
-from tagwright.progress import silence
-from tagwright.recipes import (
+from tagwright.methods import maclr
+from tagwright.methods import zero_shot as zeroshot
+from tagwright.methods.table import (
     AUTO_METHOD,
     FINETUNE,
     METHODS,
@@ -58,7 +59,7 @@ def zero_shot(
     """A tagger that needs no training: names, words and meaning suggest labels.
 
     documents: some of those to tag, if available: their language is preferred if a file has names in several. options:
-    those of `methods.zeroshot.Config`, such as language, stages, encoder, precision. offline: do not fetch an encoder
+    those of `methods.zero_shot.Config`, such as language, stages, encoder, precision. offline: do not fetch an encoder
     that is not on this machine (HF_HUB_OFFLINE says the same). progress: show progress bars on a terminal. Raises
     InputError, ConfigError, ModelError (all TagwrightErrors).
 
@@ -195,12 +196,12 @@ def evaluate(
     with silence(not progress):
         seen = None if train is None else _corpus(train, None)
         switches: dict[str, Any] = {"exclude_self": exclude_self, "skip_unlabelled": skip_unlabelled}
-        task = tasks.task(_corpus(gold, y), vocabulary, seen, unknown=unknown, **switches)
+        task = dataset.task(_corpus(gold, y), vocabulary, seen, unknown=unknown, **switches)
         if isinstance(found, Run):
             run = task.aligned(found)
         else:
-            run = tasks.tag(found, task, max(tasks.DEPTH, depth(measures or ())))
-        return tasks.score(run, task, measures)
+            run = dataset.tag(found, task, max(dataset.DEPTH, depth(measures or ())))
+        return dataset.score(run, task, measures)
 
 
 def _corpus(documents: Texts, y: Iterable[Any] | None) -> Corpus:

@@ -15,7 +15,7 @@ from tagwright.api import train, zero_shot
 from tagwright.data.in_memory import Labels, Texts, is_indicator, to_vocabulary
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
-from tagwright.recipes import SUPERVISED, ZERO_SHOT
+from tagwright.methods.table import SUPERVISED, ZERO_SHOT
 from tagwright.tagger import Tagger
 from tagwright.types import Run
 

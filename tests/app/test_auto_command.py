@@ -11,11 +11,11 @@ from tests.methods.topics import DOCUMENTS, LABELS
 from typer.testing import CliRunner, Result
 
 from tagwright.app.cli import app
-from tagwright.app.reviewed import with_reviews
 from tagwright.errors import InputError, TagwrightError
-from tagwright.server.decisions import Decisions
-from tagwright.server.review_file import ReviewFile
-from tagwright.server.standing_decisions import Decision, Verdict
+from tagwright.review.current import Decision, Verdict
+from tagwright.review.decisions import Decisions
+from tagwright.review.file import ReviewFile
+from tagwright.review.gold import with_reviews
 from tagwright.tagger import Tagger
 from tagwright.types import Run
 

@@ -18,7 +18,7 @@ from tests.tiny import tiny_encoder
 from tagwright import __version__
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.methods import zeroshot
+from tagwright.methods import zero_shot
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.types import Label
 
@@ -146,8 +146,8 @@ def test_a_document_is_not_suggested_for_itself(run: Command) -> None:
 
 
 def test_a_saved_tagger_suggests_over_its_own_or_other_labels(run: Command, desk: Path) -> None:
-    config = zeroshot.Config(stages=("exact_match",), weights=(1.0,))
-    zeroshot.fit(Vocabulary.read("labels.jsonl"), config).save(desk / "model")
+    config = zero_shot.Config(stages=("exact_match",), weights=(1.0,))
+    zero_shot.fit(Vocabulary.read("labels.jsonl"), config).save(desk / "model")
     assert "[bee]" in answer(run, "suggest", "docs.jsonl", "--model", "model")
     assert json.loads(answer(run, "evaluate", "docs.jsonl", "--model", "model", "--json"))["documents"] == 3
     write("others.jsonl", [{"id": "h", "name": "honey"}])
@@ -343,8 +343,8 @@ def test_documents_come_from_standard_input_too(desk: Path) -> None:
 
 @pytest.mark.parametrize("quiet", [True, False])
 def test_the_demo_can_be_quiet(run: Command, monkeypatch: pytest.MonkeyPatch, quiet: bool) -> None:
-    from tagwright import progress
     from tagwright.app import demo
+    from tagwright.core import progress
 
     silent: list[bool] = []
     monkeypatch.setattr(demo, "run", lambda: silent.append(progress._silent.get()))

@@ -12,7 +12,7 @@ from tagwright.app import demo, scipy_manual
 from tagwright.app.scipy_manual import Manual
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import TagwrightError
-from tagwright.methods import zeroshot
+from tagwright.methods import zero_shot
 from tagwright.tagger import Evidence, Tagger
 from tagwright.types import Document, EvidenceSpan, Label
 
@@ -98,12 +98,12 @@ def page() -> ModuleType:
 
 @pytest.fixture
 def words_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    fit = zeroshot.fit
+    fit = zero_shot.fit
 
-    def without_encoder(labels: Vocabulary, config: zeroshot.Config) -> Tagger:
+    def without_encoder(labels: Vocabulary, config: zero_shot.Config) -> Tagger:
         return fit(labels, replace(config, stages=("exact_match", "tfidf"), weights=(0.5, 1.0)))
 
-    monkeypatch.setattr(zeroshot, "fit", without_encoder)
+    monkeypatch.setattr(zero_shot, "fit", without_encoder)
 
 
 def test_a_page_lists_functions_under_headings(page: ModuleType) -> None:

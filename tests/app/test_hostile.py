@@ -17,9 +17,9 @@ import pytest
 from tests.app.conftest import DOCUMENTS, LABELS, Command, write
 
 from tagwright.app import render
-from tagwright.app.cache_contents import show_cache
+from tagwright.app.commands.cache import show_cache
 from tagwright.app.options import Option
-from tagwright.methods import zeroshot
+from tagwright.methods import zero_shot
 
 TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
 WORDS = ("--set", 'stages=["exact_match", "tfidf"]', "--set", "weights=[0.5, 1.0]")
@@ -242,7 +242,7 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 def test_an_interrupted_command_says_so_and_keeps_what_it_printed(
     run: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tagwright import suggestions as module
+    from tagwright.tagger import suggestions as module
 
     suggestions = module.suggestions
 
@@ -276,7 +276,7 @@ def test_a_mistake_of_ours_is_not_hidden(run: Command, monkeypatch: pytest.Monke
     def broken(*arguments: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(zeroshot, "fit", broken)
+    monkeypatch.setattr(zero_shot, "fit", broken)
     with pytest.raises(ZeroDivisionError):
         run("suggest", *ON)
 

@@ -10,9 +10,9 @@ from typing import Literal
 import pytest
 
 from tagwright.app.options import Option, options_of, values_of
+from tagwright.core.checked import Checked, build
 from tagwright.errors import ConfigError
-from tagwright.fields import Checked, build
-from tagwright.methods import zeroshot
+from tagwright.methods import zero_shot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,9 +162,9 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, content: str | None
 def test_prompts_are_given_on_the_command_line_and_in_a_file(tmp_path: Path) -> None:
     expected = {"query": "query: ", "document": "passage: "}
     setting = 'prompts={query="query: ", document="passage: "}'
-    assert build(zeroshot.Config, values_of(None, [setting])).prompts == expected
+    assert build(zero_shot.Config, values_of(None, [setting])).prompts == expected
     file = tmp_path / "options.toml"
     file.write_text('[prompts]\nquery = "query: "\ndocument = "passage: "\n')
-    assert build(zeroshot.Config, values_of(file, [])).prompts == expected
+    assert build(zero_shot.Config, values_of(file, [])).prompts == expected
     with pytest.raises(ConfigError, match="expected a table, each value a text"):
-        build(zeroshot.Config, values_of(None, ["prompts=query"]))
+        build(zero_shot.Config, values_of(None, ["prompts=query"]))

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagwright import tasks
-from tagwright.app import jobs
+from tagwright.app import inputs
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.evaluation import dataset
 from tagwright.methods import svm
-from tagwright.readers import arrow
-from tagwright.readers.jsonl import write_jsonl
+from tagwright.readers.documents import arrow
+from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.types import Document, Label, Run
 
 LABELS = Vocabulary([Label("bee", ("Bees",)), Label("ant", ("Ants",))])
@@ -43,26 +43,28 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> Decoded:
 
 
 @pytest.fixture
-def task(tmp_path: Path, decoded: Decoded) -> tasks.Task:
+def task(tmp_path: Path, decoded: Decoded) -> dataset.Task:
     documents, labels = tmp_path / "docs.jsonl", tmp_path / "labels.jsonl"
     write_jsonl([*DOCUMENTS, Document("x", "Wasps")], documents)
     LABELS.write(labels)
-    return jobs.task(Corpus.read(documents), labels, "", None, None, True, True)
+    return inputs.task(Corpus.read(documents), labels, "", None, None, True, True)
 
 
-def test_what_is_to_be_scored_is_read_once(task: tasks.Task, decoded: Decoded) -> None:
+def test_what_is_to_be_scored_is_read_once(task: dataset.Task, decoded: Decoded) -> None:
     assert (len(task.kept), task.lengths.tolist()) == (50, [20] * 50)
     assert (decoded.documents, decoded.pieces) == (51, 1)
 
 
-def test_what_is_scored_is_read_in_batches(task: tasks.Task, decoded: Decoded, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_scored_is_read_in_batches(
+    task: dataset.Task, decoded: Decoded, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Tagger:
         def tag(self, documents: Sequence[Document], k: int) -> Run:
             return Run.from_rows([[0] for _ in documents]).top(k)
 
-    monkeypatch.setattr(tasks, "BATCH", 20)
+    monkeypatch.setattr(dataset, "BATCH", 20)
     before = decoded.documents
-    assert len(tasks.tag(Tagger(), task)) == 50  # type: ignore[arg-type]
+    assert len(dataset.tag(Tagger(), task)) == 50  # type: ignore[arg-type]
     assert (decoded.documents - before, decoded.pieces) == (50, 1 + 3)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tagwright.app.resume import Start, resumable
+from tagwright.core.saved import remove_folder
 from tagwright.errors import ConfigError
-from tagwright.store import remove_folder
 
 START = Start("rts", {"candidates": 500}, {"documents": "1f"})
 

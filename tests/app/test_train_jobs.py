@@ -18,10 +18,10 @@ from tagwright.combining.pool import PoolOptions
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.evaluation.metrics import labelled
-from tagwright.methods import zeroshot
-from tagwright.recipes import METHODS
-from tagwright.stages.description_retriever import DescriptionRetriever
-from tagwright.stages.exact_match import ExactMatch
+from tagwright.methods import zero_shot
+from tagwright.methods.table import METHODS
+from tagwright.stages.dense.descriptions import DescriptionRetriever
+from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger
 from tagwright.training import loop
 from tagwright.training.checkpoints import NAME
@@ -101,12 +101,12 @@ def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_dif
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("tagwright.training.encoder_training.PACKAGED", static)
-    monkeypatch.setattr("tagwright.training.encoder_training.best_device", lambda: SimpleNamespace(type="cuda"))
+    monkeypatch.setattr("tagwright.training.encoder.PACKAGED", static)
+    monkeypatch.setattr("tagwright.training.encoder.best_device", lambda: SimpleNamespace(type="cuda"))
     options, arguments = QUICK[2:], ["ict", *data, "--output", str(tmp_path / "M")]
     killed(*arguments, settings=options, monkeypatch=monkeypatch)
     with monkeypatch.context() as patch, pytest.raises(ConfigError, match=r'started with encoder ".*, not "static"'):
-        patch.setattr("tagwright.training.encoder_training.best_device", lambda: SimpleNamespace(type="cpu"))
+        patch.setattr("tagwright.training.encoder.best_device", lambda: SimpleNamespace(type="cpu"))
         run("train", *arguments, "--resume", settings=options)
     monkeypatch.setattr("tagwright.app.train_jobs.machine", lambda: {"torch": "99", "device": "a new one"})
     said = run("train", *arguments, "--resume", settings=options).stderr
@@ -437,8 +437,8 @@ def test_fine_tuning_without_a_known_label_is_refused(data: list[str], static: s
         run("train", "finetune", str(unlabelled), "--model", str(tmp_path / "M"), "--output", str(tmp_path / "F"))
 
 
-TINY_ZERO_SHOT = zeroshot.Config(stages=("exact_match", "tfidf"), weights=(1.0, 1.0))
-_fit_zero_shot = zeroshot.fit
+TINY_ZERO_SHOT = zero_shot.Config(stages=("exact_match", "tfidf"), weights=(1.0, 1.0))
+_fit_zero_shot = zero_shot.fit
 
 
 def tiny_zero_shot(labels: Vocabulary, *_: object) -> Tagger:
@@ -449,7 +449,7 @@ def tiny_zero_shot(labels: Vocabulary, *_: object) -> Tagger:
 def test_the_svm_joins_the_stages_of_the_zero_shot_method_and_is_explained(
     data: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
+    monkeypatch.setattr("tagwright.methods.zero_shot.fit", tiny_zero_shot)
     run("train", "svm", *data, "--output", str(tmp_path / "M"), "--fuse")
     fused = Tagger.load(tmp_path / "M")
     assert list(fused.stages) == ["exact_match", "tfidf", "svm"]
@@ -477,7 +477,7 @@ def test_a_saved_zero_shot_tagger_is_fine_tuned_and_joined(
     before, after = (Tagger.load(tmp_path / name) for name in "ZF")
     assert list(after.stages) == ["exact_match", "tfidf", "dense", "title_match"]
     assert before.tag(UNSEEN).scores.tolist() != after.tag(UNSEEN).scores.tolist()
-    monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
+    monkeypatch.setattr("tagwright.methods.zero_shot.fit", tiny_zero_shot)
     run("train", "finetune", *few, "--output", str(tmp_path / "G"), "--fuse", settings=["training.validation=0"])
     assert list(Tagger.load(tmp_path / "G").stages) == ["exact_match", "tfidf", "dense"]  # no plain encoder in this one
 
@@ -524,7 +524,7 @@ def test_a_training_is_compared_with_the_untrained_method(
         return Tagger(labels, {"exact_match": ExactMatch(exchanged)})
 
     data = many(tmp_path)
-    monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
+    monkeypatch.setattr("tagwright.methods.zero_shot.fit", tiny_zero_shot)
     good = run("train", "svm", *data, "--output", str(tmp_path / "M"), check=True)
     expected = "nDCG@5 on 20 labelled documents that were not learnt from: 100.0, untrained (zero-shot) 100.0, p = 1"
     assert expected in good.stderr

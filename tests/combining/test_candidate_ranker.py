@@ -8,8 +8,8 @@ import pytest
 from tagwright.combining.candidate_ranker import CandidateRanker, Logistic, fit_logistic
 from tagwright.combining.features import Features
 from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_gradients
+from tagwright.core.saved import write_manifest
 from tagwright.errors import ModelError
-from tagwright.store import write_manifest
 from tagwright.types import Floats, Mask
 
 

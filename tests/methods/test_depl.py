@@ -14,18 +14,18 @@ from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, right, trained
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods import depl, zeroshot
+from tagwright.methods import depl, zero_shot
 from tagwright.methods import svm as linear
-from tagwright.recipes import METHODS, SUPERVISED, configuration
-from tagwright.stages.description_retriever import DescriptionRetriever
-from tagwright.stages.linear_classifiers import Linear
+from tagwright.methods.table import METHODS, SUPERVISED, configuration
+from tagwright.stages.dense.descriptions import DescriptionRetriever
+from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
 from tagwright.training.batching import is_validation
 from tagwright.training.checkpoints import NAME
+from tagwright.training.config import TrainingConfig
 from tagwright.training.gold_labels import confident
 from tagwright.training.label_objectives import DualEncoder
-from tagwright.training.linear_training import train_linear
-from tagwright.training.training_config import TrainingConfig
+from tagwright.training.linear import train_linear
 from tagwright.types import Document, Label, Pair, Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -73,7 +73,7 @@ def test_keywords_are_the_words_of_the_topic(svm: Tagger) -> None:
     assert {"river", "water", "rain", "stone"} >= set(words["stone"]) > set()
     assert words["10"] == ()
     with pytest.raises(ConfigError, match="expected one called svm"):
-        depl.keywords_of(zeroshot.fit(LABELS, zeroshot.Config(stages=("exact_match",), weights=(1.0,))), 3)
+        depl.keywords_of(zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match",), weights=(1.0,))), 3)
 
 
 def test_a_tagger_that_is_saved_says_the_same_and_shows_its_keywords(
@@ -217,13 +217,13 @@ def test_without_any_label_there_is_nothing_to_learn() -> None:
 
 
 def test_pseudo_labels_of_another_tagger_give_keywords_to_labels_that_have_no_description() -> None:
-    names = zeroshot.fit(LABELS, zeroshot.Config(stages=("exact_match",), weights=(1.0,)))
+    names = zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match",), weights=(1.0,)))
     found = confident(names.tag(TRAIN), share=0.5)
     svm = linear.fit(TRAIN, LABELS, gold=found)
     richer = with_keywords(LABELS, depl.keywords_of(svm, 5))
-    lexical = zeroshot.Config(stages=("tfidf",), weights=(1.0,))
-    assert not len(zeroshot.fit(LABELS, lexical).tag(UNSEEN).labels)
-    assert right(zeroshot.fit(richer, lexical)) == 30
+    lexical = zero_shot.Config(stages=("tfidf",), weights=(1.0,))
+    assert not len(zero_shot.fit(LABELS, lexical).tag(UNSEEN).labels)
+    assert right(zero_shot.fit(richer, lexical)) == 30
 
 
 def test_confident_are_those_of_the_largest_scores() -> None:

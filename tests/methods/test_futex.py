@@ -17,12 +17,12 @@ from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.methods import futex
-from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.full_text import FullText, Paragraphs
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
 from tagwright.training.checkpoints import NAME
-from tagwright.training.training_config import TrainingConfig
+from tagwright.training.config import TrainingConfig
 from tagwright.types import Distribution, Document, Floats, Label, Run, Section
 
 QUICK = futex.Config(

@@ -14,16 +14,17 @@ from tests.methods.topics import LABELS, TOPICS, encoders
 from tagwright.combining.features import GROUPS
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.ranking_trees import BoostingOptions
-from tagwright.joining import join
-from tagwright.methods import combined, depl, futex, micol, rts, svm, zeroshot
+from tagwright.methods import depl, futex, micol, rts, svm, zero_shot
+from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger
-from tagwright.training.combiner_training import CombinerOptions
-from tagwright.training.training_config import TrainingConfig
+from tagwright.tagger.fuse import join
+from tagwright.training.combiner import CombinerOptions
+from tagwright.training.config import TrainingConfig
 from tagwright.types import Document, Section
 
 NAMES = list(TOPICS)
 TRAINING = TrainingConfig(batch=8, steps=2, validation=0.0, checkpoint_seconds=0)
-ZERO_SHOT = zeroshot.Config(stages=("exact_match", "tfidf"), language="english")
+ZERO_SHOT = zero_shot.Config(stages=("exact_match", "tfidf"), language="english")
 OPTIONS = CombinerOptions(trees=BoostingOptions(trees=10, smallest=5), folds=2)
 
 
@@ -43,7 +44,7 @@ MISLED = [replace(each, labels=(each.title.removeprefix("about "),)) for each in
 
 
 def of_rts(encoder: str) -> Tagger:
-    plain = zeroshot.fit(LABELS, ZERO_SHOT)
+    plain = zero_shot.fit(LABELS, ZERO_SHOT)
     learnt = rts.fit(DOCUMENTS, LABELS, rts.Config(encoder=encoder, min_words=2, max_words=6, training=TRAINING))
     return join(plain, learnt)
 
@@ -61,12 +62,12 @@ def of_futex(encoder: str) -> Tagger:
 
 
 def of_svm(encoder: str) -> Tagger:
-    return join(zeroshot.fit(LABELS, ZERO_SHOT), svm.fit(MISLED, LABELS))
+    return join(zero_shot.fit(LABELS, ZERO_SHOT), svm.fit(MISLED, LABELS))
 
 
 def of_depl(encoder: str) -> Tagger:
     config = depl.ClassifierConfig(encoder=encoder, training=TRAINING)
-    return join(zeroshot.fit(LABELS, ZERO_SHOT), depl.fit_classifier(MISLED, LABELS, config))
+    return join(zero_shot.fit(LABELS, ZERO_SHOT), depl.fit_classifier(MISLED, LABELS, config))
 
 
 MAKERS: dict[str, tuple[Callable[[str], Tagger], str]] = {
@@ -90,7 +91,7 @@ def test_every_stage_of_a_trained_tagger_is_a_group_of_features(method: str, enc
         pytest.skip("omikuji is not installed")
     tagger = make(encoder)
     assert stage in tagger.stages
-    tagger = combined.fit(DOCUMENTS, tagger, combined.Config(combiner=OPTIONS)).tagger
+    tagger = combine.fit(DOCUMENTS, tagger, combine.Config(combiner=OPTIONS)).tagger
     assert isinstance(tagger.combiner, LearnedCombiner), "what is named after the title is right: the sum does not know"
     groups = {name.partition(": ")[0] for name in tagger.combiner.ranker.names}
     assert groups | {"neighbours"} == {*tagger.stages, *GROUPS}  # neighbours: where a stage has vectors of documents

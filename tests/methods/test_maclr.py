@@ -13,18 +13,18 @@ from torch.nn.functional import normalize
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods import maclr, zeroshot
-from tagwright.recipes import configuration
+from tagwright.methods import maclr, zero_shot
+from tagwright.methods.table import configuration
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.tagger import Tagger
 from tagwright.training.checkpoints import NAME
 from tagwright.training.clusters import ClusterSchedule
-from tagwright.training.encoder_training import in_batch
+from tagwright.training.config import TrainingConfig
+from tagwright.training.encoder import in_batch
 from tagwright.training.losses import cluster_loss, label_regularisation
 from tagwright.training.maclr_stage1 import MaclrStage1, eq_2
 from tagwright.training.pairs import ict_pairs, sample_labels
-from tagwright.training.training_config import TrainingConfig
 from tagwright.types import Floats, Label, Pair, Run
 
 QUICK = maclr.Config(pseudo_labels=1, training=TrainingConfig(batch=16, epochs=40, learning_rate=0.01, validation=0.0))
@@ -148,7 +148,7 @@ def test_a_document_that_is_a_label_is_not_its_own_pseudo_label(encoder: dict[st
 
 
 def test_few_labels_teach_what_no_text_says(encoder: dict[str, str]) -> None:
-    static = zeroshot.fit(LABELS, zeroshot.Config(stages=("dense",), weights=(1.0,), encoder=encoder["static"]))
+    static = zero_shot.fit(LABELS, zero_shot.Config(stages=("dense",), weights=(1.0,), encoder=encoder["static"]))
     swapped = Run.from_rows([[(list(LABELS.ids).index(document.labels[0]) + 1) % 3] for document in DOCUMENTS])
     few = maclr.FewShot(training=TrainingConfig(epochs=60, learning_rate=0.01, validation=0.0))
     before = vectors(static).copy()
@@ -160,11 +160,11 @@ def test_few_labels_teach_what_no_text_says(encoder: dict[str, str]) -> None:
 
 
 def test_fine_tuning_is_refused_where_there_is_nothing_to_learn(encoder: dict[str, str]) -> None:
-    names = zeroshot.fit(LABELS, zeroshot.Config(stages=("exact_match",), weights=(1.0,)))
+    names = zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match",), weights=(1.0,)))
     gold = LABELS.gold(DOCUMENTS)
     with pytest.raises(ConfigError, match="the tagger has the stages exact_match; fine-tuning needs one called dense"):
         maclr.fine_tune(names, DOCUMENTS, gold)
-    static = zeroshot.fit(LABELS, zeroshot.Config(stages=("dense",), weights=(1.0,), encoder=encoder["static"]))
+    static = zero_shot.fit(LABELS, zero_shot.Config(stages=("dense",), weights=(1.0,), encoder=encoder["static"]))
     with pytest.raises(ConfigError, match="none of 30 documents has both text and a label"):
         maclr.fine_tune(static, DOCUMENTS, Run.from_rows([[]] * 30))
     with pytest.raises(ConfigError, match="a batch is 99 pairs"):

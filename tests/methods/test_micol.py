@@ -16,12 +16,12 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.graph.network import Graph
 from tagwright.methods import micol
 from tagwright.stages.dense import LabelText
-from tagwright.stages.exact_match import ExactMatch
 from tagwright.stages.lexical import Lexical
+from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
+from tagwright.training.config import TrainingConfig
 from tagwright.training.pairs import sample_documents
-from tagwright.training.training_config import TrainingConfig
 from tagwright.types import Document, Label, Pair, Retriever, Triple
 
 # Half of the documents of a topic name it, the others use its words; those of one topic share an author, and so learn
@@ -209,7 +209,7 @@ def test_options_that_cannot_work_are_refused(options: dict[str, object], messag
 
 
 def test_what_does_not_fit_is_refused_before_the_encoder_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwright.training.encoder_training.load", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr("tagwright.training.encoder.load", lambda *_: pytest.fail("loaded"))
     config = replace(QUICK, encoder="static")
     bare = [replace(document, metadata={}) for document in DOCUMENTS]
     with pytest.raises(ConfigError, match="no metadata, so no meta-path is possible"):

@@ -10,12 +10,12 @@ from tests.methods.topics import DOCUMENTS, LABELS, UNSEEN, right, trained
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, ModelError
 from tagwright.methods import contrastive, rts
-from tagwright.recipes import configuration
+from tagwright.methods.table import configuration
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.tagger import Tagger
 from tagwright.training.checkpoints import NAME
-from tagwright.training.encoder_training import settle
-from tagwright.training.training_config import TrainingConfig, TrainingPlan
+from tagwright.training.config import TrainingConfig, TrainingPlan
+from tagwright.training.encoder import settle
 from tagwright.types import Document, Pair
 
 QUICK = rts.Config(
@@ -88,7 +88,7 @@ def test_options_that_cannot_work_are_refused(options: dict[str, object], messag
 
 
 def test_what_does_not_fit_is_refused_before_the_encoder_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tagwright.training.encoder_training.load", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr("tagwright.training.encoder.load", lambda *_: pytest.fail("loaded"))
     config = replace(QUICK, encoder="static")
     with pytest.raises(ConfigError, match="a batch is 9999 pairs, more than the "):
         rts.fit(DOCUMENTS, LABELS, trained(config, batch=9999))

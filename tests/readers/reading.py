@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError, TagwrightError
-from tagwright.readers.files import Format, open_sources
+from tagwright.readers.documents.files import Format, open_sources
 from tagwright.types import Document
 
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

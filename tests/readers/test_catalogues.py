@@ -12,7 +12,7 @@ from tests.readers.reading import read, refusal, written
 
 from tagwright.data.corpus import Corpus
 from tagwright.errors import InputError, on_command_line
-from tagwright.readers.columns import folded, parse_columns
+from tagwright.readers.documents.columns import folded, parse_columns
 from tagwright.types import Document
 
 LONG = "Insects -- Flight -- Research -- History -- 20th century | Pollination by insects | Bees -- Behavior | Wings"
@@ -169,7 +169,7 @@ def test_annif_json_lines_keep_their_own_names(tmp_path: Path) -> None:
     assert read(written(tmp_path, json.dumps(record)))[0].labels == ("http://x/1",)
     record = {"document_id": "1", "text": "They fly.", "subjects": ["http://x/1"]}
     for format_ in ("annif", None):
-        [document] = read(written(tmp_path, json.dumps(record)), format=format_)  # type: ignore[arg-type]
+        [document] = read(written(tmp_path, json.dumps(record)), format=format_)
         assert (document.id, document.labels) == ("1", ("http://x/1",))
     [document] = read(table(tmp_path, ["document_id", "text", "subjects"], ["1", "They fly.", "bees;wings"]))
     assert (document.id, document.labels) == ("1", ("bees", "wings"))

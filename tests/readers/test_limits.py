@@ -18,7 +18,8 @@ from tests.readers.reading import read, refusal, written
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers import limits, parquet
+from tagwright.readers import limits
+from tagwright.readers.documents import parquet
 from tagwright.readers.limits import document_limit, largest_document
 
 LIMIT = 10_000
@@ -141,7 +142,7 @@ def test_a_tag_that_does_not_end_is_refused(tmp_path: Path, inside: str) -> None
 def test_rows_of_parquet_are_unpacked_one_by_one_where_they_are_long(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tagwright.readers.arrow.MAX_CHARACTERS", LIMIT)
+    monkeypatch.setattr("tagwright.readers.documents.arrow.MAX_CHARACTERS", LIMIT)
     texts = ["a" * 9_000] * 500 + [LONG] + ["b"] * 500
     table = pa.table({"id": [str(i) for i in range(1_001)], "text": texts, "keyword": [["wing", "leg"]] * 1_001})
     pq.write_table(table, tmp_path / "x.parquet")

@@ -20,7 +20,7 @@ from tests.scale.conftest import BROKEN, DOCUMENTS, NAMELESS, NAMES, REPEATED, w
 from tagwright.data.in_memory import to_vocabulary
 from tagwright.data.run_files import read_run
 from tagwright.errors import ConfigError, ModelError, TagwrightError
-from tagwright.readers.files import open_sources
+from tagwright.readers.documents.files import open_sources
 from tagwright.scale import batch
 from tagwright.scale.batch_options import BatchOptions
 from tagwright.scale.local_processes import Tagged

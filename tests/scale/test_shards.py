@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from tests.scale.conftest import BROKEN, NAMELESS, REPEATED
 
-from tagwright.readers.arrow import MappedFile
-from tagwright.readers.files import open_sources
+from tagwright.readers.documents.arrow import MappedFile
+from tagwright.readers.documents.files import open_sources
 from tagwright.scale.shards import Shard, Unread, cut
 
 

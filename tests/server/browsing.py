@@ -15,9 +15,9 @@ import pytest
 import uvicorn
 
 from tagwright.server.application import application
-from tagwright.server.refitting import Refit, Refitter
-from tagwright.server.review_page import ReviewPages
-from tagwright.server.reviewing import Review
+from tagwright.server.review.page import ReviewPages
+from tagwright.server.review.refit import Refit, Refitter
+from tagwright.server.review.session import Review
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import zeroshot
+from tagwright.methods import zero_shot
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger
@@ -19,7 +19,7 @@ LABELS = Vocabulary(
 
 
 def word_tagger() -> Tagger:
-    return zeroshot.fit(LABELS, zeroshot.Config(stages=("exact_match", "tfidf"), language="english"))
+    return zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match", "tfidf"), language="english"))
 
 
 @pytest.fixture

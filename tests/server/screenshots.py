@@ -13,10 +13,10 @@ from pathlib import Path
 from tests.server.browsing import VIEWS, chromium, look, served, visiting
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import zeroshot
-from tagwright.server.refitting import Refitted
-from tagwright.server.review_file import ReviewFile
-from tagwright.server.reviewing import Review
+from tagwright.methods import zero_shot
+from tagwright.review.file import ReviewFile
+from tagwright.server.review.refit import Refitted
+from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Document, Label, Section
 
@@ -54,7 +54,7 @@ DOCUMENT = Document(
 
 def main(folder: Path) -> None:
     """A document with an accepted and a rejected suggestion, the third one in focus, in every view."""
-    tagger = zeroshot.fit(LABELS, zeroshot.Config(stages=("exact_match", "tfidf"), language="english"))
+    tagger = zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match", "tfidf"), language="english"))
     others = [Document(f"d{i}", f"Orchards {i}", "Bees in orchards.") for i in range(2, 13)]
     with tempfile.TemporaryDirectory() as name, closing(ReviewFile(Path(name) / "reviews.sqlite")) as file:
         review = Review(ServedModel("bees", tagger, "Bees"), file)

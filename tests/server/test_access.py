@@ -16,12 +16,12 @@ from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
 from tagwright.errors import ConfigError, InputError
+from tagwright.review.file import ReviewFile
 from tagwright.server.access import EVERYBODY, OPEN, ROLES, Access, Holder, Role, read_tokens
 from tagwright.server.application import application
-from tagwright.server.refitting import Refitted, Refitter
-from tagwright.server.review_file import ReviewFile
-from tagwright.server.review_page import ReviewPages
-from tagwright.server.reviewing import Review
+from tagwright.server.review.page import ReviewPages
+from tagwright.server.review.refit import Refitted, Refitter
+from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import ServerOptions
 from tagwright.server.sessions import Sessions

@@ -6,9 +6,9 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
+from tagwright.review.file import StorageError
 from tagwright.server.access import Access
 from tagwright.server.application import application
-from tagwright.server.review_file import StorageError
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import ServerOptions, own_names
 

@@ -15,12 +15,12 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
+from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access
 from tagwright.server.application import application
-from tagwright.server.refitting import Refitted, Refitter
-from tagwright.server.review_file import ReviewFile
-from tagwright.server.review_page import ReviewPages
-from tagwright.server.reviewing import Review
+from tagwright.server.review.page import ReviewPages
+from tagwright.server.review.refit import Refitted, Refitter
+from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Document
 

@@ -12,12 +12,12 @@ from tests.server.browsing import PHONE, chromium, served, violations, visiting
 from tests.server.conftest import LABELS, word_tagger
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import zeroshot
-from tagwright.server.refitting import Refitted
-from tagwright.server.review_file import ReviewFile
-from tagwright.server.reviewing import Review
+from tagwright.methods import zero_shot
+from tagwright.review.current import Decision
+from tagwright.review.file import ReviewFile
+from tagwright.server.review.refit import Refitted
+from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.standing_decisions import Decision
 from tagwright.types import Document, Label, Section
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def test_everything_works_by_mouse_without_scripts(browser: Browser, review: Rev
 
 def test_no_text_runs_as_a_script(browser: Browser, tmp_path: Path) -> None:
     labels = [Label(f"bee{EVIL}", (f"Bees {EVIL}", "Bees"), f"They fly. {EVIL}", ("up",)), Label("up", (f"Up {EVIL}",))]
-    tagger = zeroshot.fit(Vocabulary(labels), zeroshot.Config(stages=("exact_match", "tfidf"), language="english"))
+    tagger = zero_shot.fit(Vocabulary(labels), zero_shot.Config(stages=("exact_match", "tfidf"), language="english"))
     document = Document(f"d{EVIL}", f"Bees {EVIL}", EVIL, (Section(EVIL, 1, (f"Honey bees {EVIL}",)),))
     with closing(ReviewFile(tmp_path / "reviews.sqlite")) as file:
         review = Review(ServedModel("bees", tagger, f"Bees {EVIL}"), file)

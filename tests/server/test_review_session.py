@@ -12,11 +12,11 @@ import pytest
 from tests.server.browsing import DESK, chromium, served, visiting
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import zeroshot
-from tagwright.server.refitting import refit_combiner
-from tagwright.server.review_export import exported
-from tagwright.server.review_file import ReviewFile
-from tagwright.server.reviewing import Review
+from tagwright.methods import zero_shot
+from tagwright.review.export import exported
+from tagwright.review.file import ReviewFile
+from tagwright.server.review.refit import refit_combiner
+from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label
@@ -42,7 +42,7 @@ def tagger(browser: Browser) -> Tagger:
     """The subject headings of PubMed where they are, else as many names that nobody else has."""
     labels = Vocabulary.read(MESH) if MESH.is_file() else Vocabulary([Label(f"L{i}", (_name(i),)) for i in range(SIZE)])
     assert len(labels) == SIZE
-    return zeroshot.fit(labels, zeroshot.Config(stages=("exact_match", "tfidf"), language="english"))
+    return zero_shot.fit(labels, zero_shot.Config(stages=("exact_match", "tfidf"), language="english"))
 
 
 @pytest.fixture

@@ -18,11 +18,11 @@ import pytest
 from tests.server.conftest import word_tagger
 
 from tagwright.errors import ConfigError, InputError
+from tagwright.review.decisions import Decisions
+from tagwright.review.documents import ReviewedDocuments
+from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access
-from tagwright.server.decisions import Decisions
-from tagwright.server.review_file import ReviewFile
-from tagwright.server.reviewed_documents import ReviewedDocuments
-from tagwright.server.reviewing import Review
+from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.server.serving import ServerOptions, listen, open_review, saved_models, store_learnt
 from tagwright.types import Document

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.stages.test_dense import BagOfWords
+from tests.stages.dense.test_retriever import BagOfWords
 
+from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.data.paragraphs import headings_at
 from tagwright.errors import ConfigError, ModelError
 from tagwright.stages import full_text
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.full_text import FullText, FullTextOptions
-from tagwright.store import read_manifest, write_manifest
 from tagwright.types import Document, Floats, Label, Retriever, Run, Section
 
 LABELS = [Label("b", ("bees",)), Label("o", ("oak",)), Label("m", ("moss",)), Label("s", ("stone",))]

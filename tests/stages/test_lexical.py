@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import TfidfVectorizer
 
+from tagwright.core.saved import write_manifest
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.stages import lexical
 from tagwright.stages.lexical import Lexical, LexicalOptions, calibrate
-from tagwright.store import write_manifest
 from tagwright.text.words import words
 from tagwright.types import Document, Label, Run, Section, Stage
 

@@ -8,10 +8,10 @@ import pytest
 from numpy.typing import NDArray
 from tests.tiny import tiny_encoder
 
+from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError, ModelError
 from tagwright.stages.reranker import CrossEncoderReranker, PairedText, RerankerOptions
-from tagwright.store import read_manifest, write_manifest
 from tagwright.types import Document, Floats, Label, Run, Section, Stage
 
 LABELS = [Label("1", ("bee", "honey bee"), "An insect."), Label("2", ("bank",)), Label("3", ("river", "stream"))]

@@ -18,11 +18,11 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.prompts import Role
 from tagwright.methods import depl, maclr
 from tagwright.stages.dense import Dense, DenseOptions
-from tagwright.stages.description_retriever import DescriptionRetriever
-from tagwright.stages.label_index import Storage
+from tagwright.stages.dense.descriptions import DescriptionRetriever
+from tagwright.stages.dense.index import Storage
 from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.training.config import TrainingConfig
 from tagwright.training.shared_work import gathered, shared_dense, shared_run
-from tagwright.training.training_config import TrainingConfig
 from tagwright.types import Document, Floats, Run
 
 SHORT = TrainingConfig(batch=8, steps=3, learning_rate=0.001, validation=0.0)

@@ -17,6 +17,7 @@ from tagwright.encoders.dual_encoder import encoder, side
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError
 from tagwright.training.checkpoints import NAME
+from tagwright.training.config import TrainingPlan
 from tagwright.training.label_objectives import (
     DualEncoder,
     Heads,
@@ -27,7 +28,6 @@ from tagwright.training.label_objectives import (
 )
 from tagwright.training.loop import train
 from tagwright.training.losses import dual_encoder_bce, dual_encoder_classifier_bce
-from tagwright.training.training_config import TrainingPlan
 from tagwright.types import Document, Pair, Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -24,10 +24,10 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.training.checkpoints import NAME, configs
+from tagwright.training.config import TrainingPlan
 from tagwright.training.loop import History, rate_at, train
 from tagwright.training.objectives import Contrastive, Text
 from tagwright.training.trainable_encoder import Transformer
-from tagwright.training.training_config import TrainingPlan
 from tagwright.types import Pair
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -15,11 +15,11 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
 from tagwright.methods import contrastive, depl, maclr, micol, rts
 from tagwright.stages.dense import Dense
-from tagwright.stages.description_retriever import DescriptionRetriever
+from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.tagger import Tagger
+from tagwright.training.config import TrainingConfig
 from tagwright.training.tokens import Tokens
 from tagwright.training.trainable_encoder import Transformer
-from tagwright.training.training_config import TrainingConfig
 
 QUERY, DOCUMENT = "find the water: ", "stone: "
 PROMPTS = {"query": QUERY, "document": DOCUMENT}

@@ -14,10 +14,10 @@ import torch
 from numpy.typing import NDArray
 
 from tagwright.encoders import int8, kernels
+from tagwright.training.config import TrainingPlan
 from tagwright.training.loop import History, train
 from tagwright.training.losses import info_nce
 from tagwright.training.objectives import Contrastive, Encode
-from tagwright.training.training_config import TrainingPlan
 from tagwright.types import Pair
 
 WORDS = ["bee", "bees", "wasp", "honey", "flower", "wing", "market", "stock", "money", "bank", "price", "river", "rain"]

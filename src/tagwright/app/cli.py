@@ -36,14 +36,14 @@ from tagwright.app.arguments import (
     Unknown,
     UnknownLabels,
 )
-from tagwright.app.batch_command import batch
-from tagwright.app.reviews_command import reviews
-from tagwright.app.sample_command import sample
-from tagwright.app.serve_command import serve
-from tagwright.app.train_commands import options, train
-from tagwright.app.verify_command import verify
+from tagwright.app.commands.batch import batch
+from tagwright.app.commands.reviews import reviews
+from tagwright.app.commands.sample import sample
+from tagwright.app.commands.serve import serve
+from tagwright.app.commands.train import options, train
+from tagwright.app.commands.verify import verify
+from tagwright.core.terminal import escape_warnings, escaped
 from tagwright.errors import TagwrightError, on_command_line
-from tagwright.terminal import escape_warnings, escaped
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -99,13 +99,13 @@ def suggest(
     quiet: Quiet = False,
 ) -> None:
     """Suggest labels for documents."""
-    from tagwright.app import jobs, render
-    from tagwright.progress import silence
-    from tagwright.suggestions import suggestions
+    from tagwright.app import inputs, render
+    from tagwright.core.progress import silence
+    from tagwright.tagger.suggestions import suggestions
 
     with silence(quiet):
-        corpus = jobs.read(docs, columns, input_format)
-        tagger = jobs.tagger(model, labels, language, settings, corpus)
+        corpus = inputs.read(docs, columns, input_format)
+        tagger = inputs.tagger(model, labels, language, settings, corpus)
         rules: dict[str, Any] = {"min_score": min_score, "min_confidence": min_confidence, "best_cut": best_cut}
         found = suggestions(tagger, corpus, k, paths=path, exclude_self=exclude_self, explain=explain, **rules)
         for line in render.suggestions(found, tagger.vocabulary, output.value, paths=paths):
@@ -134,22 +134,22 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
-    from tagwright import tasks
-    from tagwright.app import jobs, render, reporting
-    from tagwright.progress import silence
+    from tagwright.app import inputs, render, reporting
+    from tagwright.core.progress import silence
+    from tagwright.evaluation import dataset
 
     if run and (model or settings):
         raise TagwrightError("a run is scored as it is: with --run leave out --model and --set")
     with silence(quiet):
-        corpus = jobs.read(docs, columns, input_format)
-        seen = jobs.read(train, columns, input_format) if train else None
-        task = jobs.task(corpus, labels, language, model, seen, exclude_self, skip_unlabelled, unknown.value)
+        corpus = inputs.read(docs, columns, input_format)
+        seen = inputs.read(train, columns, input_format) if train else None
+        task = inputs.task(corpus, labels, language, model, seen, exclude_self, skip_unlabelled, unknown.value)
         if run:
-            tagger, found = None, tasks.read_run(run, task)
+            tagger, found = None, dataset.read_run(run, task)
         else:
-            tagger = jobs.tagger(model, labels, language, settings, corpus)
-            found = tasks.tag(tagger, task)
-        scores = jobs.evaluate(found, task, per_label)
+            tagger = inputs.tagger(model, labels, language, settings, corpus)
+            found = dataset.tag(tagger, task)
+        scores = inputs.evaluate(found, task, per_label)
     if report:
         source = run or model or "the zero-shot method"
         notes = {"suggestions from": str(source), **reporting.settings_of(tagger, settings)}
@@ -175,19 +175,19 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare two runs over the same documents: differences, intervals, paired tests."""
-    from tagwright import tasks
-    from tagwright.app import jobs, render, reporting
-    from tagwright.evaluation.page import Details
-    from tagwright.progress import silence
+    from tagwright.app import inputs, render, reporting
+    from tagwright.core.progress import silence
+    from tagwright.evaluation import dataset
+    from tagwright.evaluation.report.page import Details
 
     if len(run) != 2:
         raise TagwrightError(f"compare needs two runs, got {len(run)}: --run A.jsonl --run B.jsonl")
     with silence(quiet):
-        corpus = jobs.read(docs, columns, input_format)
-        seen = jobs.read(train, columns, input_format) if train else None
-        task = jobs.task(corpus, labels, language, None, seen, exclude_self, skip_unlabelled, unknown.value)
-        a, b = (tasks.read_run(each, task) for each in run)
-        comparison = jobs.compare(a, b, task)
+        corpus = inputs.read(docs, columns, input_format)
+        seen = inputs.read(train, columns, input_format) if train else None
+        task = inputs.task(corpus, labels, language, None, seen, exclude_self, skip_unlabelled, unknown.value)
+        a, b = (dataset.read_run(each, task) for each in run)
+        comparison = inputs.compare(a, b, task)
     if report:
         notes = {"A": str(run[0]), "B": str(run[1]), **reporting.origin(task, docs, labels)}
         render.save_comparison(comparison, report, Details(notes, curves=reporting.curves({"A": a, "B": b}, task)))
@@ -212,15 +212,15 @@ def candidates(
     quiet: Quiet = False,
 ) -> None:
     """Show how many gold labels each candidate stage can find at most."""
-    from tagwright import tasks
-    from tagwright.app import jobs, render
-    from tagwright.progress import silence
+    from tagwright.app import inputs, render
+    from tagwright.core.progress import silence
+    from tagwright.evaluation import dataset
 
     with silence(quiet):
-        corpus = jobs.read(docs, columns, input_format)
-        task = jobs.task(corpus, labels, language, model, None, exclude_self, skip_unlabelled, unknown.value)
-        tagger = jobs.tagger(model, labels, language, settings, corpus)
-        found = tasks.ceilings(tagger, task)
+        corpus = inputs.read(docs, columns, input_format)
+        task = inputs.task(corpus, labels, language, model, None, exclude_self, skip_unlabelled, unknown.value)
+        tagger = inputs.tagger(model, labels, language, settings, corpus)
+        found = dataset.ceilings(tagger, task)
     render.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
@@ -242,14 +242,14 @@ def describe_(
     quiet: Quiet = False,
 ) -> None:
     """Describe the data: contents, problems, and applicable methods."""
-    from tagwright.app import jobs, render
+    from tagwright.app import inputs, render
+    from tagwright.core.progress import silence
     from tagwright.data.vocabulary import Vocabulary
-    from tagwright.progress import silence
-    from tagwright.survey import describe
+    from tagwright.evaluation.description import describe
 
     with silence(quiet):
-        corpus = jobs.read(docs, columns, input_format)
-        others = jobs.read(test, columns, input_format) if test else None
+        corpus = inputs.read(docs, columns, input_format)
+        others = inputs.read(test, columns, input_format) if test else None
         vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
         found = describe(corpus, vocabulary, others)
     render.description(found, as_json=as_json, every=every)
@@ -264,11 +264,11 @@ def read(
     quiet: Quiet = False,
 ) -> None:
     """Print documents as they were read, as JSON: title, abstract, nested sections, metadata."""
-    from tagwright.app import jobs, render
-    from tagwright.progress import silence
+    from tagwright.app import inputs, render
+    from tagwright.core.progress import silence
 
     with silence(quiet):
-        for _, documents in jobs.sources(docs, columns, input_format):
+        for _, documents in inputs.sources(docs, columns, input_format):
             for _, document in documents:
                 render.document(document)
 
@@ -287,14 +287,14 @@ def graph(
     quiet: Quiet = False,
 ) -> None:
     """Show how many documents each meta-path joins, and its hubs; without --path, for all usual meta-paths."""
-    from tagwright.app import jobs, render
+    from tagwright.app import inputs, render
+    from tagwright.core.progress import silence
     from tagwright.graph.network import Graph
-    from tagwright.progress import silence
 
     if list_ and len(path) != 1:
         raise TagwrightError(f"--list prints the neighbours over one meta-path, got {len(path)}: give one --path EXPR")
     with silence(quiet):
-        network = Graph.of(jobs.read(docs, columns, input_format))
+        network = Graph.of(inputs.read(docs, columns, input_format))
         if list_:
             render.neighbours(network.neighbour_ids(path[0]))
         else:
@@ -327,16 +327,16 @@ def labels_(
     --described gives a vocabulary for any method if labels have little text. --labels FILE --encode encodes a
     vocabulary beforehand; otherwise only the candidates of the first documents are encoded.
     """
-    from tagwright.app import jobs, render
-    from tagwright.progress import silence
+    from tagwright.app import inputs, render
+    from tagwright.core.progress import silence
 
     if encode == bool(model) or bool(labels) == bool(model):
         raise TagwrightError("give a saved tagger, --model DIR, or a vocabulary to encode, --labels FILE --encode")
     with silence(quiet):
         if model:
-            render.records(jobs.labels(model, keywords, described=described))
+            render.records(inputs.labels(model, keywords, described=described))
         else:
-            print(f"{jobs.encode_labels(labels, language, settings):,} labels are encoded")
+            print(f"{inputs.encode_labels(labels, language, settings):,} labels are encoded")
 
 
 @app.command()
@@ -349,7 +349,7 @@ def cache(
     TAGWRIGHT_CACHE_LIMIT (2G) limits its size: the least recently used goes first. TAGWRIGHT_CACHE_DOCUMENTS=no keeps
     documents out of it. TAGWRIGHT_CACHE is its folder.
     """
-    from tagwright.app.cache_contents import show_cache
+    from tagwright.app.commands.cache import show_cache
 
     show_cache(clear=clear, as_json=as_json)
 
@@ -358,7 +358,7 @@ def cache(
 def demo(quiet: Quiet = False) -> None:
     """Tag the functions of SciPy, which is installed here, with the headings of its manual, and score it."""
     from tagwright.app.demo import run
-    from tagwright.progress import silence
+    from tagwright.core.progress import silence
 
     with silence(quiet):
         run()

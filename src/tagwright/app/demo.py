@@ -11,12 +11,12 @@ import numpy as np
 from tagwright.app import scipy_manual
 from tagwright.app.render import WIDTH, shortened
 from tagwright.app.scipy_manual import Manual
-from tagwright.evaluation.report import percent
+from tagwright.core.terminal import escaped
+from tagwright.evaluation.dataset import DEPTH
+from tagwright.evaluation.report.tables import percent
 from tagwright.evaluation.scores import evaluate
-from tagwright.methods import zeroshot
+from tagwright.methods import zero_shot
 from tagwright.tagger import Evidence, Suggestion, Tagger
-from tagwright.tasks import DEPTH
-from tagwright.terminal import escaped
 from tagwright.types import Document
 
 EXAMPLES = ("cluster.vq.kmeans", "integrate.solve_ivp", "linalg.svd", "signal.find_peaks", "stats.ttest_ind")
@@ -48,7 +48,7 @@ def run() -> None:
     """Tag five functions, with the evidence, and score the suggestions for many."""
     manual = scipy_manual.read()
     _print(_introduction(manual))
-    tagger = zeroshot.fit(manual.vocabulary, zeroshot.Config(language="english"))
+    tagger = zero_shot.fit(manual.vocabulary, zero_shot.Config(language="english"))
     documents = {document.id: document for document in manual.documents}
     for document in (documents[id_] for id_ in EXAMPLES if id_ in documents):
         _print(_example(document, tagger.explain(document, k=SHOWN)))

@@ -12,9 +12,9 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, get_type_hints
 
+from tagwright.core.checked import in_words, shown
 from tagwright.errors import ConfigError
-from tagwright.fields import in_words, shown
-from tagwright.recipes import configuration, put
+from tagwright.methods.table import configuration, put
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -48,7 +48,7 @@ def options_of(kind: type, within: str = "") -> list[Option]:
 def configure(method: str, file: Path | None = None, settings: Sequence[str] = ()) -> Any:
     """The configuration of a method: its defaults, then the file's values, then the settings.
 
-    A setting of a held table has a dot: training.epochs=2. Raises ConfigError as `recipes.configuration` does.
+    A setting of a held table has a dot: training.epochs=2. Raises ConfigError as `methods.table.configuration` does.
     """
     return configuration(method, values_of(file, settings))
 

@@ -16,19 +16,19 @@ from typing import Any
 from tagwright.app.options import Option
 from tagwright.combining.confidence import in_words
 from tagwright.combining.learned_combiner import Contribution
+from tagwright.core.terminal import escaped
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation import page, report
+from tagwright.evaluation.description import Description, many
 from tagwright.evaluation.recall_ceilings import Ceiling, Ceilings
+from tagwright.evaluation.report import page, tables
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
 from tagwright.graph.network import Coverage
+from tagwright.readers.documents.records import to_record
 from tagwright.readers.lines import escape_formula
-from tagwright.readers.records import to_record
 from tagwright.stages.network_evidence import NetworkEvidence
-from tagwright.survey import Description, many
 from tagwright.tagger import Evidence, Suggestion
-from tagwright.terminal import escaped
 from tagwright.types import Document, EvidenceSpan
 
 Suggestions = Iterable[tuple[Document, list[Suggestion]]]
@@ -119,12 +119,12 @@ def scores(found: Scores, *, as_json: bool) -> None:
     if as_json:
         _print_json(found.to_json())
         return
-    show_table(report.score_rows(found.measures), many(found.documents, "document"))
+    show_table(tables.score_rows(found.measures), many(found.documents, "document"))
     if found.calibration:
-        show_table(report.score_rows(found.calibration.measures), "confidences; lower is better")
-        show_table(report.threshold_rows(found.calibration.thresholds), "which suggestions to accept")
+        show_table(tables.score_rows(found.calibration.measures), "confidences; lower is better")
+        show_table(tables.threshold_rows(found.calibration.thresholds), "which suggestions to accept")
     if found.slices:
-        show_table(report.slice_rows(found))
+        show_table(tables.slice_rows(found))
 
 
 def save_scores(found: Scores, path: Path, details: page.Details) -> None:
@@ -139,7 +139,7 @@ def comparison(found: Comparison, runs: Sequence[Path], *, as_json: bool) -> Non
         return
     for name, run in zip("AB", runs, strict=True):
         print(escaped(f"{name}  {run}"))
-    show_table(report.comparison_rows(found), f"{many(found.documents, 'document')}; * marks p of 0.05 or less (Holm)")
+    show_table(tables.comparison_rows(found), f"{many(found.documents, 'document')}; * marks p of 0.05 or less (Holm)")
 
 
 def save_comparison(found: Comparison, path: Path, details: page.Details) -> None:
@@ -212,14 +212,14 @@ def neighbours(found: Iterable[tuple[str, list[str]]]) -> None:
         print(escaped(json.dumps({"id": id_, "neighbours": ids}, ensure_ascii=False)))
 
 
-def show_table(rows: report.Rows, title: str = "") -> None:
+def show_table(rows: tables.Rows, title: str = "") -> None:
     """Print a table, split into several if the terminal is too narrow; a pipe has no width."""
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 200)
     cells = [[escaped(_cell(cell)) for cell in row] for row in rows]
-    for part in report.fitting(cells, console.width):
-        console.print(report.table(part, escaped(title)))
+    for part in tables.fitting(cells, console.width):
+        console.print(tables.table(part, escaped(title)))
         title = ""
 
 

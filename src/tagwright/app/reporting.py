@@ -9,11 +9,11 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from tagwright import __version__
-from tagwright.evaluation.examples import Example, K, example, most_missed, spread
+from tagwright.evaluation.dataset import Task
 from tagwright.evaluation.frequency import Bin, by_frequency
-from tagwright.evaluation.page import Details
+from tagwright.evaluation.report.examples import Example, K, example, most_missed, spread
+from tagwright.evaluation.report.page import Details
 from tagwright.tagger import Tagger
-from tagwright.tasks import Task
 from tagwright.types import Document, Run
 
 EXAMPLES, MISSED, WORDS = 10, 10, 3

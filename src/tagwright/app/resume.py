@@ -11,8 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tagwright.errors import ConfigError, TagwrightError
-from tagwright.store import (
+from tagwright.core.saved import (
     check_replaceable,
     is_first,
     read_manifest,
@@ -22,7 +21,8 @@ from tagwright.store import (
     write_manifest,
     write_manifest_file,
 )
-from tagwright.terminal import escaped
+from tagwright.core.terminal import escaped
+from tagwright.errors import ConfigError, TagwrightError
 from tagwright.training.checkpoints import check_resumed
 
 KIND = "unfinished training"

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import TagwrightError
-from tagwright.readers.term_lists import ARROW
+from tagwright.readers.labels.term_lists import ARROW
 from tagwright.types import Document, Label
 
 MODULES = (

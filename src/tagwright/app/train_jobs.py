@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 
 from tagwright import __version__
-from tagwright.app.jobs import read as read_documents
+from tagwright.app.inputs import read as read_documents
 from tagwright.app.options import Option, configure, in_language
 from tagwright.app.options import options_of as described
 from tagwright.app.resume import Start, beside, digest, resumable
-from tagwright.app.reviewed import with_reviews
+from tagwright.core.progress import note, silence
+from tagwright.core.saved import check_replaceable, is_first, lies_in, read_manifest, remove_folder, replace_folder
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import read_keywords
 from tagwright.data.in_memory import to_vocabulary
 from tagwright.data.run_files import read_run
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
+from tagwright.evaluation.holdout import check, validation, without
 from tagwright.evaluation.metrics import labelled
-from tagwright.joining import LEARNT
-from tagwright.methods import maclr, zeroshot
-from tagwright.progress import note, silence
-from tagwright.recipes import (
+from tagwright.methods import maclr, zero_shot
+from tagwright.methods.table import (
     AUTO_METHOD,
     FINETUNE,
     METHODS,
@@ -44,9 +44,9 @@ from tagwright.recipes import (
     resolved,
     sampled,
 )
-from tagwright.store import check_replaceable, is_first, lies_in, read_manifest, remove_folder, replace_folder
+from tagwright.review.gold import with_reviews
 from tagwright.tagger import KIND, Tagger
-from tagwright.trained_check import check, validation, without
+from tagwright.tagger.fuse import LEARNT
 from tagwright.training.checkpoints import configs
 from tagwright.training.gold_labels import confident, known_labels
 from tagwright.types import Document, Longs, Run
@@ -134,14 +134,14 @@ def auto(job: Job) -> None:
             _save(tagger, start, job, folder)
 
 
-def zero_shot(job: Job) -> None:
+def save_zero_shot(job: Job) -> None:
     """Save a tagger of the zero-shot method, so that other commands can start from it."""
     _check_options(ZERO_SHOT, job)
-    config: zeroshot.Config = _configure(ZERO_SHOT, job)
+    config: zero_shot.Config = _configure(ZERO_SHOT, job)
     with silence(job.quiet):
         if job.docs:
             _log.warning("zero-shot learns nothing: the documents are not read")
-        tagger = zeroshot.fit(_vocabulary(job, ()), config)
+        tagger = zero_shot.fit(_vocabulary(job, ()), config)
         training = record(ZERO_SHOT, options_of(config), machine(), __version__)
         replace(tagger, training=training).save(job.output, overwrite=job.overwrite)
 
@@ -226,7 +226,7 @@ def _say_check(tagger: Tagger, documents: Corpus, gold: Run, rows: Longs) -> Non
     if not len(rows) or not is_first():
         return
     try:
-        found = check(tagger, zeroshot.fit, documents.take(rows.tolist()), gold.take(rows))
+        found = check(tagger, zero_shot.fit, documents.take(rows.tolist()), gold.take(rows))
     except TagwrightError as error:
         _log.warning("not compared with the untrained method: %s", error)
         return

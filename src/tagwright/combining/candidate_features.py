@@ -15,11 +15,11 @@ from tagwright.combining.label_statistics import LabelCounts, count_labels, labe
 from tagwright.combining.nearest_documents import NearestDocuments
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.checked import AtLeastOne, Checked
+from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.data.sparse_arrays import check_indptr
 from tagwright.data.string_table import check_places
 from tagwright.errors import ModelError
-from tagwright.fields import AtLeastOne, Checked
-from tagwright.store import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.types import Document, Floats, Label, Longs, Mask, Run
 
 KIND = "candidate features"

@@ -9,8 +9,8 @@ import numpy as np
 
 from tagwright.combining.features import Features
 from tagwright.combining.ranking_trees import BoostedTrees
+from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ModelError
-from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.types import Doubles, Floats, Mask
 
 FREE = 1e3

@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ConfigError, ModelError
-from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.types import Doubles, Longs, Mask
 
 ISOTONIC_FROM = 1000

@@ -11,9 +11,9 @@ from typing_extensions import Self
 from tagwright.combining.fusion import followed
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.checked import AtLeastOne, Checked
+from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ConfigError
-from tagwright.fields import AtLeastOne, Checked
-from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Label, Run
 
 

@@ -17,8 +17,8 @@ from tagwright.combining.confidence import ScoreMap, load_score_map, save_score_
 from tagwright.combining.features import GROUPS
 from tagwright.combining.label_bias import follow_labels
 from tagwright.combining.pool import CandidatePool
+from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ConfigError, ModelError
-from tagwright.store import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.types import Doubles, Label, Mask, Run
 
 BIAS = "label: bias"

@@ -9,8 +9,8 @@ from typing import Any
 from typing_extensions import Self
 
 from tagwright.combining.fusion import reciprocal_ranks
+from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.errors import ConfigError
-from tagwright.fields import AtLeastOne, Checked
 from tagwright.types import Document, Floats, Run, Stage
 
 

@@ -15,9 +15,9 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
+from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Range
+from tagwright.core.saved import read_array, write_arrays
 from tagwright.errors import ModelError
-from tagwright.fields import AtLeastOne, Checked, NotNegative, Range
-from tagwright.store import read_array, write_arrays
 from tagwright.types import Doubles, Floats, Ints, Longs, Mask
 
 Gradients: TypeAlias = Callable[[Doubles], tuple[Doubles, Doubles]]

@@ -14,9 +14,9 @@ from tagwright.combining.confidence import Platt
 from tagwright.combining.fusion import Weight, reciprocal_ranks, standard_scores, standing, summed_evidence
 from tagwright.combining.label_free import LEAST_LABELS, label_free
 from tagwright.combining.pool import CandidatePool
+from tagwright.core.checked import Checked, NotNegative, Positive
+from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.errors import ConfigError
-from tagwright.fields import Checked, NotNegative, Positive
-from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Label, Run
 
 By: TypeAlias = Literal["evidence", "scores", "ranks"]

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
+from tagwright.core.checked import AtLeastOne, Checked, Range, fits
+from tagwright.core.saved import read_array, read_manifest, read_number, read_options, write_arrays, write_manifest
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import InputError, ModelError
-from tagwright.fields import AtLeastOne, Checked, Range, fits
-from tagwright.store import read_array, read_manifest, read_number, read_options, write_arrays, write_manifest
 from tagwright.text.words import words
 from tagwright.types import Longs
 

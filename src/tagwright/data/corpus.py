@@ -15,16 +15,16 @@ from typing import Any, overload
 
 import numpy as np
 
-from tagwright import store
+from tagwright.core import saved
+from tagwright.core.checked import shown
 from tagwright.data.in_memory import Texts, located
 from tagwright.errors import InputError, TagwrightError, option
-from tagwright.fields import shown
-from tagwright.readers import arrow
-from tagwright.readers.columns import Columns
-from tagwright.readers.files import Format, open_sources
+from tagwright.readers.documents import arrow
+from tagwright.readers.documents.columns import Columns
+from tagwright.readers.documents.files import Format, open_sources
+from tagwright.readers.documents.records import Located, checked
 from tagwright.readers.limits import document_limit
 from tagwright.readers.lines import Place
-from tagwright.readers.records import Located, checked
 from tagwright.types import Document
 
 
@@ -111,7 +111,7 @@ class Corpus(Sequence[Document]):
 
     def save(self, path: Path | str) -> None:
         """Write an `.arrow` file to `open` or `read` again. Raises TagwrightError when it cannot be written."""
-        with store.replace_file(path) as temporary:
+        with saved.replace_file(path) as temporary:
             self._file.copy(temporary)
 
     def digest(self) -> str:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tagwright.core.checked import shown
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.fields import shown
 from tagwright.readers.lines import Place, id_field, json_lines, texts_field, write_json_lines
 from tagwright.types import Label
 

@@ -11,14 +11,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
+from tagwright.core.checked import shown
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
-from tagwright.fields import shown
-from tagwright.readers.columns import Columns
-from tagwright.readers.files import open_sources
+from tagwright.readers.documents.columns import Columns
+from tagwright.readers.documents.files import open_sources
+from tagwright.readers.documents.records import Located, Record, checked
+from tagwright.readers.documents.tables import from_rows
 from tagwright.readers.lines import Place
-from tagwright.readers.records import Located, Record, checked
-from tagwright.readers.tables import from_rows
 from tagwright.text.language import AUTO, likely
 from tagwright.text.words import clean
 from tagwright.types import Document, Label

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from tagwright.core.checked import shown
+from tagwright.core.saved import replace_file
 from tagwright.errors import InputError
-from tagwright.fields import shown
 from tagwright.readers.lines import Place, id_field, json_lines
-from tagwright.store import replace_file
 from tagwright.types import Run
 
 _LARGEST = 3.4028235e38

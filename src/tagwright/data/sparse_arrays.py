@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from tagwright.core.saved import read_array, write_arrays
 from tagwright.data.string_table import check_ends, check_places
 from tagwright.errors import ModelError
-from tagwright.store import read_array, write_arrays
 
 Matrix: TypeAlias = Any
 "A scipy.sparse.csr_matrix; scipy has no types and is imported where it is needed."

@@ -14,10 +14,10 @@ from typing import Any, overload
 
 import numpy as np
 
+from tagwright.core.checked import shown
+from tagwright.core.saved import read_array, write_arrays
 from tagwright.data.string_table import CHUNK, Lookup, StringIndex, StringTable, check_ends, check_places
 from tagwright.errors import ModelError
-from tagwright.fields import shown
-from tagwright.store import read_array, write_arrays
 from tagwright.types import Ints, Label, Longs
 
 REMEMBERED = 1 << 14

@@ -17,8 +17,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.saved import read_array, write_arrays
 from tagwright.errors import ModelError
-from tagwright.store import read_array, write_arrays
 from tagwright.types import Ints, Longs
 
 CHUNK = 10_000

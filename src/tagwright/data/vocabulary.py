@@ -15,12 +15,14 @@ from typing import Literal, TypeAlias, overload
 
 import numpy as np
 
+from tagwright.core.checked import shown
+from tagwright.core.saved import VOCABULARY
 from tagwright.data import vocabulary_cache
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
-from tagwright.fields import shown
-from tagwright.readers import skos
-from tagwright.readers.label_tables import bare_id, distinct_names, read_label_table
+from tagwright.readers.labels import skos
+from tagwright.readers.labels.tables import bare_id, distinct_names, read_label_table
+from tagwright.readers.labels.term_lists import ARROW, as_labels, read_names
 from tagwright.readers.lines import (
     WORKBOOKS,
     Place,
@@ -31,8 +33,6 @@ from tagwright.readers.lines import (
     texts_field,
     write_json_lines,
 )
-from tagwright.readers.term_lists import ARROW, as_labels, read_names
-from tagwright.store import VOCABULARY
 from tagwright.text.language import AUTO, check
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Longs, Run

@@ -1,7 +1,7 @@
 """Parsed vocabularies, cached by the hash of their file: the second reading takes a second, not twenty.
 
 The cache saves work and nothing else depends on it: an entry that is unreadable, damaged or of another version is
-parsed again, and one that cannot be written is not kept. `tagwright.caching` gives its folder.
+parsed again, and one that cannot be written is not kept. `tagwright.core.cache` gives its folder.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import astuple
 from hashlib import blake2b
 from pathlib import Path
 
-from tagwright import store
-from tagwright.caching import cache_folder
+from tagwright.core import saved
+from tagwright.core.cache import cache_folder
 from tagwright.errors import TagwrightError
 from tagwright.readers.lines import open_bytes
 from tagwright.types import Label
@@ -65,7 +65,7 @@ def _read(file: Path) -> list[Label] | None:
 def _write(file: Path, labels: list[Label]) -> None:
     content = b"".join(json.dumps(astuple(label)).encode() + b"\n" for label in labels)
     try:
-        with store.replace_file(file) as temporary:
+        with saved.replace_file(file) as temporary:
             temporary.write_bytes(_digest(content) + b"\n" + content)
         oldest_first = sorted(file.parent.glob("*.jsonl"), key=lambda each: each.stat().st_mtime)
         for old in oldest_first[:-MOST]:

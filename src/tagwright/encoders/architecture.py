@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagwright.core.saved import is_folder_name
 from tagwright.encoders.prompts import NONE, Prompts
 from tagwright.errors import ModelError
-from tagwright.store import is_folder_name
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder, SentenceTransformer

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
+from tagwright.core.progress import bar
 from tagwright.encoders import int8
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
 from tagwright.encoders.bert import Bert
 from tagwright.encoders.cache import EmbeddingCache
-from tagwright.encoders.fluency import Fluency
+from tagwright.encoders.fertility import Fluency
 from tagwright.encoders.kernels import chosen_device, on_device
 from tagwright.encoders.library import same_vectors
 from tagwright.encoders.model_folder import PACKAGED, digest, find, revision_of
@@ -28,7 +29,6 @@ from tagwright.encoders.sketch import read_sketch
 from tagwright.encoders.token_table import TokenTable
 from tagwright.encoders.unit_vectors import unit
 from tagwright.errors import ConfigError, ModelError
-from tagwright.progress import bar
 from tagwright.types import Floats, Mask
 
 if TYPE_CHECKING:

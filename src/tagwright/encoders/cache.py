@@ -22,7 +22,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from tagwright.caching import cache_folder as cache_folder
+from tagwright.core.cache import cache_folder as cache_folder
 from tagwright.errors import ConfigError
 from tagwright.types import Floats, Mask
 

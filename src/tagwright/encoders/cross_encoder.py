@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.progress import bar
 from tagwright.encoders.architecture import Architecture, read_architecture, read_json
 from tagwright.encoders.entailment import as_one_score
 from tagwright.encoders.kernels import best_device, chosen_device, on_device
@@ -20,7 +21,6 @@ from tagwright.encoders.pair_scoring import BertScores, Forward, GeneralScores
 from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
 from tagwright.encoders.sentence_transformer import load_model
 from tagwright.errors import ConfigError, ModelError
-from tagwright.progress import bar
 from tagwright.types import Floats
 
 if TYPE_CHECKING:

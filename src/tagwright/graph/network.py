@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tagwright.core.progress import bar
 from tagwright.errors import InputError
 from tagwright.graph.meta_path import DOCUMENT, EDGE_FIELDS, MetaPath, parse, possible
 from tagwright.graph.neighbours import Bracket, Branch, Neighbours, Relation
-from tagwright.progress import bar
 from tagwright.types import Document, Longs
 
 MEASURED_WALKS = 1e8

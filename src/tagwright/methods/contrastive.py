@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from tagwright.core.checked import AtLeastOne, Positive
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.fields import AtLeastOne, Positive
 from tagwright.stages.dense import DenseOptions, LabelText
 from tagwright.tagger import Tagger
-from tagwright.training.encoder_training import VectorOptions, in_batch, settle, train_encoder
+from tagwright.training.config import TrainingConfig, TrainingPlan
+from tagwright.training.encoder import VectorOptions, in_batch, settle, train_encoder
 from tagwright.training.pairs import ict_pairs, simcse_pairs
 from tagwright.training.shared_work import shared_dense
-from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document
 
 TRANSFORMER = TrainingPlan(batch=256, epochs=10, learning_rate=1e-5)

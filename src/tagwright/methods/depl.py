@@ -2,7 +2,7 @@
 
 "Long-tailed Extreme Multi-label Text Classification by the Retrieval of Generated Pseudo Label Descriptions". Four
 methods for documents with labels: the dense classifier, DE-ret by names alone, DEPL by names and keywords (3.3), and
-DEPL+cls, which adds a classifier (3.5). The SVM that finds the keywords (3.2) is in `training.linear_training`.
+DEPL+cls, which adds a classifier (3.5). The SVM that finds the keywords (3.2) is in `training.linear`.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
+from tagwright.core.checked import AtLeastOne, AtLeastZero, Range
 from tagwright.data.descriptions import Keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.dual_encoder import encoder, pooler_of, side, width
 from tagwright.errors import ConfigError
-from tagwright.fields import AtLeastOne, AtLeastZero, Range
-from tagwright.stages.description_retriever import (
+from tagwright.stages.dense.descriptions import (
     ClassifierWeights,
     DescriptionRetriever,
     DescriptionRetrieverOptions,
     label_texts,
     tokenizer_of,
 )
-from tagwright.stages.label_index import Vectors
-from tagwright.stages.linear_classifiers import Linear
+from tagwright.stages.dense.index import Vectors
+from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
-from tagwright.training.encoder_training import EncoderOptions, count_steps, load, settle, stage_folder
+from tagwright.training.config import TrainingConfig, TrainingPlan
+from tagwright.training.encoder import EncoderOptions, count_steps, load, settle, stage_folder
 from tagwright.training.gold_labels import known_of_texts, without_validation
 from tagwright.training.label_objectives import (
     DualEncoder,
@@ -40,9 +41,8 @@ from tagwright.training.label_objectives import (
     hard_negatives,
     labelled_documents,
 )
-from tagwright.training.linear_training import train_linear
+from tagwright.training.linear import train_linear
 from tagwright.training.shared_work import is_alone, shared_labels, shared_run, shared_vectors
-from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document, Floats, Run
 
 if TYPE_CHECKING:

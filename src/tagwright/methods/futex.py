@@ -18,6 +18,9 @@ import numpy as np
 from tagwright.combining.followed import Followed, FollowedOptions
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.checked import AtLeastOne, Distinct, Positive, Probability, Range
+from tagwright.core.progress import bar
+from tagwright.core.saved import is_first
 from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.vocabulary import Vocabulary
@@ -26,35 +29,24 @@ from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.model_folder import PACKAGED
 from tagwright.errors import ConfigError
-from tagwright.fields import AtLeastOne, Distinct, Positive, Probability, Range
 from tagwright.graph.network import Graph
-from tagwright.progress import bar
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
-from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.full_text import FullText, FullTextOptions
-from tagwright.stages.label_trees import check_omikuji
 from tagwright.stages.lexical import Lexical, LexicalOptions
-from tagwright.stages.linear_classifiers import Trees
+from tagwright.stages.linear.classifiers import Trees
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
-from tagwright.store import is_first
+from tagwright.stages.trees.label_trees import check_omikuji
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check
 from tagwright.training.checkpoints import Checkpoint
-from tagwright.training.cross_encoder_training import train_cross_encoder
-from tagwright.training.encoder_training import (
-    VectorOptions,
-    in_batch,
-    load,
-    settle,
-    stage_folder,
-    train_encoder,
-    untrained,
-)
-from tagwright.training.linear_training import LabelTreeOptions, fit_trees
+from tagwright.training.config import TrainingConfig, TrainingPlan, lasting_options
+from tagwright.training.cross_encoder import train_cross_encoder
+from tagwright.training.encoder import VectorOptions, in_batch, load, settle, stage_folder, train_encoder, untrained
+from tagwright.training.linear import LabelTreeOptions, fit_trees
 from tagwright.training.metadata_pairs import View, metadata_pairs, metadata_triples
 from tagwright.training.paragraph_pairs import one_paragraph
 from tagwright.training.shared_work import shared_dense, shared_run
-from tagwright.training.training_config import TrainingConfig, TrainingPlan, lasting_options
 from tagwright.types import Document, Retriever, Run, Stage, TextField
 
 RetrieverName: TypeAlias = Literal["exact_match", "bm25", "dense"]

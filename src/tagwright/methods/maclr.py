@@ -11,16 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tagwright.core.checked import AtLeastOne, Checked, Positive
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
-from tagwright.fields import AtLeastOne, Checked, Positive
-from tagwright.joining import LEARNT
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger
+from tagwright.tagger.fuse import LEARNT
 from tagwright.training.clusters import ClusterSchedule
-from tagwright.training.encoder_training import (
+from tagwright.training.config import TrainingConfig, TrainingPlan
+from tagwright.training.encoder import (
     VectorOptions,
     check_batch,
     count_steps,
@@ -34,7 +35,6 @@ from tagwright.training.encoder_training import (
 from tagwright.training.maclr_stage1 import MaclrStage1, eq_2
 from tagwright.training.pairs import Source, ict_pairs, labelled_pairs
 from tagwright.training.shared_work import shared_dense, shared_run
-from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document, Retriever, Run
 
 TRANSFORMER = TrainingPlan(batch=256, epochs=10, learning_rate=1e-5, dropout="all")

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.checked import AtLeastOne, Positive, Range
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
@@ -22,19 +23,19 @@ from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.model_folder import STATIC as STATIC_ENCODER
 from tagwright.encoders.translation import Translator
 from tagwright.errors import ConfigError
-from tagwright.fields import AtLeastOne, Positive, Range
 from tagwright.graph.meta_path_selection import PathEstimate, rank_paths, split_paths
 from tagwright.graph.network import Graph
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
-from tagwright.stages.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions, LexicalText
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker, PairedText, RerankerOptions
 from tagwright.tagger import Tagger, batches
 from tagwright.text.language import check
 from tagwright.training.augmentation import eda_pairs, near_words, translated_pairs, uda_pairs
-from tagwright.training.cross_encoder_training import CROSS as MICOL_CROSS
-from tagwright.training.cross_encoder_training import train_cross_encoder, with_negatives
-from tagwright.training.encoder_training import VectorOptions, in_batch, settle, train_encoder
+from tagwright.training.config import TrainingConfig, TrainingPlan
+from tagwright.training.cross_encoder import CROSS as MICOL_CROSS
+from tagwright.training.cross_encoder import train_cross_encoder, with_negatives
+from tagwright.training.encoder import VectorOptions, in_batch, settle, train_encoder
 from tagwright.training.metadata_pairs import (
     metadata_pairs,
     metadata_triples,
@@ -44,7 +45,6 @@ from tagwright.training.metadata_pairs import (
 )
 from tagwright.training.pairs import rts_pairs, sample_documents
 from tagwright.training.shared_work import shared_dense
-from tagwright.training.training_config import TrainingConfig, TrainingPlan
 from tagwright.types import Document, PairSource, Retriever, Run, Stage, TextField
 
 Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts", "eda", "uda", "translated"]

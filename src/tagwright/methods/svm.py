@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+from tagwright.core.checked import AtLeastOne
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.fields import AtLeastOne
 from tagwright.tagger import Tagger
 from tagwright.training.gold_labels import known_of_texts
-from tagwright.training.linear_training import SvmOptions, train_linear
+from tagwright.training.linear import SvmOptions, train_linear
 from tagwright.types import Document, Run
 
 

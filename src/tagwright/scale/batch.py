@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tagwright.core.progress import bar
+from tagwright.core.saved import lies_in
+from tagwright.core.scratch import scratch_folder
 from tagwright.errors import ConfigError
-from tagwright.progress import bar
-from tagwright.readers.records import Located
+from tagwright.readers.documents.records import Located
 from tagwright.scale.batch_options import BatchOptions
 from tagwright.scale.local_processes import Tagged, in_processes
 from tagwright.scale.output_folder import OutputFolder
 from tagwright.scale.shards import Shard, cut
-from tagwright.scratch import scratch_folder
-from tagwright.store import lies_in
 
 MOST_PROCESSES = 8
 "Processes by default, at most: each needs memory besides the tagger, which they share."

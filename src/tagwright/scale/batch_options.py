@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from tagwright.core.checked import AtLeastOne, Checked
+from tagwright.core.saved import read_manifest
 from tagwright.errors import ConfigError
-from tagwright.fields import AtLeastOne, Checked
-from tagwright.store import read_manifest
 
 FileFormat = Literal["jsonl", "parquet"]
 

@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tagwright.core.checked import shown
+from tagwright.core.saved import digest, read_manifest, remove_leftovers, replace_file, write_manifest_file
 from tagwright.errors import ModelError, TagwrightError
-from tagwright.fields import shown
 from tagwright.scale.batch_options import FileFormat
 from tagwright.scale.shards import Shard, Unread
-from tagwright.store import digest, read_manifest, remove_leftovers, replace_file, write_manifest_file
 
 KIND = "batch"
 

@@ -17,12 +17,12 @@ from typing import Any
 
 import ray as _ray
 
+from tagwright.core.scratch import remove_abandoned, scratch_folder
 from tagwright.errors import ConfigError, TagwrightError, one_line_of
 from tagwright.scale.actor_pool import ActorDied, ActorPool
 from tagwright.scale.batch_options import BatchOptions
 from tagwright.scale.local_processes import ENVIRONMENT, Tagged
 from tagwright.scale.shards import Shard, Unread
-from tagwright.scratch import remove_abandoned, scratch_folder
 
 ray: Any = _ray
 "Its types do not know actors that are made at run time."

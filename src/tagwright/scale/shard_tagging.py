@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from tagwright.data.run_files import run_lines
 from tagwright.errors import TagwrightError, one_line_of
-from tagwright.readers.arrow import MappedFile
+from tagwright.readers.documents.arrow import MappedFile
 from tagwright.scale.batch_options import BatchOptions
 from tagwright.scale.shards import Unread
-from tagwright.suggestions import best_labels
 from tagwright.tagger import Tagger, batches
+from tagwright.tagger.suggestions import best_labels
 from tagwright.types import Document, Run
 
 if TYPE_CHECKING:

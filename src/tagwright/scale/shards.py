@@ -13,10 +13,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from tagwright.core.checked import shown
 from tagwright.errors import InputError
-from tagwright.fields import shown
-from tagwright.readers import arrow
-from tagwright.readers.records import Located
+from tagwright.readers.documents import arrow
+from tagwright.readers.documents.records import Located
 from tagwright.readers.rejected import collecting
 from tagwright.types import Document
 

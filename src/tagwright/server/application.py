@@ -21,6 +21,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tagwright.review.file import StorageError
 from tagwright.server import deadlines, openapi, start_page
 from tagwright.server.access import OPEN, Access, address_of
 from tagwright.server.annif import AnnifApi, Learn
@@ -35,8 +36,7 @@ from tagwright.server.problems import (
     answer_storage_error,
     answer_to,
 )
-from tagwright.server.review_file import StorageError
-from tagwright.server.review_page import ReviewPages
+from tagwright.server.review.page import ReviewPages
 from tagwright.server.served_model import ServedModel
 
 MAX_BODY = 20 * 1024 * 1024

@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from tagwright.errors import InputError
+from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
-from tagwright.readers.records import SHAPES, to_document
 from tagwright.server.answering import Wanted
 from tagwright.server.counters import Counters
 from tagwright.server.openapi import Operation, array, nullable, object_, query, schema

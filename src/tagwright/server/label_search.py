@@ -21,9 +21,9 @@ from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
-from tagwright.caching import cache_folder
+from tagwright.core.atomic import replace_file
+from tagwright.core.cache import cache_folder
 from tagwright.errors import TagwrightError
-from tagwright.replacing import replace_file
 from tagwright.text.words import clean
 from tagwright.types import Label
 

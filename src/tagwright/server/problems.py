@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from tagwright.server.review_file import StorageError
+from tagwright.review.file import StorageError
 
 _log = logging.getLogger(__name__)
 

@@ -17,21 +17,21 @@ from starlette.applications import Starlette
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.readers.files import open_sources
+from tagwright.readers.documents.files import open_sources
+from tagwright.review.current import Decision
+from tagwright.review.decisions import Decisions
+from tagwright.review.documents import ReviewedDocuments, digest
+from tagwright.review.file import ReviewFile
+from tagwright.review.queue import Order
+from tagwright.review.recall import RANDOM_SHARE
 from tagwright.server.access import OPEN, Access
 from tagwright.server.answering import Workers
 from tagwright.server.application import MAX_BODY, application
 from tagwright.server.deadlines import timed
-from tagwright.server.decisions import Decisions
-from tagwright.server.recall import RANDOM_SHARE
-from tagwright.server.refitting import Refit, Refitter
-from tagwright.server.review_file import ReviewFile
-from tagwright.server.review_page import ReviewPages
-from tagwright.server.review_queue import Order
-from tagwright.server.reviewed_documents import ReviewedDocuments, digest
-from tagwright.server.reviewing import Review
+from tagwright.server.review.page import ReviewPages
+from tagwright.server.review.refit import Refit, Refitter
+from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.standing_decisions import Decision
 from tagwright.tagger import Tagger
 from tagwright.text.language import main_languages, recognise, vocabulary_texts
 from tagwright.text.words import clean

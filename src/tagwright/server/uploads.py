@@ -21,10 +21,10 @@ from tempfile import TemporaryDirectory
 from starlette.datastructures import UploadFile
 
 from tagwright.errors import InputError
-from tagwright.readers.files import open_sources
+from tagwright.readers.documents.files import open_sources
+from tagwright.readers.documents.records import SHAPES, to_document, to_record
 from tagwright.readers.limits import document_limit
 from tagwright.readers.lines import Place
-from tagwright.readers.records import SHAPES, to_document, to_record
 from tagwright.text.words import clean
 from tagwright.types import Document
 

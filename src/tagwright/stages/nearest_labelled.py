@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from tagwright.core.saved import read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix, check_indptr, read_matrix, write_matrix
 from tagwright.data.string_table import check_places
-from tagwright.store import read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run
 
 NEIGHBOURS = 50

@@ -10,10 +10,10 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.checked import AtLeastOne, Checked
+from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.model_folder import offline
-from tagwright.fields import AtLeastOne, Checked
-from tagwright.store import read_manifest, read_options, write_manifest
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Stage
 
 PairedText: TypeAlias = Literal["name", "names", "text", "described", "statement"]

@@ -11,9 +11,9 @@ from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from tagwright.core.checked import shown
+from tagwright.core.progress import hint
 from tagwright.errors import ConfigError, option
-from tagwright.fields import shown
-from tagwright.progress import hint
 from tagwright.text.words import clean, fold, raw_words
 from tagwright.types import Document, Label
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagwright.core.checked import shown
+from tagwright.core.saved import replace_file
 from tagwright.errors import ConfigError, ModelError
-from tagwright.fields import shown
-from tagwright.store import replace_file
 
 if TYPE_CHECKING:
     import torch

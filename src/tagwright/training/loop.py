@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.progress import bar, silence
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import TagwrightError
-from tagwright.progress import bar, silence
 from tagwright.training import processes
 from tagwright.training.batching import Batches, SamplerState, ahead
 from tagwright.training.checkpoints import Checkpoint
+from tagwright.training.config import TrainingPlan, lasting_options
 from tagwright.training.gradient_caching import GradientCache, Texts
+from tagwright.training.log import Row, TrainingLog
 from tagwright.training.objectives import Objective, OwnWeight, Text
 from tagwright.training.trainable_encoder import TrainableEncoder, trainable_encoder
-from tagwright.training.training_config import TrainingPlan, lasting_options
-from tagwright.training.training_log import Row, TrainingLog
 from tagwright.types import Floats, Longs, Pair, PairSource
 
 if TYPE_CHECKING:

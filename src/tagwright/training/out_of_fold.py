@@ -12,10 +12,10 @@ import numpy as np
 
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
-from tagwright.stages.linear_classifiers import Linear
+from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.nearest_labelled import NearestLabelled
-from tagwright.training.combiner_training import assign_folds
-from tagwright.training.linear_training import SvmOptions, fit_svm
+from tagwright.training.combiner import assign_folds
+from tagwright.training.linear import SvmOptions, fit_svm
 from tagwright.types import Document, Label, Longs, Retriever, Run
 
 SVM, KNN = "svm", "knn"

@@ -19,8 +19,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.random import Generator
 
+from tagwright.core.checked import Checked
 from tagwright.errors import ConfigError
-from tagwright.fields import Checked
 from tagwright.training.segments import Segmentation, segments
 from tagwright.types import Document, Label, Mask, Pair, Run
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.stages.dense import Dense, DenseOptions, TextEncoder
-from tagwright.stages.label_index import Vectors
+from tagwright.stages.dense.index import Vectors
 from tagwright.training import processes
 from tagwright.types import Document, Label, Run
 

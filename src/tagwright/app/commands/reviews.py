@@ -1,0 +1,95 @@
+"""The command `reviews`: what people have decided on the review page, in numbers or for other programs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tagwright.app.arguments import Json
+from tagwright.core.terminal import escaped
+from tagwright.errors import InputError
+
+if TYPE_CHECKING:
+    from tagwright.review.decisions import Statistics
+    from tagwright.review.recall import Recall
+
+
+class ExportAs(str, Enum):
+    """What is exported."""
+
+    jsonl = "jsonl"
+    verdicts = "verdicts"
+    tsv = "tsv"
+    csv = "csv"
+
+
+def reviews(
+    file: Annotated[Path, typer.Argument(metavar="FILE.sqlite", help="What `tagwright serve --reviews` stored.")],
+    export: Annotated[bool, typer.Option("--export", help="Print the decisions for other programs.")] = False,
+    output: Annotated[
+        ExportAs,
+        typer.Option(
+            "--format",
+            help="jsonl: labelled documents, for train and evaluate; verdicts: JSON, one a line; tsv: for Annif; csv.",
+        ),
+    ] = ExportAs.jsonl,
+    as_json: Json = False,
+) -> None:
+    """Show how far a review is and how well reviewers agree, or export its decisions."""
+    from tagwright.review.decisions import Decisions
+    from tagwright.review.documents import ReviewedDocuments
+    from tagwright.review.export import exported
+    from tagwright.review.file import ReviewFile
+
+    if not file.is_file():
+        raise InputError("no such file; give what `tagwright serve --reviews` stored", file)
+    opened = ReviewFile.to_read(file)
+    try:
+        if export:
+            for line in exported(opened, output.value):
+                print(escaped(line) if output is not ExportAs.csv else line)
+            return
+        decisions = Decisions(opened)
+        _show(decisions.statistics(), len(ReviewedDocuments(opened)), len(decisions.differences()), as_json=as_json)
+    finally:
+        opened.close()
+
+
+def _show(found: Statistics, documents: int, differences: int, *, as_json: bool) -> None:
+    if as_json:
+        pairs = [{"reviewers": list(pair), "kappa": value} for pair, value in found.kappa.items()]
+        recall = found.recall._asdict() if found.recall else None
+        content = {"all_documents": documents, **asdict(found), "recall": recall, "kappa": pairs}
+        content["differences"] = differences
+        print(escaped(json.dumps(content, indent=1, ensure_ascii=False)))
+        return
+    print(f"documents       {documents:,}, {found.documents:,} with verdicts, {found.done:,} finished")
+    print(f"verdicts        {found.verdicts:,}, {differences:,} of them unsettled differences")
+    print(f"agreement       {_share(found.accepted_share)}")
+    print(f"                Krippendorff's alpha of all reviewers {_number(found.alpha)}")
+    for (a, b), kappa in found.kappa.items():
+        print(escaped(f"                Cohen's kappa of {a} and {b} {_number(kappa)}"))
+    if found.recall:
+        print(f"recall          {_recall(found.recall)}")
+
+
+def _recall(found: Recall) -> str:
+    return (
+        f"{100 * found.value:.0f}% of the right candidates are suggested, between {100 * found.low:.0f} and "
+        f"{100 * found.high:.0f}: from {found.drawn:,} that {'was' if found.drawn == 1 else 'were'} drawn at random"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.2f}"
+
+
+def _share(value: float | None) -> str:
+    if value is None:
+        return "no suggestion that was shown has a verdict"
+    return f"{100 * value:.0f}% of the suggestions with a verdict were accepted"

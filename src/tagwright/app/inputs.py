@@ -1,0 +1,133 @@
+"""The work of the commands, without printing: files and options in, taggers, runs and scores out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, cast
+
+from tagwright.app.options import configure, in_language
+from tagwright.core.progress import hint
+from tagwright.core.saved import read_manifest
+from tagwright.data.corpus import Corpus
+from tagwright.data.descriptions import keyword_records, with_keywords
+from tagwright.data.in_memory import to_vocabulary
+from tagwright.data.vocabulary import Unknown, Vocabulary, saved_vocabulary
+from tagwright.errors import ConfigError
+from tagwright.evaluation import dataset
+from tagwright.evaluation.dataset import Task
+from tagwright.evaluation.report.tables import write_per_label
+from tagwright.evaluation.scores import Scores, per_label
+from tagwright.evaluation.significance import Comparison
+from tagwright.evaluation.significance import compare as test
+from tagwright.methods import depl, zero_shot
+from tagwright.methods.table import ZERO_SHOT
+from tagwright.readers.documents.columns import parse_columns
+from tagwright.readers.documents.files import Format, open_sources
+from tagwright.readers.documents.records import Located
+from tagwright.stages.dense import Dense
+from tagwright.tagger import Tagger
+from tagwright.types import Document, Run
+
+
+def tagger(
+    model: Path | None,
+    labels: Path | None,
+    language: str,
+    settings: Sequence[str],
+    documents: Sequence[Document] = (),
+) -> Tagger:
+    """A saved tagger, with another vocabulary if one is given, or else the zero-shot method.
+
+    documents: to be tagged; their language is used if none is given.
+    """
+    if model and settings:
+        raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
+    if not model:
+        config = configure(ZERO_SHOT, settings=in_language(settings, language))
+        made = zero_shot.fit(_vocabulary(labels, config.language, documents), config, documents)
+        stages = made.combiner.describe(made.stages)
+        hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
+        return made
+    vocabulary = to_vocabulary(labels, language, documents) if labels else None  # before anything heavy is loaded
+    saved = Tagger.load(model)
+    return saved.with_labels(vocabulary) if vocabulary else saved
+
+
+def read(docs: Sequence[str], columns: str = "", input_format: str = "") -> Corpus:
+    """The documents, read and checked before a vocabulary is read or encoded.
+
+    columns, input_format: what `--columns` and `--input-format` say. Raises ConfigError, InputError.
+    """
+    return Corpus.read(*docs, format=_format(input_format), columns=parse_columns(columns))
+
+
+def sources(docs: Sequence[str], columns: str = "", input_format: str = "") -> Iterator[tuple[str, Iterator[Located]]]:
+    """The documents file by file, as far as they can be read."""
+    return open_sources(*docs, format=_format(input_format), columns=parse_columns(columns))
+
+
+def _format(name: str) -> Format | None:
+    return cast("Format", name) if name else None  # an unknown name is refused by the readers
+
+
+def task(
+    corpus: Corpus,
+    labels: Path | None,
+    language: str,
+    model: Path | None,
+    train: Corpus | None,
+    exclude_self: bool,
+    skip_unlabelled: bool,
+    unknown: Unknown = "warn",
+) -> Task:
+    """What is to be scored, with the labels of a file or of a saved tagger.
+
+    Raises InputError, see `evaluation.dataset.task`.
+    """
+    if model and not labels:
+        read_manifest(model, "tagger")  # explains what is wrong if there is no tagger
+    vocabulary = saved_vocabulary(model) if model and not labels else _vocabulary(labels, language, corpus)
+    return dataset.task(
+        corpus, vocabulary, train, exclude_self=exclude_self, skip_unlabelled=skip_unlabelled, unknown=unknown
+    )
+
+
+def evaluate(run: Run, task: Task, per_label_file: Path | None = None) -> Scores:
+    """Score a run; per_label_file: where to write the scores of every label."""
+    if per_label_file:
+        rows = per_label(run, task.gold, train=task.train)
+        write_per_label(rows, [(label.id, label.name) for label in task.vocabulary], per_label_file)
+    return dataset.score(run, task)
+
+
+def compare(a: Run, b: Run, task: Task) -> Comparison:
+    """Compare two runs over the documents of the task."""
+    return test(a, b, task.gold, train=task.train)
+
+
+def labels(model: Path, keywords: int | None, *, described: bool = False) -> Iterable[Mapping[str, Any]]:
+    """The labels of a saved tagger as records, or the keywords of its linear classifier, or both."""
+    if described and keywords is None:
+        raise ConfigError("--described puts keywords into the descriptions; say how many: --keywords 20")
+    tagger = Tagger.load(model)
+    words = {} if keywords is None else depl.keywords_of(tagger, keywords)
+    if described or keywords is None:
+        return map(asdict, with_keywords(tagger.vocabulary, words))
+    return keyword_records(tagger.vocabulary, words)
+
+
+def encode_labels(labels: Path | None, language: str, settings: Sequence[str]) -> int:
+    """Encode all labels for the zero-shot method into the cache; returns their number."""
+    made = tagger(None, labels, language, settings, ())
+    for stage in made.stages.values():
+        if isinstance(stage, Dense):
+            stage.encode_labels()
+    return len(made.vocabulary)
+
+
+def _vocabulary(labels: Path | None, language: str, documents: Sequence[Document]) -> Vocabulary:
+    if labels is None:
+        raise ConfigError("which labels? give a vocabulary (--labels FILE) or a saved tagger (--model DIR)")
+    return to_vocabulary(labels, language, documents)

@@ -1,0 +1,142 @@
+"""Documents with gold labels in; a tagger's run over them, its scores and its recall ceilings out."""
+
+from __future__ import annotations
+
+import logging
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tagwright.core.progress import bar
+from tagwright.data import run_files
+from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Unknown, Vocabulary
+from tagwright.errors import InputError, option
+from tagwright.evaluation import scores
+from tagwright.evaluation.metrics import labelled
+from tagwright.evaluation.recall_ceilings import Ceilings
+from tagwright.evaluation.recall_ceilings import ceilings as recall_ceilings
+from tagwright.evaluation.scores import Scores
+from tagwright.tagger import BATCH, Tagger
+from tagwright.types import Document, Longs, Run
+
+DEPTH = 100
+"Suggestions per document that are scored."
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Documents with gold labels, and what scoring them needs.
+
+    gold: a row per document that is scored. kept: (scored,) their positions in the corpus. lengths: (scored,) words.
+    own: (scored,) the label that is the document itself and is never suggested; -1 where there is none.
+    """
+
+    corpus: Corpus
+    vocabulary: Vocabulary
+    gold: Run
+    kept: Longs
+    lengths: Longs
+    own: Longs
+    train: Run | None = None
+
+    def batches(self) -> Iterator[list[Document]]:
+        """The documents that are scored, batch by batch: one by one they would take five times as long to read."""
+        for start in range(0, len(self.kept), BATCH):
+            yield self.corpus.take(self.kept[start : start + BATCH].tolist())
+
+    def aligned(self, run: Run) -> Run:
+        """The rows of the documents that are scored, without the labels that are the documents themselves.
+
+        run: a row for each document of the corpus.
+        """
+        return run.take(self.kept).without(self.own)
+
+
+def task(
+    corpus: Corpus,
+    vocabulary: Vocabulary,
+    train: Corpus | None = None,
+    *,
+    exclude_self: bool = False,
+    skip_unlabelled: bool = False,
+    unknown: Unknown = "warn",
+) -> Task:
+    """What is to be scored; train: where label frequencies are counted.
+
+    unknown: what to do about gold labels that the vocabulary lacks; a document that has no other is not scored. Raises
+    InputError naming the first document without gold labels, unless skipped.
+    """
+    lengths, has_any = array("q"), array("b")
+
+    def measured() -> Iterator[Document]:
+        for document in corpus:
+            lengths.append(len(document.text.split()))
+            has_any.append(bool(document.labels))
+            yield document
+
+    known = vocabulary.gold(measured(), unknown=unknown)
+    own = np.array([vocabulary.index.get(id_, -1) if exclude_self else -1 for id_ in corpus.ids], np.int64)
+    gold = known.without(own)
+    has_labels, stale = labelled(gold), np.array(has_any, np.bool_) & ~labelled(known)
+    if not (has_labels | stale).all() and not skip_unlabelled:
+        first = corpus.ids[int(np.argmin(has_labels | stale))]
+        remedy = f"{option('skip_unlabelled', python='skip_unlabelled=True')} leaves such out"
+        raise InputError(f'document "{first}" has no gold label to score against; {remedy}')
+    if stale.any():
+        left_out, all_ = f"{stale.sum():,}", f"{len(corpus):,}"
+        _log.warning("%s of %s documents have no other label and are not scored", left_out, all_)
+    kept = np.flatnonzero(has_labels)
+    if not len(kept):
+        raise InputError(f"none of the {len(corpus)} documents has a gold label; there is nothing to score")
+    seen = vocabulary.gold(train, unknown="ignore") if train else None
+    return Task(corpus, vocabulary, gold.take(kept), kept, np.array(lengths, np.int64)[kept], own[kept], seen)
+
+
+def tag(tagger: Tagger, task: Task, depth: int = DEPTH) -> Run:
+    """The tagger's best labels for the documents of the task."""
+    with bar("tagging", len(task.kept)) as done:
+        runs = []
+        for batch in task.batches():
+            runs.append(tagger.tag(batch, depth + 1))
+            done(len(batch))
+    return Run.concat(runs).without(task.own).top(depth)
+
+
+def score(run: Run, task: Task, measures: Sequence[str] | None = None) -> Scores:
+    """Every measure of a run over the documents of the task, with its interval, and the slices."""
+    return scores.evaluate(
+        run, task.gold, train=task.train, labels=len(task.vocabulary), lengths=task.lengths, measures=measures
+    )
+
+
+def read_run(path: Path, task: Task) -> Run:
+    """A run file over the documents of the task; it may hold documents that are not scored as well.
+
+    Raises InputError as `run_files.read_run` does.
+    """
+    run = run_files.read_run(path, task.corpus.ids, task.vocabulary.index)
+    depth = int(run.ranks.max(initial=0))
+    if depth < min(DEPTH, len(task.vocabulary) - 1):
+        _log.warning(
+            "%s holds at most %d labels per document: measures beyond @%d count the rest as missed; suggest -k %d "
+            "writes enough", path, depth, depth, DEPTH,
+        )  # fmt: skip
+    return task.aligned(run)
+
+
+def ceilings(tagger: Tagger, task: Task) -> Ceilings:
+    """How many gold labels are among the candidates of each retriever, however they are ranked."""
+    found: dict[str, list[Run]] = {}
+    for batch in task.batches():
+        pool = tagger.candidates(batch)
+        for name, run in {**pool.found, "union": tagger.rank(pool)}.items():
+            found.setdefault(name, []).append(run)
+    runs = {name: Run.concat(parts).without(task.own) for name, parts in found.items()}
+    union = runs.pop("union")
+    return recall_ceilings(runs, union, task.gold, len(task.vocabulary))

@@ -1,0 +1,208 @@
+"""Documents and labels in, a description out: contents, likely problems, and applicable methods."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.evaluation.advice import Advice, advise
+from tagwright.text.words import fold
+from tagwright.types import Document
+
+HUB = 0.01
+"A metadata value in more than this share of the documents says little about any of them."
+
+FEW = 5
+"The most metadata fields, and warnings of one kind, that are shown by default."
+
+LINKS = frozenset({"reference", "citation"})
+"Metadata fields whose values are documents."
+
+HUBS = "each link more than"
+"The common part of warnings about hubs."
+
+_OF_A_FIELD = ("documents with metadata ", "different values of ")
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """facts: name -> number or text. warnings, methods: one sentence each. advice: the method to begin with.
+
+    fields: the metadata fields, those that join documents first, each with whether it does.
+    """
+
+    facts: Mapping[str, int | float | str]
+    warnings: tuple[str, ...]
+    methods: tuple[str, ...]
+    fields: Mapping[str, bool]
+    advice: Advice
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form."""
+        return {**asdict(self), "advice": self.advice._asdict()}
+
+    def brief(self) -> Description:
+        """The same with many metadata fields summarised in two facts."""
+        if len(self.fields) <= FEW:
+            return self
+        facts = {name: value for name, value in self.facts.items() if not name.startswith(_OF_A_FIELD)}
+        joining = [name for name, joins in self.fields.items() if joins]
+        alone = [name for name, joins in self.fields.items() if not joins]
+        facts["metadata fields"] = f"{len(self.fields)}, none of them read as text"
+        facts["fields that join documents"] = _first_of(joining)
+        facts["fields that nothing uses"] = _first_of(alone)
+        hubs = [warning for warning in self.warnings if HUBS in warning]
+        warnings = [warning for warning in self.warnings if warning not in hubs[1:]]
+        methods = [re.sub(r"^(metadata .*: yes, by ).*", rf"\g<1>{_first_of(joining)}", each) for each in self.methods]
+        return Description(facts, tuple(warnings), tuple(methods), self.fields, self.advice)
+
+
+def describe(documents: Iterable[Document], labels: Vocabulary | None, test: Iterable[Document] | None) -> Description:
+    """Describe the documents in one pass. test: documents that should not be among them."""
+    survey = Survey()
+    for document in documents:
+        survey.add(document)
+    facts = {**survey.facts(), **(_label_facts(labels, survey) if labels else {})}
+    warnings = [*survey.warnings(), *(_label_warnings(labels, survey) if labels else ())]
+    if test is not None:
+        warnings += survey.overlap(test)
+    joining = {name: survey.joins(name) for name in survey.values}
+    fields = dict(sorted(joining.items(), key=lambda each: (not each[1], each[0])))
+    advice = advise(survey.with_["labels"])
+    return Description(facts, tuple(warnings), tuple(_methods(survey, labels)), fields, advice)
+
+
+_PARTS = ("title", "abstract", "sections", "labels")
+
+
+class Survey:
+    """The counts of one pass over the documents."""
+
+    def __init__(self) -> None:
+        self.words: list[int] = []
+        self.gold: Counter[str] = Counter()
+        self.with_: Counter[str] = Counter()
+        self.values: dict[str, Counter[str]] = {}
+        self.texts: dict[bytes, str] = {}
+        self.titled_texts = 0
+        self.empty: list[str] = []
+        self.duplicates: list[tuple[str, str]] = []
+
+    def add(self, document: Document) -> None:
+        """Count one document."""
+        self.words.append(len(document.text.split()))
+        self.gold.update(set(document.labels))
+        self.with_.update(part for part in _PARTS if getattr(document, part))
+        self.titled_texts += bool(document.title and (document.abstract or document.sections))
+        for name, values in document.metadata.items():
+            self.values.setdefault(name, Counter()).update(set(values))
+            self.with_[f"metadata {name}"] += bool(values)
+        if not self.words[-1]:
+            self.empty.append(document.id)
+        elif (first := self.texts.setdefault(_digest(document), document.id)) != document.id:
+            self.duplicates.append((first, document.id))
+
+    def facts(self) -> dict[str, int | float | str]:
+        """Numbers about the documents."""
+        words = np.array(self.words)
+        found: dict[str, int | float | str] = {
+            "documents": len(words),
+            **{f"documents with {part}": self.with_[part] for part in _PARTS if self.with_[part]},
+            "words per document (median)": int(np.median(words)),
+            "words per document (largest)": int(words.max()),
+        }
+        if labelled := self.with_["labels"]:
+            found["labels per labelled document (mean)"] = sum(self.gold.values()) / labelled
+        for name, values in sorted(self.values.items()):
+            found[f"documents with metadata {name}"] = self.with_[f"metadata {name}"]
+            found[f"different values of {name}"] = len(values)
+        return found
+
+    def joins(self, name: str) -> bool:
+        """Whether the values of a metadata field are documents, or one is shared by two."""
+        return name in LINKS or max(self.values[name].values(), default=0) > 1
+
+    def warnings(self) -> Iterator[str]:
+        """Likely problems of the documents."""
+        if self.empty:
+            yield f"{many(len(self.empty), 'document')} without any text, such as {self.empty[0]}"
+        if self.duplicates:
+            first, second = self.duplicates[0]
+            yield f"{many(len(self.duplicates), 'document')} with the text of another, such as {second} and {first}"
+        for name, values in sorted(self.values.items()):
+            hubs = [each for each in values.most_common() if each[1] > max(1, HUB * len(self.words))]
+            if hubs:
+                value, count = hubs[0]
+                most = f'"{value}" most: {count:,} ({count / len(self.words):.0%})'
+                yield f"{many(len(hubs), 'value')} of {name} {HUBS} {HUB:.0%} of all documents, {most}"
+
+    def overlap(self, test: Iterable[Document]) -> Iterator[str]:
+        """Test documents whose text is among these documents too."""
+        shared = [(document.id, self.texts[key]) for document in test if (key := _digest(document)) in self.texts]
+        if shared:
+            yield f"{many(len(shared), 'test document')} among DOCS too, such as {shared[0][0]} ({shared[0][1]})"
+
+
+def _digest(document: Document) -> bytes:
+    return blake2b(" ".join(document.text.split()).encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _label_facts(labels: Vocabulary, survey: Survey) -> dict[str, int | float | str]:
+    used = [label for label in labels if label.id in survey.gold]
+    found: dict[str, int | float | str] = {
+        "labels": len(labels),
+        "names per label (mean)": sum(len(label.names) for label in labels) / len(labels),
+        "labels without description": sum(not label.description for label in labels),
+        "labels with broader": sum(bool(label.broader) for label in labels),
+    }
+    return {**found, "labels that occur in the documents": len(used)} if survey.gold else found
+
+
+def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
+    owners: dict[str, set[str]] = {}
+    for label in labels:
+        for name in label.names:
+            owners.setdefault(" ".join(map(fold, name.split())), set()).add(label.id)
+    shared = [(name, sorted(ids)) for name, ids in owners.items() if len(ids) > 1]
+    if shared:
+        name, ids = shared[0]
+        yield f'{many(len(shared), "name")} shared by several labels, such as "{name}" by {ids[0]} and {ids[1]}'
+    if cycle := labels.cycle():
+        yield f"broader has a cycle: {' > '.join(cycle)}"
+    unknown = [label for label in survey.gold if labels.resolve(label) is None]
+    if unknown:
+        yield f"{many(len(unknown), 'gold label')} not in the vocabulary, such as {min(unknown)}"
+
+
+def _methods(survey: Survey, labels: Vocabulary | None) -> Iterator[str]:
+    documents = len(survey.words)
+    yield "zero-shot: yes, nothing is trained" if labels else "zero-shot: needs a vocabulary (--labels)"
+    yield f"text pairs (RTS, MACLR): {_yes(survey.titled_texts, documents, 'a title and a text')}"
+    linked = [name for name in survey.values if survey.joins(name)]
+    names = ", ".join(sorted(linked))
+    yield f"metadata (MICoL): {f'yes, by {names}' if linked else 'no, no metadata value is shared by two documents'}"
+    yield f"full text (FuTex): {_yes(survey.with_['sections'], documents, 'sections')}"
+    yield f"supervised (DEPL): {_yes(survey.with_['labels'], documents, 'labels')}"
+
+
+def _yes(having: int, documents: int, what: str) -> str:
+    if not having:
+        return f"no, no document has {what}"
+    return f"yes, {having:,} of {documents:,} documents have {what}"
+
+
+def _first_of(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:FEW])
+    return f"{shown} and {len(names) - FEW} more (--all)" if len(names) > FEW else shown or "none"
+
+
+def many(count: int, noun: str) -> str:
+    """1 document, 2 documents."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,1 @@
+"""Scores and comparisons as tables, as a page, and as plots."""

@@ -1,0 +1,242 @@
+"""Scores and comparisons in, a self-contained HTML page without scripts out, to send to a colleague."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+from tagwright.core.saved import replace_file
+from tagwright.evaluation.calibration import Calibration
+from tagwright.evaluation.frequency import Bin
+from tagwright.evaluation.report.examples import Example, Missed, Shown
+from tagwright.evaluation.report.glossary import SLICES, explained, sentence
+from tagwright.evaluation.report.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
+from tagwright.evaluation.report.tables import Rows, comparison_rows, percent, slice_rows, threshold_rows
+from tagwright.evaluation.resampling import Score
+from tagwright.evaluation.scores import Scores
+from tagwright.evaluation.significance import Comparison
+
+FEW = 30
+"A slice of fewer documents is only listed: its intervals are too wide to draw."
+
+CARDS = ("P@1", "P@5", "F1@5", "nDCG@5", "R@100")
+"The measures at the top of the page."
+
+
+PANELS = ("P@1", "nDCG@5", "R@100")
+"The measures that are drawn slice by slice."
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What a page shows besides the measures. missed: labels with their names. curves: macro-F1 by label frequency."""
+
+    notes: Mapping[str, str]
+    examples: Sequence[Example] = ()
+    missed: Sequence[tuple[str, Missed]] = ()
+    curves: Mapping[str, Sequence[Bin]] | None = None
+
+
+def scores_page(title: str, scores: Scores, details: Details) -> str:
+    """The measures of a run, what they mean, by slices, with examples and the labels that are missed most."""
+    first = scores.measures.get("P@1")
+    lead = f"The first suggestion is right for {percent(first.value)} of 100 documents." if first else ""
+    return _page(
+        title,
+        f'<p class="lead">{lead} {scores.documents:,} documents were scored.</p>',
+        _cards({name: scores.measures[name] for name in CARDS if name in scores.measures}),
+        _section("What was scored", _terms(details.notes)),
+        _section("Measures", _beside(interval_table(scores.measures), _terms(explained(scores.measures)))),
+        _calibration(scores.calibration),
+        _slices(scores),
+        _section("Examples", _examples(details.examples)) if details.examples else "",
+        _section("Labels that are missed most", _missed(details.missed)) if details.missed else "",
+        _curves(details.curves),
+    )
+
+
+def comparison_page(title: str, comparison: Comparison, details: Details) -> str:
+    """Like `scores_page`, for two runs: the differences are drawn, with a line at 0."""
+    differences = {name: row.difference for name, row in comparison.measures.items()}
+    note = "p: randomisation test. All p are corrected over the measures (Holm); * marks p of 0.05 or less."
+    return _page(
+        title,
+        f'<p class="lead">{comparison.documents:,} documents were scored in both runs.</p>',
+        _section("What was compared", _terms(details.notes)),
+        _section("A - B, in points", _beside(interval_table(differences, "+"), _terms(explained(differences)))),
+        _section("Tests", f"<p>{note}</p>", _table(comparison_rows(comparison))),
+        _curves(details.curves),
+    )
+
+
+def write_page(page: str, path: Path | str) -> None:
+    """Write a page in one step. Raises TagwrightError when it cannot be written."""
+    with replace_file(path) as temporary:
+        temporary.write_text(page, encoding="utf-8")
+
+
+def _page(title: str, *parts: str) -> str:
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        f'<meta name="color-scheme" content="light dark"><title>{escape(title)}</title>'
+    )
+    body = "\n".join(part for part in (f"<h1>{escape(title)}</h1>", *parts) if part)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n'
+    )
+
+
+def _section(title: str, *parts: str) -> str:
+    return f"<section><h2>{escape(title)}</h2>\n{''.join(parts)}\n</section>"
+
+
+def _beside(main: str, side: str) -> str:
+    return f'<div class="beside"><div class="wide">{main}</div><div>{side}</div></div>'
+
+
+def _cards(measures: Mapping[str, Score]) -> str:
+    cards = (
+        f'<div class="card"><span class="name">{escape(name)}</span><span class="number">{percent(found.value)}</span>'
+        f"<span>{percent(found.low)} to {percent(found.high)}</span><p>{escape(sentence(name))}</p></div>"
+        for name, found in measures.items()
+    )
+    return f'<div class="cards">{"".join(cards)}</div>' if measures else ""
+
+
+def _terms(notes: Mapping[str, str]) -> str:
+    lines = (f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in notes.items())
+    return f"<dl>{''.join(lines)}</dl>" if notes else ""
+
+
+def _calibration(found: Calibration | None) -> str:
+    """What is said of the confidences, and the two curves, where there are any."""
+    if found is None:
+        return ""
+    drawn = f'<div class="panels">{reliability_plot(found.reliability)}{risk_coverage_plot(found.risk_coverage)}</div>'
+    measures = _beside(interval_table(found.measures), _terms(explained(found.measures)))
+    note = (
+        "<p>Which suggestions to accept, so that a further document of the same kind is expected to keep a bound. This "
+        "holds if these documents had no part in how the confidences were learnt (conformal risk control).</p>"
+    )
+    rules = note + _table(threshold_rows(found.thresholds)) if found.thresholds else ""
+    return _section("How far the confidences can be trusted", measures, drawn, rules)
+
+
+def _slices(scores: Scores) -> str:
+    """A panel for each measure, slices below each other; slices of few documents are a line each."""
+    if not scores.slices:
+        return ""
+    large = {name: part for name, part in scores.slices.items() if part.documents >= FEW}
+    few = {name: part for name, part in scores.slices.items() if name not in large}
+    panels = "".join(
+        f"<figure><figcaption>{escape(measure)}</figcaption>"
+        f"{interval_table({name: part.measures[measure] for name, part in large.items()})}</figure>"
+        for measure in PANELS
+        if large and all(measure in part.measures for part in large.values())
+    )
+    terms = {f"{name}, {part.documents:,}": SLICES.get(name, "") for name, part in large.items()}
+    table = f"<details><summary>All measures</summary>{_table(slice_rows(scores))}</details>"
+    lines = "".join(f"<p>{_line(name, part)}</p>" for name, part in few.items())
+    drawn = f'<div class="panels">{panels}</div>'
+    return _section("Parts of the labels and documents", _terms(terms), drawn, lines, table)
+
+
+def _line(name: str, part: Scores) -> str:
+    found = ", ".join(f"{each} {percent(part.measures[each].value)}" for each in CARDS if each in part.measures)
+    documents = f"{part.documents:,} document{'' if part.documents == 1 else 's'}"
+    return f"{escape(name)}: {documents}, too few to draw ({escape(found)})"
+
+
+def _examples(examples: Iterable[Example]) -> str:
+    note = (
+        "<p>Documents at equal distances in the corpus, not selected by hand. &#10003; right, &#10007; not among the "
+        "document's labels; in brackets the words that are evidence.</p>"
+    )
+    return f'{note}<div class="examples">{"".join(map(_example, examples))}</div>'
+
+
+def _example(found: Example) -> str:
+    missed = f'<p class="missed">Missed: {escape(", ".join(found.missed))}</p>' if found.missed else ""
+    shown = "".join(map(_suggestion, found.suggestions)) or "<li>no suggestion</li>"
+    return f"<article><h3>{escape(found.title or found.id)}</h3><ol>{shown}</ol>{missed}</article>"
+
+
+def _suggestion(shown: Shown) -> str:
+    kind, mark, said = ("right", "&#10003;", "right") if shown.right else ("wrong", "&#10007;", "wrong")
+    words = f' <span class="words">({escape(", ".join(shown.words))})</span>' if shown.words else ""
+    return f'<li class="{kind}"><b aria-label="{said}">{mark}</b> {escape(shown.name)}{words}</li>'
+
+
+def _missed(missed: Sequence[tuple[str, Missed]]) -> str:
+    note = "<p>How often a label is among the first five suggestions of the documents that have it.</p>"
+    rows = [["label", "documents", "found", "missed", "suggested wrongly"]]
+    rows += [[name, *map(str, (row.gold, row.found, row.gold - row.found, row.wrong))] for name, row in missed]
+    return note + _table(rows)
+
+
+def _curves(curves: Mapping[str, Sequence[Bin]] | None) -> str:
+    return _section("Rare and common labels", f'<div class="wide">{rank_plot(curves)}</div>') if curves else ""
+
+
+def _table(rows: Rows) -> str:
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in rows[0])
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(row[0])}</th>{"".join(f"<td>{escape(cell)}</td>" for cell in row[1:])}</tr>'
+        for row in rows[1:]
+    )
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+
+
+_STYLE = """
+:root { --text: #1b1f24; --soft: #5b6470; --line: #d7dce1; --page: #fff; --card: #f5f7f9; --mark: #2f6fb5;
+  --right: #1f7a3d; --wrong: #b3392f }
+@media (prefers-color-scheme: dark) { :root { --text: #e3e6e9; --soft: #9aa4af; --line: #363c43; --page: #14171a;
+  --card: #1d2226; --mark: #6aa6e6; --right: #6cc487; --wrong: #f0867c } }
+* { box-sizing: border-box }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 84rem;
+  margin: 0 auto; padding: 1.5rem clamp(1rem, 3vw, 2.5rem) 3rem; overflow-wrap: anywhere }
+h1 { font-size: 1.8rem; margin: 0 0 .3rem }
+h2 { font-size: 1.25rem; margin: 0 0 .8rem; padding-top: 1rem; border-top: 1px solid var(--line) }
+h3 { font-size: 1rem; margin: 0 0 .5rem }
+section { margin-top: 1.6rem }
+.lead { font-size: 1.1rem; margin: 0 0 1.2rem }
+.cards, .panels, .examples { display: grid; gap: 1rem }
+.cards { grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)) }
+.panels { grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)) }
+.examples { grid-template-columns: repeat(auto-fill, minmax(min(24rem, 100%), 1fr)) }
+.card, article, figure { background: var(--card); border-radius: .5rem; padding: .9rem 1rem; margin: 0 }
+.card span { display: block; color: var(--soft); font-size: .9rem }
+.card .name { font-weight: 600; color: var(--text) }
+.card .number { font-size: 2rem; line-height: 1.2; color: var(--text); font-variant-numeric: tabular-nums }
+.card p { margin: .5rem 0 0; font-size: .85rem; color: var(--soft) }
+.beside { display: grid; gap: 1rem 3rem; grid-template-columns: minmax(0, 1.4fr) minmax(0, 1fr) }
+@media (max-width: 60rem) { .beside { grid-template-columns: minmax(0, 1fr) } }
+dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: .5rem 2rem;
+  margin: 0 0 1rem }
+dt { font-weight: 600; font-size: .9rem }
+dd { margin: 0; color: var(--soft); font-size: .9rem }
+.wide { overflow-x: auto }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem }
+th, td { padding: .25rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line) }
+tr > :first-child { text-align: left; padding-left: 0; white-space: normal; font-weight: 400 }
+thead th { color: var(--soft); font-weight: 600 }
+.intervals { width: 100% }
+.intervals tr > * { white-space: nowrap; overflow-wrap: normal }
+.intervals .bar { width: 100%; min-width: 3rem }
+.bar svg { display: block; width: 100%; height: 14px; overflow: visible }
+svg path { fill: none; vector-effect: non-scaling-stroke; stroke: var(--soft); stroke-width: 1 }
+svg .interval { stroke: var(--mark); stroke-width: 3; opacity: .55 }
+svg .value { stroke: var(--mark); stroke-width: 4 }
+.curves { width: 100%; min-width: 32rem; max-width: 60rem; height: auto; font-size: 13px }
+.shares { width: 100%; max-width: 26rem; height: auto; font-size: 12px }
+figcaption { font-weight: 600; margin-bottom: .3rem }
+ol { margin: 0; padding: 0; list-style: none }
+li { margin: .15rem 0 }
+.right b { color: var(--right) } .wrong b { color: var(--wrong) }
+.words, .missed { color: var(--soft); font-size: .85rem }
+.missed { margin: .5rem 0 0 }
+details { margin-top: 1rem } summary { cursor: pointer }
+@media (max-width: 30rem) { th, td { padding: .25rem .4rem } }
+"""

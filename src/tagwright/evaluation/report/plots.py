@@ -1,0 +1,123 @@
+"""Numbers in, drawings out: SVG for an HTML page, in its colours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from html import escape
+
+from tagwright.evaluation.calibration import ReliabilityBin, RiskCoverage
+from tagwright.evaluation.frequency import Bin
+from tagwright.evaluation.report.tables import between, percent
+from tagwright.evaluation.resampling import Score
+
+SPAN, _TALL = 1000, 14
+"Size of the drawing of an interval, in SVG units; it is stretched to the available width."
+
+_LEFT, _WIDTH = 50, 520
+"Start and length of the axis of a curve, in SVG units."
+
+_HEIGHT, _COLOURS = 260, ("#2f6fb5", "#c2571a", "#3a8f4d", "#8a4fb0", "#b03a48", "#6b7480")
+"Height of a curve in SVG units, and the colours of the runs, distinct on light and dark pages."
+
+_SIDE, _POINTS = 260, 200
+"Of a drawing of two shares: the length of both axes, in SVG units, and the most points of a line."
+
+
+def interval_table(rows: Mapping[str, Score], sign: str = "") -> str:
+    """A row for each estimate: its name, a mark with its interval on a common axis that includes 0, and the numbers."""
+    ends = [end for estimate in rows.values() for end in (estimate.low, estimate.value, estimate.high)]
+    low, high = min(0.0, *ends), max(0.0, *ends)
+    scale = SPAN / ((high - low) or 1.0)
+
+    def at(share: float) -> str:
+        return f"{scale * (share - low):.1f}"
+
+    body = "\n".join(
+        f'<tr><th scope="row">{escape(name)}</th><td class="bar">{_interval(estimate, at)}</td>'
+        f"<td>{percent(estimate.value, sign)}</td><td>{between(estimate)}</td></tr>"
+        for name, estimate in rows.items()
+    )
+    head = '<tr><th scope="col"></th><th scope="col"></th><th scope="col">%</th><th scope="col">95% interval</th></tr>'
+    return f'<table class="intervals"><thead>{head}</thead><tbody>\n{body}\n</tbody></table>'
+
+
+def _interval(estimate: Score, at: Callable[[float], str]) -> str:
+    middle = _TALL // 2
+    return (
+        f'<svg viewBox="0 0 {SPAN} {_TALL}" preserveAspectRatio="none" aria-hidden="true">'
+        f'<path class="axis" d="M{at(0)} 0V{_TALL}"/>'
+        f'<path class="interval" d="M{at(estimate.low)} {middle}H{at(estimate.high)}"/>'
+        f'<path class="value" d="M{at(estimate.value)} 1V{_TALL - 1}"/></svg>'
+    )
+
+
+FREQUENCY = "macro-F1 by rank of label frequency, rare labels to the left"
+
+
+def rank_plot(curves: Mapping[str, Sequence[Bin]], caption: str = FREQUENCY) -> str:
+    """DEPL Fig. 1: macro-F1 of labels from rare to frequent, or in another order; a line for each run."""
+    top = max((each.macro_f1 for curve in curves.values() for each in curve), default=0.0) or 1.0
+    last = max((curve[-1].last for curve in curves.values() if curve), default=1) or 1
+    lines = []
+    for number, (name, curve) in enumerate(curves.items()):
+        points = " ".join(
+            f"{_LEFT + _WIDTH * (each.first + each.last) / 2 / last:.1f},{_HEIGHT * (1 - each.macro_f1 / top):.1f}"
+            for each in curve
+        )
+        colour, y = _COLOURS[number % len(_COLOURS)], 16 + 16 * number
+        lines.append(
+            f'<g><title>{escape(name)}</title><polyline points="{points}" fill="none" stroke="{colour}" '
+            f'stroke-width="2"/><text x="{_LEFT + 8}" y="{y}" fill="{colour}">{escape(name)}</text></g>'
+        )
+    caption = f"{caption}, {last:,} labels"
+    return (
+        f"<figure><figcaption>{escape(caption)}</figcaption>\n"
+        f'<svg viewBox="0 0 {_LEFT + _WIDTH + 60} {_HEIGHT + 20}" role="img" aria-label="{escape(caption)}" '
+        f'class="curves">\n<g fill="currentColor"><text x="0" y="12">{percent(top)}</text>'
+        f'<text x="0" y="{_HEIGHT}">0.0</text></g>\n'
+        f'<path d="M{_LEFT} 0V{_HEIGHT}H{_LEFT + _WIDTH}" class="axis"/>\n' + "\n".join(lines) + "\n</svg></figure>"
+    )
+
+
+def reliability_plot(bins: Sequence[ReliabilityBin]) -> str:
+    """A dot for each bin: confidence to the right, the share of right ones upwards; equal on the diagonal."""
+    dots = "".join(
+        f'<circle cx="{_x(each.confidence)}" cy="{_y(each.right)}" r="4" fill="{_COLOURS[0]}"><title>'
+        f"{each.suggestions:,} suggestions: confidence {percent(each.confidence)}, right {percent(each.right)}"
+        "</title></circle>"
+        for each in bins
+    )
+    diagonal = f'<path d="M{_x(0)} {_y(0)}L{_x(1)} {_y(1)}" class="axis" stroke-dasharray="4"/>'
+    return _shares("Confidence (to the right) and what is right (upwards), %", diagonal + dots)
+
+
+def risk_coverage_plot(curve: RiskCoverage) -> str:
+    """Coverage to the right, risk upwards: what of the accepted suggestions is wrong when more are accepted."""
+    steps = range(0, len(curve.risk), max(1, -(-len(curve.risk) // _POINTS)))
+    chosen = sorted({*steps, len(curve.risk) - 1})
+    points = " ".join(f"{_x(float(curve.coverage[i]))},{_y(float(curve.risk[i]))}" for i in chosen)
+    line = f'<polyline points="{points}" fill="none" stroke="{_COLOURS[0]}" stroke-width="2"/>'
+    return _shares(
+        "Suggestions accepted, the surest first (to the right), and wrong ones among them (upwards), %", line
+    )
+
+
+def _shares(caption: str, body: str) -> str:
+    """Two axes from 0 to 100 with a drawing between them."""
+    ends = (
+        f'<g fill="currentColor"><text x="0" y="12">100</text><text x="0" y="{_SIDE}">0</text>'
+        f'<text x="{_LEFT + _SIDE - 10}" y="{_SIDE + 16}">100</text></g>'
+    )
+    return (
+        f"<figure><figcaption>{escape(caption)}</figcaption>\n"
+        f'<svg viewBox="0 0 {_LEFT + _SIDE + 30} {_SIDE + 20}" role="img" aria-label="{escape(caption)}" '
+        f'class="shares">\n{ends}\n<path d="M{_LEFT} 0V{_SIDE}H{_LEFT + _SIDE}" class="axis"/>\n{body}\n</svg></figure>'
+    )
+
+
+def _x(share: float) -> str:
+    return f"{_LEFT + _SIDE * share:.1f}"
+
+
+def _y(share: float) -> str:
+    return f"{_SIDE * (1 - share):.1f}"

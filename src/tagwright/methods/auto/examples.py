@@ -1,0 +1,170 @@
+"""Labelled documents in, candidates with features out, by stages that have not seen their labels; stored to resume.
+
+Also what is compared afterwards: the outcome of each way to combine, and what each group of features brought.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TypeGuard
+
+import numpy as np
+
+from tagwright.combining.candidate_features import CandidateFeatures
+from tagwright.combining.candidate_ranker import fit_logistic
+from tagwright.combining.features import FIXED_SUM, Features
+from tagwright.combining.pool import CandidatePool
+from tagwright.core.checked import fits
+from tagwright.core.saved import read_array, read_manifest, read_number, replace_folder, write_arrays, write_manifest
+from tagwright.errors import ModelError
+from tagwright.methods.auto import combine
+from tagwright.tagger import Tagger
+from tagwright.training.combiner import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds
+from tagwright.training.out_of_fold import Fold
+from tagwright.types import Document, Run
+
+WEIGHTS = (0.5, 1.0, 2.0, 4.0)
+"Weights in the fixed sum that are tried of each stage that is trained on the labels."
+
+SHOWN = 300
+"Labelled documents on which it is measured what each group of features brought."
+
+KIND = "candidates of labelled documents"
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """Examples, and the weights of the trained stages in the fixed sum that ranks their candidates."""
+
+    examples: Examples
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A way to combine. fitted: its ranker, none where the fixed sum stays. tagger: the tagger that it gives."""
+
+    name: str
+    tagger: Tagger
+    fitted: FittedCombiner
+
+
+def with_trained(
+    tagger: Tagger, described: CandidateFeatures, documents: Sequence[Document], folds: Iterator[Fold]
+) -> Weighted:
+    """The candidates of labelled documents with the scores of stages that have not seen their labels, in order.
+
+    tagger: the stages without those that are trained on labels. Each of these gets the weight with which the fixed sum
+    is best, one stage after the other.
+    """
+    pools, order, names = list[CandidatePool](), list[int](), list[str]()
+    for fold in folds:
+        names = list(fold.stages)
+        joined = replace(tagger, retrievers={**tagger.retrievers, **fold.stages})
+        pools += combine.pools(joined, [documents[place] for place in fold.places.tolist()])
+        order += fold.places.tolist()
+    places = np.argsort(order)
+    gold = tagger.vocabulary.gold(documents, unknown="ignore").take(order)
+    weights = dict.fromkeys(names, 1.0)
+    for name in names:
+        tried = [{**weights, name: weight} for weight in WEIGHTS]
+        weights = max(tried, key=lambda each: _sum(weighted(described, each), pools, gold))
+    described = weighted(described, weights)
+    runs = list(map(described.candidates, pools))
+    found = [described.describe(pool, run) for pool, run in zip(pools, runs, strict=True)]
+    features = Features(found[0].names, np.concatenate([each.values for each in found]))
+    return Weighted(Examples(Run.concat(runs), features, gold, len(tagger.vocabulary)).take(places), weights)
+
+
+def weighted(described: CandidateFeatures, weights: Mapping[str, float]) -> CandidateFeatures:
+    """The same with other weights of some stages in the fixed sum."""
+    first = described.first
+    return replace(described, first=replace(first, weights={**first.weights, **weights}))
+
+
+def stored(folder: Path | None, make: Callable[[], Weighted], *, resume: bool) -> Weighted:
+    """What `make` gives, stored in the folder; read from there instead when a training is resumed."""
+    if folder and resume and (folder / "manifest.json").is_file():
+        return _load(folder)
+    found = make()
+    if folder:
+        with replace_folder(folder, KIND) as target:
+            _save(found, target)
+    return found
+
+
+def brought(trial: Trial, options: CombinerOptions) -> dict[str, float]:
+    """Group of features -> nDCG@5 that is lost without it, in cross-validation, the largest first.
+
+    Measured with logistic regression alone on up to `SHOWN` documents. The fixed sum itself is not left out.
+    """
+    if trial.fitted.ranker is None:
+        return {}
+    examples = trial.fitted.examples
+    drawn = np.random.default_rng(options.seed).permutation(len(examples.run))[:SHOWN]
+    examples = examples.take(np.sort(drawn))
+    names = examples.features.names
+    groups = dict.fromkeys(name.partition(": ")[0] for name in names)
+    whole = _logistic(examples, names, options)
+    lost = {
+        group: whole - _logistic(examples, [name for name in names if name.partition(": ")[0] != group], options)
+        for group in groups
+        if group != FIXED_SUM
+    }
+    return dict(sorted(lost.items(), key=lambda each: -each[1]))
+
+
+def _logistic(examples: Examples, names: Sequence[str], options: CombinerOptions) -> float:
+    """nDCG@5 of logistic regression over these features, in cross-validation."""
+    columns, right = (
+        examples.features.values[:, [examples.features.names.index(name) for name in names]],
+        examples.right,
+    )
+    folds = assign_folds(len(examples.run), options.folds, options.seed)[examples.run.rows]
+    scores = np.zeros(len(folds))
+    for fold in np.unique(folds):
+        inside = folds != fold
+        model = fit_logistic(columns[inside], right[inside], list(names).index(BASE), options.penalty)
+        scores[~inside] = model.predict(columns[~inside])
+    return float(combine.ndcg_at_5(examples.run.rescored(scores), examples.gold).mean())
+
+
+def _sum(described: CandidateFeatures, pools: Sequence[CandidatePool], gold: Run) -> float:
+    """nDCG@5 of the fixed sum."""
+    return float(combine.ndcg_at_5(Run.concat(list(map(described.candidates, pools))), gold).mean())
+
+
+def _save(found: Weighted, folder: Path) -> None:
+    run, gold = found.examples.run, found.examples.gold
+    write_arrays(folder, {"indptr": run.indptr, "labels": run.labels, "scores": run.scores})
+    write_arrays(folder, {"gold-indptr": gold.indptr, "gold": gold.labels, "values": found.examples.features.values})
+    write_manifest(
+        folder,
+        KIND,
+        {
+            "features": list(found.examples.features.names),
+            "weights": dict(found.weights),
+            "all": found.examples.labels,
+        },
+    )
+
+
+def _load(folder: Path) -> Weighted:
+    manifest = read_manifest(folder, KIND)
+    names, weights = manifest.get("features"), manifest.get("weights")
+    size = read_number(folder, manifest, "all")
+    if not isinstance(names, list) or not _are_weights(weights):
+        raise ModelError(f"{folder}: damaged (its manifest lacks the features); train without resuming")
+    indptr, gold_indptr = (read_array(folder, name, np.int64, (None,)) for name in ("indptr", "gold-indptr"))
+    labels, gold = (read_array(folder, name, np.int32, (None,)) for name in ("labels", "gold"))
+    scores = read_array(folder, "scores", np.float32, labels.shape)
+    values = read_array(folder, "values", np.float32, (len(labels), len(names)))
+    right = Run(gold_indptr, gold, np.ones(len(gold), np.float32))
+    features = Features(tuple(names), np.array(values))
+    return Weighted(Examples(Run(indptr, labels, scores), features, right, size), weights)
+
+
+def _are_weights(weights: object) -> TypeGuard[dict[str, float]]:
+    return isinstance(weights, dict) and fits(tuple(weights.values()), tuple[float, ...])

@@ -1,0 +1,313 @@
+"""`train auto`: looks at the data, trains the stages that pay there, and combines them as the labels teach.
+
+1. A plan is made and shown: what the data hold, which stages of `evaluation.advice.STAGES` are tried, what that
+   will cost.
+2. The stages of the zero-shot method find candidates; all documents tell how often labels come up and what is near.
+3. Stages are trained on the labels: an SVM, and the nearest labelled documents. They score each labelled document
+   having seen the labels of others only.
+4. A combiner is cross-validated with and without these stages, which are kept where it is clearly better. Where the
+   outcome is clearly worse than the zero-shot method on documents that it was not trained on, that method stays.
+   Clearly: by more than one standard error. From `auto_plan.TRAINED_STAGES_ONLY` labelled documents on, the
+   combiner is not tried without these stages.
+
+A document without labels is an unlabelled one, not one that no label fits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+
+from tagwright.combining.candidate_features import KIND, CandidateFeatures
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
+from tagwright.core.progress import note
+from tagwright.core.saved import replace_folder
+from tagwright.data.corpus import Corpus
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.precision import Precision
+from tagwright.evaluation.advice import next_step
+from tagwright.methods import zero_shot
+from tagwright.methods.auto import combine, examples, plan, speed
+from tagwright.methods.auto.examples import Trial, Weighted
+from tagwright.methods.auto.plan import Plan, Work
+from tagwright.stages.dense import Dense
+from tagwright.tagger import Tagger
+from tagwright.text.language import AUTO, check, resolve
+from tagwright.training.combiner import CombinerOptions, better, fit_combiner
+from tagwright.training.out_of_fold import KNN, SVM, Fold, Folds, parts
+from tagwright.types import Document, Longs, Run
+
+FEWER = 3
+"""Folds of the combiner from `auto_plan.TRAINED_STAGES_ONLY` documents on: two thirds of them are enough to train on,
+in half the time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Checked):
+    """The choices of `train auto`. Which stages are trained is not among them: see `evaluation.advice.STAGES`."""
+
+    minutes: Positive = 10.0
+    "Stages that are predicted to take longer, all together, are left out; the zero-shot method always stays."
+
+    stages: Annotated[tuple[zero_shot.StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
+    "The stages of the zero-shot method."
+
+    encoder: str = "minilm"
+    "The encoder of the dense stage, as for the zero-shot method."
+
+    precision: Precision = "auto"
+    "The precision of the encoder, as for the zero-shot method."
+
+    language: str = AUTO
+    """The language of the names: a code or a name ("fi", "finnish"), several as "de+en"; "auto" recognises it."""
+
+    labels_per_document: Positive | None = None
+    "How many labels a document has as a rule, as for the zero-shot method; not needed where documents have labels."
+
+    corpus: AtLeastZero = 3000
+    "Documents that tell how often labels come up and what is near, drawn by the seed: more change little."
+
+    candidates: AtLeastOne = 100
+    "Candidates of a document that are ranked anew."
+
+    labelled: AtLeastOne = 1500
+    "The most labelled documents that the combiner learns from, drawn by the seed; the other stages learn from all."
+
+    seed: AtLeastZero = 0
+    "Of all that is drawn."
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check(self.language)
+
+    @property
+    def zero_shot(self) -> zero_shot.Config:
+        """The options of the zero-shot method."""
+        return zero_shot.Config(
+            stages=self.stages,
+            encoder=self.encoder,
+            precision=self.precision,
+            language=self.language,
+            labels_per_document=self.labels_per_document,
+        )
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What is recorded of the encoder: a model of the Hugging Face Hub with its revision."""
+        return self.zero_shot.resolved
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """What is learned from. gold: a row for each document. chosen: places of the labelled ones that teach the combiner.
+
+    judged: a row for each document, its labels that reviewers accepted or rejected; of a document that has any, the
+    other labels are unknown. folder: where finished stages are stored, if anywhere.
+    """
+
+    documents: Sequence[Document]
+    labels: Vocabulary
+    gold: Run
+    judged: Run | None
+    chosen: Longs
+    labelled: Longs
+    folder: Path | None
+    resume: bool
+
+    @property
+    def teaching(self) -> list[Document]:
+        """The documents that teach the combiner, with their labels in `gold` alone."""
+        ids, gold = self.labels.ids, self.gold.take(self.chosen)
+        documents = taken(self.documents, self.chosen)
+        return [
+            replace(each, labels=tuple(ids[label] for label in found.tolist()))
+            for each, (found, _) in zip(documents, gold, strict=True)
+        ]
+
+    def stored(self, name: str) -> Path | None:
+        """Where a finished stage is stored."""
+        return self.folder / name if self.folder else None
+
+    def examples(self, name: str, make: Callable[[], Weighted]) -> Weighted:
+        """Candidates of the documents that teach the combiner, made now or read from the folder."""
+        found = examples.stored(self.stored(name), make, resume=self.resume)
+        judged = self.judged.take(self.chosen) if self.judged else None
+        return replace(found, examples=combine.judged_only(found.examples, judged))
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """What was tried, and what the tagger is.
+
+    measured: nDCG@5 of each in cross-validation. brought: the share of nDCG@5 that is lost without a group of features.
+    """
+
+    chosen: str
+    documents: int = 0
+    measured: Mapping[str, float] = field(default_factory=dict)
+    brought: Mapping[str, float] = field(default_factory=dict)
+
+    def lines(self) -> list[str]:
+        """What was found, for people."""
+        if not self.measured:
+            return []
+        found = ", ".join(f"{name} {100 * value:.1f}" for name, value in self.measured.items())
+        said = [f"nDCG@5 in cross-validation on {self.documents:,} labelled documents: {found}; kept: {self.chosen}"]
+        if brought := ", ".join(f"{name} {100 * value:+.1f}" for name, value in self.brought.items()):
+            said.append(f"what each brought, in points: {brought}")
+        return said
+
+
+def fit(
+    documents: Sequence[Document],
+    labels: Vocabulary,
+    config: Config = Config(),
+    output: Path | None = None,
+    *,
+    resume: bool = False,
+    gold: Run | None = None,
+    judged: Run | None = None,
+) -> Tagger:
+    """The best tagger that documents, labels and time allow. Says before what it will do, and after what came of it.
+
+    gold: instead of the documents' own labels; a row without labels is of an unlabelled document. judged: see `Data`.
+    output: an existing folder for finished stages; resume goes on from there. Never returns a tagger that cross-
+    validation on the labelled documents finds worse than the zero-shot method, by more than one standard error. Raises
+    TagwrightError.
+    """
+    started = time.perf_counter(), time.process_time()
+    gold = labels.gold(documents, unknown="warn") if gold is None else gold
+    labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
+    drawn = np.random.default_rng(config.seed).permutation(labelled)[: config.labelled]
+    data = Data(documents, labels, gold, judged, np.sort(drawn), labelled, output, resume)
+    language = resolve(config.language, labels, documents)
+    start = zero_shot.fit(labels, replace(config.zero_shot, language=language), documents)
+    found = make_plan(data, start, config, language, started)
+    for line in found.lines():
+        note(line)
+    tagger, report = (
+        _learned(data, start, found, config) if "combiner" in found.stages else (start, Report("zero_shot"))
+    )
+    for line in filter(None, (*report.lines(), next_step(len(labelled)))):
+        note(line)
+    record = {
+        "stages": list(found.stages),
+        "predicted": dict(found.seconds),
+        "memory": found.memory,
+        "kept": report.chosen,
+    }
+    measured = {name: round(value, 4) for name, value in report.measured.items()}
+    brought = {name: round(value, 4) for name, value in report.brought.items()}
+    return replace(tagger, training={"auto": {**record, "nDCG@5": measured, "brought": brought}})
+
+
+def make_plan(data: Data, start: Tagger, config: Config, language: str, started: tuple[float, float]) -> Plan:
+    """What will be done with the data. A few documents and labels are read to see how fast this machine is.
+
+    started: wall and processor time when the training began.
+    """
+    holdings = plan.survey(data.documents, data.labels, data.gold, language)
+    corpus = min(config.corpus, len(data.documents))
+    texts = taken(data.documents, _read(data, config)) if len(data.chosen) else []
+    dense = next((stage for stage in start.retrievers.values() if isinstance(stage, Dense)), None)
+    work = Work(
+        encode_labels=dense.missing if dense else 0,
+        encode_documents=plan.not_encoded(dense, texts) if dense else 0,
+        corpus=corpus,
+        examples=len(data.chosen),
+        folds=len(parts(data.chosen, len(data.labelled))) if len(data.chosen) else 0,
+    )
+    rates = speed.calibrate(start, data.documents) if len(data.documents) else speed.Rates()
+    rates = replace(rates, start=min(time.perf_counter() - started[0], time.process_time() - started[1]))
+    return plan.plan(holdings, work, rates, config.minutes, dim=dense.encoder.dim if dense else 0)
+
+
+def _read(data: Data, config: Config) -> Longs:
+    """Places of the documents that will be read: those of the corpus, and the labelled ones."""
+    drawn = np.random.default_rng(config.seed).permutation(len(data.documents))[: config.corpus]
+    return np.union1d(drawn, data.chosen)
+
+
+def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Tagger, Report]:
+    """The best of zero-shot method, combiner, and combiner with trained stages, as cross-validation says."""
+    options = CombinerOptions(documents=config.labelled, seed=config.seed)
+    options = options if len(data.chosen) < plan.TRAINED_STAGES_ONLY else replace(options, folds=FEWER)
+    settings = combine.Config(
+        corpus=config.corpus, candidates=config.candidates, exclude_self=found.holdings.exclude_self, combiner=options
+    )
+    richer = combine.with_more_stages(combine.without_confidence(start))
+    described = _corpus(data, richer, settings)
+    plain = data.examples("combiner", lambda: Weighted(combine.examples(richer, described, data.teaching))).examples
+    fixed, trials = combine.ndcg_at_5(plain.run, plain.gold), list[Trial]()
+    trained = [name for name in (SVM, KNN) if name in found.stages]
+    if not trained or len(data.labelled) < plan.TRAINED_STAGES_ONLY:
+        fitted = fit_combiner(plain, combine.ndcg_at_5, options)
+        trials.append(Trial("combiner", combine.with_combiner(richer, described, fitted) or start, fitted))
+    if trained:
+        trials.append(_with_trained(data, start, richer, described, options, trained))
+    best = trials[0]
+    for other in trials[1:]:
+        best = other if better(other.fitted.measured, best.fitted.measured, options.margin) else best
+    measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.fitted.measured.mean()) for each in trials}}
+    if best.tagger is start or better(fixed, best.fitted.measured, options.margin):
+        return combine.with_curve(start, plain), Report("zero_shot", len(fixed), measured)
+    return best.tagger, Report(best.name, len(fixed), measured, examples.brought(best, options))
+
+
+def _corpus(data: Data, tagger: Tagger, settings: combine.Config) -> CandidateFeatures:
+    """What all documents tell, stored: no label of a document is read for it."""
+    folder = data.stored("corpus")
+    if folder is None:
+        return combine.describe_corpus(tagger, data.documents, settings)
+    if not (data.resume and (folder / "manifest.json").is_file()):
+        described = combine.describe_corpus(tagger, data.documents, settings)
+        with replace_folder(folder, KIND) as target:
+            described.save(target)
+    return CandidateFeatures.load(folder, data.labels)  # as a resumed training has it
+
+
+def _with_trained(
+    data: Data,
+    start: Tagger,
+    richer: Tagger,
+    described: CandidateFeatures,
+    options: CombinerOptions,
+    names: Sequence[str],
+) -> Trial:
+    """The same with the stages of these names, which are trained on the labels.
+
+    What the corpus tells stays what the other stages found there, who saw no labels.
+    """
+    documents = taken(data.documents, data.labelled)
+    scored, gold = np.searchsorted(data.labelled, data.chosen), data.gold.take(data.labelled)
+    folds = Folds(
+        documents, data.labels, gold, scored, names, seed=options.seed, folder=data.folder, resume=data.resume
+    )
+    made = data.examples("trained", lambda: examples.with_trained(richer, described, data.teaching, _numbered(folds)))
+    fitted = fit_combiner(made.examples, combine.ndcg_at_5, options)
+    stages, added = folds.last(), " and ".join(names)
+    summed, joined = (
+        replace(each, retrievers={**each.retrievers, **stages}) for each in (combine.without_confidence(start), richer)
+    )
+    if tagger := combine.with_combiner(joined, examples.weighted(described, made.weights), fitted):
+        return Trial(f"combiner with {added}", tagger, fitted)
+    assert isinstance(summed.combiner, WeightedSum)
+    weights = {**summed.combiner.weights, **made.weights}
+    summed = replace(summed, combiner=replace(summed.combiner, weights=weights))
+    return Trial(f"sum with {added}", combine.with_curve(summed, fitted.examples), fitted)
+
+
+def _numbered(folds: Folds) -> Iterator[Fold]:
+    """The folds, with places among the documents that are scored instead of all labelled ones."""
+    return (Fold(np.searchsorted(folds.scored, fold.places), fold.stages) for fold in folds)
+
+
+def taken(documents: Sequence[Document], places: Longs) -> list[Document]:
+    """The documents at these places."""
+    return documents.take(places.tolist()) if isinstance(documents, Corpus) else [documents[i] for i in places.tolist()]

@@ -1,0 +1,157 @@
+"""Zero-shot tagging: nothing is trained.
+
+Names, words and meaning suggest labels, and all score the candidates of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
+
+from tagwright.combining.label_free import LEAST_LABELS
+from tagwright.combining.weighted_sum import By, WeightedSum
+from tagwright.core.checked import AtLeastOne, Checked, Distinct, Positive
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.model_folder import pinned
+from tagwright.encoders.precision import Precision
+from tagwright.encoders.prompts import check_prompts
+from tagwright.errors import ConfigError
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
+from tagwright.stages.names.title_match import TitleMatch, share
+from tagwright.tagger import Tagger
+from tagwright.text.language import AUTO, check, joins_words, parse_all, resolve
+from tagwright.types import Document, Retriever, Stage, TextField
+
+StageName = Literal["exact_match", "bm25", "tfidf", "dense"]
+
+WEIGHTS: Mapping[str, float] = {"exact_match": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5}
+"The default weight of each stage."
+
+STATIC_WEIGHT = 1.5
+"""The default weight of dense with a static encoder, whose cosines say less: of 0.25, 0.5, 1, 1.5 and 2.5 the best mean
+nDCG@5 on 1,889 train documents of tib, mdn, arxiv and kirja."""
+
+TITLE_MATCH = "title_match"
+"The name of the stage that scores names in titles."
+
+NGRAMS = 0.5
+"""The weight of character n-grams beside words in languages with compounds, chosen on labelled training documents of a
+Finnish corpus."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config(Checked):
+    """The options of the zero-shot method.
+
+    Defaults were chosen without gold labels where possible: see benchmarks/zeroshot.py.
+    """
+
+    stages: Annotated[tuple[StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
+    "Which stages suggest and score: exact_match, bm25, tfidf, dense."
+
+    weights: tuple[float, ...] | None = None
+    """One per stage; None: exact_match 0.5, bm25 and tfidf 1, dense 2.5. The weight of dense was chosen by
+    benchmarks/zeroshot.py; that test is made of names and cannot judge exact_match, which got the least of the weights
+    tried."""
+
+    title_match: float = 1.0
+    """The weight of what a title names exactly (stages/title_match.py), with exact_match and dense, which can
+    lower the label again; 0 leaves it out. Chosen on train documents of mdn, tib and kirja."""
+
+    trust: bool = True
+    """Whether dense and title_match lose weight on documents in a language that the encoder does not know: see
+    stages/trust.py."""
+
+    fusion: By = "evidence"
+    "How the stages are combined: see combining/weighted_sum.py."
+
+    encoder: str = "minilm"
+    """The encoder of the dense stage: the packaged one; "static", averaged token vectors that are distilled from it
+    once, much faster; a folder; or a Hugging Face id, with @revision if need be, which is fetched where it is not on
+    this machine."""
+
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """What the encoder reads before a text: "query" before texts to be tagged, "document" before labels, as
+    {query="query: ", document="passage: "} for E5; what is not given is the model's own, and "" is none."""
+
+    precision: Precision = "auto"
+    """The precision of the encoder: auto is bfloat16 where the device has it, else int8 where the processor multiplies
+    8 bits by 8, else float32."""
+
+    language: str = AUTO
+    """The language of the names, for stemming, stop words and n-grams: a code or a name ("fi", "finnish"), several as
+    "de+en"; "auto" recognises it, "none" turns them off."""
+
+    text_field: TextField = "title_and_abstract"
+    "What bm25 and tfidf read: title and abstract, or everything."
+
+    candidates: AtLeastOne = 500
+    "The number of labels each stage suggests; every stage then scores all candidates."
+
+    labels_per_document: Positive | None = None
+    """How many labels a document has as a rule, which texts tell only in part. On each of five corpora, with the model
+    of the confidences fitted on the other four, ECE@5 was at most 0.1 without it; it helps most where documents have
+    many labels."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.weights is not None and len(self.weights) != len(self.stages):
+            raise ConfigError(f"{len(self.weights)} weights for the stages {', '.join(self.stages)}; give one for each")
+        check(self.language)
+        check_prompts(self.prompts)
+
+    @property
+    def weight_of(self) -> dict[str, float]:
+        """Stage -> weight."""
+        weights = [WEIGHTS[name] for name in self.stages] if self.weights is None else self.weights
+        return dict(zip(map(str, self.stages), weights, strict=True))
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """What is recorded of the encoder: a model of the Hugging Face Hub with its revision."""
+        return {"encoder": pinned(self.encoder)} if "dense" in self.stages else {}
+
+
+def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Document] = ()) -> Tagger:
+    """A tagger over the labels. Labels are encoded, nothing is trained. Raises ModelError when there is no encoder.
+
+    documents: some of those to tag, if known; their language is used if names show none.
+    """
+    resolved = replace(config, language=resolve(config.language, labels, documents))
+    retrievers = {str(name): _retriever(name, labels, resolved) for name in config.stages}
+    rerankers, weights = dict[str, Stage](), dict(config.weight_of)
+    if config.weights is None and _is_static(retrievers.get("dense")):
+        weights["dense"] = STATIC_WEIGHT
+    if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
+        rerankers[TITLE_MATCH] = TitleMatch(labels, ExactMatchOptions(stem=resolved.language))
+        weights[TITLE_MATCH] = config.title_match
+    judged = [name for name in ("dense", TITLE_MATCH) if config.trust and name in {**retrievers, **rerankers}]
+    combiner = WeightedSum(
+        by=config.fusion,
+        weights=weights,
+        language_trust=dict.fromkeys(judged, "dense"),
+        confidence="label_free" if "dense" in retrievers and len(labels) >= LEAST_LABELS else "none",
+        labels_per_document=config.labels_per_document,
+    )
+    return Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
+
+
+def _retriever(name: StageName, labels: Vocabulary, config: Config) -> Retriever:
+    if name == "exact_match":
+        return ExactMatch(labels, ExactMatchOptions(stem=config.language, k=config.candidates))
+    if name == "dense":
+        encoder = BiEncoder.load(config.encoder, prompts=config.prompts, precision=config.precision)
+        return Dense.lazy(labels, encoder, DenseOptions(k=config.candidates))
+    ngrams = NGRAMS if name == "tfidf" and joins_words(parse_all(config.language)) else 0
+    lexical = LexicalOptions(
+        weighting=name, stem=config.language, text_field=config.text_field, k=config.candidates, ngrams=ngrams
+    )
+    return Lexical(labels, lexical)
+
+
+def _is_static(dense: Retriever | None) -> bool:
+    return isinstance(dense, Dense) and isinstance(dense.encoder, BiEncoder) and dense.encoder.is_static

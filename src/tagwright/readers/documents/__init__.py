@@ -1,0 +1,1 @@
+"""Readers of documents: one module a format."""

@@ -1,0 +1,330 @@
+"""Find out which column of a table, or key of JSON lines, holds the title, text, id and labels of a document.
+
+A column is known by its exact name, by what the user says (`--columns title=Name,text=Body`), by a usual other name
+(`ALIASES`), or, if nothing else is text, because it alone holds running text. One line of log names every guess.
+Subject headings of a catalogue are labels and never text: read as a text, they would give the labels away.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from tagwright.core.checked import shown
+from tagwright.errors import ConfigError, option
+from tagwright.readers.documents.html import plain_text
+from tagwright.readers.lines import Place
+from tagwright.text.words import clean
+
+Record: TypeAlias = Mapping[str, Any]
+Columns: TypeAlias = Mapping[str, str]
+"Field of a document (id, title, abstract, text, labels, or any name for metadata) -> the column that holds it."
+
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "title": (
+        "title", "name", "headline", "product name", "product title", "item name", "document title", "245a", "titel",
+    ),
+    "text": ("text", "body", "body html", "content", "full text", "fulltext", "long description", "about product"),
+    "abstract": (
+        "abstract", "abstract note", "description abstract", "520a", "summary etc", "zusammenfassung", "summary",
+        "description", "product description", "item description", "short description",
+    ),
+    "labels": (
+        "labels", "label", "label ids", "subjects", "subject", "subject headings", "subject heading", "subject terms",
+        "subject added entry topical term", "topical term or geographic name entry element", "650a", "689a",
+        "schlagwort", "schlagwörter", "schlagworte", "manual tags",
+    ),
+    "id": (
+        "id", "identifier", "doc id", "product id", "item id", "sku", "seller sku", "asin", "uniq id", "handle",
+        "biblionumber", "mms id", "001", "key",
+    ),
+}  # fmt: skip
+"""Field -> usual names of its column, the best first, as `folded` writes them."""
+
+KEYWORDS = frozenset(
+    {
+        "keyword", "keywords", "author keywords", "subject keywords", "subject other", "653a", "stichwort",
+        "stichwörter", "stichworte", "automatic tags", "tags",
+    }
+)  # fmt: skip
+"""Names of columns that stay metadata: their terms come from authors, sellers or other databases, not from whoever
+indexed the documents with a vocabulary."""
+
+SAMPLE = 100
+"Rows from which the columns of a table are guessed."
+RUNNING_TEXT = 10
+"The least words per cell, on average, of a column of text."
+
+_TEXTS = frozenset({"text", "abstract", "sections"})
+_EXACT: Mapping[str, frozenset[str]] = {
+    "title": frozenset({"title"}),
+    "text": _TEXTS,
+    "abstract": _TEXTS,
+    "labels": frozenset({"labels", "subject_uris"}),
+    "id": frozenset({"id", "document_id"}),
+}
+_KNOWN = frozenset({"metadata", "subjects", *(name for names in _EXACT.values() for name in names)})
+_FOREIGN = frozenset({"paper", "paper_id", "corpusid", "uid", "paragraphs", "suggestions", "names"})
+"Fields that mark other shapes (`records`), whose other fields have their own meanings."
+_ABOUT = KEYWORDS.union(ALIASES["labels"])
+"Names of columns that say what a document is about: they are never taken for its text."
+_MESSAGE = frozenset({"body", "message", "body html", "from", "sender", "to", "recipient", "recipients"})
+"Names of columns of a table of messages, whose subject is a title."
+_DUBLIN_CORE = re.compile(r"^(?:(?:dc|dcterms)[:._ ]+|https?://purl\.org/dc/(?:terms|elements/1\.1)/)")
+_MARKUP = re.compile(r"</(?:p|div|li|ul|ol|td|table|span|strong|b|em|i|a|h[1-6])\s*>|<br\s*/?>", re.IGNORECASE)
+
+
+def parse_columns(text: str) -> dict[str, str]:
+    """Parse `--columns`. Raises ConfigError, also for a field whose name looks misspelt.
+
+    >>> parse_columns("title=Name,text=Body (HTML, long)")
+    {'title': 'Name', 'text': 'Body (HTML, long)'}
+    """
+    columns: dict[str, str] = {}
+    for part in re.split(r",(?=\s*[\w-]+\s*=)", text) if text.strip() else ():
+        name, equals, column = (piece.strip() for piece in part.partition("="))
+        if not (name and equals and column) or name in columns:
+            raise ConfigError(
+                f"--columns {shown(text)}: expected each field once, as in title=Name,text=Body,labels=Codes"
+            )
+        near = get_close_matches(name.lower(), ALIASES, n=1, cutoff=0.8)
+        if near and name not in ALIASES:
+            raise ConfigError(f"--columns {shown(text)}: a field {shown(name)}; did you mean {shown(near[0])}?")
+        columns[name] = column
+    return columns
+
+
+def join_labels(labels: Sequence[str]) -> str:
+    """One text from which `split_labels` gives these labels: separated by `|`, or, if one holds that, a list in JSON.
+
+    >>> join_labels(["a", "b"]), join_labels(["a|b"]), join_labels([])
+    ('a|b', '["a|b"]', '')
+    """
+    plain = "|".join(labels)
+    return plain if not labels or split_labels(plain) == [*labels] else json.dumps(labels, ensure_ascii=False)
+
+
+def to_fields(
+    rows: Iterable[tuple[int, Record]],
+    path: Path | str,
+    columns: Columns | None = None,
+    *,
+    table: bool,
+    guess: bool = True,
+) -> Iterator[tuple[int, Record]]:
+    """Each row under the names of fields instead of columns; HTML in the texts of a table is stripped.
+
+    table: rows of CSV, TSV or Parquet; in JSON lines, only texts under names other than our own are stripped. Rows that
+    continue the row above (the same id without title and text, as shops export pictures and variants) are left out.
+    guess: by usual names and content. Raises InputError for a column that does not exist, and where a guess would
+    confuse titles with labels, or labels with each other.
+    """
+    rows = iter(rows)
+    sample = list(islice(rows, SAMPLE))
+    if not sample:
+        return
+    plan = _plan([row for _, row in sample], columns or {}, Place(path, sample[0][0]), table, guess)
+    if plan.said:
+        _log.warning("%s: %s", path, plan.said)
+    every = chain(sample, rows)
+    yield from plan.apply(every) if plan.fields or plan.markup else every
+
+
+def split_labels(text: str) -> list[str]:
+    """The labels in one text: between angle brackets, as Annif writes `<uri> <uri>`, or else separated by `;` or `|`.
+
+    A URI may hold `;` and `|` itself. Other labels that hold them are written as a list in JSON.
+
+    >>> split_labels("a; b"), split_labels('["a;b", "<c"]')
+    (['a', ' b'], ['a;b', '<c'])
+    """
+    if text.startswith("[") and (listed := _json_texts(text)) is not None:
+        return listed
+    uris = re.findall(r"<([^<>\s]+)>", text) if text.lstrip().startswith("<") else []
+    return uris or re.split(r"[;|]", text)
+
+
+def _json_texts(text: str) -> list[str] | None:
+    """A list of texts in JSON, None for anything else."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) and all(isinstance(each, str) for each in found) else None
+
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plan:
+    """fields: column -> field. markup: fields that hold HTML. guessed_id: the id column was guessed."""
+
+    fields: Mapping[str, str]
+    markup: frozenset[str]
+    guessed_id: bool
+    said: str = ""
+    seen: set[str] = field(default_factory=set)
+
+    def apply(self, rows: Iterable[tuple[int, Record]]) -> Iterator[tuple[int, Record]]:
+        before: Any = None
+        for line, row in rows:
+            record = {self._name(column): value for column, value in row.items()}
+            for name in self.markup:
+                if isinstance(value := record.get(name), str):
+                    record[name] = plain_text(value)
+            if "labels" in self.fields.values() and isinstance(value := record.get("labels"), str | int):
+                record["labels"] = split_labels(str(value))
+            goes_on = self.guessed_id and record.get("id") == before and not any(map(record.get, ("title", *_TEXTS)))
+            before = record.get("id")
+            if not goes_on:
+                yield line, self._with_own_id(record, line) if self.guessed_id else record
+
+    def _name(self, column: str) -> str:
+        taken = column in self.fields.values() and column not in self.fields
+        return f"column {column}" if taken else self.fields.get(column, column)
+
+    def _with_own_id(self, record: dict[str, Any], line: int) -> Record:
+        """A guessed id column may hold an id twice or none: the line number then makes it unique."""
+        name = str(record.get("id") or "").strip()
+        own = name if name and name not in self.seen else f"{name}#{line}" if name else str(line)
+        self.seen.add(own)
+        return {**record, "id": own}
+
+
+def _plan(sample: Sequence[Record], columns: Columns, place: Place, table: bool, guess: bool) -> _Plan:
+    there = list(dict.fromkeys(column for row in sample for column in row))
+    fields = {_column(column, there, place): name for name, column in columns.items()}
+    if len(fields) < len(columns):
+        twice = Counter(columns.values()).most_common(1)[0][0]
+        raise place.error(f"the column {shown(twice)} is given for two fields; give it for one of them")
+    given = dict(fields)
+    if guess and not (_FOREIGN & set(there) or any(map(_is_annif, sample))):
+        fields |= _guesses(there, fields, place)
+        if not {*fields.values(), *there} & _TEXTS and (column := running_text(sample, there, fields)):
+            fields[column] = "text"
+    named = {fields.get(column, column): column for column in there}
+    judged = [name for name in ("title", "text", "abstract") if table or name in fields.values()]
+    markup = frozenset(name for name in judged if name in named and _is_markup(sample, named[name]))
+    guesses = {column: name for column, name in fields.items() if column not in given}
+    return _Plan(
+        fields=fields,
+        markup=markup,
+        guessed_id="id" in guesses.values(),
+        said=_said(guesses, markup, fields, there),
+    )
+
+
+def _column(wanted: str, there: Sequence[str], place: Place) -> str:
+    """The column of this name, exactly or without regard to case. Raises InputError that lists the columns."""
+    found = [column for column in there if column == wanted]
+    found = found or [column for column in there if column.strip().casefold() == wanted.casefold()]
+    if len(found) != 1:
+        raise place.error(f"no column {shown(wanted)}; the columns are {', '.join(map(shown, there))}")
+    return found[0]
+
+
+def _is_annif(row: Record) -> bool:
+    """Whether the subjects of a record are those of Annif's JSON lines, which are read as they are."""
+    subjects = row.get("subjects")
+    return isinstance(subjects, list) and ("document_id" in row or any(isinstance(part, Mapping) for part in subjects))
+
+
+def _guesses(there: Sequence[str], given: Mapping[str, str], place: Place) -> dict[str, str]:
+    """Guessed columns, by their usual names, of the fields without a column of their exact name or a given one.
+
+    Raises InputError where one column may be title or labels, or several may be the labels.
+    """
+    exact, found = {*there, *given.values()}, dict[str, str]()
+    text_is_known = bool(exact & _TEXTS)
+    for name, aliases in ALIASES.items():
+        if exact & _EXACT[name] or (text_is_known and name in _TEXTS):
+            continue
+        known = {folded(column): column for column in reversed(there) if column not in {*given, *found}}
+        if column := next((known[alias] for alias in aliases if alias in known), ""):
+            found[column] = name
+    _check_subject(there, given, has_title="title" in {*exact, *found.values()}, place=place)
+    if "labels" in found.values():
+        _check_labels([column for column in there if column not in given], place)
+    return found
+
+
+def _check_subject(there: Sequence[str], given: Mapping[str, str], has_title: bool, place: Place) -> None:
+    """Refuse to guess whether "subject" is the title of a message or the labels of a document."""
+    subject = next((column for column in there if column.strip().casefold() == "subject"), "")
+    message = next((column for column in there if folded(column) in _MESSAGE), "")
+    if subject and message and not has_title and subject not in given:
+        remedies = [
+            option("columns", f"{name}={subject}", python=f'{name}="{subject}"') for name in ("title", "labels")
+        ]
+        raise place.error(
+            f"{shown(subject)} is beside {shown(message)}: the title of a message, or its labels; say which: "
+            f"{' or '.join(remedies)}"
+        )
+
+
+def _check_labels(there: Sequence[str], place: Place) -> None:
+    """Refuse to choose among several columns of labels; one called "labels" needs no choice."""
+    columns = {column: folded(column) for column in there if folded(column) in ALIASES["labels"]}
+    if len(columns) > 1 and "labels" not in columns.values():
+        names = f"{', '.join(map(shown, list(columns)[:-1]))} and {shown(list(columns)[-1])}"
+        remedy = option("columns", "labels=...", python="labels=...")
+        raise place.error(f"{names} may each hold the labels, expected one; say which: {remedy}")
+
+
+def folded(column: str) -> str:
+    """The name of a column as ALIASES has it, without case and punctuation.
+
+    Of a path into XML the last part counts; what Dublin Core puts before or after a name does not.
+
+    >>> folded("Body (HTML)"), folded("650 $a"), folded("record - oai_dc:dc - dc:subject"), folded("dc.subject[en]")
+    ('body html', '650a', 'subject', 'subject')
+    """
+    name = clean(column).casefold().rpartition(" - ")[2].strip()
+    name = re.sub(r"\[[\w-]*\]$", "", _DUBLIN_CORE.sub("", name))
+    name = " ".join(re.sub(r"[\W_ǂ]+", " ", name).split())
+    return re.sub(r"^(\d{3}) ([a-z])$", r"\1\2", name)
+
+
+def running_text(sample: Sequence[Record], there: Collection[str], taken: Collection[str] = ()) -> str:
+    """The column with the longest cells, if they are long enough for text, or ""; never one with another meaning."""
+    other = {*taken, *_KNOWN}
+    sizes = {column: _words(sample, column) for column in there if column not in other and folded(column) not in _ABOUT}
+    longest = max(sizes, key=lambda column: sizes[column], default="")
+    return longest if longest and sizes[longest] >= RUNNING_TEXT else ""
+
+
+def _words(sample: Sequence[Record], column: str) -> float:
+    cells = [row[column] for row in sample if isinstance(row.get(column), str) and row[column].strip()]
+    return sum(len(cell.split()) for cell in cells) / len(cells) if cells else 0
+
+
+def _is_markup(sample: Sequence[Record], column: str) -> bool:
+    """Whether most cells hold an end tag or line break of HTML: a text about HTML shows them only now and then."""
+    cells = [row[column] for row in sample if isinstance(row.get(column), str) and row[column].strip()]
+    return 2 * sum(bool(_MARKUP.search(cell)) for cell in cells) > len(cells)
+
+
+def _said(guesses: Columns, markup: Collection[str], fields: Columns, there: Sequence[str]) -> str:
+    """One line on which column was guessed for what; nothing when only the case of the name differs."""
+    named = [f"{name} from {shown(column)}" for column, name in guesses.items() if column.strip().casefold() != name]
+    notes = [", ".join(named)] if named else []
+    if markup:
+        notes.append(f"HTML is stripped from {', '.join(sorted(markup))}")
+    if not {*fields.values(), *there} & (_TEXTS | {"title"} | _FOREIGN):
+        notes.append("no column is recognised as title or text")
+    if not notes:
+        return ""
+    rest = len({*there} - {*fields} - _KNOWN)
+    if named and rest:
+        notes.append(f"{rest} other column{'s are' if rest > 1 else ' is'} metadata")
+    remedy = option("columns", "title=...,text=...", python="title=..., text=...")
+    return f"{'; '.join(notes)}; to change this: {remedy}"

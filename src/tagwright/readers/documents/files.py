@@ -1,0 +1,301 @@
+"""Names of files, folders and globs in, documents out: which reader reads which format."""
+
+from __future__ import annotations
+
+import glob
+import logging
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import IO, Literal, NamedTuple, TypeAlias
+
+from tagwright.errors import ConfigError, InputError, option
+from tagwright.readers.documents.columns import Columns
+from tagwright.readers.documents.docx import read_docx
+from tagwright.readers.documents.html import read_html
+from tagwright.readers.documents.jats import read_jats
+from tagwright.readers.documents.jsonl import read_json, read_jsonl
+from tagwright.readers.documents.latex import read_latex
+from tagwright.readers.documents.pdf import read_pdf
+from tagwright.readers.documents.plain_text import SUFFIXES, read_text
+from tagwright.readers.documents.records import Located
+from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv
+from tagwright.readers.documents.tei import read_tei
+from tagwright.readers.lines import WORKBOOKS, open_bytes
+from tagwright.readers.rejected import is_collected
+from tagwright.text.words import clean
+
+_log = logging.getLogger(__name__)
+
+Format: TypeAlias = Literal[
+    "jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet", "arrow",
+    "text", "latex", "jats", "tei", "html", "docx", "pdf",
+]  # fmt: skip
+Reader: TypeAlias = Callable[..., Iterator[Located]]
+"A path in, for the formats in TABLES also the `columns`; documents with their lines out."
+
+READERS: Mapping[Format, Reader] = {
+    "jsonl": read_jsonl,
+    "annif": partial(read_jsonl, flavour="annif"),
+    "xc": partial(read_jsonl, flavour="xc"),
+    "micol": partial(read_jsonl, flavour="micol"),
+    "futex": partial(read_jsonl, flavour="futex"),
+    "s2orc": partial(read_json, flavour="s2orc"),
+    "json": read_json,
+    "tsv": read_tsv,
+    "csv": read_csv,
+    "parquet": read_parquet,
+    "arrow": read_arrow,
+    "text": read_text,
+    "latex": read_latex,
+    "jats": read_jats,
+    "tei": read_tei,
+    "html": read_html,
+    "docx": read_docx,
+    "pdf": read_pdf,
+}
+"Format -> reader. `jsonl` recognises the kinds of JSON lines itself; naming one skips the guess."
+
+TABLES: frozenset[Format] = frozenset(
+    {"jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet"}
+)
+"Formats whose columns or keys may be named."
+
+PAPERS: frozenset[Format] = frozenset({"text", "latex", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
+"Formats with one document or a few in a file: among many files a damaged one is reported and the rest are read."
+
+SKIPPABLE: frozenset[Format] = PAPERS | {"arrow"}
+"Formats whose damaged files are reported and skipped; folders are not searched for saved corpora."
+
+_SUFFIXES: Mapping[str, Format] = {
+    ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
+    ".tsv": "tsv", ".tab": "tsv", ".csv": "csv",
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
+    ".nxml": "jats", ".tei": "tei", ".html": "html", ".htm": "html", ".xhtml": "html", ".docx": "docx", ".pdf": "pdf",
+    ".tex": "latex", ".latex": "latex",
+    **dict.fromkeys(SUFFIXES, "text"),
+}  # fmt: skip
+_EMPTY = "is empty, expected documents"
+_IN_FOLDERS = frozenset({".xml", *(suffix for suffix, format_ in _SUFFIXES.items() if format_ in PAPERS)})
+_SIGNS: Mapping[bytes, Format] = {
+    b"PAR1": "parquet", b"ARROW1": "arrow", b"{": "jsonl", b"%PDF-": "pdf", b"PK\x03\x04": "docx",
+}  # fmt: skip
+_ROOTS: Mapping[bytes, Format] = {b"article": "jats", b"TEI": "tei", b"html": "html"}
+_ROOT = re.compile(rb"<(?:!DOCTYPE\s+|\w+:)?(article|TEI|html)(?=[\s/>])", re.IGNORECASE)
+
+
+def open_sources(
+    *sources: str | Path,
+    format: Format | None = None,  # noqa: A002
+    columns: Columns | None = None,
+) -> Iterator[tuple[str, Iterator[Located]]]:
+    """Each file of the sources, with its documents and their lines.
+
+    A source is a file, a folder of `PAPERS`, a glob, or `-` for standard input: JSON lines, a paper, or else a text
+    that is one document. The id of a document without one is the path of its file, relative to the folder that was
+    given unless files in several folders share that path; "stdin" on standard input. columns: which columns or keys of
+    the files of `TABLES` hold the parts of a document. Of several files, unreadable ones of a `SKIPPABLE` format are
+    logged and skipped. Raises InputError for a source that does not exist or holds no documents, for any other file
+    that cannot be read, and when none can be read; ConfigError for an unknown format and for columns of files that have
+    none.
+    """
+    if format is not None and format not in READERS:
+        raise ConfigError(f"unknown format {format!r} of documents; the formats are {', '.join(READERS)}")
+    if not sources:
+        raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
+    files = _told_apart([file for source in sources for file in _files(str(source), format)])
+    _check_columns(files, columns)
+    damaged: list[InputError] = []
+    for file in files:
+        if str(file.path) == "-":
+            yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name="stdin"), columns)
+        elif file.path.is_file():
+            documents = _read(file, columns)
+            yield str(file.path), _sparing(documents, damaged) if len(files) > 1 and _is_paper(file) else documents
+        else:  # a pipe can be read only once; guessing the format would consume it
+            with open_bytes(file.path) as pipe:
+                yield from _spooled(pipe, str(file.path), file, columns)
+    if damaged and len(damaged) == len(files):
+        raise damaged[0]
+    if damaged:
+        _log.warning("%d of %d files could not be read", len(damaged), len(files))
+
+
+def guess_format(path: Path) -> Format:
+    """The format of a file from its name, or else from its first bytes. Raises InputError when neither tells."""
+    if by_name := _SUFFIXES.get(_suffix(path)):
+        return by_name
+    start = _start(path)
+    if not start:
+        raise InputError(_EMPTY, path)
+    if _suffix(path) in WORKBOOKS or (start.startswith(b"PK\x03\x04") and b"xl/" in start):
+        raise InputError("is a spreadsheet workbook, which cannot be read; save the sheet as CSV", path)
+    for sign, by_content in _SIGNS.items():
+        if start.startswith(sign):
+            return by_content
+    plain = start.replace(b"\0", b"")  # XML may be UTF-16
+    if root := _ROOT.search(plain):
+        return _ROOTS[next(name for name in _ROOTS if name.lower() == root[1].lower())]
+    if b"\t" in start.partition(b"\n")[0]:
+        return "tsv"
+    which = option("format", flag="input-format")
+    problem = (
+        "is XML of an unknown kind, expected JATS (article), TEI or html"
+        if plain.startswith(b"<?xml")
+        else f"has no recognisable format; name it: {which}, one of {', '.join(READERS)}"
+    )
+    raise InputError(problem, path)
+
+
+class _File(NamedTuple):
+    """A file to read. name: the id of a document without one. format: None where it has to be guessed."""
+
+    path: Path
+    name: str
+    format: Format | None
+
+
+def _files(source: str, format: Format | None) -> list[_File]:  # noqa: A002
+    found = list[_File]()
+    for path in [Path(source)] if source == "-" else _paths(source):
+        found += _in_folder(path, format) if path.is_dir() else [_File(path, _id(path), format)]
+    return found
+
+
+def _told_apart(files: list[_File]) -> list[_File]:
+    """Files with the same name in several folders are named by their whole paths."""
+    counts = Counter(file.name for file in files)
+    return [file._replace(name=_id(file.path)) if counts[file.name] > 1 else file for file in files]
+
+
+def _check_columns(files: list[_File], columns: Columns | None) -> None:
+    """Refuse columns when no file can have any; files of a yet unknown format can."""
+    formats = [file.format or _SUFFIXES.get(_suffix(file.path), "jsonl") for file in files]
+    if columns and TABLES.isdisjoint(formats):
+        raise ConfigError(f"columns are given, but {files[0].path} has none; tables and JSON lines have")
+
+
+def _paths(source: str) -> list[Path]:
+    if os.path.exists(source):  # noqa: PTH110 - Path.exists raises on names that cannot be
+        return [Path(source)]
+    matches = [Path(match) for match in sorted(glob.glob(source, recursive=True))]  # noqa: PTH207 - sources may be absolute
+    if not matches:
+        problem = "no file matches" if set("*?[") & set(source) else "no such file or folder"
+        raise InputError(problem, source or '""')
+    return [path for path in matches if path.is_file()] or matches
+
+
+def _in_folder(folder: Path, format: Format | None) -> list[_File]:  # noqa: A002
+    """The papers in a folder and its subfolders, without hidden ones.
+
+    With a format, the files whose names do not say otherwise.
+    """
+    wanted = [suffix for suffix, each in _SUFFIXES.items() if each == format]
+    fits = (lambda suffix: suffix in wanted or suffix not in _SUFFIXES) if format else _IN_FOLDERS.__contains__
+    paths = [path for path in sorted(folder.rglob("*")) if fits(_suffix(path)) and path.is_file()]
+    named = ((path, path.relative_to(folder)) for path in paths)
+    files = [_File(path, _id(name), format) for path, name in named if not any(part[0] == "." for part in name.parts)]
+    if not files:
+        kinds = ", ".join(sorted(_IN_FOLDERS))
+        raise InputError(f"holds no files of text ({kinds}); give files of other kinds by name", folder)
+    return files
+
+
+def _suffix(path: Path) -> str:
+    """The suffix, without that of gzip."""
+    return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
+
+
+def _id(path: Path) -> str:
+    """The path with `/` on every system, and with U+FFFD for bytes in it that are not UTF-8."""
+    return clean(os.fsencode(path.as_posix()).decode("utf-8", "replace"))
+
+
+def _is_paper(file: _File) -> bool:
+    """Whether a file may be skipped among others; so may one of an unknown format."""
+    try:
+        return (file.format or guess_format(file.path)) in SKIPPABLE
+    except InputError:
+        return True
+
+
+def _read(file: _File, columns: Columns | None) -> Iterator[Located]:
+    found = file.format or guess_format(file.path)
+    if found in PAPERS and found != "text" and not file.path.stat().st_size:
+        raise InputError(_EMPTY, file.path)
+    read = READERS[found]
+    nameless = 0
+    for line, document in _not_empty(read(file.path, columns) if found in TABLES else read(file.path), file.path):
+        nameless += not document.id
+        name = file.name if nameless == 1 else f"{file.name}#{nameless}"
+        yield line, document if document.id else replace(document, id=name)
+
+
+def _sparing(documents: Iterator[Located], damaged: list[InputError]) -> Iterator[Located]:
+    try:
+        yield from documents
+    except InputError as error:
+        if not is_collected(error):
+            _log.warning("%s", error)
+            damaged.append(error)
+
+
+def _not_empty(documents: Iterator[Located], path: Path) -> Iterator[Located]:
+    first = next(documents, None)
+    if first is None:
+        raise InputError("holds no documents" if path.stat().st_size else _EMPTY, path)
+    yield first
+    yield from documents
+
+
+def _spooled(
+    stream: IO[bytes], name: str, source: _File, columns: Columns | None
+) -> Iterator[tuple[str, Iterator[Located]]]:
+    """A stream, which can be read only once, copied to a file; errors name the stream."""
+    folder = tempfile.mkdtemp(prefix="tagwright-")
+    path = Path(folder, Path(name).name)
+    try:
+        with path.open("wb") as file:
+            shutil.copyfileobj(stream, file)
+        yield name, _as_from(name, _piped(source._replace(path=path), columns))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _piped(source: _File, columns: Columns | None) -> Iterator[Located]:
+    yield from _read(source._replace(format=source.format or _piped_format(source.path)), columns)
+
+
+def _piped_format(path: Path) -> Format:
+    """The format that the name says; JSON, or a paper or table whose first bytes are unmistakable; or else text."""
+    if by_name := _SUFFIXES.get(_suffix(path)):
+        return by_name
+    start = _start(path)
+    if not start:
+        raise InputError(_EMPTY, path)
+    if re.match(rb"\[\s*\{", start) or start.startswith(b"{"):
+        return "json"
+    sure = start.startswith((*_SIGNS, b"<", b"\xff\xfe", b"\xfe\xff"))
+    try:
+        return guess_format(path) if sure else "text"
+    except InputError:
+        return "text"
+
+
+def _start(path: Path) -> bytes:
+    with open_bytes(path) as file:
+        return file.read(1 << 16).removeprefix(b"\xef\xbb\xbf").lstrip()
+
+
+def _as_from(name: str, documents: Iterator[Located]) -> Iterator[Located]:
+    try:
+        yield from documents
+    except InputError as error:
+        raise InputError(error.problem, name, error.line) from None

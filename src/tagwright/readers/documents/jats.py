@@ -1,0 +1,130 @@
+"""An XML file of JATS or NLM articles in (PubMed Central, publishers), documents out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree.ElementTree import Element  # trees that tagwright.readers.documents.xml has built
+
+from tagwright.errors import InputError
+from tagwright.readers.documents.identifiers import work_id
+from tagwright.readers.documents.records import Located
+from tagwright.readers.documents.sections import Block, present, to_sections
+from tagwright.readers.documents.xml import line, paragraphs, read_elements
+from tagwright.types import Document, Section
+
+_BLOCKS = frozenset("app boxed-text break caption def-item disp-quote fig fn list-item p sec table-wrap title".split())  # noqa: SIM905
+_SKIPPED = frozenset("alt-text graphic label long-desc object-id permissions ref-list table tex-math".split())  # noqa: SIM905
+_CITATIONS = frozenset({"element-citation", "mixed-citation", "nlm-citation", "citation"})
+
+
+def read_jats(path: Path) -> Iterator[Located]:
+    """Every `article` in the file. Its id is its PubMed id, DOI or PMC id, or blank when it has none.
+
+    Sections are those of body and appendices; captions are paragraphs, tables and formulas in TeX are left out, and so
+    are responses, acknowledgements and notes. Metadata: author, venue (the journal), year, keyword, reference (PubMed
+    ids, or else DOIs). Raises InputError with path and line.
+    """
+    for number, article in read_elements(path, "article"):
+        if article.find("front") is None and article.find("body") is None:
+            raise InputError("is an article without front and body, expected JATS", path, number)
+        yield number, _document(article)
+
+
+def _document(article: Element) -> Document:
+    meta = _find(article, "front/article-meta")
+    abstracts = meta.findall("abstract")
+    plain = [abstract for abstract in abstracts if "abstract-type" not in abstract.attrib]
+    return Document(
+        work_id({each.get("pub-id-type", ""): line(each) for each in meta.findall("article-id")}),
+        title=line(meta.find("title-group/article-title"), _BLOCKS, _is_skipped),
+        abstract="\n\n".join(map(_abstract, (plain or abstracts)[:1])),
+        sections=tuple(_sections(article)),
+        metadata=present(
+            author=[_name(each) for each in meta.findall("contrib-group/contrib") if _is_author(each)],
+            venue=[line(each) for each in article.findall("front/journal-meta//journal-title")[:1]],
+            year=[line(each) for each in meta.findall("pub-date/year")[:1]],
+            keyword=[line(each) for group in meta.findall("kwd-group") for each in _keywords(group)],
+            reference=[_reference(work) for ref in article.iterfind("back//ref-list//ref") for work in _works(ref)],
+        ),
+    )
+
+
+def _abstract(abstract: Element) -> str:
+    """A paragraph of each section, its heading on a line before the text."""
+    own, sections = _parted(abstract)
+    parts = [text for child in own if child.tag != "title" for text in _texts(child)]
+    return "\n\n".join([*parts, *("\n".join(_texts(section)) for section in sections)])
+
+
+def _sections(article: Element) -> Iterator[Section]:
+    body, floating = article.find("body"), article.find("floats-group")
+    if body is not None:
+        yield from to_sections(_inside(body, 0))
+    for appendix in article.iterfind("back/app-group/app"):
+        yield from to_sections(_blocks(appendix, 1))
+    if captions := _texts(floating):
+        yield Section("", 1, tuple(captions))
+
+
+def _blocks(section: Element, depth: int) -> Iterator[Block]:
+    yield depth, line(section.find("title"), _BLOCKS, _is_skipped)
+    yield from _inside(section, depth)
+
+
+def _inside(section: Element, depth: int) -> Iterator[Block]:
+    own, sections = _parted(section)
+    yield from ((0, text) for child in own if child.tag != "title" for text in _texts(child))
+    for part in sections:
+        yield from _blocks(part, depth + 1)
+
+
+def _parted(element: Element) -> tuple[list[Element], list[Element]]:
+    """The children that are not sections, and those that are."""
+    sections = element.findall("sec")
+    return [child for child in element if child.tag != "sec"], sections
+
+
+def _texts(element: Element | None) -> list[str]:
+    return [] if element is None or _is_skipped(element) else paragraphs(element, _BLOCKS, _is_skipped)
+
+
+def _is_skipped(element: Element) -> bool:
+    """Elements that are not text, and superscript reference numbers, which would stick to the word before."""
+    if element.tag == "xref":
+        return element.get("ref-type") in {"fn", "table-fn", "aff", "corresp"} or element.find("sup") is not None
+    return element.tag in _SKIPPED or (element.tag == "sup" and element.find("xref") is not None)
+
+
+def _is_author(contributor: Element) -> bool:
+    return contributor.get("contrib-type", "author") == "author"
+
+
+def _name(contributor: Element) -> str:
+    places = map(contributor.find, ("name", ".//string-name", ".//name"))
+    name = next((each for each in places if each is not None), None)
+    if name is None:
+        return line(contributor.find(".//collab"), ("contrib-group",))
+    parts = " ".join(line(name.find(part)) for part in ("given-names", "surname", "suffix")).split()
+    return " ".join(parts) or line(name)
+
+
+def _keywords(group: Element) -> list[Element]:
+    """The keywords, unless the group explains abbreviations."""
+    return [] if group.get("kwd-group-type", "").startswith("abbr") else group.findall(".//kwd")
+
+
+def _works(reference: Element) -> list[Element]:
+    """The works of one entry; some list several (a, b, c), some name the same work twice."""
+    return [work for work in reference if work.tag in _CITATIONS] or [reference]
+
+
+def _reference(reference: Element) -> str:
+    ids = {each.get("pub-id-type", ""): line(each) for each in reference.iter("pub-id")}
+    links = (each.get("href", "") for each in reference.iter("ext-link"))
+    return work_id({"doi": next((link for link in links if "doi.org/" in link), ""), **ids})
+
+
+def _find(element: Element, path: str) -> Element:
+    found = element.find(path)
+    return Element("nothing") if found is None else found

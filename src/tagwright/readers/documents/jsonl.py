@@ -1,0 +1,46 @@
+"""JSON lines in, documents out, and back: the project's own shape, Annif's, XC's, MICoL's, FuTex's, S2ORC's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+
+from tagwright.readers.documents.columns import Columns, to_fields
+from tagwright.readers.documents.records import SHAPES, Flavour, Located, Record, recognise, to_documents, to_record
+from tagwright.readers.lines import Place, json_lines, json_objects, write_json_lines
+from tagwright.types import Document
+
+
+def read_jsonl(path: Path, columns: Columns | None = None, flavour: Flavour | None = None) -> Iterator[Located]:
+    """One document a line, plain or gzip; the flavour follows from the keys of the first one unless it is given.
+
+    columns: which keys hold the parts of a document if they have other names (`readers.documents.columns`). Raises
+    InputError with path and line for text that is not JSON or not UTF-8 and for a field of a wrong type; a line above
+    the limit for a document is logged and left out.
+    """
+    yield from _documents(json_lines(path, "leave out"), path, columns, flavour)
+
+
+def read_json(path: Path, columns: Columns | None = None, flavour: Flavour | None = None) -> Iterator[Located]:
+    """The same of a file that may also hold one object, or one list of objects, over several lines."""
+    yield from _documents(json_objects(path), path, columns, flavour)
+
+
+def write_jsonl(documents: Iterable[Document], path: Path | str) -> None:
+    """Write one document a line, gzip if the name ends in `.gz`; `path` changes only when everything is written.
+
+    Raises TagwrightError when it cannot be written.
+    """
+    write_json_lines(map(to_record, documents), path)
+
+
+def _documents(
+    records: Iterator[tuple[int, Record]], path: Path, columns: Columns | None, flavour: Flavour | None
+) -> Iterator[Located]:
+    records = to_fields(records, path, columns, table=False, guess=flavour in (None, "jsonl"))
+    first = next(records, None)
+    if first is None:
+        return
+    shape = SHAPES[flavour] if flavour else recognise(first[1], Place(path, first[0]))
+    yield from to_documents(chain([first], records), shape, path)

@@ -1,0 +1,168 @@
+r"""A LaTeX file in, a document out: title, abstract, sections. Needs pylatexenc (extra `latex`).
+
+Nothing is executed: a macro defined in the file is expanded if it takes no arguments, and no other file is read.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tagwright.errors import InputError, one_line_of
+from tagwright.readers.documents.records import Located
+from tagwright.readers.documents.sections import Block, one_line, present, to_document, to_sections
+from tagwright.readers.lines import open_text
+from tagwright.types import Document
+
+LONGEST_MACRO = 200
+"The most characters of a macro that is expanded; longer ones could make a text grow without bound."
+
+_HEADINGS = {
+    name: depth
+    for depth, name in enumerate(
+        ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph"), 1
+    )
+}
+_OUTSIDE = frozenset(
+    {"title", "author", "keywords", "input", "include", "newcommand", "renewcommand", "providecommand"}
+)
+"Macros whose arguments are not running text."
+_UNREAD = (
+    "maketitle", "tableofcontents", "thanks", "label", "cite", "citep", "citet", "citeauthor", "parencite", "textcite",
+    "autocite", "ref", "eqref", "cref", "Cref", "autoref", "pageref", "includegraphics", "bibliography",
+    "bibliographystyle", "printbibliography", "date", "vspace", "hspace", "setlength", "pagestyle", "thispagestyle",
+)  # fmt: skip
+_UNREAD_ENVIRONMENTS = frozenset({"thebibliography", "tikzpicture", "comment", "filecontents"})
+_ABBREVIATION = re.compile(r"\\(?:re)?newcommand\*?\s*\{?\\([A-Za-z]+)\}?\s*\{([^{}\\]*)\}")
+_log = logging.getLogger(__name__)
+
+
+def read_latex(path: Path) -> Iterator[Located]:
+    r"""One document, without id.
+
+    Metadata: author, keyword. Files in `\input` are not read, only counted in the log. Raises InputError, also
+    without pylatexenc.
+    """
+    text = open_text(path)
+    try:
+        from pylatexenc.latexwalker import LatexWalker
+    except ImportError:
+        raise InputError('reading LaTeX needs pylatexenc; pip install "tagwright[latex]"', path) from None
+    try:
+        nodes, _, _ = LatexWalker(_written_out(text), _known_macros(), tolerant_parsing=True).get_latex_nodes()
+        paper = _Paper()
+        paper.take(nodes)
+        document = paper.document()
+    except Exception as error:  # for broken files the parser raises RecursionError, IndexError and others
+        raise InputError(f"is no LaTeX file, or a damaged one ({one_line_of(error)})", path) from None
+    if paper.inputs:
+        _log.warning("%s: other files that it includes (\\input, %d times) are not read", path, paper.inputs)
+    yield 0, document
+
+
+def _written_out(text: str) -> str:
+    r"""The text with `\bees` written out where the file says `\newcommand{\bees}{honey bees}`."""
+    short = {name: value for name, value in _ABBREVIATION.findall(text) if len(value) <= LONGEST_MACRO}
+    if not short:
+        return text
+    text = _ABBREVIATION.sub("", text)
+    used = re.compile(rf"\\({'|'.join(map(re.escape, sorted(short)))})(?![A-Za-z])(?:\{{\}}|[ \t]+)?")
+    return used.sub(lambda match: short[match[1]] + (" " if match[0][-1] in " \t" else ""), text)
+
+
+class _Paper:
+    """Collects headings and paragraphs of a tree of nodes, in reading order."""
+
+    def __init__(self) -> None:
+        self.inputs = 0
+        self._blocks: list[Block] = []
+        self._run: list[Any] = []
+        self._said: dict[str, list[str]] = {}
+        self._to_text = _converter()
+
+    def take(self, nodes: Sequence[Any]) -> None:
+        """Read the nodes of the file, or of its `document` environment: what precedes it is not text."""
+        bodies = [node for node in nodes if getattr(node, "environmentname", "") == "document"]
+        if bodies:
+            for node in nodes:
+                self._note(node)
+            nodes = [node for body in bodies for node in body.nodelist]
+        for node in nodes:
+            self._add(node)
+        self._flush()
+
+    def document(self) -> Document:
+        """What was read."""
+        title = one_line("".join(self._said.get("title", ())[:1]))
+        metadata = present(
+            author=[one_line(name) for said in self._said.get("author", ()) for name in re.split(r"\n|;", said)],
+            keyword=[one_line(word) for said in self._said.get("keywords", ()) for word in re.split("[,;]", said)],
+        )
+        abstract = [paragraph for text in self._said.get("abstract", ()) for paragraph in _paragraphs(text)]
+        if not abstract:
+            return to_document(title, self._blocks, metadata)
+        return Document("", title, "\n\n".join(abstract), tuple(to_sections(self._blocks)), metadata)
+
+    def _add(self, node: Any) -> None:
+        macro, environment = getattr(node, "macroname", ""), getattr(node, "environmentname", "")
+        if macro in _HEADINGS:
+            self._flush()
+            if heading := one_line(self._argument(node)):
+                self._blocks.append((_HEADINGS[macro], heading))
+        elif macro in _OUTSIDE or macro == "abstract" or environment in {"abstract", "keywords"}:
+            self._note(node)
+        elif environment not in _UNREAD_ENVIRONMENTS:
+            self._run.append(node)
+
+    def _note(self, node: Any) -> None:
+        """Record metadata of the paper, wherever it occurs."""
+        macro, environment = getattr(node, "macroname", ""), getattr(node, "environmentname", "")
+        if macro in {"input", "include"}:
+            self.inputs += 1
+        elif (macro or environment) in {"title", "author", "keywords", "abstract"}:
+            text = self._argument(node) if macro else self._text(node.nodelist)
+            self._said.setdefault(macro or environment, []).append(text)
+
+    def _flush(self) -> None:
+        self._blocks += ((0, paragraph) for paragraph in _paragraphs(self._text(self._run)))
+        self._run.clear()
+
+    def _argument(self, node: Any) -> str:
+        """The last argument in braces; a bracketed one before it is a short form."""
+        arguments = [each for each in (node.nodeargd.argnlist if node.nodeargd else ()) if each is not None]
+        return self._text(arguments[-1:])
+
+    def _text(self, nodes: Sequence[Any]) -> str:
+        return str(self._to_text.nodelist_to_text(list(nodes)))
+
+
+def _known_macros() -> Any:
+    """The arguments of macros that pylatexenc does not know."""
+    from pylatexenc.latexwalker import get_default_latex_context_db
+    from pylatexenc.macrospec import std_macro
+
+    known = get_default_latex_context_db()
+    macros = [std_macro(name, "*[{") for name in ("title", "author")]
+    macros += [std_macro(name, "{") for name in ("thanks", "keywords", "abstract", "Cref", "cref", "autoref", "date")]
+    macros += [std_macro(name, "[[{") for name in ("parencite", "textcite", "autocite", "citeauthor")]
+    known.add_context_category("tagwright", macros=macros, prepend=True)
+    return known
+
+
+def _converter() -> Any:
+    from pylatexenc.latex2text import LatexNodes2Text, MacroTextSpec, get_default_latex_context_db
+
+    known = get_default_latex_context_db()
+    dropped = [MacroTextSpec(name, simplify_repl="", discard=True) for name in _UNREAD]
+    separators = [MacroTextSpec("and", simplify_repl="\n"), MacroTextSpec("item", simplify_repl="\n")]
+    known.add_context_category("tagwright", macros=[*dropped, *separators], prepend=True)
+    return LatexNodes2Text(known, math_mode="text", keep_comments=False)
+
+
+def _paragraphs(text: str) -> list[str]:
+    """The paragraphs of a text; where a citation was removed, no space stays before the full stop."""
+    lines = (re.sub(r" (?=[.,;)])", "", one_line(part)) for part in re.split(r"\n[ \t]*\n", text))
+    return list(filter(None, lines))

@@ -1,0 +1,327 @@
+"""The lines of printed pages in, headings and paragraphs out: what a PDF does not say is inferred from its type.
+
+Headings are taken from the outline of the file if its titles occur in the text, or else from the size and weight of the
+type. Lines that recur on many pages, page and line numbers and tables of contents are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from operator import attrgetter, itemgetter
+from typing import NamedTuple, TypeAlias
+
+from tagwright.readers.documents.sections import Block, numbered_depth
+
+LONGEST_HEADING = 200
+"The most characters of a heading; longer text in large type is running text."
+LARGER = 1.05
+"How much larger than that of the text the type of a heading is, unless it is bold."
+WIDER = 1.4
+"A gap this many times the usual one separates paragraphs."
+RETURNS = 0.3
+"A line at the top or bottom of this share of the pages, and of at least three, is not text."
+EDGE = 4
+"Rows at the top and bottom of a page where banners are; a line in the same place on three pages is not text."
+SHORT = 5
+"Pages of a paper so short that a line in the same place on two of them is a running head."
+COUNTED = 0.7
+"Numbers in the margin are line numbers if this share of them continues from the one above by the same step."
+
+_NUMBER = re.compile(r"((?:\d+|[A-Z])(?:\.\d+)*)\.?\s+(?=\S)")
+_CAPTION = re.compile(r"(?:fig(?:ure|\.)|tab(?:le|\.))\s*\w", re.IGNORECASE)
+_PAGE_NUMBER = re.compile(
+    r"(?:[-–—|]\s*)?(?:page\s+)?(?:\d{1,5}|[ivxl]+)(?:\s*(?:/|of)\s*\d+)?(?:\s*[-–—|])?", re.IGNORECASE
+)
+_LEADER = re.compile(r"(?:\s?\.){5,}\s*(?:\d+|[ivxl]+)?$")
+_ABSTRACT = re.compile(r"abstract\s*[:.—–-]+\s*(?=\S)", re.IGNORECASE)
+
+
+class Line(NamedTuple):
+    """A line of text: its page, from 0; where it begins, in points from the left and the bottom; and its type."""
+
+    page: int
+    text: str
+    x: float
+    y: float
+    size: float
+    bold: bool
+
+    @property
+    def style(self) -> _Style:
+        """Size to half a point, and weight."""
+        return round(self.size * 2) / 2, self.bold
+
+
+class Entry(NamedTuple):
+    """An entry of the outline: depth, 1 being the top; title; its page, -1 if unknown."""
+
+    depth: int
+    title: str
+    page: int
+
+
+_Style: TypeAlias = tuple[float, bool]
+
+
+def to_blocks(lines: Sequence[Line], outline: Sequence[Entry], title: str) -> tuple[str, list[Block]]:
+    """The title (the given one if it is on the first page) and the blocks without it."""
+    lines = _without_returning(lines)
+    title, lines = _take_title(lines, title)
+    headings = _from_outline(lines, outline) or _from_type(lines)
+    usual = _usual_gap(lines)
+    blocks = list[Block]()
+    for start, end, depth, heading in _spans(lines, headings):
+        if depth:
+            blocks.append((depth, heading))
+        blocks += ((0, paragraph) for paragraph in _paragraphs(lines[start:end], usual))
+    return title, list(_abstract_named(blocks))
+
+
+def without_line_numbers(rows: Sequence[Sequence[Line]]) -> list[list[Line]]:
+    """Rows of pieces of text without the numbers that count the lines of a manuscript in its margin.
+
+    These are left or right of nearly all text, and each continues from the one above by the same step.
+    """
+    pieces = [piece for row in rows for piece in row]
+    numbers = [piece for piece in pieces if re.fullmatch(r"\s*\d{1,5}\s*", piece.text)]
+    texts = [piece for piece in pieces if re.search(r"[^\W\d_]{2}", piece.text)]
+    if not numbers or not texts:
+        return [list(row) for row in rows]
+    left = sorted(piece.x for piece in texts)[len(texts) // 20]
+    right = sorted(_end(piece) for piece in texts)[-1 - len(texts) // 20]
+    margins = ([each for each in numbers if _end(each) < left], [each for each in numbers if each.x > right])
+    gone = {id(piece) for margin in margins if _counts(margin) for piece in margin}
+    return [[piece for piece in row if id(piece) not in gone] for row in rows]
+
+
+def _end(piece: Line) -> float:
+    """The estimated right edge of a piece: digits are half as wide as high, letters a little less."""
+    return piece.x + 0.45 * piece.size * len(piece.text.strip())
+
+
+def _counts(numbers: Sequence[Line]) -> bool:
+    """Whether at least five numbers continue down the pages by the same step."""
+    down = sorted(numbers, key=lambda number: (number.page, -number.y))
+    steps = Counter(int(b.text) - int(a.text) for a, b in pairwise(down) if a.page == b.page)
+    step, count = max(steps.items(), key=itemgetter(1), default=(0, 0))
+    return step > 0 and count >= 4 and count >= COUNTED * steps.total()
+
+
+class _Heading(NamedTuple):
+    """A heading in the lines from start to end (an empty range: it is not in the text, and belongs before start)."""
+
+    start: int
+    end: int
+    depth: int
+    text: str
+
+
+def _spans(lines: Sequence[Line], headings: Sequence[_Heading]) -> Iterator[tuple[int, int, int, str]]:
+    """The lines between headings, with depth and text of the heading before them."""
+    ends = [heading.start for heading in headings] + [len(lines)]
+    yield 0, ends[0], 0, ""
+    for heading, end in zip(headings, ends[1:], strict=True):
+        yield heading.end, end, heading.depth, heading.text
+
+
+def _without_returning(lines: Sequence[Line]) -> list[Line]:
+    """The lines without running heads, page numbers and tables of contents."""
+    pages: dict[int, list[int]] = {}
+    for place, line in enumerate(lines):
+        pages.setdefault(line.page, []).append(place)
+    edges = {place for places in pages.values() for place in (*places[:2], *places[-2:])}
+    size = _body(lines)[0]
+    shapes = {place: _shape(lines[place], size) for place in edges}
+    counts = Counter(shapes.values())
+    often = max(3.0, RETURNS * len(pages))
+    rows = [_rows(lines, places) for places in pages.values()]
+    outer = {place for page in rows for place in (*page[0], *page[-1])}
+    gone = {place for place in edges if counts[shapes[place]] >= often} | _in_place(lines, rows, size)
+    gone |= {place for place in outer if _PAGE_NUMBER.fullmatch(lines[place].text)}
+    return [line for place, line in enumerate(lines) if place not in gone and not _LEADER.search(line.text)]
+
+
+def _rows(lines: Sequence[Line], places: Sequence[int]) -> list[list[int]]:
+    """The lines of a page from the top down, those at one height together, in whatever order they were written."""
+    rows: list[list[int]] = []
+    for place in sorted(places, key=lambda place: -lines[place].y):
+        if rows and lines[rows[-1][0]].y - lines[place].y < 2:
+            rows[-1].append(place)
+        else:
+            rows.append([place])
+    return rows
+
+
+def _in_place(lines: Sequence[Line], pages: Sequence[Sequence[Sequence[int]]], size: float) -> set[int]:
+    """Lines at the edges of pages that repeat at the same height on several of them, except in large type.
+
+    Slides repeat their titles.
+    """
+    edges = {place for rows in pages for row in (*rows[:EDGE], *rows[-EDGE:]) for place in row}
+    shapes = {place: _shape(lines[place], size) for place in edges if re.search(r"[^\W\d_]", lines[place].text)}
+    spots = {place: (text, round(lines[place].y)) for place, (text, large) in shapes.items() if not large}
+    counts = Counter(spots.values())
+    return {place for place, spot in spots.items() if counts[spot] >= (3 if len(pages) > SHORT else 2)}
+
+
+def _shape(line: Line, size: float) -> tuple[str, bool]:
+    """The text compared between pages: all but numbers, unless they distinguish headings in large type."""
+    large = line.size > size * LARGER
+    return line.text if large else re.sub(r"\d+", "#", line.text), large
+
+
+def _take_title(lines: list[Line], given: str) -> tuple[str, list[Line]]:
+    """The given title if the first page has it, or else the only text in the largest type there."""
+    end = bisect_right(lines, 0, key=attrgetter("page"))
+    if given and (found := _find(lines, given, 0, end)):
+        return given, lines[: found[0]] + lines[found[1] :]
+    largest = max((line.style[0] for line in lines[:end]), default=0.0)
+    places = [place for place, line in enumerate(lines) if line.style[0] == largest]
+    text = _joined([lines[place].text for place in places])
+    alone = bool(places) and places[-1] < end and places[-1] - places[0] == len(places) - 1
+    if alone and largest > _body(lines)[0] * LARGER and _is_heading(text):
+        return text, lines[: places[0]] + lines[places[-1] + 1 :]
+    return given, lines
+
+
+def _body(lines: Sequence[Line]) -> _Style:
+    """The type that most of the text is set in."""
+    counts = Counter[_Style]()
+    for line in lines:
+        counts[line.style] += len(line.text)
+    return counts.most_common(1)[0][0] if counts else (0.0, False)
+
+
+def _from_outline(lines: Sequence[Line], outline: Sequence[Entry]) -> list[_Heading]:
+    """The entries of the outline at their place in the text, if half of them occur; others where their page begins."""
+    if len(outline) > 1 and outline[0].depth == 1 and all(entry.depth > 1 for entry in outline[1:]):
+        outline = outline[1:]  # the one at the top is the title
+    headings, found, start = list[_Heading](), 0, 0
+    for entry in outline:
+        low, high = start, len(lines)
+        if entry.page >= 0:
+            low = max(start, bisect_left(lines, entry.page, key=attrgetter("page")))
+            high = bisect_right(lines, entry.page, key=attrgetter("page"))
+        place = _find(lines, entry.title, low, high)
+        found += place is not None
+        begin, start = place or (low, low)
+        headings.append(_Heading(begin, start, entry.depth, entry.title))
+    return headings if len(headings) > 1 and 2 * found >= len(headings) else []
+
+
+def _find(lines: Sequence[Line], title: str, start: int, end: int) -> tuple[int, int] | None:
+    """The lines, at most four, that hold a title and nothing else, their numbers aside."""
+    wanted = _letters(title)
+    for first in range(start, end):
+        held = ""
+        for last in range(first, min(first + 4, end)):
+            held = f"{held} {lines[last].text}".strip()
+            if wanted and _letters(held) == wanted:
+                return first, last + 1
+            if len(held) > len(title) + 20:
+                break
+    return None
+
+
+def _letters(text: str) -> str:
+    number = _NUMBER.match(text)
+    return re.sub(r"[\W_]+", "", text[number.end() if number else 0 :]).casefold()
+
+
+def _from_type(lines: Sequence[Line]) -> list[_Heading]:
+    """Runs of lines in larger type than the text, or in type as large but bold where the text is not."""
+    size, bold = _body(lines)
+    counts = Counter[_Style]()
+    for line in lines:
+        counts[line.style] += len(line.text)
+    styles = {
+        style
+        for style, count in counts.items()
+        if (style[0] > size * LARGER or (style[1] > bold and style[0] > size * 0.95)) and 2 * count < counts[size, bold]
+    }
+    runs = [run for run in _runs(lines, styles) if _is_heading(run[2])]
+    depths = {style: depth for depth, style in enumerate(sorted(styles, key=lambda each: (-each[0], not each[1])), 1)}
+    for start, _, text in runs:
+        if number := _NUMBER.match(text):
+            style = lines[start].style
+            depths[style] = min(depths[style], numbered_depth(number[1]))
+    return [_Heading(start, end, _depth(text, depths[lines[start].style]), text) for start, end, text in runs]
+
+
+def _depth(text: str, usual: int) -> int:
+    """A number with dots gives the depth; sections and subsections may be set in the same type."""
+    number = _NUMBER.match(text)
+    return numbered_depth(number[1]) if number and "." in number[1] else usual
+
+
+def _runs(lines: Sequence[Line], styles: set[_Style]) -> Iterator[tuple[int, int, str]]:
+    """Consecutive lines of one style without a gap; a number begins a new run."""
+    start = 0
+    while start < len(lines):
+        end = start + 1
+        if lines[start].style in styles:
+            while end < len(lines) and _goes_on(lines[end - 1], lines[end]):
+                end += 1
+            yield start, end, _joined([line.text for line in lines[start:end]])
+        start = end
+
+
+def _goes_on(line: Line, following: Line) -> bool:
+    near = line.page == following.page and 0 <= line.y - following.y < 1.6 * line.size
+    return near and line.style == following.style and not _NUMBER.match(following.text)
+
+
+def _is_heading(text: str) -> bool:
+    return len(text) <= LONGEST_HEADING and bool(re.search(r"[^\W\d_]{2}", text)) and not _CAPTION.match(text)
+
+
+def _usual_gap(lines: Sequence[Line]) -> float:
+    """The distance between lines of text, to half a point: the most frequent one, of several the smallest."""
+    body = _body(lines)
+    pairs = ((a, b) for a, b in pairwise(lines) if a.page == b.page and a.y > b.y and a.style == b.style == body)
+    gaps = Counter(round(2 * (a.y - b.y)) / 2 for a, b in pairs)
+    return min((gap for gap, count in gaps.items() if count == max(gaps.values())), default=0.0)
+
+
+def _paragraphs(lines: Sequence[Line], usual: float) -> Iterator[str]:
+    paragraph: list[str] = []
+    for before, line in zip([None, *lines], lines, strict=False):
+        if before and _begins(before, line, usual):
+            yield _joined(paragraph)
+            paragraph = []
+        paragraph.append(line.text)
+    if paragraph:
+        yield _joined(paragraph)
+
+
+def _begins(before: Line, line: Line, usual: float) -> bool:
+    """Whether a line begins a paragraph: other type, a gap above, an indent; in a new column, when the text ended."""
+    ended = before.text.endswith((".", "!", "?", ":"))
+    if abs(line.size - before.size) > 0.1 * before.size or (line.bold != before.bold and (ended or before.bold)):
+        return True
+    if line.page != before.page or line.y > before.y:
+        return ended
+    return before.y - line.y > usual * WIDER or before.size < line.x - before.x < 5 * before.size
+
+
+def _joined(texts: Sequence[str]) -> str:
+    """Several lines joined to one; a word hyphenated at a line end becomes whole again.
+
+    >>> _joined(["Honey is no hon-", "ey of the Bee-", "Gees."])
+    'Honey is no honey of the Bee- Gees.'
+    """
+    return re.sub(r"(?<=[^\W\d_])[-\u00ad] (?=[a-zß-öø-ÿ])", "", " ".join(texts))
+
+
+def _abstract_named(blocks: Sequence[Block]) -> Iterator[Block]:
+    """An abstract that begins with the word "Abstract" gets it as its heading."""
+    for depth, text in blocks:
+        named = None if depth else _ABSTRACT.match(text)
+        if named:
+            yield from [(1, "Abstract"), (0, text[named.end() :])]
+        else:
+            yield depth, text

@@ -1,0 +1,146 @@
+"""Text and Markdown files in, documents out. Annif's `.tsv` or `.key` file beside a plain text holds its labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from tagwright.core.checked import shown
+from tagwright.errors import InputError
+from tagwright.readers.documents.records import Located
+from tagwright.readers.documents.sections import Block, to_document
+from tagwright.readers.lines import open_lines, open_text
+from tagwright.text.words import clean
+from tagwright.types import Document
+
+_MARKDOWN = frozenset({".md", ".markdown"})
+SUFFIXES = _MARKDOWN | {".txt"}
+LONGEST_TITLE = 250
+"The most characters of a title; a longer first line of a plain text is text."
+
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*$")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_LISTED = re.compile(r"\s*(?:[-*+>|]|\d+[.)])")
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?=[\w-]+[ \t]*:)(.*?\n)(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+
+
+def read_text(path: Path) -> Iterator[Located]:
+    """A file is one document, without id. Markdown has sections, see `parse_markdown`.
+
+    A plain text may have labels in a file of the same name: URIs in a `.tsv`, or else names in a `.key`, one a line,
+    which `Vocabulary.resolve` accepts. Raises InputError with path and line.
+    """
+    text = clean(open_text(path).replace("\r", "\n"))
+    if path.suffix.lower() in _MARKDOWN:
+        yield 0, parse_markdown(text)
+    else:
+        yield 0, replace(parse_text(text), labels=tuple(dict.fromkeys(_labels(path))))
+
+
+def parse_text(text: str) -> Document:
+    r"""The first line is the title, unless it is too long for one; the rest is the abstract.
+
+    >>> parse_text("\nBees\n\nThey fly.\nThey sting.").title_and_abstract
+    'Bees\nThey fly.\nThey sting.'
+    """
+    title, _, rest = text.strip().partition("\n")
+    if len(title) > LONGEST_TITLE:
+        return Document("", abstract=text.strip())
+    return Document("", title=title.strip(), abstract=rest.strip())
+
+
+def parse_markdown(text: str) -> Document:
+    r"""Headings, `#` or underlined, begin sections; the text before the first is the abstract (`to_document`).
+
+    Title: `title:` in YAML front matter; or the first heading if it is on top or of the first level; or the first line.
+    The level of a section counts the headings above it, so from `#` to `###` is one level. Lines inside fenced code are
+    not headings.
+
+    >>> bees = parse_markdown("# Bees\nThey fly.\n## Wings\nFour.\n\nThin.\n#### Veins")
+    >>> bees.title, bees.abstract
+    ('Bees', 'They fly.')
+    >>> [(section.heading, section.level, section.paragraphs) for section in bees.sections]
+    [('Wings', 1, ('Four.', 'Thin.')), ('Veins', 2, ())]
+    """
+    front = _FRONT_MATTER.match(text)
+    blocks = list(_blocks(text[front.end() if front else 0 :].split("\n")))
+    title = _front_title(front[1] if front else "")
+    if not title or blocks[:1] == [(1, title)]:
+        title = _take_title(blocks)
+    return to_document(title, blocks)
+
+
+def _labels(path: Path) -> Iterator[str]:
+    uris, names = path.with_suffix(".tsv"), path.with_suffix(".key")
+    if uris.is_file():
+        yield from _subjects(uris)
+    elif names.is_file():
+        yield from (clean(name).strip() for _, name in open_lines(names) if name.strip())
+
+
+def _subjects(path: Path) -> Iterator[str]:
+    for line, row in open_lines(path):
+        if row.strip():
+            uri, _, name = clean(row).partition("\t")
+            if not re.fullmatch(r"<[^<>]*>", uri.strip()):
+                raise InputError(
+                    f"is {shown(row)}, expected a label of the text beside it: <uri>, a tab, name", path, line
+                )
+            yield uri.strip()[1:-1].strip() or name.partition("\t")[0].strip()
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[Block]:
+    paragraph: list[str] = []
+    fence = ""
+    for line in lines:
+        if fence:
+            paragraph.append(line)
+            fence = "" if line.strip().startswith(fence) and not line.strip().strip(fence[0]) else fence
+        elif opening := _FENCE.match(line):
+            paragraph.append(line)
+            fence = opening[1]
+        elif len(paragraph) == 1 and (under := _UNDERLINE.match(line)) and not _LISTED.match(paragraph[0]):
+            yield (1 if under[1].startswith("=") else 2), paragraph.pop().strip()
+        elif heading := _HEADING.match(line):
+            yield from _paragraph(paragraph)
+            yield len(heading[1]), _heading_text(line[heading.end() :].strip())
+        elif line.strip():
+            paragraph.append(line)
+        else:
+            yield from _paragraph(paragraph)
+    yield from _paragraph(paragraph)
+
+
+def _paragraph(lines: list[str]) -> Iterator[Block]:
+    """The paragraph of these lines, if there are any; empties the list."""
+    if lines:
+        yield 0, "\n".join(lines).strip()
+        lines.clear()
+
+
+def _heading_text(text: str) -> str:
+    """The text without the `#`s that may close it; those of `C#` belong to the word."""
+    opened = text.rstrip("#")
+    return opened.rstrip() if not opened or opened[-1] in " \t" else text
+
+
+def _front_title(matter: str) -> str:
+    line = re.search(r"^title:(.*)$", matter, re.MULTILINE)
+    title = line[1].strip() if line else ""
+    return title[1:-1].strip() if len(title) > 1 and title[0] == title[-1] and title[0] in "'\"" else title
+
+
+def _take_title(blocks: list[Block]) -> str:
+    """Take the title out of the blocks: the first heading, or else the first line."""
+    first = next((position for position, (depth, _) in enumerate(blocks) if depth), None)
+    if first is not None and (first == 0 or blocks[first][0] == 1):
+        return blocks.pop(first)[1]
+    if not blocks:
+        return ""
+    title, _, rest = blocks.pop(0)[1].partition("\n")
+    if rest:
+        blocks.insert(0, (0, rest))
+    return title.strip()

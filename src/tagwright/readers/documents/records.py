@@ -1,0 +1,215 @@
+"""A record of any known shape in (a JSON object, a row of a table), a `Document` out. One place checks the fields.
+
+The shapes differ in the names of their fields. What a shape has no name for becomes metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from tagwright.core.checked import shown
+from tagwright.errors import InputError
+from tagwright.readers.documents.s2orc import adapt_s2orc
+from tagwright.readers.lines import Place, id_field, ids_field, text_field, texts_field
+from tagwright.readers.rejected import reject
+from tagwright.text.words import clean
+from tagwright.types import Document, Section
+
+Record: TypeAlias = Mapping[str, Any]
+Located: TypeAlias = tuple[int, Document]
+"A document and the line or row where it begins; 0 when it is the whole file."
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """The names of the fields in one kind of record."""
+
+    id: str = "id"
+    abstract: str = "abstract"
+    sections: str = "sections"
+    labels: str = "labels"
+    numbered: bool = False
+    "A record without an id takes the number of its line as its id."
+    adapt: Callable[[Record], Record] = lambda record: record
+    "Converts records whose structure differs, not only their names. Errors are left to the checks, or raised."
+
+    @property
+    def parts(self) -> frozenset[str]:
+        """The fields of the document itself; every other field is metadata."""
+        return frozenset({self.id, "title", self.abstract, "text", self.sections, "metadata", self.labels})
+
+
+def recognise(fields: Collection[str], place: Place) -> Shape:
+    """The shape of records that hold these fields. Raises InputError when they are labels or a run, not documents."""
+    if "names" in fields and not {"title", "abstract", "text", "sections"} & set(fields):
+        raise place.error("holds labels, expected documents; give this file as the vocabulary")
+    if "suggestions" in fields:
+        raise place.error("holds a run, expected documents; give this file with --run")
+    shape = next((shape for signature, shape in _SIGNATURES if signature.issubset(fields)), SHAPES["jsonl"])
+    return replace(shape, labels="labels") if "labels" in fields and shape.labels in _SUBJECTS else shape
+
+
+def to_documents(records: Iterable[tuple[int, Record]], shape: Shape, path: Path | str) -> Iterator[Located]:
+    """Each record as a document, with its line. Raises InputError with path and line for a field of a wrong type."""
+    for line, record in records:
+        try:
+            document = to_document(record, shape, Place(path, line))
+        except InputError as error:  # noqa: PERF203
+            reject(error)
+        else:
+            yield line, document
+
+
+def to_document(record: Record, shape: Shape, place: Place) -> Document:
+    """Check and clean every field. A `text` is the abstract, or where there is one, a section without heading."""
+    try:
+        record = shape.adapt(record)
+    except ValueError as error:
+        raise place.error(str(error)) from None
+    numbered = shape.numbered and record.get(shape.id) is None
+    abstract, text = text_field(record, shape.abstract, place), text_field(record, "text", place)
+    sections = _sections(record, shape.sections, place)
+    if abstract and text:
+        sections = (Section("", 1, (text,)), *sections)
+    return Document(
+        id=str(place.line) if numbered else id_field(record, place, shape.id),
+        title=text_field(record, "title", place),
+        abstract=abstract or text,
+        sections=sections,
+        metadata=_metadata(record, shape.parts, place),
+        labels=tuple(dict.fromkeys(ids_field(record, shape.labels, place))),
+    )
+
+
+def checked(document: Document, place: Place) -> Document:
+    """A document from memory or from a saved corpus, checked like one from a file. Raises InputError with the place."""
+    return to_document(to_record(document), SHAPES["jsonl"], place)
+
+
+def to_record(document: Document) -> dict[str, Any]:
+    """The document as plain values in the project's own shape, ready for JSON."""
+    return {
+        "id": document.id,
+        "title": document.title,
+        "abstract": document.abstract,
+        "sections": [
+            {"heading": section.heading, "level": section.level, "paragraphs": list(section.paragraphs)}
+            for section in document.sections
+        ],
+        "metadata": {field: list(values) for field, values in document.metadata.items()},
+        "labels": list(document.labels),
+    }
+
+
+def _sections(record: Record, key: str, place: Place) -> tuple[Section, ...]:
+    entries = record.get(key)
+    if not entries:
+        return ()
+    if not isinstance(entries, list):
+        raise place.error(f"{key} is {shown(entries)}, expected a list of sections")
+    sections = [_section(entry, f"{key}[{position}]", place) for position, entry in enumerate(entries)]
+    return _joined(sections) if key == "paragraphs" else tuple(sections)
+
+
+def _section(entry: object, name: str, place: Place) -> Section:
+    if not isinstance(entry, dict):
+        raise place.error(f"{name} is {shown(entry)}, expected an object with heading, level, paragraphs")
+    if "section" in entry:
+        text = text_field(entry, "text", place)
+        return Section(text_field(entry, "section", place), 1, (text,) if text else ())
+    level = 1 if entry.get("level") is None else entry["level"]
+    if type(level) is not int or not 1 <= level <= 1000:
+        raise place.error(f"{name}.level is {shown(level)}, expected 1 for a top section, 2 for one inside it")
+    paragraphs = entry.get("paragraphs")
+    if isinstance(paragraphs, str):
+        entry = {**entry, "paragraphs": [paragraphs]}
+    return Section(text_field(entry, "heading", place), level, texts_field(entry, "paragraphs", place))
+
+
+def _joined(sections: Iterable[Section]) -> tuple[Section, ...]:
+    """FuTex names the section of every paragraph: consecutive paragraphs with the same name form one section."""
+    runs = groupby(sections, key=lambda section: section.heading)
+    return tuple(Section(heading, 1, tuple(text for part in run for text in part.paragraphs)) for heading, run in runs)
+
+
+def _metadata(record: Record, parts: Collection[str], place: Place) -> dict[str, tuple[str, ...]]:
+    given = record.get("metadata")
+    if given is not None and not isinstance(given, dict):
+        raise place.error(f'metadata is {shown(given)}, expected an object like {{"author": ["..."]}}')
+    filled = {field: values for field, values in (given or {}).items() if values is not None}
+    named = {clean(field): _named_values(field, values, place) for field, values in filled.items()}
+    other = {clean(field): _other_values(value) for field, value in record.items() if field not in parts}
+    return {**{field: values for field, values in other.items() if values}, **named}
+
+
+def _named_values(field: str, values: object, place: Place) -> tuple[str, ...]:
+    key = f"metadata.{field}"
+    return texts_field({key: [values] if isinstance(values, str | int | float) else values}, key, place)
+
+
+def _other_values(value: object) -> tuple[str, ...]:
+    """The values of an unknown field, one or a list of them; objects are skipped."""
+    values = value if isinstance(value, list | tuple) else [value]
+    if any(isinstance(part, Mapping | list | tuple | bytes) for part in values):
+        return ()
+    return tuple(text for text in (clean(str(part)).strip() for part in values if part is not None) if text)
+
+
+def _adapt_annif(record: Record) -> Record:
+    """Subjects are objects with uri or label; title and abstract are in the metadata."""
+    adapted = dict(record)
+    subjects = record.get("subjects")
+    if isinstance(subjects, list) and all(isinstance(subject, dict) for subject in subjects):
+        adapted["subjects"] = [subject.get("uri") or subject.get("label") for subject in subjects]
+    if isinstance(metadata := record.get("metadata"), dict):
+        lifted = {field: metadata[field] for field in ("title", "abstract") if field in metadata}
+        rest = {field: value for field, value in metadata.items() if field not in lifted}
+        adapted = {**lifted, **adapted, "metadata": rest}
+    return adapted
+
+
+def _adapt_xc(record: Record) -> Record:
+    """The relevances of the labels are all 1; they are not metadata."""
+    return {field: value for field, value in record.items() if field != "target_rel"}
+
+
+def _adapt_micol(record: Record) -> Record:
+    """The words of a phrase are joined by underscores, which the authors' own preprocessing replaces with spaces."""
+    text = record.get("text")
+    return {**record, "text": text.replace("_", " ")} if isinstance(text, str) else record
+
+
+Flavour: TypeAlias = Literal["jsonl", "annif", "xc", "micol", "futex", "s2orc"]
+
+SHAPES: Mapping[Flavour, Shape] = {
+    "jsonl": Shape(),
+    "annif": Shape(id="document_id", labels="subjects", numbered=True, adapt=_adapt_annif),
+    "xc": Shape(id="uid", abstract="content", labels="target_ind", adapt=_adapt_xc),
+    "micol": Shape(id="paper", labels="label", adapt=_adapt_micol),
+    "futex": Shape(id="paper", labels="label", sections="paragraphs", numbered=True),
+    "s2orc": Shape(id="paper_id", adapt=adapt_s2orc),
+}
+
+_SUBJECTS = frozenset({"subjects", "subject_uris"})
+"Annif's names for labels; a column called labels, or taken for them, comes first."
+
+_SIGNATURES: tuple[tuple[frozenset[str], Shape], ...] = (
+    (frozenset({"paper", "paragraphs"}), SHAPES["futex"]),
+    (frozenset({"paragraphs"}), replace(SHAPES["futex"], id="id")),
+    (frozenset({"id", "subject_uris"}), Shape(labels="subject_uris")),
+    (frozenset({"id"}), SHAPES["jsonl"]),
+    (frozenset({"paper"}), SHAPES["micol"]),
+    (frozenset({"paper_id"}), SHAPES["s2orc"]),
+    (frozenset({"corpusid"}), SHAPES["s2orc"]),
+    (frozenset({"uid"}), SHAPES["xc"]),
+    (frozenset({"subject_uris"}), replace(SHAPES["annif"], labels="subject_uris")),
+    (frozenset({"subjects"}), SHAPES["annif"]),
+    (frozenset({"document_id"}), SHAPES["annif"]),
+    (frozenset({"text"}), replace(SHAPES["annif"], id="id", labels="labels")),
+    *((frozenset({part}), Shape(numbered=True)) for part in ("title", "abstract", "sections")),
+)
+"The most specific first: the first whose fields a record has."

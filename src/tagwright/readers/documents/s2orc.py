@@ -1,0 +1,222 @@
+"""A record of S2ORC or CORD-19 in any of its layouts, a record in the usual form out.
+
+listed     {"paper_id", "title", "body_text": [{"section", "sec_num", "text"}], "bib_entries"}, where all but title
+           and authors may be in "pdf_parse", "latex_parse" or "jats_parse", and those two in "metadata"
+annotated  {"corpusid", "content": {"text", "annotations": {"paragraph": [{"start", "end", "attributes"}], ...}}},
+           or with "body" for "content" and the rest outside it
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
+from typing import Any, NamedTuple, TypeAlias
+
+from tagwright.core.checked import shown
+from tagwright.readers.documents.identifiers import work_id
+from tagwright.readers.documents.sections import Block, numbered_depth, to_sections
+
+_Object: TypeAlias = Mapping[str, Any]
+
+_PARSES = ("pdf_parse", "latex_parse", "jats_parse")
+
+
+def adapt_s2orc(record: _Object) -> dict[str, Any]:
+    """Title, abstract, sections and metadata as JSON lines have them. Raises ValueError for a value of a wrong type.
+
+    >>> part = {"text": "They fly.", "section": "Wings", "sec_num": "2"}
+    >>> bees = adapt_s2orc({"paper_id": "7", "body_text": [part], "bib_entries": {"b0": {"link": "8"}}})
+    >>> bees["sections"], bees["metadata"]
+    ([{'heading': 'Wings', 'level': 1, 'paragraphs': ['They fly.']}], {'reference': ['8']})
+    """
+    annotated = next((key for key in ("content", "body") if record.get(key)), "")
+    found = _annotated(record, _object(record, annotated)) if annotated else _listed(record)
+    blocks = found.pop("blocks")
+    sections = [
+        {"heading": section.heading, "level": section.level, "paragraphs": list(section.paragraphs)}
+        for section in to_sections(blocks)
+    ]
+    metadata = {field: values for field, values in found.pop("metadata").items() if values}
+    return {
+        "paper_id": record.get("paper_id", record.get("corpusid")),
+        **found,
+        "sections": sections,
+        "metadata": metadata,
+    }
+
+
+def _listed(record: _Object) -> dict[str, Any]:
+    head = {**_object(record, "metadata"), **record}
+    parse = next((_object(record, key) for key in _PARSES if record.get(key)), record)
+    entries = [value for value in _object(parse, "bib_entries").values() if isinstance(value, Mapping)]
+    abstract = record.get("abstract") or parse.get("abstract")
+    if isinstance(abstract, list):
+        abstract = "\n\n".join(part["text"] for part in _objects(abstract, "abstract", "text"))
+    return {
+        "title": head.get("title"),
+        "abstract": abstract,
+        "blocks": list(_from_parts(_objects(parse.get("body_text"), "body_text", "text"))),
+        "metadata": {
+            "author": _authors(head.get("authors")),
+            "venue": _values(head.get("venue") or head.get("journal")),
+            "year": _values(head.get("year")),
+            "reference": _unique(map(_listed_work, entries)),
+        },
+    }
+
+
+def _from_parts(parts: list[_Object]) -> Iterator[Block]:
+    """Each paragraph names its section, by name and number or as a path ("Methods ::: Data").
+
+    A section that has only subsections is named nowhere; a section without heading takes its place.
+    """
+    before = list[str](), list[str]()
+    for part in parts:
+        names = [name.strip() for name in str(part.get("section") or "").split(":::")]
+        numbers = str(part.get("sec_num") or "").strip(" .").split(".")
+        depth = numbered_depth(".".join(numbers))
+        if (names, numbers) != before:
+            yield from ((place + 1, "") for place in range(_shared(numbers, before[1]), depth - 1))
+            shared = min(_shared(names, before[0]), len(names) - 1)
+            yield from ((depth + place, name) for place, name in enumerate(names) if place >= shared)
+        before = names, numbers
+        yield 0, part["text"].strip()
+
+
+def _shared(path: list[str], other: list[str]) -> int:
+    """The length of the common prefix of two paths."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, other, strict=False)))
+
+
+def _annotated(record: _Object, content: _Object) -> dict[str, Any]:
+    notes = _Notes(content.get("text") or "", _object(content, "annotations"))
+    outside = _object(record, "bibliography") if record.get("bibliography") else content
+    works = _Notes(outside.get("text") or "", _object(outside, "annotations")).spans("bibentry")
+    abstracts = notes.spans("abstract")
+    return {
+        "title": record.get("title") or next(iter(notes.texts("title")), ""),
+        "abstract": "\n\n".join(notes.texts("abstract")),
+        "blocks": [*_from_notes(notes, abstracts)],
+        "metadata": {
+            "author": _authors(record.get("authors")) or notes.names(),
+            "venue": _values(record.get("venue")) or notes.texts("venue")[:1],
+            "year": _values(record.get("year")),
+            "reference": _unique(map(_annotated_work, works)),
+        },
+    }
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+    attributes: _Object
+
+
+class _Notes:
+    """A text with notes about its parts; the notes of one kind are a list, or a list written as JSON in a string."""
+
+    def __init__(self, text: object, annotations: _Object) -> None:
+        if not isinstance(text, str):
+            raise ValueError(f"content.text is {shown(text)}, expected a text")
+        self.text, self._annotations = text, annotations
+
+    def spans(self, kind: str) -> list[_Span]:
+        """The spans of the parts of this kind, in order."""
+        found = self._annotations.get(kind) or []
+        if isinstance(found, str):
+            try:
+                found = json.loads(found)
+            except (ValueError, RecursionError):
+                raise ValueError(f"annotations.{kind} is {shown(found)}, expected a list as JSON") from None
+        return sorted((_span(each, kind) for each in _objects(found, f"annotations.{kind}")), key=lambda span: span[:2])
+
+    def texts(self, kind: str) -> list[str]:
+        """The parts of this kind."""
+        return [self.of(span) for span in self.spans(kind)]
+
+    def of(self, span: _Span) -> str:
+        """The text of a part."""
+        return self.text[span.start : span.end].strip()
+
+    def names(self) -> list[str]:
+        """First and last names inside each author, joined."""
+        parts = sorted((*self.spans("authorfirstname"), *self.spans("authorlastname")), key=lambda span: span[:2])
+        inside = ([part for part in parts if _within(part, author)] for author in self.spans("author"))
+        return [" ".join(map(self.of, part)) for part in inside if part]
+
+
+def _from_notes(notes: _Notes, abstracts: list[_Span]) -> Iterator[Block]:
+    headings = [(span, numbered_depth(str(span.attributes.get("n") or ""))) for span in notes.spans("sectionheader")]
+    parts = [*headings, *((span, 0) for span in notes.spans("paragraph"))]
+    for span, depth in sorted(parts, key=lambda part: part[0][:2]):
+        if not any(_within(span, abstract) for abstract in abstracts):
+            yield depth, notes.of(span)
+
+
+def _span(value: _Object, kind: str) -> _Span:
+    try:
+        return _Span(max(int(value["start"]), 0), max(int(value["end"]), 0), value.get("attributes") or {})
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise ValueError(f"annotations.{kind} holds {shown(value)}, expected start and end") from None
+
+
+def _within(span: _Span, outer: _Span) -> bool:
+    return outer.start <= span.start and span.end <= outer.end
+
+
+def _authors(value: object) -> list[str]:
+    """Names, or objects with first, middle and last name, or with one name."""
+    if not isinstance(value, list):
+        return []
+    named = (each if isinstance(each, Mapping) else {"name": each} for each in value)
+    return [name for each in named if (name := _author(each))]
+
+
+def _author(value: _Object) -> str:
+    middle = value.get("middle")
+    parts = [value.get("first"), *(middle if isinstance(middle, list) else [middle]), value.get("last")]
+    return " ".join(str(part) for part in parts if part) or str(value.get("name") or "")
+
+
+def _listed_work(entry: _Object) -> str:
+    """The id of the record that the entry was matched to, or else its DOI or PubMed id."""
+    other = entry.get("other_ids")
+    ids = other if isinstance(other, Mapping) else {}
+    return _first(entry.get("link")) or work_id({kind: _first(names) for kind, names in ids.items()})
+
+
+def _annotated_work(span: _Span) -> str:
+    attributes = span.attributes if isinstance(span.attributes, Mapping) else {}
+    return _first(attributes.get("matched_paper_id")) or work_id({"doi": _first(attributes.get("doi"))})
+
+
+def _first(value: object) -> str:
+    values = _values(value)
+    return values[0] if values else ""
+
+
+def _values(value: object) -> list[str]:
+    return [str(each) for each in (value if isinstance(value, list) else [value]) if each]
+
+
+def _unique(values: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(filter(None, values)))
+
+
+def _object(record: _Object, key: str) -> _Object:
+    value = record.get(key) or {}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{key} is {shown(value)}, expected an object")
+    return value
+
+
+def _objects(value: object, key: str, text: str = "") -> list[_Object]:
+    """A list of objects, each with the required text, if any."""
+    value = value or []
+    if not isinstance(value, list):
+        raise ValueError(f"{key} is {shown(value)}, expected a list of objects")
+    for each in value:
+        if not isinstance(each, Mapping) or (text and not isinstance(each.get(text), str)):
+            raise ValueError(f"{key} holds {shown(each)}, expected an object{f' with {text}' if text else ''}")
+    return value

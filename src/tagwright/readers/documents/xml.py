@@ -1,0 +1,156 @@
+"""An XML file in, the elements that are documents out, one at a time. Nothing outside the file is ever read.
+
+Document types are ignored and no entity is expanded: a file that declares entities is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from html.entities import html5
+from itertools import chain, groupby
+from pathlib import Path
+from typing import TypeAlias
+from xml.etree.ElementTree import Element, TreeBuilder  # builds trees; expat below does the parsing
+from xml.parsers import expat
+
+from tagwright.core.checked import shown
+from tagwright.errors import InputError
+from tagwright.readers.limits import largest_document, leave_out, too_large
+from tagwright.readers.lines import open_bytes
+from tagwright.text.words import clean
+
+DEEPEST = 200
+"The deepest nesting; texts have a few dozen levels."
+CHUNK = 1 << 16
+_TAG = 16
+"Bytes counted for an element besides its name and attributes: its tags and its memory."
+
+Test: TypeAlias = Callable[[Element], bool]
+
+
+def read_elements(path: Path, name: str) -> Iterator[tuple[int, Element]]:
+    """The outermost elements of a name with the lines they begin on, names without namespaces, plain or gzip.
+
+    An element above the limit for a document is logged and left out. Raises InputError with path and line for what is
+    not XML, is nested too deep, or declares entities; elements before that have been yielded by then.
+    """
+    harvest = _Harvest(name, path)
+    with open_bytes(path) as file:
+        for chunk in chain(iter(partial(file.read, CHUNK), b""), [b""]):
+            yield from harvest.take(chunk)
+
+
+def paragraphs(element: Element | None, blocks: Collection[str], skip: Test = lambda _: False) -> list[str]:
+    """The clean text in an element, split where an element of `blocks` begins or ends.
+
+    >>> from xml.etree.ElementTree import fromstring
+    >>> paragraphs(fromstring("<sec>One <b>bee</b>.<p>Two.</p></sec>"), {"p"})
+    ['One bee.', 'Two.']
+    """
+    if element is None:
+        return []
+    runs = groupby(_pieces(element, blocks, skip), key=lambda piece: piece is None)
+    texts = (" ".join("".join(filter(None, run)).split()) for ends, run in runs if not ends)
+    return [clean(text) for text in texts if text]
+
+
+def line(element: Element | None, blocks: Collection[str] = (), skip: Test = lambda _: False) -> str:
+    """The text in an element as one line."""
+    return " ".join(paragraphs(element, blocks, skip))
+
+
+def _pieces(element: Element, blocks: Collection[str], skip: Test) -> Iterator[str | None]:
+    """Texts, and None where a paragraph ends."""
+    yield element.text or ""
+    for child in element:
+        if not skip(child):
+            end = [None] if child.tag in blocks else []
+            yield from end
+            yield from _pieces(child, blocks, skip)
+            yield from end
+        yield child.tail or ""
+
+
+class _Harvest:
+    def __init__(self, name: str, path: Path) -> None:
+        self._name, self._path = name, path
+        self._builder: TreeBuilder | None = None
+        self._depth = self._root = self._line = 0
+        self._found: list[tuple[int, Element]] = []
+        self._fed = self._left = 0
+        self._parser = parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.UseForeignDTD(True)  # it is never read; so undeclared entities are no errors
+        parser.specified_attributes = True  # default values from a document type could fill the memory
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = self._text
+        parser.EntityDeclHandler, parser.SkippedEntityHandler = self._entity, self._skipped
+
+    def take(self, chunk: bytes) -> Iterator[tuple[int, Element]]:
+        """The elements that end in the next piece of the file; b"" is its end."""
+        problem = ""
+        self._fed += len(chunk)
+        try:
+            self._parser.Parse(chunk, not chunk)
+            if self._fed - self._parser.CurrentByteIndex > largest_document() + CHUNK:  # a tag is buffered
+                problem = f"holds a tag or comment that {too_large()}"
+        except expat.ExpatError as error:
+            problem = f"is not XML ({expat.ErrorString(error.code)})"
+        except (LookupError, ValueError) as error:
+            problem = f"is XML in an encoding that cannot be read ({error}); save it as UTF-8"
+        yield from self._found
+        self._found.clear()
+        if problem:
+            raise self._error(problem)
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise self._error(f"nests more than {DEEPEST} elements, expected a text")
+        name = _local(tag)
+        if not self._root and name == self._name:
+            self._builder, self._left = TreeBuilder(), largest_document()
+            self._root, self._line = self._depth, self._parser.CurrentLineNumber
+        if builder := self._room(
+            _TAG + 2 * len(name) + sum(len(key) + len(value) for key, value in attributes.items())
+        ):
+            builder.start(name, {_local(key): value for key, value in attributes.items()})
+
+    def _end(self, tag: str) -> None:
+        if self._builder:
+            self._builder.end(_local(tag))
+        if self._depth == self._root:
+            if self._builder:
+                self._found.append((self._line, self._builder.close()))
+            self._builder, self._root = None, 0
+        self._depth -= 1
+
+    def _text(self, text: str) -> None:
+        if builder := self._room(len(text)):
+            builder.data(text)
+
+    def _room(self, size: int) -> TreeBuilder | None:
+        """The builder of the current element, if it may grow by this size; an element above the limit is dropped."""
+        self._left -= size
+        if self._builder and self._left < 0:
+            leave_out(self._path, self._line)
+            self._builder = None
+        return self._builder
+
+    def _entity(self, name: str, _parameter: bool, _value: str | None, *other: str | None) -> None:
+        """Refuse all entities but unparsed ones (pictures): a short text expanded a million times fills the memory."""
+        if other[-1] is None:
+            raise self._error(f"declares the XML entity {shown(name)}, which is never resolved; write it out")
+
+    def _skipped(self, name: str, parameter: bool) -> None:
+        """An entity of the unread document type; most are letters, named as in HTML."""
+        if not parameter:
+            self._text(html5.get(f"{name};", "\ufffd"))
+
+    def _error(self, problem: str) -> InputError:
+        return InputError(problem, self._path, self._parser.CurrentLineNumber)
+
+
+def _local(name: str) -> str:
+    return name.rpartition(" ")[2]

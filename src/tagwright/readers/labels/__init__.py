@@ -1,0 +1,1 @@
+"""Readers of vocabularies: tables, SKOS, lists of terms."""

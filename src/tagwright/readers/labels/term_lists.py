@@ -1,0 +1,94 @@
+"""Plain text in, labels out: one name a line, paths as in Google's product taxonomy, or an outline by indentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tagwright.core.checked import shown
+from tagwright.errors import InputError
+from tagwright.readers.lines import open_lines
+from tagwright.text.words import clean
+from tagwright.types import Label
+
+ARROW = " > "
+"The separator of the names in a path."
+
+_NUMBERED = re.compile(r"(\d+) - (?=\S)")
+
+
+def as_labels(items: Iterable[Label | str]) -> tuple[Label, ...]:
+    """Labels are kept; a name becomes a label with the name as its id. Raises InputError for anything else.
+
+    >>> as_labels(["Bees"])
+    (Label(id='Bees', names=('Bees',), description='', broader=()),)
+    """
+    if isinstance(items, str):
+        raise InputError(f"the labels are the text {shown(items)}, expected a list of names or of labels")
+    return tuple(_as_label(item, position) for position, item in enumerate(items, 1))
+
+
+def _as_label(item: object, position: int) -> Label:
+    if isinstance(item, Label):
+        return item
+    if not isinstance(item, str):
+        raise InputError(f"label {position} is {shown(item)}, expected a name or a Label(id, names)")
+    name = clean(item).strip()
+    return Label(name, (name,))
+
+
+def read_names(path: Path) -> Iterator[tuple[int, Label]]:
+    """Each line as a label, with the line. Comments (`# ...`) on top, blank lines and repeated lines are skipped.
+
+    The id is the line itself, or the number before it where all lines have one (`1 - Animals`). A line that is a path
+    (`Animals > Birds`), and one that is indented below another, gets the last name and lies below its parent; its id is
+    the whole path. The description of a label is the path above it. Raises InputError as `open_lines` does.
+    """
+    terms = _terms(path)
+    ids = {term.path: term.number or ARROW.join(term.path) for term in terms}
+    seen = set[tuple[str, ...]]()
+    for term in terms:
+        if term.path not in seen:
+            seen.add(term.path)
+            above = term.path[:-1]
+            broader = (ids[above],) if above in ids else ()
+            yield term.line, Label(ids[term.path], (term.path[-1],), ARROW.join(above), broader)
+
+
+class _Term(NamedTuple):
+    line: int
+    number: str
+    path: tuple[str, ...]
+
+
+def _terms(path: Path) -> list[_Term]:
+    lines = list(_lines(path))
+    numbered = all(_NUMBERED.match(text) for _, _, text in lines)
+    terms, above = list[_Term](), list[tuple[int, str]]()
+    for line, indent, text in lines:
+        number = _NUMBERED.match(text) if numbered else None
+        names = _names(text[number.end() if number else 0 :])
+        if not names:
+            raise InputError(f'is "{text[:60]}", expected a name, or a path of names separated by ">"', path, line)
+        while above and above[-1][0] >= indent:
+            above.pop()
+        outline = [name for _, name in above]
+        above.append((indent, ARROW.join(names)))
+        terms.append(_Term(line, number[1] if number else "", (*outline, *names)))
+    return terms
+
+
+def _lines(path: Path) -> Iterator[tuple[int, int, str]]:
+    """Number, indent and text of each line that holds a label."""
+    begun = False
+    for line, raw in open_lines(path):
+        text = clean(raw.expandtabs(4))
+        if text.strip() and (begun or not text.startswith("# ")):
+            begun = True
+            yield line, len(text) - len(text.lstrip()), text.strip()
+
+
+def _names(text: str) -> Sequence[str]:
+    return [name for part in text.split(ARROW) if (name := part.strip(" >"))]

@@ -1,0 +1,1 @@
+"""What reviewers decide: the file of a review, who agrees, what to review next, and exports."""

@@ -1,0 +1,92 @@
+"""Documents to be reviewed in, kept with all of their text in the file of decisions; one after the other out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import NamedTuple
+
+from tagwright.errors import InputError
+from tagwright.readers.documents.records import SHAPES, to_document, to_record
+from tagwright.readers.lines import Place
+from tagwright.review.file import ReviewFile
+from tagwright.types import Document
+
+_AT_ONCE = 500
+
+
+class Entry(NamedTuple):
+    """A document in the list: number is its place in the order of arrival, from 1."""
+
+    number: int
+    id: str
+    title: str
+
+
+class ReviewedDocuments:
+    """The documents of a review in the order in which they came; one with an id that is known is left as it is."""
+
+    def __init__(self, file: ReviewFile) -> None:
+        self._file = file
+
+    def add(self, documents: Iterable[Document]) -> int:
+        """Keep documents with their texts; returns how many are new. Raises StorageError when the disk refuses."""
+        before, batch = len(self), list[Document]()
+        for document in documents:
+            batch.append(document)
+            if len(batch) == _AT_ONCE:
+                self._insert(batch)
+                batch.clear()
+        self._insert(batch)
+        return len(self) - before
+
+    def add_apart(self, documents: Sequence[Document]) -> list[str]:
+        """Keep documents with their texts; returns the id of each.
+
+        Where an id is known with another text, the digest of the text is added to it, so that what is said of one text
+        is never taken to be said of the other.
+        """
+        self.add(documents)
+        known = self._texts({each.id for each in documents})
+        ids = [each.id if known[each.id] == each.text else f"{each.id}-{digest(each.text)}" for each in documents]
+        self.add(replace(each, id=id_) for each, id_ in zip(documents, ids, strict=True) if each.id != id_)
+        return ids
+
+    def __len__(self) -> int:
+        ((count,),) = self._file.rows("SELECT count(*) FROM documents")
+        return int(count)
+
+    def __getitem__(self, number: int) -> Document:
+        """The document with this number. Raises KeyError."""
+        found = self._file.rows("SELECT content FROM documents WHERE number = ?", (number,))
+        if not found:
+            raise KeyError(number)
+        return self._read(number, found[0][0])
+
+    def entries(self) -> list[Entry]:
+        """All documents in order, without their texts."""
+        return [Entry(*row) for row in self._file.rows("SELECT number, id, title FROM documents ORDER BY number")]
+
+    def _read(self, number: int, content: str) -> Document:
+        try:
+            record = json.loads(content)
+        except ValueError:
+            raise InputError(f"document {number} is damaged", self._file.path) from None
+        return to_document(record, SHAPES["jsonl"], Place(self._file.path, number))
+
+    def _texts(self, ids: Iterable[str]) -> dict[str, str]:
+        """Id -> text, of these documents."""
+        statement = "SELECT number, content FROM documents WHERE id = ?"
+        rows = ((id_, row) for id_ in ids for row in self._file.rows(statement, (id_,)))
+        return {id_: self._read(*row).text for id_, row in rows}
+
+    def _insert(self, documents: Sequence[Document]) -> None:
+        rows = [(each.id, each.title, json.dumps(to_record(each), ensure_ascii=False)) for each in documents]
+        self._file.insert("INSERT OR IGNORE INTO documents (id, title, content) VALUES (?, ?, ?)", rows)
+
+
+def digest(text: str) -> str:
+    """Sixteen characters that tell texts apart."""
+    return blake2b(text.encode(), digest_size=8).hexdigest()

@@ -1,0 +1,94 @@
+"""A file of reviews in, lines for other programs out: labelled documents, single verdicts, Annif's TSV, CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from tagwright.core.checked import shown
+from tagwright.errors import InputError
+from tagwright.readers.documents.columns import join_labels
+from tagwright.readers.documents.records import to_record
+from tagwright.readers.lines import escape_formula
+from tagwright.review.decisions import Decisions
+from tagwright.review.documents import ReviewedDocuments
+from tagwright.review.file import ReviewFile
+from tagwright.types import Document
+
+ExportFormat: TypeAlias = Literal["jsonl", "verdicts", "tsv", "csv"]
+
+_URI = re.compile(r"[^<>\s]+")
+
+
+def labelled_documents(file: ReviewFile) -> Iterator[Document]:
+    """The documents that have been decided upon, in their order, with their labels.
+
+    A document whose text is not in the file is left out; so is one that nobody has finished and that has no label.
+    """
+    labels, documents = Decisions(file).labels(), ReviewedDocuments(file)
+    for entry in documents.entries():
+        if entry.id in labels:
+            yield replace(documents[entry.number], labels=tuple(labels[entry.id]))
+
+
+def exported(file: ReviewFile, wanted: ExportFormat) -> Iterator[str]:
+    """The lines of an export, without line ends. Raises InputError for a label that the format cannot hold.
+
+    jsonl: labelled documents, as `train` and `evaluate` read them. verdicts: each verdict that stands, with reviewer,
+    time, rank, confidence, model and, for a candidate that was drawn at random, from how many; and the notes. tsv: text
+    and `<id>` of each label, as Annif reads it. csv: id, title, text, labels,
+    with an apostrophe before cells that a spreadsheet would compute, which our own reader takes away again.
+    """
+    return _FORMATS[wanted](file)
+
+
+def _jsonl(file: ReviewFile) -> Iterator[str]:
+    return (_json(to_record(document)) for document in labelled_documents(file))
+
+
+def _verdicts(file: ReviewFile) -> Iterator[str]:
+    fields = ("document", "label", "reviewer", "time", "rank", "confidence", "drawn_from", "model")
+    for event in Decisions(file).standing():
+        if event.label is not None:  # of the events that stand, verdicts alone have one
+            yield _json({"verdict": event.action, **{field: getattr(event, field) for field in fields}})
+        elif event.note:
+            yield _json({field: getattr(event, field) for field in ("note", "document", "reviewer", "time")})
+
+
+def _tsv(file: ReviewFile) -> Iterator[str]:
+    for document in labelled_documents(file):
+        for label in document.labels:
+            if not _URI.fullmatch(label):
+                problem = f"label {shown(label)} has a blank or <>, which Annif's TSV cannot hold; export jsonl or csv"
+                raise InputError(problem, file.path)
+        yield f"{' '.join(document.text.split())}\t{' '.join(f'<{label}>' for label in document.labels)}"
+
+
+def _csv(file: ReviewFile) -> Iterator[str]:
+    yield _row(("id", "title", "text", "labels"))
+    for document in labelled_documents(file):
+        text = replace(document, title="").text
+        yield _row((document.id, document.title, text, join_labels(document.labels)))
+
+
+def _row(cells: Sequence[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(map(escape_formula, cells))  # cells with a sign of its line end are quoted
+    return line.getvalue().removesuffix("\r\n")
+
+
+def _json(content: Mapping[str, object]) -> str:
+    return json.dumps(content, ensure_ascii=False)
+
+
+_FORMATS: Mapping[ExportFormat, Callable[[ReviewFile], Iterator[str]]] = {
+    "jsonl": _jsonl,
+    "verdicts": _verdicts,
+    "tsv": _tsv,
+    "csv": _csv,
+}

@@ -1,0 +1,101 @@
+"""Documents under review in, the order in which reviewers get them out: that of `tagwright sample`."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from tagwright.errors import TagwrightError
+from tagwright.review.decisions import Decisions
+from tagwright.review.documents import Entry, ReviewedDocuments
+from tagwright.tagger import Tagger
+from tagwright.tagger.sampling import By, sample
+from tagwright.types import Document
+
+Order: TypeAlias = Literal["given", By]
+"given: as the documents came."
+
+AT_ONCE = 50
+"Documents that are chosen together: once they are reviewed, a model learns from them."
+
+LOOKED_AT = 2000
+"Documents, drawn at random, from which they are chosen: each has to be tagged to see how sure the tagger is."
+
+_log = logging.getLogger(__name__)
+
+
+class Model(Protocol):
+    """The tagger in use. version changes with it."""
+
+    tagger: Tagger
+
+    @property
+    def version(self) -> str:
+        """What tells it from other taggers."""
+        ...
+
+
+@dataclass
+class ReviewQueue:
+    """The order of the documents. It is drawn anew when there are new documents, a new model, or 50 more are finished.
+
+    Where documents have to be tagged for it, that happens in the background, and until then the order is random.
+    """
+
+    documents: ReviewedDocuments
+    decisions: Decisions
+    model: Model
+    order: Order = "given"
+    _places: Mapping[int, int] = field(default_factory=dict, init=False)
+    _drawn_for: tuple[object, ...] = field(default=(), init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def __post_init__(self) -> None:
+        if self.order == "uncertainty":  # the tagger may be one that is never unsure
+            sample([Document("d", "d")], 1, self.order, tagger=self.model.tagger)
+
+    def places(self, entries: Sequence[Entry]) -> Mapping[int, int]:
+        """Number of a document -> its place in the queue."""
+        if self.order == "given":
+            return {entry.number: entry.number for entry in entries}
+        done, _ = self.decisions.totals()
+        wanted = len(entries), self.model.version, done // AT_ONCE
+        with self._lock:
+            if wanted == self._drawn_for:
+                return self._places
+            self._drawn_for, self._places = wanted, _placed(entries, _at_random(entries))
+            if self.order != "random":
+                threading.Thread(target=self._redraw, args=(entries, wanted), daemon=True).start()
+            return self._places
+
+    def _redraw(self, entries: Sequence[Entry], wanted: tuple[object, ...]) -> None:
+        """Choose from the documents that nobody has finished."""
+        assert self.order != "given"
+        states = self.decisions.states()
+        places = _at_random(entries)
+        open_ = [place for place in places if entries[place].id not in states or not states[entries[place].id].done_by]
+        try:
+            looked_at = [self.documents[entries[place].number] for place in open_[:LOOKED_AT]]
+            chosen = sample(looked_at, AT_ONCE, self.order, tagger=self.model.tagger)
+        except TagwrightError as error:
+            _log.warning("the order of the review stays random: %s", error)
+            return
+        first = [open_[each] for each in chosen]
+        with self._lock:
+            if wanted == self._drawn_for:
+                self._places = _placed(entries, [*first, *places])
+
+
+def _at_random(entries: Sequence[Entry]) -> list[int]:
+    """Their places in the order of `tagwright sample --by random`."""
+    return [int(place) for place in np.random.default_rng(0).permutation(len(entries))]
+
+
+def _placed(entries: Sequence[Entry], order: Sequence[int]) -> dict[int, int]:
+    """Number of a document -> its place in an order in which it may come twice."""
+    return {entries[each].number: place for place, each in enumerate(dict.fromkeys(order))}

@@ -1,0 +1,1 @@
+"""The review page of the server, and training on what was decided there."""

@@ -1,0 +1,103 @@
+"""Decisions of reviewers in, a model that has learnt from them out, swapped in while requests go on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from typing import NamedTuple, TypeAlias
+
+from tagwright.errors import ConfigError, TagwrightError
+from tagwright.methods.auto import combine
+from tagwright.server.review.session import Labelled, Review
+from tagwright.tagger import Tagger
+from tagwright.types import Run
+
+_log = logging.getLogger(__name__)
+
+
+class Refitted(NamedTuple):
+    """A tagger that has learnt. before, after: nDCG@5 from 0 to 1, cross-validated; None where nobody measured it."""
+
+    tagger: Tagger
+    before: float | None = None
+    after: float | None = None
+
+
+Refit: TypeAlias = Callable[[Tagger, Labelled], Refitted]
+"A tagger and labelled documents in, a tagger that has learnt out."
+
+
+def refit_combiner(tagger: Tagger, found: Labelled) -> Refitted:
+    """Learn how to combine the stages of a tagger; it stays as it is where cross-validation finds nothing better.
+
+    What was never shown to a reviewer is no example. Raises ConfigError for a tagger whose combiner is no weighted sum.
+    """
+    labelled = [replace(each, labels=tuple(ids)) for each, ids in zip(found.documents, found.labels, strict=True)]
+    index = tagger.vocabulary.index
+    judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in found.judged])
+    learned = combine.fit(labelled, tagger, judged=judged)
+    fitted = learned.combiner
+    if fitted is None:
+        raise ConfigError(f"{combine.FEWEST} documents with accepted labels are needed at least")
+    return Refitted(learned.tagger, float(fitted.fixed.mean()), float(fitted.measured.mean()))
+
+
+@dataclass
+class Refitter:
+    """Trains in the background, one training at a time, always from the tagger that the server began with.
+
+    outcome: how the last training ended, in a sentence.
+    """
+
+    review: Review
+    refit: Refit
+    outcome: str = ""
+    _base: Tagger = field(init=False)
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self._base = self.review.model.tagger
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a training is under way."""
+        return self._task is not None and not self._task.done()
+
+    def start(self) -> bool:
+        """Begin a training; False if one is under way."""
+        if self.is_running:
+            return False
+        self._task = asyncio.get_running_loop().create_task(self._run())
+        return True
+
+    async def finish(self) -> None:
+        """Wait for the training that is under way."""
+        if self._task is not None:
+            await self._task
+
+    async def _run(self) -> None:
+        model = self.review.model
+        try:
+            labelled = await asyncio.to_thread(self.review.labelled)
+            found = await asyncio.to_thread(self.refit, self._base, labelled)
+            now = datetime.now(timezone.utc)
+            await asyncio.to_thread(model.swap, found.tagger, now)
+        except TagwrightError as error:
+            self.outcome = f"The model was not trained: {error}"
+        except Exception:
+            _log.exception("the training on decisions failed")
+            self.outcome = "The model was not trained: the program made a mistake; the server's log says more."
+        else:
+            count = sum(map(bool, labelled.labels))
+            self.outcome = (
+                f"Trained on {count:,} document{'s' * (count != 1)} at {now:%H:%M} UTC; it is in use.{_quality(found)}"
+            )
+
+
+def _quality(found: Refitted) -> str:
+    if found.before is None or found.after is None:
+        return ""
+    return f" nDCG@5, cross-validated: {100 * found.before:.1f} before, {100 * found.after:.1f} now."

@@ -1,0 +1,278 @@
+"""Documents, suggestions and decisions in, what a reviewer sees and does next out. No HTML, no HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from tagwright.evaluation.advice import Gain, expected_gain
+from tagwright.review.current import Decision, Verdict
+from tagwright.review.decisions import Decisions
+from tagwright.review.documents import Entry, ReviewedDocuments
+from tagwright.review.file import ReviewFile
+from tagwright.review.queue import AT_ONCE, Order, ReviewQueue
+from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, drawn_place
+from tagwright.server.answering import Wanted
+from tagwright.server.review.highlighting import Highlighted, highlight
+from tagwright.server.served_model import ServedModel
+from tagwright.tagger import Evidence, Suggestion
+from tagwright.types import Document, EvidenceSpan
+
+MINUTES = 30
+"For so long others get another document than the one that a reviewer has open."
+
+_KEPT = 256
+_SPANS = 4
+"Pieces of evidence that a stage may mark for a label: more would mark the whole text."
+_QUOTED = 40
+"Characters of the text in a reason."
+_LONGEST_DESCRIPTION = 400
+
+
+class Row(NamedTuple):
+    """A label beside the document.
+
+    rank: from 1 among the candidates; None for a label that the reviewer added. path: the names above it, from the top.
+    uses: documents of the review that have it. reason: why it is suggested, in one line. verdict: this reviewer's.
+    """
+
+    id: str
+    name: str
+    rank: int | None
+    confidence: float | None
+    reason: str
+    path: tuple[str, ...]
+    description: str
+    uses: int
+    verdict: Verdict | None
+
+
+class Candidate(NamedTuple):
+    """What is shown for a document: a suggestion, or a candidate drawn at random from those below the suggestions."""
+
+    suggestion: Suggestion
+    rank: int
+    drawn_from: int | None = None
+
+
+class Progress(NamedTuple):
+    """done: documents that somebody has finished. agreement: share of the judged suggestions that were accepted.
+
+    gain: what the next documents may bring, where that was measured.
+    """
+
+    done: int
+    documents: int
+    agreement: float | None
+    gain: Gain | None
+
+
+class Sheet(NamedTuple):
+    """One document as a reviewer sees it."""
+
+    number: int
+    document: Document
+    text: Highlighted
+    rows: list[Row]
+    note: str
+    done: bool
+    can_undo: bool
+    others: tuple[str, ...]
+
+
+class Labelled(NamedTuple):
+    """Documents, the ids of each one's labels, and of those that are examples to learn from: see `Decisions.judged`.
+
+    labels: none where nobody decided. judged: empty where all labels are known, or none.
+    """
+
+    documents: list[Document]
+    labels: list[list[str]]
+    judged: list[set[str]]
+
+
+@dataclass
+class Review:
+    """The work of reviewers on the documents in a file, with the suggestions of one model.
+
+    random_share: share of the documents on which a candidate is shown that was drawn from below the suggestions. order:
+    of the documents.
+    """
+
+    model: ServedModel
+    file: ReviewFile
+    random_share: float = RANDOM_SHARE
+    order: Order = "given"
+    decisions: Decisions = field(init=False)
+    documents: ReviewedDocuments = field(init=False)
+    _found: OrderedDict[tuple[int, str], list[Candidate]] = field(default_factory=OrderedDict, init=False)
+    _opened: dict[int, tuple[str, float]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.decisions, self.documents = Decisions(self.file), ReviewedDocuments(self.file)
+        self._queue = ReviewQueue(self.documents, self.decisions, self.model, self.order)
+
+    def next(self, reviewer: str) -> Entry | None:
+        """The document to open next: one that nobody has finished, or else one that only others have.
+
+        What the reviewer has skipped comes again when nothing else is left; what somebody else has open is avoided.
+        """
+        states = self.decisions.states()
+        done = {id_: state.done_by for id_, state in states.items() if state.done_by}
+        skipped = {id_ for id_, state in states.items() if reviewer in state.skipped_by}
+
+        entries = self.documents.entries()
+        places = self._queue.places(entries)
+
+        def order(entry: Entry) -> tuple[bool, bool, bool, int]:
+            taken = self._is_taken(entry.number, reviewer)
+            return entry.id in done, entry.id in skipped, taken, places[entry.number]
+
+        open_ = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
+        return min(open_, key=order, default=None)
+
+    async def sheet(self, number: int, reviewer: str) -> Sheet:
+        """A document with its suggestions and this reviewer's verdicts. Raises KeyError, and Busy."""
+        document, version = self.documents[number], self.model.version
+        self._opened[number] = reviewer, time.monotonic()
+        candidates = await self._candidates(number, document, version)
+        shown = [
+            Decision(document=document.id, reviewer=reviewer, action="shown", label=each.suggestion.id, rank=each.rank,
+                     confidence=each.suggestion.confidence, drawn_from=each.drawn_from, model=version)
+            for each in candidates
+        ]  # fmt: skip
+        await asyncio.to_thread(self.decisions.add_shown, shown)
+        standing = self.decisions.standing(document.id)
+        own = [event for event in standing if event.reviewer == reviewer]
+        spans = {each.rank: _marked(each.suggestion.evidence) for each in candidates}
+        return Sheet(
+            number=number,
+            document=document,
+            text=highlight(document, spans),
+            rows=self._rows(document, candidates, own),
+            note=next((event.note for event in own if event.action == "note"), ""),
+            done=any(event.action == "done" for event in own),
+            can_undo=bool(own),
+            others=tuple(sorted({event.reviewer for event in standing if event.action == "done"} - {reviewer})),
+        )
+
+    def search(self, query: str, k: int = 10) -> list[Row]:
+        """Labels that may be meant, to be added."""
+        found, uses = self.model.search()(query, k), self.decisions.uses()
+        ids = self.model.tagger.vocabulary.ids
+        return [self._row(ids[position], None, uses, {}) for position in found]
+
+    def decide(self, number: int, decision: Decision) -> None:
+        """Store a decision on the document with this number; it is on disk when this returns.
+
+        Rank, confidence and model are those with which the label was shown to the reviewer, and not what the decision
+        says. Raises KeyError for an unknown document or label, StorageError when the disk refuses.
+        """
+        if decision.label is not None and decision.label not in self.model.tagger.vocabulary.index:
+            raise KeyError(decision.label)
+        document = self.documents[number].id
+        shown = self.decisions.shown(document).get((decision.reviewer, decision.label or ""))
+        rank, confidence, drawn_from = (shown.rank, shown.confidence, shown.drawn_from) if shown else (None, None, None)
+        model = shown.model if shown else self.model.version
+        self.decisions.add(
+            replace(decision, document=document, rank=rank, confidence=confidence, drawn_from=drawn_from, model=model)
+        )
+
+    def progress(self) -> Progress:
+        """How many documents are done, and what more of them may bring."""
+        done, agreement = self.decisions.totals()
+        return Progress(done, len(self.documents), agreement, expected_gain(done, AT_ONCE))
+
+    def labelled(self) -> Labelled:
+        """All documents with their labels so far: what a model may learn from."""
+        labels, judged = self.decisions.labels(), self.decisions.judged()
+        documents = [self.documents[entry.number] for entry in self.documents.entries()]
+        known = [document.id if document.id in judged else "" for document in documents]
+        return Labelled(documents, [labels.get(id_, []) for id_ in known], [judged.get(id_, set()) for id_ in known])
+
+    async def _candidates(self, number: int, document: Document, version: str) -> list[Candidate]:
+        """The suggestions and, now and then, a candidate from below them."""
+        key = number, version
+        if key not in self._found:
+            ranked = await self.model.suggest_for(Wanted(document, DEPTH))
+            places = list(range(min(SUGGESTIONS, len(ranked))))
+            drawn = drawn_place(document.id, len(ranked), self.random_share)
+            places += [] if drawn is None else [drawn]
+            explained = await self.model.explain(document, [ranked[place] for place in places])
+            below = len(ranked) - SUGGESTIONS
+            self._found[key] = [
+                Candidate(each, place + 1, below if place == drawn else None)
+                for place, each in zip(places, explained, strict=True)
+            ]
+            if len(self._found) > _KEPT:
+                self._found.popitem(last=False)
+        return self._found[key]
+
+    def _rows(self, document: Document, candidates: Sequence[Candidate], own: Sequence[Decision]) -> list[Row]:
+        """The candidates in their order, then labels that the reviewer added."""
+        verdicts: dict[str, Verdict] = {
+            event.label: event.action for event in own if event.label and event.action in ("accept", "reject")
+        }
+        uses, index = self.decisions.uses(), self.model.tagger.vocabulary.index
+        rows = [
+            self._row(each.id, rank, uses, verdicts)._replace(
+                confidence=each.confidence, reason=reason(document, each.evidence)
+            )
+            for each, rank, _ in candidates
+        ]
+        added = verdicts.keys() - {each.suggestion.id for each in candidates}
+        return rows + [self._row(id_, None, uses, verdicts) for id_ in verdicts if id_ in added and id_ in index]
+
+    def _row(self, id_: str, rank: int | None, uses: Mapping[str, int], verdicts: Mapping[str, Verdict]) -> Row:
+        vocabulary = self.model.tagger.vocabulary
+        position = vocabulary.index[id_]
+        label, above = vocabulary[position], vocabulary.path(position)[:-1]
+        description = label.description
+        if len(description) > _LONGEST_DESCRIPTION:
+            description = description[:_LONGEST_DESCRIPTION].rstrip() + "…"
+        return Row(id_, label.name, rank, None, "", above, description, uses.get(id_, 0), verdicts.get(id_))
+
+    def _is_taken(self, number: int, reviewer: str) -> bool:
+        """Whether somebody else has it open."""
+        who, when = self._opened.get(number, (reviewer, 0.0))
+        return who != reviewer and time.monotonic() - when < 60 * MINUTES
+
+
+def reason(document: Document, evidence: Sequence[Evidence]) -> str:
+    """Why a label is suggested, in one line: the stages that rank it highest first, with what they point at.
+
+    >>> bees = Document("d", title="Bees and bees")
+    >>> spans = (EvidenceSpan(0, 4, 1.0), EvidenceSpan(9, 13, 1.0))
+    >>> reason(bees, [Evidence("tfidf", 2, 0.5, ()), Evidence("exact_match", 1, 1.0, spans)])
+    'exact match 1st: “Bees”; tfidf 2nd'
+    """
+    parts = []
+    for each in sorted(evidence, key=lambda each: each.rank):
+        spans = sorted(each.spans, key=lambda span: -span.weight)[:_SPANS]
+        texts = [document.text[span.start : span.end] for span in spans]
+        distinct = {text.casefold(): _quoted(text) for text in reversed(texts)}
+        about = f": {', '.join(list(reversed(distinct.values()))[:2])}" if texts else ""
+        parts.append(f"{each.stage.replace('_', ' ')} {_ordinal(each.rank)}{about}")
+    return "; ".join(parts)
+
+
+def _quoted(text: str) -> str:
+    text = " ".join(text.split())
+    return f"“{text if len(text) <= _QUOTED else text[: _QUOTED - 1].rstrip() + '…'}”"
+
+
+def _ordinal(number: int) -> str:
+    """The number as a rank: 1st, 2nd, 3rd, 11th."""
+    ending = "th" if 10 < number % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def _marked(evidence: Sequence[Evidence]) -> list[EvidenceSpan]:
+    """The strongest pieces of evidence of each stage."""
+    return [
+        span for each in evidence for span in sorted(each.spans, key=lambda span: (-span.weight, span.start))[:_SPANS]
+    ]

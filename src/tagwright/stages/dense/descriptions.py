@@ -1,0 +1,286 @@
+"""Labels and two encoders in, the labels that DEPL retrieves out: a document and a label's text give a probability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tagwright.core.checked import AtLeastOne, Checked
+from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
+from tagwright.data.descriptions import Keywords, cut, pseudo_description, read_keywords, write_keywords
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.errors import InputError, ModelError
+from tagwright.stages.dense.index import Index, Kind, Storage, Vectors, index_name
+from tagwright.stages.dense.retriever import Texts
+from tagwright.text.words import sentence_spans
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Longs, Retriever, Run
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+    from tokenizers import Tokenizer
+
+SENTENCES, SPANS = 100, 3
+"The most sentences of a document that are scored, and the most evidence spans of a label."
+
+
+@dataclass(frozen=True, kw_only=True)
+class DescriptionRetrieverOptions(Checked):
+    """What of a label is encoded, and how it is kept. Raises ConfigError for a value that cannot work."""
+
+    k: AtLeastOne = 100
+    "Candidates of a document."
+    tokens: AtLeastOne = 16
+    "Tokens of a label's text that are read (A.1.3)."
+    names_only: bool = False
+    "Read names only, without descriptions and keywords (DE-ret)."
+    storage: Storage = "float16"
+    "How label vectors are stored: see stages/dense.py."
+    index: Kind = "auto"
+    "How the nearest label texts are searched: see stages/dense.py."
+
+
+@dataclass(frozen=True, eq=False)
+class ClassifierWeights:
+    """The weights of a trained classifier (Eq. 3). labels: those with weights, ascending."""
+
+    labels: Ints
+    vectors: Vectors
+
+    def nearest(self, queries: Floats, k: int) -> Run:
+        """The k labels of largest inner product with each query."""
+        run = self.vectors.nearest(queries, k)
+        return Run(run.indptr, self.labels[run.labels], run.scores)
+
+    def of(self, positions: Sequence[int | None]) -> ClassifierWeights:
+        """The weights for another vocabulary, whose label i was at positions[i] of this one; None for a new label."""
+        row = {label: row for row, label in enumerate(self.labels.tolist())}
+        kept = [(i, row[old]) for i, old in enumerate(positions) if old in row]
+        labels, rows = np.array(kept, np.int64).reshape(-1, 2).T
+        return ClassifierWeights(labels.astype(np.int32), self.vectors.take(rows, self.vectors))
+
+
+class DescriptionRetriever(Retriever):
+    """Candidates by DEPL: the labels of greatest probability. A types.Retriever.
+
+    documents: phi_doc. texts: phi_label of Eq. 1, or None for the dense classifier. weights: the classifier's, or None
+    for DEPL. With both, the score is Eq. 4; a label without classifier weights has the probability of its text.
+    keywords: of the labels that have any. vectors: those of the labels' texts if known.
+    """
+
+    distribution: Distribution = "sparse"
+
+    def __init__(
+        self,
+        labels: Sequence[Label],
+        documents: BiEncoder,
+        texts: BiEncoder | None,
+        weights: ClassifierWeights | None = None,
+        keywords: Keywords | None = None,
+        options: DescriptionRetrieverOptions = DescriptionRetrieverOptions(),
+        *,
+        vectors: Vectors | None = None,
+        index: Index | None = None,
+    ) -> None:
+        if texts is None and weights is None:
+            raise ValueError("neither texts nor classifier weights: nothing to compare documents with")
+        self.labels, self.documents, self.texts, self.weights = labels, documents, texts, weights
+        self.keywords, self.options = keywords or {}, options
+        self.vectors, self.index = vectors, index
+        if texts and vectors is None:
+            self.vectors = Vectors.of(self._encode(self.label_texts(labels)), options.storage)
+        if self.vectors is not None and index is None:
+            name = index_name(options.index, len(labels))
+            self.index = Index.build(self.vectors, name) if name else None
+
+    def read(self, documents: Sequence[Document]) -> Texts:
+        """Encode the documents."""
+        texts = [document.text for document in documents]
+        vectors = self.documents.encode_raw(texts, role="query")
+        return Texts(vectors, np.array([bool(text.strip()) for text in texts], np.bool_))
+
+    def find(self, reading: Texts) -> Run:
+        """The k most probable labels of each document; none for a document without text.
+
+        With two probabilities, the first 2 k by each are scored.
+        """
+        queries, k = reading.vectors, self.options.k
+        depth = 2 * k if self.vectors is not None and self.weights else k
+        found = [self._nearest(queries, depth)] if self.vectors is not None else []
+        pool = Run.union([*found, *([self.weights.nearest(queries, depth)] if self.weights else [])])
+        pool = pool.keep(reading.written[pool.rows])
+        return pool.rescored(self._probabilities(queries, pool.rows, pool.labels)).top(k)
+
+    def score(self, reading: Texts, candidates: Run) -> Floats:
+        """(suggestions,) the probability of each candidate; 0 for a label without text and weights."""
+        return self._probabilities(reading.vectors, candidates.rows, candidates.labels)
+
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
+        """The up to 3 sentences, of the first 100, that make the label most probable on their own."""
+        return self.spans_of(document, [label])[0]
+
+    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """`spans` for each of these labels, from one reading of the document."""
+        text = document.text
+        spans = sentence_spans(text)[:SENTENCES]
+        queries = self.documents.encode_raw([text[start:end] for start, end in spans], role="query")
+        best = list[tuple[EvidenceSpan, ...]]()
+        for label in labels:
+            chances = self._probabilities(queries, np.arange(len(spans)), np.full(len(spans), label, np.int32))
+            found = [EvidenceSpan(*span, chance) for span, chance in zip(spans, chances.tolist(), strict=True)]
+            best.append(tuple(sorted(found, key=lambda span: -span.weight)[:SPANS]))
+        return best
+
+    def with_labels(self, labels: Sequence[Label]) -> DescriptionRetriever:
+        """The same over other labels: new ones are retrieved by name and description, without training.
+
+        Labels keep their keywords and classifier weights by id. Only new texts are encoded.
+        """
+        at = {label.id: position for position, label in enumerate(self.labels)}
+        weights = self.weights and self.weights.of([at.get(label.id) for label in labels])
+        vectors = None
+        if self.vectors is not None:
+            known = {text: row for row, text in enumerate(self.label_texts(self.labels))}
+            texts = self.label_texts(labels)
+            new = [text for text in dict.fromkeys(texts) if text not in known]
+            known.update(zip(new, range(len(self.vectors), len(self.vectors) + len(new)), strict=True))
+            rows = np.fromiter(map(known.__getitem__, texts), np.int64, len(texts))
+            vectors = self.vectors.take(rows, Vectors.of(self._encode(new), self.options.storage))
+        return DescriptionRetriever(
+            labels, self.documents, self.texts, weights, self.keywords, self.options, vectors=vectors
+        )
+
+    def with_keywords(self, keywords: Keywords) -> DescriptionRetriever:
+        """The same with other keywords, such as edited ones; the labels are encoded again, without training."""
+        return DescriptionRetriever(self.labels, self.documents, self.texts, self.weights, keywords, self.options)
+
+    def label_texts(self, labels: Sequence[Label]) -> list[str]:
+        """The text of each label: its truncated pseudo description; for DE-ret its name."""
+        if self.texts is None:
+            return []
+        return label_texts(labels, self.keywords, self.options, tokenizer_of(self.texts.model))
+
+    def describe(self) -> str:
+        """A summary: "26,983 labels by their texts, 14,000 by classifier weights"."""
+        parts = [f"{len(self.vectors):,} labels by their texts"] if self.vectors is not None else []
+        return ", ".join([*parts, *([f"{len(self.weights.labels):,} by classifier weights"] if self.weights else [])])
+
+    def save(self, folder: Path) -> None:
+        """Write both encoders, each in the sentence-transformers format, the vectors of the labels, and keywords."""
+        self.documents.save(folder / "documents")
+        if self.texts and self.vectors is not None:
+            self.texts.save(folder / "texts")
+            self.vectors.save(folder)
+        if self.index:
+            self.index.save(folder)
+        if self.weights:
+            (folder / "free").mkdir()
+            self.weights.vectors.save(folder / "free")
+            write_arrays(folder / "free", {"labels": self.weights.labels})
+        write_keywords(self.labels, self.keywords, folder / "keywords.jsonl")
+        index = self.index and self.index.described
+        parts = {"texts": self.texts is not None, "free": self.weights is not None, "encoder": self.documents.record}
+        write_manifest(folder, "dual", {"options": asdict(self.options), "index": index, **parts})
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> DescriptionRetriever:
+        """Memory-map what `save` wrote, for the same labels. Raises ModelError when a part is missing or damaged."""
+        manifest = read_manifest(folder, "dual")
+        options, parts = (
+            read_options(folder, DescriptionRetrieverOptions, manifest.get("options")),
+            _parts(folder, manifest),
+        )
+        record = manifest.get("encoder", manifest.get("precision"))  # older ones know the precision only
+        documents = BiEncoder.load_saved(str(folder / "documents"), record, cached=False)
+        shape = (len(labels), documents.dim)
+        texts = BiEncoder.load_saved(str(folder / "texts"), record, cached=False) if parts[0] else None
+        return cls(
+            labels,
+            documents,
+            texts,
+            _load_weights(folder / "free", options.storage, *shape) if parts[1] else None,
+            _read_keywords(folder / "keywords.jsonl"),
+            options,
+            vectors=Vectors.load(folder, options.storage, shape) if parts[0] else None,
+            index=Index.read(folder, manifest.get("index"), shape),
+        )
+
+    def _encode(self, texts: Sequence[str]) -> Floats:
+        if self.texts is None:
+            return np.zeros((0, self.documents.dim), np.float32)
+        return self.texts.encode_raw(texts, role="document", progress="labels")
+
+    def _nearest(self, queries: Floats, k: int) -> Run:
+        assert self.vectors is not None
+        return self.index.nearest(self.vectors, queries, k) if self.index else self.vectors.nearest(queries, k)
+
+    def _probabilities(self, queries: Floats, rows: Longs, labels: Ints) -> Floats:
+        """(pairs,) Eq. 4, or its available part, for query rows[i] and labels[i]."""
+        by_text = None if self.vectors is None else probability(self.vectors.cosines(queries, rows, labels))
+        if self.weights is None:
+            assert by_text is not None
+            return by_text
+        places = np.searchsorted(self.weights.labels, labels).clip(max=max(0, len(self.weights.labels) - 1))
+        has = self.weights.labels[places] == labels if len(self.weights.labels) else np.zeros(len(labels), np.bool_)
+        found = np.zeros(len(labels), np.float32) if by_text is None else by_text
+        by_weights = probability(self.weights.vectors.cosines(queries, rows[has], places[has]))
+        found[has] = by_weights if by_text is None else (by_text[has] + by_weights) / 2
+        return found
+
+
+def label_texts(
+    labels: Sequence[Label], keywords: Keywords, options: DescriptionRetrieverOptions, tokenizer: Tokenizer
+) -> list[str]:
+    """The text of each label: name, keywords and description, truncated to this many tokens; for DE-ret the name."""
+
+    def text(label: Label) -> str:
+        return label.name if options.names_only else pseudo_description(label, keywords.get(label.id, ()))
+
+    return [cut(text(label), tokenizer, options.tokens) for label in labels]
+
+
+def tokenizer_of(model: SentenceTransformer) -> Tokenizer:
+    """The fast tokenizer of an encoder, static or transformer."""
+    tokenizer: Tokenizer = getattr(model.tokenizer, "backend_tokenizer", model.tokenizer)
+    return tokenizer
+
+
+def probability(logits: Floats) -> Floats:
+    """The sigmoid, 1 / (1 + e^-x), for logits of any size.
+
+    >>> probability(np.array([0.0, -200.0, 1.0])).round(3).tolist()
+    [0.5, 0.0, 0.731]
+    """
+    from scipy.special import expit
+
+    found: Floats = expit(logits)
+    return found
+
+
+def _parts(folder: Path, manifest: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Whether there are label texts, and classifier weights: at least one of them."""
+    texts, free = manifest.get("texts"), manifest.get("free")
+    if not isinstance(texts, bool) or not isinstance(free, bool) or not (texts or free):
+        raise ModelError(f"{folder}: the manifest does not list its parts; save the model again")
+    return texts, free
+
+
+def _read_keywords(path: Path) -> Keywords:
+    try:
+        return read_keywords(path)
+    except (InputError, OSError) as error:
+        raise ModelError(f"{error}; save the model again") from None
+
+
+def _load_weights(folder: Path, storage: Storage, labels: int, dim: int) -> ClassifierWeights:
+    rows = np.array(read_array(folder, "labels", np.int32, (None,)))
+    if len(rows) and not 0 <= int(rows.min()) <= int(rows.max()) < labels:
+        raise ModelError(
+            f"{folder}: holds vectors of label {int(rows.max())}, there are {labels}; save the model again"
+        )
+    if (np.diff(rows) <= 0).any():
+        raise ModelError(f"{folder}: cannot be read (its labels are not ascending); save the model again")
+    return ClassifierWeights(rows, Vectors.load(folder, storage, (len(rows), dim)))

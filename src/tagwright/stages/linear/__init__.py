@@ -1,0 +1,1 @@
+"""Linear classifiers over words, as stages."""

@@ -1,0 +1,153 @@
+"""Linear classifiers as stages: labels by the words of their training documents, with these words as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tagwright.core.saved import read_array, read_manifest, read_number, write_arrays, write_manifest
+from tagwright.data.bags import BagOfWords
+from tagwright.data.sparse_arrays import Matrix
+from tagwright.errors import ModelError
+from tagwright.stages.linear.weights import LinearModel
+from tagwright.stages.trees.label_trees import LabelTrees
+from tagwright.text.words import word_spans, words
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Retriever, Run
+
+SPANS = 5
+"The most evidence spans of a label."
+
+
+class Linear(Retriever):
+    """Candidates by a linear SVM. A types.Retriever.
+
+    model: over these labels, in their order. A score is the decision value plus 1, at least 0: 0 for a clear negative,
+    1 at the decision boundary, 2 and more for a confident positive.
+    """
+
+    distribution: Distribution = "sparse"
+
+    def __init__(self, labels: Sequence[Label], bag: BagOfWords, model: LinearModel, k: int = 100) -> None:
+        self.labels, self.bag, self.model, self.k = labels, bag, model, k
+
+    def read(self, documents: Sequence[Document]) -> Matrix:
+        """(documents, words) the TF-IDF vector of each document."""
+        return self.bag.transform(document.text for document in documents)
+
+    def find(self, reading: Matrix) -> Run:
+        """The k labels of largest score that had training documents; none for a document without known words."""
+        run = self.model.scores(reading, self.k)
+        found = run.keep((run.scores > -1) & (np.diff(reading.indptr) > 0)[run.rows])
+        return found.rescored(found.scores + 1)
+
+    def score(self, reading: Matrix, candidates: Run) -> Floats:
+        """(suggestions,) the score of each candidate; 0 for a label that no training document had."""
+        return np.maximum(self.model.score(reading, candidates) + 1, 0)
+
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
+        """The first occurrence of the up to 5 words that contribute most to the score, with their contributions."""
+        return self.spans_of(document, [label])[0]
+
+    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """`spans` for each of these labels, from one reading of the document."""
+        reading, first, found = self.read([document]), dict[str, tuple[int, int]](), list[tuple[EvidenceSpan, ...]]()
+        for word, span in zip(words(document.text), word_spans(document.text), strict=True):
+            first.setdefault(word, span)
+        for label in labels:
+            added = reading.multiply(self.model.weights[[label]]).tocsr()
+            best = np.argsort(-added.data, kind="stable")[:SPANS]
+            parts = zip(added.indices[best].tolist(), added.data[best].tolist(), strict=True)
+            found.append(tuple(EvidenceSpan(*first[self.bag.words[word]], part) for word, part in parts if part > 0))
+        return found
+
+    def with_labels(self, labels: Sequence[Label]) -> Linear:
+        """The same weights for the remaining labels, by id; new labels score 0."""
+        before = {label.id: row for row, label in enumerate(self.labels)}
+        rows = np.array([before.get(label.id, -1) for label in labels], np.int64)
+        return Linear(labels, self.bag, self.model.take(rows), self.k)
+
+    def save(self, folder: Path) -> None:
+        """Write the words and the weights."""
+        write_manifest(folder, "linear stage", {"k": self.k})
+        _save_parts(folder, self.bag, self.model)
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Linear:
+        """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
+        k = read_number(folder, read_manifest(folder, "linear stage"), "k")
+        bag, model = BagOfWords.load(folder / "words"), LinearModel.load(folder / "model")
+        if model.weights.shape != (len(labels), len(bag.words)):
+            raise ModelError(
+                f"{folder}: weights for {model.weights.shape} labels and words, expected "
+                f"({len(labels)}, {len(bag.words)}); save the model again"
+            )
+        return cls(labels, bag, model, k)
+
+
+class Trees(Retriever):
+    """Candidates by trees of labels (Parabel, Bonsai). A types.Retriever; scores are probabilities.
+
+    places: (labels of the trees,) the position of each in this vocabulary, -1 if it is missing.
+    """
+
+    distribution: Distribution = "sparse"
+
+    def __init__(
+        self, labels: Sequence[Label], bag: BagOfWords, model: LabelTrees, k: int = 100, places: Ints | None = None
+    ) -> None:
+        self.labels, self.bag, self.model, self.k = labels, bag, model, k
+        self.places = np.arange(len(labels), dtype=np.int32) if places is None else places
+
+    def read(self, documents: Sequence[Document]) -> Run:
+        """All labels that the beams reach for each document."""
+        run = self.model.predict(self.bag.transform(document.text for document in documents), len(self.places))
+        known = run.keep(self.places[run.labels] >= 0)
+        return Run.of(known.indptr, self.places[known.labels], known.scores)
+
+    def find(self, reading: Run) -> Run:
+        """The k most probable labels of each document; none for a document without a known word."""
+        return reading.top(self.k)
+
+    def score(self, reading: Run, candidates: Run) -> Floats:
+        """(suggestions,) the probability of each candidate; 0 for one that no beam reaches, or that is unknown."""
+        return reading.scores_of(candidates)
+
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
+        """None: the way to a label leads through many branches."""
+        return ()
+
+    def with_labels(self, labels: Sequence[Label]) -> Trees:
+        """The same trees for the remaining labels, by id; new labels score 0."""
+        now = {label.id: row for row, label in enumerate(labels)}
+        moved = np.array([*(now.get(label.id, -1) for label in self.labels), -1], np.int32)
+        return Trees(labels, self.bag, self.model, self.k, moved[self.places])
+
+    def save(self, folder: Path) -> None:
+        """Write the words, the trees, and their labels."""
+        write_manifest(folder, "tree stage", {"k": self.k})
+        write_arrays(folder, {"places": self.places})
+        _save_parts(folder, self.bag, self.model)
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Trees:
+        """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
+        k = read_number(folder, read_manifest(folder, "tree stage"), "k")
+        places = read_array(folder, "places", np.int32, (None,))
+        bag, model = BagOfWords.load(folder / "words"), LabelTrees.load(folder / "model")
+        known = np.sort(places[places >= 0])
+        if places.min(initial=0) < -1 or (np.diff(known) == 0).any():
+            raise ModelError(f"{folder / 'places.npy'}: cannot be read (a label occurs twice); save the model again")
+        if places.max(initial=-1) >= len(labels) or model.words != len(bag.words):
+            raise ModelError(
+                f"{folder}: trees over {model.words} words and {places.max(initial=-1) + 1} labels, "
+                f"expected {len(bag.words)} and {len(labels)}; save the model again"
+            )
+        return cls(labels, bag, model, k, np.array(places))
+
+
+def _save_parts(folder: Path, bag: BagOfWords, model: LinearModel | LabelTrees) -> None:
+    for name, part in (("words", bag), ("model", model)):
+        (folder / name).mkdir()
+        part.save(folder / name)

@@ -1,0 +1,1 @@
+"""Stages that find labels by their names."""

@@ -1,0 +1,248 @@
+"""Candidates by name: documents in, the labels one of whose names occurs in the text out (MICoL, section 3.2).
+
+Whole words are compared, by their stems: see `name_patterns` and `word_trie`.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from typing_extensions import Self
+
+from tagwright.core.checked import AtLeastOne, Checked
+from tagwright.core.saved import read_manifest, read_options, write_manifest
+from tagwright.stages.names.patterns import NamePatterns, WordCache
+from tagwright.text.language import check, parse_all, resolve, stemmer
+from tagwright.text.words import fold, raw_words, word_spans
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Mask, Retriever, Run, TextField
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExactMatchOptions(Checked):
+    """What counts as an occurrence of a name.
+
+    The defaults favour recall: a later stage can drop candidates, not add them.
+    """
+
+    text_field: TextField = "text"
+    "Where to search: everywhere, as MICoL does, or in title and abstract only, if there is an abstract."
+    stem: str = "english"
+    """The language for stemming, so that "neural networks" finds "Neural Network", and for stop words, which are not
+    names; several are joined by "+"; "auto": as recognised; "none": no stemming."""
+    longest: bool = False
+    'Whether to ignore a match inside a longer match, such as "Breast" in "breast cancer".'
+    min_characters: AtLeastOne = 2
+    "Ignore names with fewer letters and digits. 1 suits Chinese and Japanese, where one character is a word."
+    common: bool = False
+    'Whether everyday words count: names of function words alone ("May", "Its"), and "aids" for the name "AIDS".'
+    k: AtLeastOne | None = None
+    "Keep the best k labels of each document; None keeps all."
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check(self.stem)
+
+
+SPANS = 100
+"The most evidence spans of a label: more would mark the whole text, and one word may fill a book."
+
+
+class ExactMatch(Retriever):
+    """The labels whose names occur in a document, scored by how often, how early and how specific: see `score`.
+
+    A form that is the name of several labels makes all of them candidates, up to SHARED of them. A short name in
+    capitals ("AIDS", "IT") must be in capitals in the document too, unless the whole vocabulary is in capitals.
+    """
+
+    distribution: Distribution = "information_content"
+
+    def __init__(self, labels: Sequence[Label], options: ExactMatchOptions = ExactMatchOptions()) -> None:
+        self.options = options = replace(options, stem=resolve(options.stem, labels))
+        self._set(NamePatterns.of(labels, options.stem, options.min_characters, common=options.common))
+
+    def alike(self, options: ExactMatchOptions) -> Self:
+        """The same names under options that concern only reading and truncation: nothing is built again."""
+        if not self.fits(options):
+            raise ValueError(f"{options} need names that are built otherwise than by {self.options}")
+        other = copy.copy(self)
+        other.options = options
+        return other
+
+    def fits(self, options: ExactMatchOptions) -> bool:
+        """Whether these options differ only in what is read and how many labels are kept."""
+        return replace(self.options, text_field=options.text_field, longest=options.longest, k=options.k) == options
+
+    def read(self, documents: Sequence[Document]) -> Run:
+        """All labels found in each document, best first."""
+        return self._find_in(documents, score)
+
+    def information(self, documents: Sequence[Document]) -> Run:
+        """All labels found in each document, scored by the bits of the most specific name."""
+        return self._find_in(documents, lambda bits, _: np.asarray(bits))
+
+    def find(self, reading: Run) -> Run:
+        """The k best of the labels found in each document."""
+        return reading if self.options.k is None else reading.top(self.options.k)
+
+    def score(self, reading: Run, candidates: Run) -> Floats:
+        """(suggestions,) the score of each candidate, 0 where no name of it is found."""
+        return reading.scores_of(candidates)
+
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
+        """The up to 100 occurrences of a name of the label that weigh most, largest weight first.
+
+        The weights of all occurrences add up to the label's score.
+        """
+        return self.spans_of(document, [label])[0]
+
+    def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
+        """`spans` for each of these labels, from one reading of the document."""
+        mentions, places = self._mentions([document]), word_spans(self._text(document))
+        early, owners = earliness(mentions.position), self._names.specificities[mentions.form][:, labels].tocsc()
+        found = list[tuple[EvidenceSpan, ...]]()
+        for first, last in zip(owners.indptr[:-1], owners.indptr[1:], strict=True):
+            rows, bits = owners.indices[first:last], owners.data[first:last]
+            rows, most = rows[bits > 0], bits.max(initial=0)
+            weights = score(most, early[rows].sum()) * early[rows] / early[rows].sum()
+            best = np.argsort(-weights, kind="stable")[:SPANS]
+            begin, end = mentions.start[rows[best]].tolist(), mentions.end[rows[best]].tolist()
+            triples = zip(begin, end, weights[best].tolist(), strict=True)
+            found.append(tuple(EvidenceSpan(places[i][0], places[j - 1][1], weight) for i, j, weight in triples))
+        return found
+
+    def with_labels(self, labels: Sequence[Label]) -> Self:
+        """The same options over another vocabulary. Everything is built again: one or two seconds for 130,000 names."""
+        return type(self)(labels, self.options)
+
+    def save(self, folder: Path) -> None:
+        """Write the options and the names."""
+        self._names.save(folder)
+        write_manifest(folder, "exact_match", {"options": asdict(self.options)})
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
+        """Memory-map what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
+        manifest = read_manifest(folder, "exact_match")
+        options = read_options(folder, ExactMatchOptions, manifest.get("options"))
+        if manifest["tagwright"] == 2:  # without the names
+            return cls(labels, options)
+        stage = cls.__new__(cls)
+        stage.options = options
+        stage._set(NamePatterns.load(folder, len(labels)))
+        return stage
+
+    def _set(self, names: NamePatterns) -> None:
+        stem, words = stemmer(parse_all(self.options.stem)), names.words
+        self._names, self._numbers = names, WordCache(lambda word: words.get(stem(fold(word)), -1))
+
+    def _find_in(self, documents: Sequence[Document], score: _Score) -> Run:
+        rest = iter(documents)
+        return Run.concat([self._find_batch(batch, score) for batch in iter(lambda: list(islice(rest, _BATCH)), [])])
+
+    def _find_batch(self, documents: Sequence[Document], score: _Score) -> Run:
+        from scipy.sparse import coo_array
+
+        mentions = self._mentions(documents)
+        shape = len(documents), len(self._names.spelled)
+        found = coo_array((earliness(mentions.position), (mentions.document, mentions.form)), shape)
+        found.sum_duplicates()
+        owners = self._names.specificities[found.col]  # (found, labels)
+        source = np.repeat(np.arange(owners.shape[0]), np.diff(owners.indptr))
+        cell = found.row[source].astype(np.int64) * owners.shape[1] + owners.indices
+        order = np.argsort(cell, kind="stable")
+        first = np.flatnonzero(np.diff(cell[order], prepend=-1))
+        early = np.add.reduceat(found.data[source][order], first)
+        bits = np.maximum.reduceat(owners.data[order], first)
+        row, label = np.divmod(cell[order][first], owners.shape[1])
+        return Run.of(np.searchsorted(row, np.arange(len(documents) + 1)), label, score(bits, early))
+
+    def _mentions(self, documents: Sequence[Document]) -> _Mentions:
+        raw, first, body = list[str](), list[int](), list[int]()
+        for document in documents:
+            first.append(len(raw))
+            body.append(len(raw) + len(raw_words(document.title)))
+            raw += raw_words(self._text(document))
+            raw.append("")  # no name continues from one document into the next
+        form, start, end = self._names.trie.find(np.fromiter(map(self._numbers.__getitem__, raw), np.int32, len(raw)))
+        row = np.searchsorted(first, start, side="right") - 1
+        mentions = _Mentions(row, form, start, end, start - np.array(body, np.int64)[row])
+        mentions = mentions.where(self._in_own_case(raw, mentions))
+        return mentions.where(_outside_longer(mentions)) if self.options.longest else mentions
+
+    def _text(self, document: Document) -> str:
+        return document.read_as(self.options.text_field)
+
+    def _in_own_case(self, raw: Sequence[str], mentions: _Mentions) -> Mask:
+        kept = np.ones(len(mentions.form), np.bool_)
+        spelled, spellings = self._names.spelled[mentions.form], self._names.spellings
+        cased = np.flatnonzero(spelled >= 0)
+        pairs = zip(spelled[cased].tolist(), mentions.start[cased].tolist(), strict=True)
+        kept[cased] = [raw[word].startswith(spellings[spelling]) for spelling, word in pairs]
+        return kept
+
+
+def score(bits: ArrayLike, early: ArrayLike) -> NDArray[np.float64]:
+    """The evidence of a document for a label: bits * log2(1 + early).
+
+    bits: of the most specific name of the label that occurs (`name_patterns.information`). early: sum of `earliness`
+    over all the occurrences of its names. The score rises with every occurrence, with diminishing returns; with earlier
+    ones; with longer and rarer names.
+
+    A name of 10 bits, twice in the title and once 1,300 words later (earliness 1/4): 10 * log2(3.25) = 17.004.
+
+    >>> round(float(score(10, 1 + 1 + 0.25)), 3)
+    17.004
+    """
+    value: NDArray[np.float64] = np.asarray(bits) * np.log2(1 + np.asarray(early))
+    return value
+
+
+def earliness(position: ArrayLike) -> NDArray[np.float64]:
+    """Weight of an occurrence by its place: 1 / log2(2 + p), the discount of DCG, over paragraphs of 100 words.
+
+    position: words between the end of the title and the occurrence, negative in the title. p is 0 in the title and
+    1 + position / 100 behind it: 1 / log2(3) = 0.631 for the first word of the abstract, 1 / log2(4) = 0.5 a hundred
+    words later.
+
+    >>> earliness([-3, 0, 100, 1300]).round(3).tolist()
+    [1.0, 0.631, 0.5, 0.25]
+    """
+    since_title = np.asarray(position, np.float64)
+    paragraph = np.where(since_title < 0, 0, 1 + since_title / 100)
+    return np.asarray(1 / np.log2(2 + paragraph))
+
+
+_BATCH = 64
+"Documents matched at once: enough to spread the cost of the array operations over short ones."
+
+
+_Score: TypeAlias = Callable[[ArrayLike, ArrayLike], NDArray[np.float64]]
+"The score of a label from the bits of its most specific name and the sum of the earliness of its occurrences."
+
+
+class _Mentions(NamedTuple):
+    """Occurrences of forms, (mentions,) each. start and end count words over all documents of the batch."""
+
+    document: Longs
+    form: Longs
+    start: Longs
+    end: Longs
+    position: Longs
+
+    def where(self, mask: Mask) -> _Mentions:
+        return _Mentions(*(array[mask] for array in self))
+
+
+def _outside_longer(mentions: _Mentions) -> Mask:
+    """The mentions that are not inside a longer one."""
+    spans, inverse = np.unique(np.stack([mentions.start, -mentions.end], axis=1), axis=0, return_inverse=True)
+    end = -spans[:, 1]  # by start, longest first: a span is inside a longer one if an earlier one reaches as far
+    reached = np.maximum.accumulate(np.concatenate([np.zeros(1, np.int64), end]))[:-1]
+    return np.asarray((reached < end)[inverse.ravel()])

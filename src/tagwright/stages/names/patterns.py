@@ -1,0 +1,212 @@
+"""Names of labels in, what is searched in texts out: patterns of stems, and how specific each is for its labels.
+
+All of it is arrays, which are memory-mapped: see `word_trie`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+
+from tagwright.core.saved import read_array, write_arrays
+from tagwright.data.sparse_arrays import read_matrix, write_matrix
+from tagwright.data.string_table import StringIndex, StringTable, check_places
+from tagwright.stages.names.trie import WordTrie
+from tagwright.text.language import parse_all, stemmer, stop_words
+from tagwright.text.words import fold, raw_words
+from tagwright.types import Ints, Label
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+V = TypeVar("V")
+
+SHARED = 1000
+"""The most labels that may share a name: a name of a million labels says nothing, and each mention would give a million
+candidates. Real vocabularies stay far below this limit."""
+_QUALIFIED = re.compile(r"(.*\S)\s+\([^()]+\)")
+_ACRONYM = 5
+"Longest name, in characters, whose capitals distinguish it from a word."
+
+_Pattern: TypeAlias = tuple[tuple[str, ...], str]
+"A search pattern: stems, and the required spelling of words where it matters."
+
+
+@dataclass(frozen=True, eq=False)
+class NamePatterns:
+    """What is searched in texts for the names of labels.
+
+    words: stem -> number. trie: the patterns, as numbers of words. spelled: (patterns,) the place in `spellings` of how
+    the word must be written, -1 where that does not matter. specificities: (patterns, labels), in bits, the
+    `information` of all words of a pattern, times the weight of the form (`forms`).
+    """
+
+    words: Mapping[str, int]
+    trie: WordTrie
+    spelled: Ints
+    spellings: Sequence[str]
+    specificities: csr_array
+
+    @classmethod
+    def of(cls, labels: Sequence[Label], stem: str, min_characters: int, *, common: bool) -> NamePatterns:
+        """The patterns of all names. stem, min_characters, common: see `ExactMatchOptions`."""
+        cut = stemmer(parse_all(stem))
+        stems = WordCache(lambda word: cut(fold(word)))
+        forms = list(_forms_of(labels, stems, stem, min_characters, common))
+        described = {i: set(map(stems.__getitem__, raw_words(label.description))) for i, label in enumerate(labels)}
+        patterns: dict[_Pattern, int] = {}
+        ids = [patterns.setdefault(form.pattern, len(patterns)) for form in forms]
+        words = dict[str, int]()
+        numbers = [words.setdefault(word, len(words)) for own, _ in patterns for word in own]
+        ends = np.cumsum(np.fromiter((len(own) for own, _ in patterns), np.int64, len(patterns)))
+        spellings = dict[str, int]()
+        spelled = [spellings.setdefault(each, len(spellings)) if each else -1 for _, each in patterns]
+        trie = WordTrie.of(np.array(numbers, np.int64), ends, words_in_all=len(words))
+        bits = _specificities(patterns, forms, ids, described, len(labels))
+        return cls(words, trie, np.array(spelled, np.int32), list(spellings), bits)
+
+    def save(self, folder: Path) -> None:
+        """Write arrays into an existing folder."""
+        StringIndex.of(list(self.words)).save(folder, "words")
+        StringTable.of(self.spellings).save(folder, "spellings")
+        self.trie.save(folder)
+        write_arrays(folder, {"spelled": self.spelled})
+        (folder / "specificities").mkdir()
+        write_matrix(folder / "specificities", self.specificities)
+
+    @classmethod
+    def load(cls, folder: Path, labels: int) -> NamePatterns:
+        """Memory-map what `save` wrote. labels: their number. Raises ModelError when it is damaged."""
+        from scipy.sparse import csr_array
+
+        words = StringIndex.load(folder, "words")
+        spellings = StringTable.load(folder, "spellings")
+        spelled = read_array(folder, "spelled", np.int32, (None,))
+        check_places(folder / "spelled.npy", spelled + 1, len(spellings) + 1)
+        bits = csr_array(read_matrix(folder / "specificities", (len(spelled), labels), np.float64))
+        return cls(words, WordTrie.load(folder, len(words), len(spelled)), spelled, spellings, bits)
+
+
+class WordCache(dict[str, V]):
+    """Caches a function of words; cleared when full."""
+
+    def __init__(self, function: Callable[[str], V], size: int = 1 << 20) -> None:
+        self._function, self._size = function, size
+
+    def __missing__(self, word: str) -> V:
+        if len(self) == self._size:
+            self.clear()
+        self[word] = value = self._function(word)
+        return value
+
+
+def information(labels_with_word: int, labels: int) -> float:
+    """The information content of a word, in bits: log2(1 + labels / labels with the word).
+
+    Labels have the words of their names and descriptions: "application" says little if it occurs in many descriptions,
+    even if it is the name of only one label. A word of 1 among 7 labels gives log2(8) = 3 bits, one of all 7 still
+    gives log2(2) = 1.
+
+    >>> information(1, 7), information(7, 7)
+    (3.0, 1.0)
+    """
+    return math.log2(1 + labels / labels_with_word)
+
+
+def forms(name: str) -> dict[str, float]:
+    """The forms of a name in texts, each with its weight.
+
+    A qualifier in parentheses is rarely written out, so the name also counts without it, by half: the qualifier shows
+    that the bare word has other meanings. Inverted names also occur in natural order.
+
+    >>> forms("Bond (finance)")
+    {'Bond (finance)': 1.0, 'Bond': 0.5}
+    >>> forms("Databases, Bibliographic, Medical")
+    {'Databases, Bibliographic, Medical': 1.0, 'Medical Bibliographic Databases': 1.0}
+    """
+    if "(" not in name and ", " not in name:  # most names
+        return {name: 1.0}
+    qualified = _QUALIFIED.fullmatch(name)
+    bare, share = (qualified[1], 0.5) if qualified else (name, 1.0)
+    natural = " ".join(bare.split(", ")[::-1])
+    return {name: 1.0, bare: share, natural: share}
+
+
+class _Form(NamedTuple):
+    """One form of a label's name in a text."""
+
+    label: int
+    pattern: _Pattern
+    share: float
+
+
+def _forms_of(
+    labels: Sequence[Label], stems: WordCache[str], stem: str, min_characters: int, common: bool
+) -> Iterator[_Form]:
+    own_case = not common and not _in_capitals(labels)
+    names = (name for label in labels for name in label.names)
+    stopped = frozenset[str]() if common else stop_words(parse_all(stem), names)
+    for index, label in enumerate(labels):
+        own: list[_Form] = []
+        for form, share in chain.from_iterable(forms(name).items() for name in label.names):
+            raw = raw_words(form)
+            spelling = raw[0] if own_case and _is_acronym(raw) else ""
+            everyday = not spelling and stopped.issuperset(map(fold, raw))
+            if not everyday and sum(map(len, raw)) >= min_characters:
+                own.append(_Form(index, (tuple(map(stems.__getitem__, raw)), spelling), share))
+        yield from (form for form in own if not form.pattern[1] or not _covered(form, own))
+
+
+def _covered(form: _Form, others: Sequence[_Form]) -> bool:
+    """Whether another form finds all that this acronym finds: an occurrence must not count twice for one label."""
+    stems, spelling = form.pattern
+    spellings = (other.pattern[1] for other in others if other.pattern[0] == stems)
+    return any(spelling != other and spelling.startswith(other) for other in spellings)
+
+
+def _is_acronym(raw: Sequence[str]) -> bool:
+    return len(raw) == 1 and raw[0].isupper() and len(raw[0]) <= _ACRONYM
+
+
+def _in_capitals(labels: Sequence[Label]) -> bool:
+    """Whether capitals are not significant, as in old thesauri: most of the names too long for an acronym have them."""
+    long = [label.name.isupper() for label in labels if len(label.name) > _ACRONYM]
+    return 2 * sum(long) > len(long)
+
+
+def _specificities(
+    patterns: Iterable[_Pattern],
+    forms: Sequence[_Form],
+    ids: Sequence[int],
+    described: Mapping[int, set[str]],
+    labels: int,
+) -> csr_array:
+    """(patterns, labels): the bits of a pattern for a label, the maximum if several names of the label share it.
+
+    forms: grouped by label. ids: the position of each form's pattern. described: label -> stems of its description. Of
+    the labels that share a pattern, the SHARED with the most bits are kept, the first of the vocabulary among equals.
+    """
+    from scipy.sparse import csr_array
+
+    counts: Counter[str] = Counter()
+    for label, group in groupby(forms, key=attrgetter("label")):
+        counts.update(described.get(label, set()).union(*(form.pattern[0] for form in group)))
+    information_of = {stem: information(count, labels) for stem, count in counts.items()}
+    bits = np.array([sum(map(information_of.__getitem__, stems)) for stems, _ in patterns])
+    rows, columns = np.array(ids, np.int32), np.array([form.label for form in forms], np.int32)
+    values = np.array([form.share for form in forms]) * (bits[rows] if len(rows) else 0)
+    order = np.lexsort((columns, -values, rows))
+    cells = rows[order].astype(np.int64) * labels + columns[order]
+    order = order[np.sort(np.unique(cells, return_index=True)[1])]  # for each label the maximum
+    rows = rows[order]
+    kept = np.arange(len(rows)) - np.searchsorted(rows, rows) < SHARED
+    return csr_array((values[order][kept], (rows[kept], columns[order][kept])), (len(bits), labels))

@@ -1,0 +1,116 @@
+"""Sequences of words in, where they occur in a text out: a trie in arrays, which is memory-mapped.
+
+Words are numbers. A node is a sequence of words with which a pattern begins. All places of a text go down the trie at
+the same time, one word at a step, until none is left.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tagwright.core.saved import read_array, write_arrays
+from tagwright.data.string_table import check_ends, check_places
+from tagwright.errors import ModelError
+from tagwright.types import Ints, Longs, Mask
+
+
+class Matches(NamedTuple):
+    """Occurrences of patterns, (matches,) each: words[start:end]. By end, those of one end longest first."""
+
+    pattern: Longs
+    start: Longs
+    end: Longs
+
+
+class WordTrie:
+    """Patterns by their words.
+
+    first: (words + 1,) the node of each word that begins a pattern, -1 for others; the last is -1. keys: (inner nodes,)
+    node * words + word, sorted: the steps from a node by a word, which lead to nodes that follow the first ones in this
+    order. ends: (nodes,) where the patterns of each node end in `patterns`.
+
+    >>> WordTrie.of(np.array([0, 1, 0]), np.array([2, 3]), words_in_all=2).find(np.array([1, 0, 1, -1]))
+    Matches(pattern=array([1, 0]), start=array([1, 1]), end=array([2, 3]))
+    """
+
+    def __init__(self, first: Ints, keys: Longs, ends: Longs, patterns: Ints) -> None:
+        self.first, self.keys, self.ends, self.patterns = first, keys, ends, patterns
+        self._words, self._roots = len(first) - 1, len(ends) - len(keys)
+
+    @classmethod
+    def of(cls, words: Longs, ends: Longs, *, words_in_all: int) -> WordTrie:
+        """Build. words: those of all patterns, none of which is empty; ends: (patterns,) where each ends there."""
+        starts = np.concatenate([np.zeros(1, np.int64), ends])[:-1]
+        lengths, keys = ends - starts, list[Longs]()
+        roots, node = np.unique(words[starts], return_inverse=True)
+        first = np.full(words_in_all + 1, -1, np.int32)
+        first[roots] = np.arange(len(roots))
+        nodes, depth, longer = len(roots), 1, np.flatnonzero(lengths > 1)
+        while len(longer):
+            steps, place = np.unique(node[longer] * words_in_all + words[starts[longer] + depth], return_inverse=True)
+            node[longer] = nodes + place
+            keys.append(steps)
+            nodes, depth = nodes + len(steps), depth + 1
+            longer = longer[lengths[longer] > depth]
+        counts = np.bincount(node, minlength=nodes)
+        order = np.argsort(node, kind="stable").astype(np.int32)
+        return cls(first, np.concatenate([np.zeros(0, np.int64), *keys]), np.cumsum(counts), order)
+
+    def find(self, words: Longs | Ints) -> Matches:
+        """All occurrences of all patterns. words: (words of a text,), -1 for a word of no pattern."""
+        node: Longs = self.first[words].astype(np.int64)  # -1 reads the last, which is -1
+        start: Longs = np.flatnonzero(node >= 0)
+        node, following, depth, found = node[start], np.append(words, -1), 1, list[Matches]()
+        while len(start):
+            found.append(self._patterns_of(node, start, start + depth))
+            word = following[np.minimum(start + depth, len(words))]
+            going = np.flatnonzero((word >= 0) & self._inner[node])
+            keys = node[going] * self._words + word[going]
+            place = np.searchsorted(self.keys, keys)
+            right = self.keys[np.minimum(place, len(self.keys) - 1)] == keys if len(keys) else np.zeros(0, np.bool_)
+            start, node, depth = start[going][right], self._roots + place[right], depth + 1
+        none = np.zeros(0, np.int64)
+        every = Matches(*(np.concatenate([none, *(each[part] for each in found)]) for part in range(3)))
+        order = np.lexsort(every)
+        return Matches(*(each[order] for each in every))
+
+    def save(self, folder: Path) -> None:
+        """Write four arrays."""
+        write_arrays(folder, {"trie_first": self.first, "trie_steps": self.keys})
+        write_arrays(folder, {"trie_ends": self.ends, "trie_patterns": self.patterns})
+
+    @classmethod
+    def load(cls, folder: Path, words: int, patterns: int) -> WordTrie:
+        """Memory-map what `save` wrote. words, patterns: their numbers. Raises ModelError when it is damaged."""
+        first = read_array(folder, "trie_first", np.int32, (words + 1,))
+        keys = read_array(folder, "trie_steps", np.int64, (None,))
+        ends = read_array(folder, "trie_ends", np.int64, (None,))
+        order = read_array(folder, "trie_patterns", np.int32, (patterns,))
+        check_ends(folder / "trie_ends.npy", ends, patterns)
+        check_places(folder / "trie_patterns.npy", order, patterns)
+        check_places(folder / "trie_steps.npy", keys, len(ends) * words)
+        check_places(folder / "trie_first.npy", first + 1, len(ends) - len(keys) + 1)
+        if first[-1] != -1:
+            raise ModelError(f"{folder}: the names are damaged; save the model again")
+        return cls(first, keys, ends, order)
+
+    @cached_property
+    def _inner(self) -> Mask:
+        """(nodes,) whether a step leads on."""
+        inner = np.zeros(len(self.ends), np.bool_)
+        inner[self.keys // max(1, self._words)] = True
+        return inner
+
+    def _patterns_of(self, node: Longs, start: Longs, end: Longs) -> Matches:
+        """The patterns that end at these nodes."""
+        last = self.ends[node]
+        counts = last - np.where(node > 0, self.ends[node - 1], 0)
+        source = np.repeat(np.arange(len(node)), counts)
+        place = (
+            np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(last - counts, counts)
+        )
+        return Matches(self.patterns[place].astype(np.int64), start[source], end[source])

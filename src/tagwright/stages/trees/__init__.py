@@ -1,0 +1,1 @@
+"""Trees of labels over words, as a stage."""

@@ -1,0 +1,63 @@
+"""Two taggers over the same labels in, one with the stages of both out: each stage keeps its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+from tagwright.combining.pool import PoolOptions
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.errors import ConfigError
+from tagwright.tagger.pipeline import Tagger
+
+LEARNT = "learnt"
+"The name of a trained stage whose own name is taken, as of an encoder added to the zero-shot method's."
+
+T = TypeVar("T")
+
+
+def join(first: Tagger, second: Tagger) -> Tagger:
+    """The first tagger with the stages of the second added, over the labels of the first.
+
+    A stage without a weight gets 1. For a trained encoder beside the default zero-shot stages, that weight was chosen
+    by `benchmarks zeroshot fuse`; see benchmarks/results/fuse-choice.json. Raises ConfigError for a tagger that is more
+    than a weighted sum over all candidates.
+    """
+    one, other = _weighted_sum(first), _weighted_sum(second)
+    if len(second.stages) > 1 and len(first.stages) > 1 and one.by != other.by:
+        raise ConfigError(f"one tagger is combined by {one.by}, the other by {other.by}; train one anew")
+    names = _free_names(second.stages, first.stages)
+    added = second.with_labels(first.vocabulary)
+    combiner = replace(
+        one if len(first.stages) > 1 else other,
+        weights={**one.weights, **{free: other.weight(name) for name, free in names.items()}},
+        language_trust={**one.language_trust, **{names[a]: names[b] for a, b in other.language_trust.items()}},
+        confidence="none",  # what the label-free model was made for is the zero-shot stages alone
+    )
+    retrievers = {**first.retrievers, **_renamed(added.retrievers, names)}
+    rerankers = {**first.rerankers, **_renamed(added.rerankers, names)}
+    return Tagger(first.vocabulary, retrievers, rerankers, combiner=combiner)
+
+
+def _weighted_sum(tagger: Tagger) -> WeightedSum:
+    if not isinstance(tagger.combiner, WeightedSum) or tagger.pool != PoolOptions():
+        listed = ", ".join(tagger.stages)
+        raise ConfigError(
+            f"the tagger with the stages {listed} is no weighted sum over all candidates: it cannot be fused"
+        )
+    return tagger.combiner
+
+
+def _renamed(stages: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:
+    return {names[name]: stage for name, stage in stages.items()}
+
+
+def _free_names(names: Collection[str], taken: Collection[str]) -> dict[str, str]:
+    """Each name -> itself, or "learnt", "learnt-2", ... where it is taken."""
+    free = dict[str, str]()
+    for name in names:
+        used = {*taken, *free.values()}
+        choices = (name, LEARNT, *(f"{LEARNT}-{number}" for number in range(2, len(used) + 2)))
+        free[name] = next(each for each in choices if each not in used)
+    return free

@@ -1,0 +1,429 @@
+"""The tagger: retrieve, pool, score, combine, cut. Documents in, a Run with evidence out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice, repeat
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, overload
+
+from tagwright.combining.acceptance import acceptable
+from tagwright.combining.combiner import Combiner
+from tagwright.combining.followed import Followed
+from tagwright.combining.learned_combiner import Contribution, LearnedCombiner, by_group
+from tagwright.combining.pool import CandidatePool, PoolOptions
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.progress import silence
+from tagwright.core.saved import (
+    VOCABULARY,
+    check_files,
+    digests,
+    is_folder_name,
+    pack,
+    read_manifest,
+    read_options,
+    read_whole,
+    replace_folder,
+    unpack,
+    write_manifest,
+)
+from tagwright.data.in_memory import Labels, Texts, is_single, to_documents, to_vocabulary
+from tagwright.data.vocabulary import Vocabulary, saved_vocabulary
+from tagwright.errors import ConfigError, InputError, ModelError
+from tagwright.stages.dense import Dense
+from tagwright.stages.dense.descriptions import DescriptionRetriever
+from tagwright.stages.full_text import FullText
+from tagwright.stages.lexical import Lexical
+from tagwright.stages.linear.classifiers import Linear, Trees
+from tagwright.stages.names.exact_match import ExactMatch
+from tagwright.stages.names.title_match import TitleMatch, share
+from tagwright.stages.nearest_labelled import NearestLabelled
+from tagwright.stages.network_evidence import NetworkEvidence
+from tagwright.stages.reranker import CrossEncoderReranker
+from tagwright.types import Document, EvidenceSpan, Retriever, Run, Stage
+
+KIND = "tagger"
+"What the manifest of a saved tagger says."
+
+RETRIEVERS: Mapping[str, Any] = {
+    kind.__name__: kind
+    for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, NearestLabelled, Trees)
+}
+STAGES: Mapping[str, Any] = {**RETRIEVERS, **{kind.__name__: kind for kind in (TitleMatch, CrossEncoderReranker)}}
+COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, Followed, LearnedCombiner)}
+"""The closed tables of what a saved tagger may hold; each has a `load(folder, labels)`. Any stage can re-rank."""
+
+BATCH = 1024
+"Documents that are in memory at once, with their candidates from every stage."
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Why one stage suggests a label: its rank (from 1) and score there, and the evidence spans in the text."""
+
+    stage: str
+    rank: int
+    score: float
+    spans: tuple[EvidenceSpan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One suggested label of a document: its id, preferred name and score, best first in a list of them.
+
+    score: on the tagger's own scale, comparable within a tagger. confidence: the probability that the label is right,
+    from 0 to 1; None where the tagger does not estimate it. evidence: the reasons of each stage, if requested.
+    neighbours: the documents that share the label, for each requested meta-path. contributions: what each group of
+    features added to the score, the largest first, if requested and the combiner is learned.
+    """
+
+    id: str
+    name: str
+    score: float
+    confidence: float | None = None
+    evidence: tuple[Evidence, ...] = ()
+    neighbours: tuple[NetworkEvidence, ...] = ()
+    contributions: tuple[Contribution, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tagger:
+    """A pipeline over one vocabulary. Labels are data: exchanging them needs no training.
+
+    `read`: every stage reads a batch of documents. `retrieve`: the retrievers find candidates. `pool`: which of them
+    are ranked. `rank`: the combiner asks retrievers and re-rankers for scores of the pool and makes one ranking of
+    them. `tag` and `suggest` do all that batch by batch, and cut.
+    """
+
+    vocabulary: Vocabulary
+    retrievers: Mapping[str, Retriever]
+    rerankers: Mapping[str, Stage] = field(default_factory=dict)
+    "Stages that score the candidates of the retrievers, and find none."
+    pool: PoolOptions = field(default_factory=PoolOptions)
+    combiner: Combiner = field(default_factory=WeightedSum)
+    training: Mapping[str, Any] = field(default_factory=dict)
+    "The training record: method, options with auto resolved, machine, date. Plain JSON, for information."
+
+    def __post_init__(self) -> None:
+        if not self.retrievers:
+            raise ConfigError("a tagger without retrievers suggests nothing: name at least one")
+        for name in self.stages:
+            if not is_folder_name(name):
+                raise ConfigError(f"a stage is called {str(name)[:100]!r}, expected a name that a folder can have")
+        if twice := self.retrievers.keys() & self.rerankers.keys():
+            raise ConfigError(f"retriever and re-ranker are both called {', '.join(sorted(twice))}; rename one")
+        self.pool.check(list(self.retrievers))
+        self.combiner.check(list(self.retrievers), list(self.rerankers))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A pickle holds the files that `save` writes, so that a tagger can be sent to another process.
+
+        Labels that are not encoded yet are encoded first, so that the other process need not do it.
+        """
+        with TemporaryDirectory() as folder:
+            self.write(Path(folder))
+            return Tagger._unpickled, (pack(Path(folder)),)
+
+    def __copy__(self) -> Tagger:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Tagger:
+        return self
+
+    def __repr__(self) -> str:
+        size = len(self.vocabulary)
+        return f"Tagger({size} label{'s' * (size != 1)}; {self.combiner.describe(list(self.stages))})"
+
+    @property
+    def stages(self) -> dict[str, Stage]:
+        """Retrievers and re-rankers by name, in this order."""
+        return {**self.retrievers, **self.rerankers}
+
+    def read(self, documents: Sequence[Document]) -> dict[str, Any]:
+        """What each stage reads of a batch of documents, by name: each document is read once."""
+        return {name: stage.read(documents) for name, stage in self.stages.items()}
+
+    def retrieve(self, readings: Mapping[str, Any]) -> dict[str, Run]:
+        """What each retriever finds on its own, by name."""
+        return {name: stage.find(readings[name]) for name, stage in self.retrievers.items()}
+
+    def candidates(self, documents: Sequence[Document]) -> CandidatePool:
+        """The pool of a batch of documents: they are read, candidates are retrieved and pooled."""
+        readings = self.read(documents)
+        return CandidatePool.of(documents, self.retrieve(readings), self.stages, readings, self.pool)
+
+    def rank(self, pool: CandidatePool) -> Run:
+        """One ranking of all candidates, with confidences where the combiner estimates them."""
+        return self.combiner.combine(pool)
+
+    def tag(self, documents: Texts, k: int = 10) -> Run:
+        """The k best labels of every document (fewer where the stages find fewer), in batches of bounded memory.
+
+        Texts are documents too, and so is whatever `suggest` takes; one document is a run of one row.
+        """
+        return Run.concat([self.rank(self.candidates(batch)).top(k) for batch in batches(to_documents(documents))])
+
+    @overload
+    def suggest(  # type: ignore[overload-overlap]  # a text is an iterable of texts, but means itself
+        self,
+        documents: str | Document,
+        k: int = 10,
+        *,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
+        best_cut: bool = False,
+        progress: bool = True,
+    ) -> list[Suggestion]: ...
+    @overload
+    def suggest(
+        self,
+        documents: Texts,
+        k: int = 10,
+        *,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
+        best_cut: bool = False,
+        progress: bool = True,
+    ) -> list[list[Suggestion]]: ...
+    def suggest(
+        self,
+        documents: Texts,
+        k: int = 10,
+        *,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
+        best_cut: bool = False,
+        progress: bool = True,
+    ) -> list[Suggestion] | list[list[Suggestion]]:
+        """The k best labels of a document, best first; of several documents, a list of such lists.
+
+        documents: a text or Document; or texts, Documents, records, a column or table (pandas, polars, Arrow, Hugging
+        Face), a Corpus, a Path to read. min_score, min_confidence: leave out what has less. best_cut: of each document
+        as many labels as have the greatest expected F1, by their confidences. progress: show progress bars on a
+        terminal. Raises InputError for anything that is not a document, ConfigError for a min_confidence or a best_cut
+        where the tagger estimates no confidences.
+
+        >>> from tagwright.methods import zero_shot
+        >>> config = zero_shot.Config(stages=("exact_match", "tfidf"), language="english")
+        >>> tagger = zero_shot.fit(Vocabulary(["Bees", "Orchards", "Tax law"]), config)
+        >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=3)]
+        ['Bees', 'Orchards']
+        """
+        with silence(not progress):
+            rows = [row for _, row in self._suggest(documents, k, min_score, min_confidence, best_cut)]
+        return rows[0] if is_single(documents) else rows
+
+    @overload
+    def explain(  # type: ignore[overload-overlap]
+        self,
+        documents: str | Document,
+        k: int = 10,
+        *,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
+        best_cut: bool = False,
+        progress: bool = True,
+    ) -> list[Suggestion]: ...
+    @overload
+    def explain(
+        self,
+        documents: Texts,
+        k: int = 10,
+        *,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
+        best_cut: bool = False,
+        progress: bool = True,
+    ) -> list[list[Suggestion]]: ...
+    def explain(
+        self,
+        documents: Texts,
+        k: int = 10,
+        *,
+        min_score: float | None = None,
+        min_confidence: float | None = None,
+        best_cut: bool = False,
+        progress: bool = True,
+    ) -> list[Suggestion] | list[list[Suggestion]]:
+        """The same suggestions as `suggest`, each with the evidence of the stages that suggest it.
+
+        >>> from tagwright.methods import zero_shot
+        >>> config = zero_shot.Config(stages=("exact_match", "tfidf"), language="english")
+        >>> tagger = zero_shot.fit(Vocabulary(["Bees", "Orchards", "Tax law"]), config)
+        >>> best, *_ = tagger.explain(text := "Honey bees visit apple orchards.")
+        >>> [(each.stage, text[each.spans[0].start : each.spans[0].end]) for each in best.evidence]
+        [('exact_match', 'bees'), ('tfidf', 'bees')]
+        """
+        with silence(not progress):
+            rows = [row for _, row in self._suggest(documents, k, min_score, min_confidence, best_cut, explain=True)]
+        return rows[0] if is_single(documents) else rows
+
+    def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
+        """For each of these labels the evidence of every stage that suggests it for the document."""
+        return next(self._evidence(self.candidates([document]), [labels]))
+
+    def explained(self, pool: CandidatePool, suggested: Iterable[Sequence[Suggestion]]) -> Iterator[list[Suggestion]]:
+        """The suggestions of each document of the pool in turn with their evidence.
+
+        Where the combiner is learned, also with what its features added.
+        """
+        rows = list(suggested)
+        labels = [[self.vocabulary.index[one.id] for one in row] for row in rows]
+        none: Iterable[Mapping[int, Sequence[Contribution]]] = repeat({}, len(rows))
+        added = self.combiner.explain(pool) if isinstance(self.combiner, LearnedCombiner) else none
+        for row, places, reasons, parts in zip(rows, labels, self._evidence(pool, labels), added, strict=True):
+            yield [
+                replace(one, evidence=why, contributions=by_group(parts.get(place, ())))
+                for one, place, why in zip(row, places, reasons, strict=True)
+            ]
+
+    def _evidence(self, pool: CandidatePool, labels: Sequence[Sequence[int]]) -> Iterator[list[tuple[Evidence, ...]]]:
+        """For each document of the pool in turn and each of these labels of it the evidence of every stage."""
+        runs = {name: pool.ranking(name) for name in self.stages}
+        for row, (document, wanted) in enumerate(zip(pool.documents, labels, strict=True)):
+            found = {name: run[row] for name, run in runs.items()}
+            ranks = {
+                name: {label: rank for rank, label in enumerate(each.tolist())} for name, (each, _) in found.items()
+            }
+            asked = {name: [label for label in dict.fromkeys(wanted) if label in at] for name, at in ranks.items()}
+            spans = {
+                name: dict(zip(known, self.stages[name].spans_of(document, known), strict=True))
+                for name, known in asked.items()
+                if known
+            }
+            yield [
+                tuple(
+                    Evidence(name, rank + 1, float(found[name][1][rank]), spans[name][label])
+                    for name in self.stages
+                    if (rank := ranks[name].get(label)) is not None
+                )
+                for label in wanted
+            ]
+
+    def with_labels(self, labels: Labels) -> Tagger:
+        """The same tagger over other labels, given as to `zero_shot`: only new and changed ones are computed.
+
+        To add some: `tagger.with_labels([*tagger.vocabulary, "Wasps"])`.
+        """
+        vocabulary = to_vocabulary(labels)
+        retrievers = {name: stage.with_labels(vocabulary) for name, stage in self.retrievers.items()}
+        rerankers = {name: stage.with_labels(vocabulary) for name, stage in self.rerankers.items()}
+        return replace(
+            self,
+            vocabulary=vocabulary,
+            retrievers=retrievers,
+            rerankers=share(rerankers, retrievers),
+            combiner=self.combiner.with_labels(self.vocabulary, vocabulary),
+        )
+
+    def restrict(self, ids: Iterable[str]) -> Tagger:
+        """The same tagger over a part of its vocabulary, with memory for that part only."""
+        return self.with_labels(self.vocabulary.restrict(ids))
+
+    def save(self, folder: Path | str, *, overwrite: bool = False) -> None:
+        """Save to a folder; an interrupted save changes nothing.
+
+        overwrite: whether a tagger that is saved there may be replaced. Raises ConfigError if that is not allowed,
+        TagwrightError when the folder holds anything else, files of others among them, or cannot be written.
+        """
+        with replace_folder(folder, KIND, overwrite=overwrite) as target:
+            self.write(target)
+
+    def write(self, folder: Path) -> None:
+        """Write into an existing folder, which the caller puts in place atomically.
+
+        Files that are there already are logs: they are listed as parts of the tagger, but may change or be removed.
+        """
+        logs = digests(folder)
+        (folder / VOCABULARY).mkdir()
+        self.vocabulary.save(folder / VOCABULARY)
+        parts: dict[str, Stage | Combiner] = {**self.stages, "combiner": self.combiner}
+        for name, part in parts.items():
+            (folder / name).mkdir()
+            part.save(folder / name)
+        content = {
+            "retrievers": {name: type(stage).__name__ for name, stage in self.retrievers.items()},
+            "rerankers": {name: type(stage).__name__ for name, stage in self.rerankers.items()},
+            "pool": asdict(self.pool),
+            "combiner": type(self.combiner).__name__,
+            "training": self.training,
+        }
+        files = {name: known for name, known in digests(folder).items() if name not in logs}
+        write_manifest(folder, KIND, {**content, "files": files, "logs": list(logs)})
+
+    @classmethod
+    def load(cls, folder: Path | str, *, verify: bool = False) -> Tagger:
+        """Load a saved tagger, the old or the new one while it is being replaced.
+
+        verify: check all of every file; otherwise of files beyond 64 MB in all only their sizes. Raises ModelError when
+        the folder holds none or is damaged.
+        """
+        return read_whole(Path(folder), lambda: cls._read(Path(folder), verify))
+
+    @classmethod
+    def _unpickled(cls, files: Mapping[str, bytes]) -> Tagger:
+        return cls.load(unpack(files))
+
+    @classmethod
+    def _read(cls, folder: Path, verify: bool) -> Tagger:
+        manifest = read_manifest(folder, KIND)
+        kinds: list[Any] = [manifest.get(name) for name in ("retrievers", "rerankers")]
+        training = manifest.get("training", {})
+        if not all(isinstance(each, dict) and all(map(is_folder_name, each)) for each in kinds):
+            raise ModelError(f"{folder}: is damaged (its stages have no proper names); save the tagger again")
+        if not isinstance(training, dict):
+            raise ModelError(f"{folder}: is damaged (training is no table); save the tagger again")
+        check_files(folder, manifest.get("files", {}), whole=verify)
+        try:
+            vocabulary = saved_vocabulary(folder)
+            retrievers, rerankers = (
+                {name: _load(table, kind, folder / name, vocabulary) for name, kind in named.items()}
+                for table, named in zip((RETRIEVERS, STAGES), kinds, strict=True)
+            )
+            combiner = _load(COMBINERS, manifest.get("combiner"), folder / "combiner", vocabulary)
+            pool = read_options(folder, PoolOptions, manifest.get("pool"))
+            return cls(vocabulary, retrievers, share(rerankers, retrievers), pool, combiner, training)
+        except (ConfigError, InputError) as error:
+            raise ModelError(f"{folder}: is damaged ({error}); save the tagger again") from None
+
+    def named(self, run: Run) -> Iterator[list[Suggestion]]:
+        """The suggestions of each document of a run over the vocabulary in turn, best first."""
+        terms = map(self.vocabulary.__getitem__, run.labels.tolist())
+        confidences = [None] * len(run.labels) if run.confidences is None else run.confidences.tolist()
+        parts = zip(terms, run.scores.tolist(), confidences, strict=True)
+        found = [Suggestion(term.id, term.name, score, confidence) for term, score, confidence in parts]
+        for start, end in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), strict=True):
+            yield found[start:end]
+
+    def _suggest(
+        self,
+        documents: Texts,
+        k: int,
+        min_score: float | None,
+        min_confidence: float | None,
+        best_cut: bool,
+        explain: bool = False,
+    ) -> Iterator[tuple[Document, list[Suggestion]]]:
+        """Each document with its suggestions."""
+        if not hasattr(k, "__index__") or k < 1:  # numpy's whole numbers are fine
+            raise ConfigError(f"k is {k!r}, expected a whole number, at least 1")
+        for batch in batches(to_documents(documents)):
+            pool = self.candidates(batch)
+            found = self.named(acceptable(self.rank(pool).top(k), min_score, min_confidence, cut=best_cut))
+            yield from zip(batch, self.explained(pool, found) if explain else found, strict=True)
+
+
+def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:
+    """Lists of at most `size` documents, in order."""
+    rest = iter(documents)
+    while batch := list(islice(rest, size)):
+        yield batch
+
+
+def _load(table: Mapping[str, Any], kind: Any, folder: Path, vocabulary: Vocabulary) -> Any:
+    """A stage or the combiner, from its own folder."""
+    if not isinstance(kind, str) or kind not in table:
+        raise ModelError(f"{folder}: is a part of kind {str(kind)[:100]!r}, expected one of {', '.join(table)}")
+    return table[kind].load(folder, vocabulary)

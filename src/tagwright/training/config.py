@@ -1,0 +1,103 @@
+"""How to train: the options that all trained methods share, and the plan that the training loop follows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Annotated, Any, Literal, TypeAlias
+
+from tagwright.core.checked import (
+    AtLeastOne,
+    AtLeastZero,
+    Checked,
+    NotNegative,
+    PartialShare,
+    Positive,
+    Probability,
+    Range,
+)
+
+Dropout: TypeAlias = Literal["off", "same", "all"]
+"The texts that are encoded with the transformer's dropout; same: those of pairs of a text with itself."
+
+BatchSize: TypeAlias = Annotated[int, Range(least=2)]
+"A pair's negatives are the other pairs of its batch, so it has at least two."
+
+FREE_TO_CHANGE = frozenset({"log_every", "checkpoint_seconds", "tensorboard"})
+"Options that a resumed run may change, since they do not affect the weights."
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingConfig(Checked):
+    """How to train. None: as the method trains this kind of encoder, see its STATIC and TRANSFORMER."""
+
+    batch: BatchSize | None = None
+    """Pairs in a batch, on all processes together; each pair's negatives are the others (RTS 4.1.3). If it is unset and
+    there are few pairs, the method's own is halved."""
+    epochs: Positive | None = None
+    "How often all pairs are seen."
+    steps: AtLeastOne | None = None
+    "How many batches are seen, instead of epochs."
+    learning_rate: Positive | None = None
+    "AdamW's, the highest: it is reached after warm-up."
+    warmup: PartialShare | None = None
+    "Share of the steps in which the learning rate rises linearly; None: 0.1."
+    warmup_steps: AtLeastZero | None = None
+    "Steps of warm-up, instead of a share."
+    decay: Probability | None = None
+    "Share of the learning rate that is lost linearly after warm-up: 1 is all, 0 is a constant rate. None: 1."
+    weight_decay: NotNegative | None = None
+    "AdamW's; biases and the weights of norms have none. 0 is Adam."
+    clip: Positive | None = None
+    "Largest norm of the gradient over all weights; larger ones are clipped."
+    dropout: Dropout | None = None
+    """The texts with dropout in the transformer: "all", as in the papers, those of pairs of equal texts ("same"), which
+    nothing else distinguishes, or none ("off"). None: "same" for most, as more costs a third of the time."""
+    window: AtLeastOne | None = None
+    "Batches drawn together and sorted by length. Within a batch, texts are always encoded by length. None: 1."
+    activation_token_budget: AtLeastZero | None = None
+    "Tokens of a batch up to which activations are kept, 0.1 MB each in MiniLM; larger batches are encoded twice."
+    validation: PartialShare | None = None
+    "Share of the groups of pairs for validation: they measure the loss and choose the best weights."
+    evaluations: AtLeastOne = 10
+    "How often the validation loss is measured, not counting the start."
+    log_every: AtLeastOne = 10
+    "Steps from one line of the log to the next."
+    checkpoint_seconds: NotNegative = 300.0
+    "Between checkpoints; 0 saves after every step."
+    tensorboard: bool = False
+    "Whether the log is also written for TensorBoard."
+    seed: AtLeastZero = 0
+    "Same seed, machine and number of threads: same weights."
+
+    def over(self, plan: TrainingPlan) -> TrainingPlan:
+        """The plan of a method with what is set here."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(plan, **{name: value for name, value in values.items() if value is not None})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPlan(TrainingConfig):
+    """A complete training config: the values of a method for a kind of encoder, which the loop follows."""
+
+    batch: BatchSize = 384
+    epochs: Positive = 1.0
+    learning_rate: Positive = 2e-5
+    warmup: PartialShare = 0.1
+    decay: Probability = 1.0
+    weight_decay: NotNegative = 0.01
+    clip: Positive = 1.0
+    dropout: Dropout = "same"
+    window: AtLeastOne = 1
+    validation: PartialShare = 0.02
+
+
+def lasting_options(config: Any) -> dict[str, Any]:
+    """The options of a dataclass that a resumed run must keep, plain JSON: all but those of `FREE_TO_CHANGE`."""
+    return _lasting(json.loads(json.dumps(asdict(config))))
+
+
+def _lasting(options: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in options.items() if name not in FREE_TO_CHANGE}
+    return {**kept, "training": _lasting(kept["training"])} if isinstance(kept.get("training"), dict) else kept

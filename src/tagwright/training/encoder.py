@@ -1,0 +1,206 @@
+"""The encoder options that trained methods share, and the training of an encoder by them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from tagwright.core.checked import Checked, Range
+from tagwright.encoders.architecture import read_architecture
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.kernels import best_device
+from tagwright.encoders.library import is_module, module_class
+from tagwright.encoders.model_folder import PACKAGED, STATIC, find, pinned
+from tagwright.encoders.prompts import Role, check_prompts
+from tagwright.errors import ConfigError
+from tagwright.training.batching import Batches, SamplerState
+from tagwright.training.config import TrainingConfig, TrainingPlan
+from tagwright.training.objectives import Contrastive, Objective
+from tagwright.types import PairSource
+
+if TYPE_CHECKING:
+    import torch
+    from sentence_transformers import SentenceTransformer
+
+BATCHES = 8
+"Minimum batches per epoch: with fewer, the few steps are all warm-up."
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderOptions(Checked):
+    """The encoder to train. Raises ConfigError for invalid values."""
+
+    encoder: str = "auto"
+    """"static", distilled from minilm: averaged token vectors; "minilm", a folder, or a Hugging Face id, optionally
+    with @revision, which is fetched if it is not on this machine; "auto" is static without a GPU and minilm with
+    one."""
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """Prompts before the texts of a transformer: "query" for texts to tag, "document" for labels, as in
+    {query="query: ", document="passage: "} for E5; missing ones are the model's own, and "" is none."""
+    max_length: Annotated[int, Range(least=3)] | None = None
+    "Tokens that a transformer reads of a text; None: as many as it can. A static encoder reads all."
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_prompts(self.prompts)
+        if self._of_transformers and self.encoder_name == STATIC:  # "auto" loads torch
+            why = "the encoder is static" + (", as auto is without a GPU" if self.encoder == "auto" else "")
+            raise ConfigError(f"pooling, max_length, projection and prompts are of transformers; {why}")
+
+    @property
+    def _of_transformers(self) -> bool:
+        """Whether an option is set that only transformers have."""
+        return self.max_length is not None or bool(self.prompts)
+
+    @property
+    def encoder_name(self) -> str:
+        """The encoder that "auto" resolves to on this machine, or the named one."""
+        if self.encoder != "auto":
+            return self.encoder
+        return PACKAGED if best_device().type == "cuda" else STATIC
+
+    @property
+    def resolved(self) -> dict[str, Any]:
+        """The resolved values of "auto" and unset options on this machine, stored with the trained tagger.
+
+        A model of the Hugging Face Hub is named with its revision.
+        """
+        return {"encoder": pinned(self.encoder_name)}
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the encoder averages token vectors. Raises ModelError when there is none of that name."""
+        name = self.encoder_name
+        return name == STATIC or read_architecture(find(name)).is_static
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorOptions(EncoderOptions):
+    """The encoder to train, and how a transformer pools a text to one vector."""
+
+    pooling: Literal["cls", "mean"] | None = None
+    "How a transformer pools a text to one vector; None: as it was trained."
+    projection: Annotated[int, Range(least=3)] | None = None
+    "Dimensions that a linear layer maps a transformer's vectors to (MACLR: 512). It is randomly initialised."
+
+    @property
+    def _of_transformers(self) -> bool:
+        return super()._of_transformers or self.pooling is not None or self.projection is not None
+
+
+def settle(config: TrainingConfig, plan: TrainingPlan, pairs: PairSource) -> TrainingPlan:
+    """The method's plan with the user's settings.
+
+    A batch size that the user has not set is halved until an epoch has 8 batches. Raises ConfigError when the pairs of
+    an epoch do not fill a batch; no more of them are drawn than necessary.
+    """
+    settled = config.over(plan)
+    while config.batch is None and settled.batch > 2 and not has_batches(pairs, settled, BATCHES):
+        settled = replace(settled, batch=settled.batch // 2)
+    check_batch(pairs, settled)
+    return settled
+
+
+def train_encoder(
+    options: EncoderOptions,
+    pairs: PairSource,
+    objective: Objective,
+    plan: TrainingPlan,
+    output: Path | None = None,
+    *,
+    resume: bool = False,
+) -> BiEncoder:
+    """The encoder of the options, trained. output, resume: see `loop.train`."""
+    return train_model(load(options, plan.seed), pairs, objective, plan, output, resume=resume)
+
+
+def train_model(
+    model: SentenceTransformer,
+    pairs: PairSource,
+    objective: Objective,
+    plan: TrainingPlan,
+    output: Path | None = None,
+    *,
+    resume: bool = False,
+) -> BiEncoder:
+    """The same of a loaded model, which is trained in place."""
+    from tagwright.training.loop import train
+
+    train(model, pairs, objective, plan, output, resume=resume)
+    return BiEncoder.of(model)
+
+
+def load(options: EncoderOptions, seed: int = 0) -> SentenceTransformer:
+    """The encoder before training. seed: of the projection. Raises ModelError when there is none of that name."""
+    model = untrained(options).model
+    if projection := getattr(options, "projection", None):
+        model.append(_projection(int(model.get_embedding_dimension() or 0), projection, seed))
+    return model
+
+
+def untrained(options: EncoderOptions) -> BiEncoder:
+    """An untrained transformer with these options. Raises ModelError when there is none of that name."""
+    pooling = getattr(options, "pooling", None)
+    return BiEncoder.load(options.encoder_name, max_length=options.max_length, pooling=pooling, prompts=options.prompts)
+
+
+def stage_folder(output: Path | None, name: str) -> Path | None:
+    """A folder in output for one stage of a training, created if necessary; None without output."""
+    if output:
+        (output / name).mkdir(parents=True, exist_ok=True)
+    return output and output / name
+
+
+def is_static(model: SentenceTransformer) -> bool:
+    """Whether the model averages token vectors."""
+    return is_module(model[0], "StaticEmbedding")
+
+
+def check_batch(pairs: PairSource, plan: TrainingPlan) -> None:
+    """Raise ConfigError when an epoch does not fill a batch; draws no more pairs than necessary."""
+    next(_batches(pairs, plan)(SamplerState()))
+
+
+def has_batches(pairs: PairSource, plan: TrainingPlan, count: int) -> bool:
+    """Whether an epoch has at least this many batches; draws no more pairs than necessary."""
+    batches = _batches(pairs, plan)
+    trained = (pair for pair in pairs(0) if not batches.is_validation(pair))
+    return next(islice(trained, count * plan.batch - 1, None), None) is not None
+
+
+def count_steps(pairs: PairSource, plan: TrainingPlan) -> TrainingPlan:
+    """The same with its length in steps, for a schedule of the training."""
+    return replace(plan, steps=plan.steps or max(1, round(plan.epochs * _batches(pairs, plan).count())))
+
+
+def in_batch(
+    temperature: float, *, groups: bool = True, roles: tuple[Role, Role] = ("query", "document")
+) -> Contrastive:
+    """RTS Eq. 1, MACLR Eq. 1. groups: false-negative masking, pairs of one group are not each other's negatives.
+
+    roles: which prompts anchors and positives get.
+    """
+    from tagwright.training.losses import info_nce
+
+    def loss(anchors: torch.Tensor, positives: torch.Tensor, group: torch.Tensor) -> torch.Tensor:
+        return info_nce(anchors, positives, temperature, groups=group if groups else None)
+
+    return Contrastive(loss, roles)
+
+
+def _batches(pairs: PairSource, plan: TrainingPlan) -> Batches:
+    return Batches(pairs, plan.batch, validation=plan.validation, seed=plan.seed)
+
+
+def _projection(inputs: int, outputs: int, seed: int) -> torch.nn.Module:
+    import torch
+
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        dense: torch.nn.Module = module_class("Dense")(
+            inputs, outputs, bias=False, activation_function=torch.nn.Identity()
+        )
+        return dense

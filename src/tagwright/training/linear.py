@@ -1,0 +1,250 @@
+"""Bags of words and gold labels in, linear classifiers out: an SVM one against the rest, or trees of labels."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+from zipfile import BadZipFile
+
+import numpy as np
+
+from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, NotNegative, Positive, Range
+from tagwright.core.progress import bar
+from tagwright.core.saved import is_first, read_manifest, replace_file, replace_folder, write_manifest
+from tagwright.core.scratch import scratch_folder
+from tagwright.data.bags import BagOfWords
+from tagwright.data.mapped_matrix import release, write_parts
+from tagwright.data.sparse_arrays import Matrix
+from tagwright.errors import ConfigError, ModelError, TagwrightError
+from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.linear.weights import LinearModel
+from tagwright.stages.trees.label_trees import WIDEST, LabelTrees, OmikujiError, OmikujiProcess
+from tagwright.training.checkpoints import check_resumed
+from tagwright.training.hinge import CELLS, TOGETHER, Loss, Postings, solve
+from tagwright.types import Document, Floats, Ints, Label, Run
+
+KIND = "SVM in training"
+"What the manifest of finished blocks says."
+
+Kind: TypeAlias = Literal["parabel", "bonsai"]
+
+Block: TypeAlias = tuple[Matrix, Floats]
+"(labels, words) weights and (labels,) biases."
+
+BLOCK, PARTS = 1024, 16
+"""The most labels that are trained and stored together: what an interrupted run loses per process. Fewer if there are
+few labels, so that every process has some."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SvmOptions(Checked):
+    """The linear SVM. Raises ConfigError for a value that cannot work."""
+
+    loss: Loss = "squared_hinge"
+    """squared_hinge is minimised by scikit-learn's LinearSVC and DiSMEC, hinge by DEPL (3.2); see
+    benchmarks/results/linear.json."""
+
+    cost: Positive = 0.3
+    """C: the weight of the losses relative to the norm of the weights; 1 in scikit-learn. The default was chosen on
+    validation documents."""
+
+    tolerance: Positive = 0.02
+    """How far below 1 the margin of an omitted document may be. With the default, P@k is that of scikit-learn within
+    0.4 points (benchmarks/results/linear.json); larger values are faster and less accurate."""
+
+    prune: NotNegative = 0.01
+    """Weights closer to 0 are dropped at the end, as in DiSMEC; 0 keeps all. Most weights are, with hardly any effect
+    on P@k (benchmarks/results/linear.json)."""
+
+    workers: AtLeastZero = 0
+    "Processes; 0 is one for each core."
+
+    seed: AtLeastZero = 0
+    "The documents that every label is first compared with, drawn at random."
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelTreeOptions(Checked):
+    """Trees of labels by omikuji; the defaults are FuTex's Parabel. Raises ConfigError for what cannot work."""
+
+    kind: Kind = "parabel"
+    "parabel: balanced binary trees; bonsai: shallow trees with up to 100 unbalanced branches."
+
+    trees: AtLeastOne = 3
+    "Trees, each grown from another random start; their probabilities are averaged."
+
+    leaf: Annotated[int, Range(least=2)] = 100
+    "A branch with fewer labels is not split again."
+
+    beam: Annotated[int, Range(least=1, most=WIDEST)] = 10
+    "Branches that are followed in each tree when a document is tagged."
+
+    workers: AtLeastZero = 0
+    "Threads; 0 is one for each core."
+
+
+def train_linear(
+    documents: Sequence[Document],
+    labels: Sequence[Label],
+    gold: Run,
+    options: SvmOptions = SvmOptions(),
+    candidates: int = 100,
+    folder: Path | None = None,
+    *,
+    resume: bool = False,
+) -> Linear:
+    """The linear SVM over tf-idf of the documents' text (DEPL A.1.3), as a stage; other arguments: see `fit_svm`.
+
+    The documents are read one after the other, and their words are kept in a temporary file.
+    """
+    bag = BagOfWords.of(document.text for document in documents)
+    with scratch_folder() as scratch:
+        parts = bag.parts(document.text for document in documents)
+        features = write_parts(parts, len(bag.words), scratch)
+        model = fit_svm(features, gold, len(labels), options, folder, resume=resume)
+    return Linear(labels, bag, model, candidates)
+
+
+def fit_svm(
+    features: Matrix,
+    gold: Run,
+    labels: int,
+    options: SvmOptions = SvmOptions(),
+    folder: Path | None = None,
+    *,
+    resume: bool = False,
+) -> LinearModel:
+    """One SVM against the rest for each label that a document has (DEPL 3.2), as described in training/hinge.py.
+
+    features: (documents, words) CSR. gold: a row for each document. labels: their number; those without documents get
+    no weights. folder: finished blocks of labels are stored there, under svm/; resume goes on with them. Raises
+    ConfigError when no document has a label, or the stored blocks belong to other documents or options.
+    """
+    from scipy.sparse import csr_matrix, vstack
+
+    positives = _positives(gold)
+    if not positives:
+        raise ConfigError("none of the documents has a label of the vocabulary; an SVM learns from these")
+    order = sorted(positives, key=lambda label: (-len(positives[label]), label))  # alike in size; the slowest first
+    size = min(BLOCK, max(4 * TOGETHER, len(order) // PARTS))
+    blocks = [order[start : start + size] for start in range(0, len(order), size)]
+    stored = _stored(folder / "svm", features, gold, options, resume=resume) if folder and is_first() else None
+    bias, parts = np.full(labels, -np.inf, np.float32), []
+    with scratch_folder() as scratch, bar("SVM", len(order)) as advance:
+        documents = [[positives[label] for label in block] for block in blocks]
+        solved = _solved(features, Postings.of(features, scratch), documents, options, stored)
+        for block, (weights, intercepts) in zip(blocks, solved, strict=True):
+            parts.append(weights)
+            bias[block] = intercepts
+            advance(len(block))
+    state = np.full(labels, len(order))
+    state[order] = np.arange(len(order))
+    nothing = csr_matrix((1, features.shape[1]), dtype=np.float32)
+    return LinearModel(vstack([*parts, nothing], format="csr")[state], bias)
+
+
+def fit_trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOptions = LabelTreeOptions()) -> LabelTrees:
+    """Parabel or Bonsai (FuTex 3.3). features: (documents, words) CSR; gold: a row for each document.
+
+    omikuji takes no seed: two trainings differ a little. Documents without labels or words are ignored. Raises
+    ConfigError when no document is left, TagwrightError when omikuji fails or is not installed.
+    """
+    used = np.flatnonzero((np.diff(features.indptr) > 0) & (np.diff(gold.indptr) > 0))
+    if not len(used):
+        raise ConfigError("no document has both words and a label of the vocabulary; label trees learn from these")
+    process, gold = OmikujiProcess(), gold.take(used)
+    learnt = features[used]
+    arrays = [learnt.indptr, learnt.indices, learnt.data, gold.indptr, gold.labels]
+    given = {"labels": labels, "words": features.shape[1], "settings": _settings(options), "workers": options.workers}
+    scratch = tempfile.TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)
+    with bar(f"{options.kind} trees", None), scratch as folder:
+        try:
+            fields, _ = process.ask("grow", {"scratch": folder, **given}, arrays)
+        except OmikujiError as error:
+            raise TagwrightError(f"omikuji could not grow {options.kind} trees ({error})") from None
+    return LabelTrees(process, fields["words"], options.beam)
+
+
+def _positives(gold: Run) -> dict[int, Ints]:
+    """The documents of each label that any of them has."""
+    order = np.argsort(gold.labels, kind="stable")
+    labels, starts = np.unique(gold.labels[order], return_index=True)
+    rows = np.split(gold.rows[order].astype(np.int32), starts[1:]) if len(labels) else []
+    return dict(zip(labels.tolist(), rows, strict=True))
+
+
+def _stored(folder: Path, features: Matrix, gold: Run, options: SvmOptions, *, resume: bool) -> Path:
+    """The folder of finished blocks, empty unless a run with the same data and options is resumed."""
+    data = {"documents or labels": _digest(features, gold)}
+    run = {"data": data, "options": {**asdict(options), "workers": None}}
+    if resume and (folder / "manifest.json").is_file():
+        before = read_manifest(folder, KIND)
+        check_resumed(folder, {name: before.get(name, {}) for name in run}, run)
+        return folder
+    with replace_folder(folder, KIND) as fresh:
+        write_manifest(fresh, KIND, run)
+    return folder
+
+
+def _solved(
+    features: Matrix, postings: Postings, blocks: Sequence[Sequence[Ints]], options: SvmOptions, stored: Path | None
+) -> Iterator[Block]:
+    """Weights and biases of each block in turn, trained now or read from the folder."""
+    from joblib import Parallel, delayed
+    from joblib.externals.loky import get_reusable_executor
+
+    paths = [stored and stored / f"{number}.npz" for number in range(len(blocks))]
+    missing = [block for block, path in zip(blocks, paths, strict=True) if path is None or not path.is_file()]
+    workers = min(options.workers or os.cpu_count() or 1, max(1, len(missing)))
+    given = {name: getattr(options, name) for name in ("loss", "cost", "tolerance", "prune", "seed")}
+    calls = (delayed(solve)(features, postings, block, **given) for block in missing)
+    learnt = Parallel(n_jobs=workers, return_as="generator")(calls)
+    for path in paths:
+        if path is not None and path.is_file():
+            yield _read(path, features.shape[1])
+            continue
+        block = next(learnt)
+        if path is not None:
+            _write(path, block)
+        yield block
+    if workers > 1:
+        get_reusable_executor().shutdown()  # they would keep their memory for minutes
+
+
+def _write(path: Path, block: Block) -> None:
+    weights, bias = block
+    with replace_file(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, data=weights.data, indices=weights.indices, indptr=weights.indptr, bias=bias)
+
+
+def _read(path: Path, words: int) -> Block:
+    from scipy.sparse import csr_matrix
+
+    try:
+        with np.load(path, allow_pickle=False) as block:
+            parts = tuple(block[name] for name in ("data", "indices", "indptr"))
+            return csr_matrix(parts, shape=(len(block["bias"]), words)), block["bias"]
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
+        raise ModelError(f"{path}: damaged ({error}); train without resuming") from None
+
+
+def _settings(options: LabelTreeOptions) -> dict[str, Any]:
+    """The options as omikuji names them."""
+    settings: dict[str, Any] = {"n_trees": options.trees, "min_branch_size": options.leaf}
+    if options.kind == "bonsai":  # a branch that is split must have as many labels as it gets branches
+        settings |= {"cluster_balanced": False, "cluster_k": min(100, options.leaf), "max_depth": 3}
+    return settings
+
+
+def _digest(features: Matrix, gold: Run) -> str:
+    digest = hashlib.sha256()
+    for array in (features.indptr, features.indices, features.data, gold.indptr, gold.labels):
+        for start in range(0, len(array), CELLS):
+            digest.update(np.ascontiguousarray(array[start : start + CELLS]).data)
+            release(features)
+    return digest.hexdigest()

@@ -1,0 +1,354 @@
+"""Taking the place of a file or folder: after kills, through links, on full disks, beside others, as on Windows."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.boxes import names, number, save
+
+from tagwright.core import atomic
+from tagwright.core.saved import (
+    check_replaceable,
+    read_array,
+    read_manifest,
+    read_whole,
+    recover,
+    replace_file,
+    replace_folder,
+    write_manifest,
+)
+from tagwright.errors import ModelError, TagwrightError
+
+
+@pytest.mark.parametrize("step", ["check", "save", "recover"])
+def test_an_old_folder_that_a_kill_has_left_is_removed_and_does_not_rise_again(tmp_path: Path, step: str) -> None:
+    save(tmp_path / "box", 8)
+    save(tmp_path / ".box.previous", 7)
+    if step == "check":
+        check_replaceable(tmp_path / "box", "box")
+    elif step == "recover":
+        recover(tmp_path / "box")
+    else:
+        save(tmp_path / "box", 9)
+    assert names(tmp_path) == ["box"]
+    assert number(tmp_path / "box") == (9 if step == "save" else 8)
+
+
+def test_an_old_folder_that_is_half_removed_blocks_nothing_and_is_not_put_back(tmp_path: Path) -> None:
+    save(tmp_path / "box", 8)
+    (tmp_path / ".box.previous" / "dense").mkdir(parents=True)
+    (tmp_path / ".box.previous" / "dense" / "vectors.npy").write_bytes(b"old")
+    save(tmp_path / "box", 9)
+    assert names(tmp_path) == ["box"]
+    (tmp_path / "box").rename(tmp_path / ".box.previous")
+    (tmp_path / ".box.previous" / "manifest.json").unlink()
+    with pytest.raises(ModelError, match="no saved box here"):
+        number(tmp_path / "box")
+
+
+KILLED = """
+import os, signal, sys, shutil
+from pathlib import Path
+from types import SimpleNamespace
+from tagwright import replacing
+from tagwright.store import *
+step, folder = int(sys.argv[1]), Path(sys.argv[2])
+def dying(function):
+    def run(*arguments, **options):
+        global step
+        if step == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        step -= 1
+        return function(*arguments, **options)
+    return run
+replacing._rename = dying(replacing._rename)
+replacing.shutil = SimpleNamespace(rmtree=dying(shutil.rmtree))  # others have their own temporary folders
+with replace_folder(folder, "box") as target:
+    write_manifest(target, "box", {"number": 8})
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL is for POSIX")
+@pytest.mark.parametrize("step", range(5))
+def test_a_kill_before_any_step_of_a_save_leaves_a_whole_folder_and_the_next_save_tidies_up(
+    tmp_path: Path, step: int
+) -> None:
+    """The steps: old away, new in place, old loses its name, old removed, temporary (nothing any more) removed."""
+    save(tmp_path / "box", 7)
+    done = subprocess.run([sys.executable, "-c", KILLED, str(step), str(tmp_path / "box")], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert number(tmp_path / "box") == (8 if step > 1 else 7)
+    save(tmp_path / "box", 9)
+    assert names(tmp_path) == ["box"]
+    assert number(tmp_path / "box") == 9
+
+
+def test_the_temporary_of_a_living_writer_stays(tmp_path: Path) -> None:
+    with replace_folder(tmp_path / "box", "box") as target:
+        write_manifest(target, "box", {"number": 7})
+        atomic.remove_leftovers(tmp_path / "box")  # does not wait
+        assert target.is_dir()
+    assert number(tmp_path / "box") == 7
+
+
+def test_what_only_looks_like_a_temporary_stays(tmp_path: Path) -> None:
+    mine = [".box.original", ".box.tmp", ".box.tmp1234567g", ".box2.tmp01234567", "box.tmp01234567"]
+    for name in mine:
+        (tmp_path / name).mkdir()
+    save(tmp_path / "box", 7)
+    assert names(tmp_path) == sorted([*mine, "box"])
+
+
+@pytest.mark.parametrize("link", ["box", "nowhere"])
+def test_a_symbolic_link_stays_and_what_it_points_to_is_replaced(tmp_path: Path, link: str) -> None:
+    (tmp_path / "disk").mkdir()
+    target, path = tmp_path / "disk" / link, tmp_path / "link"
+    if link == "box":
+        save(target, 6)
+    path.symlink_to(target, target_is_directory=True)
+    for value in (7, 8):
+        check_replaceable(path, "box")
+        save(path, value)
+        assert path.is_symlink()
+        assert number(target) == number(path) == value
+    assert names(tmp_path / "disk") == [link]
+    target.rename(target.with_name(f".{link}.previous"))
+    assert number(path) == 8
+
+
+def test_a_symbolic_link_to_a_file_stays(tmp_path: Path) -> None:
+    (tmp_path / "run").symlink_to("run.jsonl")
+    for text in ("old", "new"):
+        with replace_file(tmp_path / "run") as path:
+            path.write_text(text)
+        assert (tmp_path / "run").is_symlink()
+        assert (tmp_path / "run.jsonl").read_text() == text
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o666, 0o400])
+def test_a_file_keeps_its_permissions_and_is_nobody_elses_meanwhile(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text("old")
+    path.chmod(mode)
+    with replace_file(path) as target:
+        target.write_text("new")
+        assert target.stat().st_mode & 0o077 == 0
+    assert path.read_text() == "new"
+    assert path.stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o777])
+def test_a_folder_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
+    save(tmp_path / "box", 7)
+    (tmp_path / "box").chmod(mode)
+    save(tmp_path / "box", 8)
+    assert number(tmp_path / "box") == 8
+    assert (tmp_path / "box").stat().st_mode & 0o777 == mode
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has other permissions")
+def test_a_new_file_and_a_new_folder_have_the_permissions_of_any_other(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    (tmp_path / "others").mkdir()
+    with replace_file(tmp_path / "run.jsonl") as target:
+        target.write_text("new")
+    save(tmp_path / "box", 7)
+    assert (tmp_path / "run.jsonl").stat().st_mode == (tmp_path / "other").stat().st_mode
+    assert (tmp_path / "box").stat().st_mode == (tmp_path / "others").stat().st_mode
+
+
+def test_a_circle_of_links_is_an_error_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    with pytest.raises(TagwrightError, match=r"a: cannot be written .*circle"):
+        check_replaceable(tmp_path / "a", "box")
+
+
+def safetensors_error() -> Exception:
+    from safetensors import SafetensorError
+
+    return SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        safetensors_error,
+        lambda: Exception("No space left on device (os error 28)"),  # tokenizers
+        lambda: RuntimeError("Failed to save model: No space left on device (os error 28)"),  # omikuji
+        lambda: RuntimeError("Error in write_index: fwrite failed: No space left on device"),  # faiss
+        lambda: OSError(errno.ENOSPC, "No space left on device"),
+    ],
+)
+@pytest.mark.parametrize("replace", [partial(replace_folder, kind="box"), replace_file])
+def test_a_full_disk_is_one_line_whichever_library_finds_out(
+    tmp_path: Path, make: Callable[[], Exception], replace: Any
+) -> None:
+    (tmp_path / "box").touch() if replace is replace_file else save(tmp_path / "box", 7)
+    with (
+        pytest.raises(TagwrightError, match=r"box: cannot be written \(No space left on device\)$"),
+        replace(tmp_path / "box"),
+    ):
+        raise make()
+    assert names(tmp_path) == ["box"]
+
+
+def test_a_mistake_of_our_own_is_no_full_disk(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="a mistake"), replace_folder(tmp_path / "box", "box"):
+        raise RuntimeError("a mistake")
+
+
+WRITERS = """
+import sys
+from pathlib import Path
+from tagwright.store import *
+for number in range(12):
+    with replace_folder(Path(sys.argv[1]), "box") as target:
+        for name in ("one", "two"):
+            (target / name).mkdir()
+            write_manifest(target / name, "box", {"number": f"{sys.argv[2]}{number}"})
+        write_manifest(target, "box", {})
+"""
+
+
+def test_several_writers_at_once_all_succeed_and_a_reader_sees_one_whole_folder(tmp_path: Path) -> None:
+    box = tmp_path / "box"
+    with replace_folder(box, "box") as target:
+        for name in ("one", "two"):
+            (target / name).mkdir()
+            write_manifest(target / name, "box", {"number": "first"})
+        write_manifest(target, "box", {})
+
+    def read() -> list[str]:
+        return [read_manifest(part, "box").get("number", "") for part in (box, box / "one", box / "two")]
+
+    children = [subprocess.Popen([sys.executable, "-c", WRITERS, str(box), name]) for name in "abc"]
+    seen = list[list[str]]()
+    while any(child.poll() is None for child in children):
+        seen.append(read_whole(box, read))
+    assert [child.wait() for child in children] == [0, 0, 0]
+    assert all(one == two for _, one, two in seen)
+    assert names(tmp_path) == ["box"]
+
+
+def test_a_writer_that_waits_too_long_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from filelock import FileLock, Timeout
+
+    def too_long(lock: FileLock) -> None:
+        raise Timeout("box")
+
+    monkeypatch.setattr(FileLock, "acquire", too_long)
+    with pytest.raises(TagwrightError, match="box: another process is writing there"):
+        save(tmp_path / "box", 7)
+
+
+@pytest.fixture
+def windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What differs on Windows: fsync wants a file open for writing, no name may be taken by a folder, no folder opens.
+
+    What is open or mapped elsewhere cannot be renamed: here, for two tries.
+    """
+    import fcntl
+
+    fsync, rename, opened, tries = os.fsync, os.replace, os.open, dict[str, int]()
+
+    def windows_fsync(handle: int) -> None:
+        if fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise OSError(errno.EBADF, "Bad file descriptor")
+        fsync(handle)
+
+    def windows_replace(source: Any, target: Any) -> None:
+        tries[str(source)] = tries.get(str(source), 0) + 1
+        if Path(target).is_dir() or tries[str(source)] <= 2:
+            raise PermissionError(errno.EACCES, "Access is denied")
+        rename(source, target)
+
+    def windows_open(path: Any, *arguments: Any, **options: Any) -> int:
+        if Path(path).is_dir():
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "fsync", windows_fsync)
+    monkeypatch.setattr(atomic, "_replace", windows_replace)
+    monkeypatch.setattr(atomic, "WINDOWS", True)
+    monkeypatch.delattr(os, "umask")
+    # not os.open itself: rmtree opens folders, and has its own way on Windows
+    monkeypatch.setattr(atomic, "os", SimpleNamespace(**{**vars(os), "open": windows_open}))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows needs no stand-in for itself")
+def test_saving_works_where_the_system_behaves_as_windows_does(windows: None, tmp_path: Path) -> None:
+    for value in (7, 8, 9):
+        save(tmp_path / "box", value)
+        with replace_file(tmp_path / "run.jsonl") as path:
+            path.write_text(str(value))
+    assert number(tmp_path / "box") == 9
+    assert (tmp_path / "run.jsonl").read_text() == "9"
+    (tmp_path / "box").rename(tmp_path / ".box.previous")
+    assert number(tmp_path / "box") == 9
+    save(tmp_path / ".box.previous", 6)
+    save(tmp_path / "box", 10)
+    assert number(tmp_path / "box") == 10
+    assert names(tmp_path) == ["box", "run.jsonl"]
+
+
+def test_a_folder_that_stays_in_use_is_an_error_in_one_line_and_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(tmp_path / "box", 7)
+
+    def in_use(source: Any, target: Any) -> None:
+        raise PermissionError(errno.EACCES, "Access is denied")
+
+    monkeypatch.setattr(atomic, "_replace", in_use)
+    with pytest.raises(TagwrightError, match=r"box: cannot be written \(Access is denied\)"):
+        save(tmp_path / "box", 8)
+    assert number(tmp_path / "box") == 7
+    assert names(tmp_path) == ["box"]
+
+
+def test_a_second_rename_that_fails_puts_the_old_folder_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(tmp_path / "box", 7)
+    rename = atomic._rename
+
+    def fails(source: Path, target: Path) -> None:
+        if ".tmp" in source.name:
+            raise OSError(errno.EIO, "Input/output error")
+        rename(source, target)
+
+    monkeypatch.setattr(atomic, "_rename", fails)
+    with pytest.raises(TagwrightError, match="Input/output error"):
+        save(tmp_path / "box", 8)
+    assert number(tmp_path / "box") == 7
+    assert names(tmp_path) == ["box"]
+
+
+def test_nothing_is_put_back_or_locked_where_nothing_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from filelock import FileLock
+
+    def refused(lock: FileLock) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    save(tmp_path / "box", 7)
+    monkeypatch.setattr(FileLock, "acquire", refused)
+    assert number(tmp_path / "box") == 7
+    (tmp_path / "box").rename(tmp_path / ".box.previous")
+    with pytest.raises(ModelError, match="no saved box here"):
+        number(tmp_path / "box")
+    with pytest.raises(TagwrightError, match=r"cannot be written \(Permission denied\)"):
+        check_replaceable(tmp_path / "box", "box")
+    assert read_array(tmp_path / ".box.previous", "values").tolist() == [7, 7, 7]

@@ -1,0 +1,88 @@
+"""The progress bar: shown to a person, silent otherwise."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from tagwright.core.progress import bar, hint, note, silence
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def look(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Let stderr be a terminal. Called by the test itself: pytest takes stderr back after a fixture."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    return stream
+
+
+def work(title: str, total: int = 4) -> None:
+    with bar(title, total) as done:
+        for _ in range(total):
+            done(1)
+
+
+def test_a_terminal_sees_what_is_done_and_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = look(monkeypatch)
+    work("counting bees")
+    assert "counting bees" in terminal.getvalue()
+    assert "4/4" in terminal.getvalue()
+
+
+def test_where_nobody_knows_how_much_the_time_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = look(monkeypatch)
+    with bar("growing apples", None):
+        pass
+    assert "growing apples" in terminal.getvalue()
+    assert "0:00:00" in terminal.getvalue()
+    assert "0/" not in terminal.getvalue()
+
+
+def test_a_bar_inside_a_bar_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = look(monkeypatch)
+    with bar("outer", 1):
+        work("inner")
+    assert "outer" in terminal.getvalue()
+    assert "inner" not in terminal.getvalue()
+
+
+def test_nothing_is_shown_under_silence_nor_without_title_nor_without_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = look(monkeypatch)
+    with silence():
+        work("silenced")
+    work("")
+    work("nothing to do", total=0)
+    assert terminal.getvalue() == ""
+
+
+def test_nothing_is_shown_where_stderr_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    work("piped")
+    assert stream.getvalue() == ""
+
+
+def test_a_note_is_silent_when_asked_and_a_hint_without_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hint("unseen")
+    with silence():
+        note("unheard")
+    note("seen")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    hint("known")
+    assert capsys.readouterr().err == "tagwright: seen\ntagwright: known\n"
+
+
+def test_a_note_holds_nothing_that_a_terminal_obeys(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = look(monkeypatch)
+    note("a \x1b[31mred\u202e file")
+    assert stream.getvalue() == "tagwright: a \\u001b[31mred\\u202e file\n"

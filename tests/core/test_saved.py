@@ -1,0 +1,248 @@
+"""Saving: atomic, recoverable, refusing what is not ours."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.boxes import names, number, save
+
+from tagwright.core import saved
+from tagwright.core.saved import (
+    check_files,
+    check_replaceable,
+    digests,
+    lies_in,
+    read_array,
+    read_manifest,
+    recover,
+    replace_file,
+    replace_folder,
+    write_arrays,
+    write_manifest,
+)
+from tagwright.errors import ModelError, TagwrightError
+
+
+def test_a_saved_folder_is_read_back(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    assert read_manifest(tmp_path / "box", "box")["number"] == 7
+    assert read_array(tmp_path / "box", "values").tolist() == [7, 7, 7]
+
+
+def test_saving_again_replaces_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    save(tmp_path / "box", 8)
+    assert read_manifest(tmp_path / "box", "box")["number"] == 8
+    assert names(tmp_path) == ["box"]
+
+
+def test_a_failed_save_leaves_the_old_folder_whole(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    with pytest.raises(RuntimeError), replace_folder(tmp_path / "box", "box") as target:
+        write_manifest(target, "box", {"number": 8})
+        raise RuntimeError
+    assert read_manifest(tmp_path / "box", "box")["number"] == 7
+    assert names(tmp_path) == ["box"]
+
+
+def test_a_full_disk_is_an_error_in_one_line_and_leaves_the_old_folder_whole(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    with pytest.raises(TagwrightError, match="cannot be written"), replace_folder(tmp_path / "box", "box"):
+        raise OSError(28, "No space left on device")
+    assert read_manifest(tmp_path / "box", "box")["number"] == 7
+
+
+def test_a_replacement_cut_off_between_its_renames_is_put_back(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    (tmp_path / "box").rename(tmp_path / ".box.previous")
+    assert read_manifest(tmp_path / "box", "box")["number"] == 7
+
+
+def test_recover_does_not_touch_a_folder_that_is_there(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    save(tmp_path / ".box.previous", 6)
+    recover(tmp_path / "box")
+    assert read_manifest(tmp_path / "box", "box")["number"] == 7
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL is for POSIX")
+def test_a_save_killed_at_any_moment_leaves_a_whole_folder(tmp_path: Path) -> None:
+    """A process saves 1, 2, 3, ... as fast as it can and is killed; what is there is one of them, complete."""
+    program = """
+import sys, numpy as np
+from pathlib import Path
+from tagwright.store import *
+for number in range(1, 10**9):
+    with replace_folder(Path(sys.argv[1]), "box") as target:
+        write_manifest(target, "box", {"number": number})
+        write_arrays(target, {"values": np.full(1000, number)})
+"""
+    for milliseconds in (30, 47, 71):
+        child = subprocess.Popen([sys.executable, "-c", program, str(tmp_path / "box")])
+        while not (tmp_path / "box").exists():
+            time.sleep(0.01)
+        time.sleep(milliseconds / 1000)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        number = read_manifest(tmp_path / "box", "box")["number"]
+        assert read_array(tmp_path / "box", "values").tolist() == [number] * 1000
+
+
+def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.txt").write_text("years of work")
+    with (
+        pytest.raises(TagwrightError, match="exists and is not a saved box"),
+        replace_folder(tmp_path / "thesis", "box"),
+    ):
+        pytest.fail("nothing must be written")
+    assert (tmp_path / "thesis" / "chapter.txt").read_text() == "years of work"
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        '{"name": "an app", "version": "1"}',
+        '{"name": "an app", "kind": "box"}',
+        '{"tagwright": 4, "kind": ["box"]}',
+        '{"tagwright": "4", "kind": "box"}',
+        '["box"]',
+        "no JSON",
+    ],
+)
+def test_a_folder_with_a_manifest_that_is_not_ours_is_not_replaced(tmp_path: Path, manifest: str) -> None:
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "manifest.json").write_text(manifest)
+    (tmp_path / "app" / "app.js").write_text("code")
+    with pytest.raises(TagwrightError, match="app: exists and is not a saved box; choose"):
+        save(tmp_path / "app", 7)
+    with pytest.raises(TagwrightError, match="app: exists and is not a saved box; choose"):
+        check_replaceable(tmp_path / "app", "box")
+    assert names(tmp_path / "app") == ["app.js", "manifest.json"]
+
+
+def test_a_folder_of_ours_of_another_kind_is_not_replaced(tmp_path: Path) -> None:
+    save(tmp_path / "box", 7)
+    with pytest.raises(TagwrightError, match="box: holds 'box', expected a saved tagger; choose another place"):
+        check_replaceable(tmp_path / "box", "tagger")
+    assert number(tmp_path / "box") == 7
+
+
+def test_a_path_lies_in_a_folder_wherever_links_lead(tmp_path: Path) -> None:
+    (tmp_path / "box").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "box")
+    box = tmp_path / "box"
+    inside = [box, box / "labels.txt", tmp_path / "link" / "*.jsonl", tmp_path / "other" / ".." / "box" / "labels.txt"]
+    assert [lies_in(path, box) for path in inside] == [True] * 4
+    assert [lies_in(path, box) for path in (tmp_path, tmp_path / "box2", box / "..", "-")] == [False] * 4
+
+
+def test_an_old_folder_of_something_else_is_not_taken_for_that_of_an_interrupted_save(tmp_path: Path) -> None:
+    (tmp_path / ".box.previous").mkdir()
+    (tmp_path / ".box.previous" / "manifest.json").write_text('{"name": "an app"}')
+    check_replaceable(tmp_path / "box", "box")
+    assert names(tmp_path) == [".box.previous"]
+
+
+def test_an_empty_folder_may_be_saved_to(tmp_path: Path) -> None:
+    (tmp_path / "box").mkdir()
+    save(tmp_path / "box", 7)
+    assert read_manifest(tmp_path / "box", "box")["number"] == 7
+
+
+def test_a_place_that_cannot_be_written_is_an_error_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TagwrightError, match="cannot be written"), replace_folder(tmp_path / "file" / "box", "box"):
+        pytest.fail("nothing must be written")
+    with pytest.raises(TagwrightError, match="cannot be written"), replace_file(tmp_path / "file" / "run.jsonl"):
+        pytest.fail("nothing must be written")
+
+
+def test_a_failed_file_leaves_the_old_one(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), replace_file(path) as target:
+        target.write_text("new")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    with replace_file(path) as target:
+        target.write_text("new")
+    assert path.read_text() == "new"
+    assert names(tmp_path) == ["run.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("{", "damaged"),
+        ("[]", "holds 'list', expected a saved box"),
+        ('{"kind": "jar"}', "holds 'jar', expected a saved box"),
+        ('{"kind": "box", "tagwright": 99}', "format 99, this Tagwright reads 2"),
+    ],
+)
+def test_a_manifest_that_is_not_the_one_expected_is_a_model_error(tmp_path: Path, content: str, problem: str) -> None:
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(ModelError, match=problem):
+        read_manifest(tmp_path, "box")
+
+
+def test_a_missing_manifest_and_missing_or_damaged_arrays_are_model_errors(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="no saved box here"):
+        read_manifest(tmp_path, "box")
+    with pytest.raises(ModelError, match="cannot be read"):
+        read_array(tmp_path, "values")
+    (tmp_path / "values.npy").write_bytes(b"\x93NUMPY\x01\x00")
+    with pytest.raises(ModelError, match="cannot be read"):
+        read_array(tmp_path, "values")
+
+
+def test_an_array_of_objects_is_neither_written_nor_read(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="bject arrays"):
+        write_arrays(tmp_path, {"values": np.array([{}])})
+    np.save(tmp_path / "values.npy", np.array([{}]), allow_pickle=True)
+    with pytest.raises(ModelError, match="cannot be read"):
+        read_array(tmp_path, "values")
+
+
+def test_a_change_in_small_files_is_found_at_once_and_one_in_large_files_when_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "small").write_bytes(b"12")
+    (tmp_path / "large").write_bytes(b"12345678")
+    monkeypatch.setattr(saved, "CHECKED", 4)
+    known = digests(tmp_path)
+    (tmp_path / "large").write_bytes(b"12345679")
+    check_files(tmp_path, known)
+    with pytest.raises(ModelError, match=r"large: damaged .its checksum differs"):
+        check_files(tmp_path, known, whole=True)
+    (tmp_path / "small").write_bytes(b"13")
+    with pytest.raises(ModelError, match=r"small: damaged .its checksum differs"):
+        check_files(tmp_path, known)
+
+
+def test_a_large_file_that_is_cut_off_is_found_by_its_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "large").write_bytes(b"12345678")
+    monkeypatch.setattr(saved, "CHECKED", 4)
+    known = digests(tmp_path)
+    (tmp_path / "large").write_bytes(b"1234567")
+    with pytest.raises(ModelError, match=r"large: damaged .its size differs"):
+        check_files(tmp_path, known)
+
+
+@pytest.mark.parametrize("known", [[], {"x": 1}, {"x": [1]}, {"x": ["1", "y"]}])
+def test_a_damaged_list_of_files_is_an_error(tmp_path: Path, known: object) -> None:
+    with pytest.raises(ModelError, match="the list of files is damaged"):
+        check_files(tmp_path, known)
+
+
+def test_writing_to_an_array_changes_no_file(tmp_path: Path) -> None:
+    write_arrays(tmp_path, {"values": np.arange(3)})
+    read_array(tmp_path, "values")[0] = 7
+    assert read_array(tmp_path, "values").tolist() == [0, 1, 2]

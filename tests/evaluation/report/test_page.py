@@ -1,0 +1,174 @@
+"""The page of a report: what it shows, and that it is safe and whole."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from tests.evaluation.report.test_tables import COMPARISON, HALF, SCORES
+
+from tagwright.errors import TagwrightError
+from tagwright.evaluation.calibration import Calibration, ReliabilityBin, RiskCoverage, Threshold
+from tagwright.evaluation.report.examples import Example, Missed, Shown
+from tagwright.evaluation.report.glossary import SENTENCES, SLICES
+from tagwright.evaluation.report.page import Details, comparison_page, scores_page, write_page
+from tagwright.evaluation.report.plots import reliability_plot, risk_coverage_plot
+from tagwright.evaluation.resampling import Score
+from tagwright.evaluation.scores import STANDARD, WITH_TRAIN, Scores, label_groups, length_groups, split
+
+EVIL = '<script>alert("x")</script>'
+NOTES = Details({EVIL: EVIL})
+CONFIDENT = Calibration(
+    {"ECE@5": HALF, "AURC": HALF},
+    (ReliabilityBin(20, 0.25, 0.5),),
+    RiskCoverage(np.array([0.9, 0.1]), np.array([0.5, 1.0]), np.array([0.0, 0.25])),
+    (Threshold("missed", 0.3, 100, 0.25, 4.0),),
+)
+EXAMPLE = Example("d1", "Bees", (Shown("Apiculture", True, ("bees",)), Shown("Banks", False)), ("Orchards",))
+
+
+class Tags(HTMLParser):
+    """Reads a page, and fails on tags that do not match; keeps names, attributes and text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: set[str] = set()
+        self.names: set[str] = set()
+        self.text = ""
+        self.feed(page)
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_startendtag(tag, attrs)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        scores_page(EVIL, SCORES, NOTES),
+        scores_page(EVIL, Scores(1, {"P@1": HALF}), Details({})),
+        scores_page(EVIL, Scores(1, {"P@1": HALF}, calibration=CONFIDENT), NOTES),
+        comparison_page(EVIL, COMPARISON, NOTES),
+        scores_page(EVIL, Scores(1, {"P@1": HALF}, {EVIL: Scores(1, {"P@1": HALF})}), NOTES),
+        scores_page(
+            EVIL,
+            SCORES,
+            Details({}, [Example(EVIL, EVIL, (Shown(EVIL, True, (EVIL,)),), (EVIL,))], [(EVIL, Missed(0, 1, 0, 0))]),
+        ),
+    ],
+)
+def test_a_page_runs_nothing_loads_nothing_and_its_tags_match(page: str) -> None:
+    tags = Tags(page)
+    assert EVIL in tags.text
+    assert not tags.names & {"script", "link", "img", "iframe", "object"}
+    assert not tags.attributes & {"src", "href", "onload", "onclick", "style"}
+    assert "url(" not in page
+    assert "@import" not in page
+    assert "://" not in page
+
+
+def test_an_interval_spans_its_axis() -> None:
+    """The axis runs from 0 to the greatest end, 0.75, over 1,000 units."""
+    page = scores_page("t", SCORES, Details({}))
+    drawn = [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", page, re.DOTALL)]
+    paths = [path.attrib["d"] for path in drawn[0].findall("path")]
+    assert paths == ["M0.0 0V14", "M333.3 7H1000.0", "M666.7 1V13"]
+
+
+def test_a_page_says_how_many_documents_there_are_and_what_the_first_suggestion_is_worth() -> None:
+    text = Tags(scores_page("t", SCORES, Details({}))).text
+    assert "The first suggestion is right for 50.0 of 100 documents. 1,234 documents were scored." in text
+
+
+def test_a_slice_of_few_documents_is_a_line_instead_of_a_panel() -> None:
+    parts = {"tail": Scores(30, {"P@1": HALF}), "unseen": Scores(29, {"P@1": HALF}), "head": Scores(1, {"P@1": HALF})}
+    page = scores_page("t", Scores(1234, {"P@1": HALF}, parts), Details({}))
+    panels = page[page.index('class="panels"') : page.index("<details>")]
+    assert re.findall(r'<th scope="row">(\w+)', panels) == ["tail"]
+    assert "unseen: 29 documents, too few to draw (P@1 50.0)" in panels
+    assert "head: 1 document, too few to draw" in panels
+
+
+def test_examples_say_what_is_right_and_wrong_and_why() -> None:
+    text = Tags(scores_page("t", SCORES, Details({}, [EXAMPLE]))).text
+    assert re.search(r"Bees\s*✓ Apiculture \(bees\)\s*✗ Banks\s*Missed: Orchards", text)
+
+
+def test_the_labels_that_are_missed_most_are_listed() -> None:
+    page = scores_page("t", SCORES, Details({}, missed=[("Orchards", Missed(7, gold=5, found=1, wrong=2))]))
+    row = '<tr><th scope="row">Orchards</th><td>5</td><td>1</td><td>4</td><td>2</td></tr>'
+    assert row in page
+
+
+def test_every_measure_and_slice_is_explained() -> None:
+    confident = ("ECE@5", "ECE@10", "Brier@5", "AURC", "AUGRC")
+    assert {split(name)[0] for name in (*STANDARD, *WITH_TRAIN, *confident)} <= set(SENTENCES)
+    groups = {**label_groups(np.arange(3)), **length_groups(np.arange(3))}
+    assert set(groups) == set(SLICES)
+
+
+def test_a_difference_has_its_sign() -> None:
+    page = comparison_page("t", COMPARISON, Details({}))
+    assert "<td>+10.0</td><td>2.0 to 20.0</td>" in page
+
+
+def test_a_page_is_written_whole(tmp_path: Path) -> None:
+    write_page("<p>ü</p>", tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == "<p>ü</p>"
+
+
+def test_a_page_that_cannot_be_written_is_an_error_of_the_family(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(TagwrightError, match="cannot be written"):
+        write_page("", tmp_path / "file" / "report.html")
+
+
+def test_estimates_of_nothing_are_drawn_at_zero() -> None:
+    assert "M0.0 1V13" in scores_page("t", Scores(1, {"P@1": Score(0, 0, 0)}), Details({}))
+
+
+def test_a_bin_of_the_reliability_diagram_lies_at_its_confidence_and_share() -> None:
+    """Both axes are 260 units long; they begin 50 from the left, and up is less: 50 + 260 / 4, 260 - 260 / 2."""
+    drawn = ElementTree.fromstring(re.findall(r"<svg.*?</svg>", reliability_plot(CONFIDENT.reliability), re.DOTALL)[0])
+    assert [(dot.attrib["cx"], dot.attrib["cy"]) for dot in drawn.findall("circle")] == [("115.0", "130.0")]
+    assert drawn.findtext("circle/title") == "20 suggestions: confidence 25.0, right 50.0"
+
+
+def test_the_risk_coverage_curve_goes_through_its_points_and_keeps_its_last_when_it_is_thinned() -> None:
+    assert 'points="180.0,260.0 310.0,195.0"' in risk_coverage_plot(CONFIDENT.risk_coverage)
+    share = np.arange(1, 1001) / 1000
+    points = re.findall(r'points="(.*?)"', risk_coverage_plot(RiskCoverage(1 - share, share, share)))[0].split()
+    assert len(points) <= 201
+    assert points[-1] == "310.0,0.0"
+
+
+def test_a_page_shows_confidences_only_where_there_are_any() -> None:
+    title = "How far the confidences can be trusted"
+    text = Tags(scores_page("t", Scores(1, {"P@1": HALF}, calibration=CONFIDENT), Details({}))).text
+    assert title in text
+    assert "Calibration error" in text
+    assert "30% of labels missed" in text
+    assert title not in scores_page("t", SCORES, Details({}))
+
+
+def test_the_json_form_holds_the_measures_of_confidences_where_there_are_any() -> None:
+    plain = {"value": HALF.value, "low": HALF.low, "high": HALF.high}
+    found = Scores(1, {"P@1": HALF}, calibration=CONFIDENT).to_json()
+    assert found["calibration"] == {"ECE@5": plain, "AURC": plain}
+    assert found["thresholds"] == [{"rule": "missed", "bound": 0.3, "first": 100, "confidence": 0.25, "accepted": 4.0}]
+    assert "calibration" not in Scores(1, {"P@1": HALF}).to_json()

@@ -1,0 +1,67 @@
+"""Reports: what is printed."""
+
+import io
+import re
+from pathlib import Path
+
+from tagwright.evaluation.report.tables import Rows, comparison_rows, score_rows, slice_rows, table, write_per_label
+from tagwright.evaluation.resampling import Score
+from tagwright.evaluation.scores import LabelScore, Scores
+from tagwright.evaluation.significance import Comparison, Difference
+
+HALF = Score(0.5, 0.25, 0.75)
+SCORES = Scores(1234, {"P@1": HALF, "nDCG@3": HALF}, {"tail": Scores(56, {"P@1": HALF})})
+COMPARISON = Comparison(
+    9,
+    {
+        "P@1": Difference(0.5, 0.4, Score(0.1, 0.02, 0.2), {}, {"randomisation": 0.0001, "t": 0.02, "mcnemar": 1.0}),
+        "PSP@1": Difference(0.3, 0.4, Score(-0.1, -0.2, 0.1), {}, {"randomisation": 0.2}),
+    },
+)
+
+
+def printed(rows: Rows, title: str) -> str:
+    from rich.console import Console
+
+    console = Console(width=120, file=io.StringIO())
+    with console.capture() as capture:
+        console.print(table(rows, title))
+    return capture.get()
+
+
+def test_rows_of_a_comparison_show_adjusted_p_and_mark_what_is_significant() -> None:
+    assert comparison_rows(COMPARISON) == [
+        ["%", "A", "B", "A - B", "95% interval", "p", "p (t)", "p (McNemar)"],
+        ["P@1", "50.0", "40.0", "+10.0*", "2.0 to 20.0", "<0.001", "0.020", "1.000"],
+        ["PSP@1", "30.0", "40.0", "-10.0", "-20.0 to 10.0", "0.200", "", ""],
+    ]
+
+
+def test_what_rounds_to_zero_has_no_minus() -> None:
+    tiny = Difference(0.0, 0.0004, Score(-0.0004, -0.0004, 0.0), {}, {"randomisation": 1.0})
+    assert comparison_rows(Comparison(1, {"P@1": tiny}))[1][3:5] == ["+0.0", "0.0 to 0.0"]
+
+
+def test_without_slices_there_are_no_slice_rows() -> None:
+    assert slice_rows(Scores(3, {"P@1": HALF})) == []
+
+
+def test_brackets_in_a_title_are_printed_as_they_are() -> None:
+    text = printed([["a", "b"], ["[red]x[/red]", "1"]], "run[bold].jsonl")
+    assert "run[bold].jsonl" in text
+    assert "[red]x[/red]" in text
+
+
+def test_a_score_table_prints_each_measure_with_its_interval() -> None:
+    text = printed(score_rows(SCORES.measures), "scores")
+    assert re.search(r"nDCG@3\W+50\.0\W+25\.0 to 75\.0", text)
+
+
+def test_the_table_per_label_quotes_names_with_tabs(tmp_path: Path) -> None:
+    rows = [LabelScore(1, None, 1, 1, 0, 0.5, 1.0, 2 / 3), LabelScore(0, 4, 0, 0, 1, 0.0, 0.0, 0.0)]
+    write_per_label(rows, [("a", "ants"), ("b", "bees\tand wasps")], tmp_path / "labels.tsv")
+    assert (tmp_path / "labels.tsv").read_text().splitlines() == [
+        "label\tname\ttrain\ttp\tfp\tfn\tprecision\trecall\tf1",
+        'b\t"bees\tand wasps"\t\t1\t1\t0\t0.5000\t1.0000\t0.6667',
+        "a\tants\t4\t0\t0\t1\t0.0000\t0.0000\t0.0000",
+    ]

@@ -1,0 +1,49 @@
+"""What is advised rests on what was measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tagwright.evaluation import advice
+from tagwright.evaluation.advice import GAINS, _gain, expected_gain, next_step
+
+CURVE = Path(__file__).parent.parent / "benchmarks" / "results" / "curve.json"
+
+
+def test_gains_are_those_that_were_measured() -> None:
+    measured = {name: rows for name, rows in json.loads(CURVE.read_text()).items() if isinstance(rows, dict)}
+    assert measured.keys() == GAINS.keys()
+    for name, gains in GAINS.items():
+        for labelled, gain in gains.items():
+            row = measured[name][str(labelled)]
+            assert gain == pytest.approx(100 * (row["auto"]["nDCG@5"] - row["zero_shot"]["nDCG@5"]), abs=0.06)
+
+
+def test_the_next_documents_are_worth_less() -> None:
+    first, second = expected_gain(0, 50), expected_gain(50, 50)
+    assert first
+    assert second
+    assert first.mean > second.mean > 0
+
+
+def test_the_gain_between_measured_numbers_by_hand() -> None:
+    """log 2 is half of log 4: 1 of 3 documents bring half of the gain."""
+    assert [_gain(number, {3: 4.0}) for number in (0, 1, 3)] == pytest.approx([0.0, 2.0, 4.0])
+
+
+def test_what_more_labels_would_bring_is_the_mean_of_the_curves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(advice, "GAINS", {"a": {20: 2.0, 50: 3.0, 300: 9.0}, "b": {50: 5.0}})
+    assert next_step(0).startswith("label 50 documents: about +4 points of nDCG@5 (mean of 2 corpora")  # (3 + 5) / 2
+    # b has 5 log 21 / log 51 = 3.87 with 20: 1 and 1.13 are won
+    assert next_step(20).startswith("label 30 more documents: about +1 points of nDCG@5 (mean of 2 corpora")
+    # a has 3 + 6 (log 61 - log 51) / (log 301 - log 51) = 3.6 with 60: 5.4 are won
+    assert next_step(60).startswith("label 240 more documents: about +5 points of nDCG@5 (mean of 1 corpus")
+    assert next_step(300) == ""
+
+
+def test_nothing_is_advised_that_brings_less_than_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(advice, "GAINS", {"a": {50: 0.9}})
+    assert next_step(0) == ""

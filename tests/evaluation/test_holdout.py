@@ -1,0 +1,38 @@
+"""Whether a trained tagger is better than the zero-shot method, on documents left out of training."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tagwright import zero_shot
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.evaluation.holdout import Check, check, validation, without
+from tagwright.tagger import Tagger
+from tagwright.types import Document, Run
+
+
+def by_name(labels: Vocabulary) -> Tagger:
+    return zero_shot(labels, stages=["exact_match"], language="en")
+
+
+def test_a_tagger_is_compared_with_the_untrained_one_over_its_labels() -> None:
+    """Both find the label of the first document, and neither that of the second: nDCG@5 is 1 and 0."""
+    trained = by_name(Vocabulary(["Bees", "Rain"]))
+    documents = [Document("1", "Bees"), Document("2", "Showers")]
+    gold = Run.from_rows([[0], [1]])
+    assert check(trained, by_name, documents, gold) == Check(2, 0.5, 0.5, 1.0)
+
+
+def test_a_worse_tagger_is_reported_with_a_remedy() -> None:
+    found = Check(20, trained=0.25, untrained=0.5, p=0.01)
+    assert found.worse
+    assert str(found).endswith("the untrained method is better here: train zero-shot, or add --fuse")
+
+
+def test_the_documents_of_a_check_are_left_out_of_training() -> None:
+    gold = Run.from_rows([[0]] * 200 + [[]] * 5)
+    rows = validation(gold, learnt=True)
+    assert len(rows) == 20
+    kept = without(gold, rows)
+    assert (len(kept), len(kept.labels)) == (205, 180)
+    assert not np.isin(kept.rows, rows).any()

@@ -1,0 +1,211 @@
+"""A combiner learned from labelled documents: from documents to a saved tagger."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.tiny import tiny_encoder
+
+from tagwright.combining.followed import Followed, FollowedOptions
+from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.pool import PoolOptions
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.errors import ConfigError, ModelError
+from tagwright.methods.auto import combine
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
+from tagwright.tagger import Tagger
+from tagwright.training.combiner import CombinerOptions
+from tagwright.types import Document, Label
+
+NAMES = ("honey", "wasp", "flower", "market", "money", "river", "water", "stone")
+LABELS = Vocabulary([Label(name, (name,)) for name in NAMES])
+UNKNOWN = "Zebras graze"
+
+
+def document(number: int, *, labelled: bool = True) -> Document:
+    """One whose title names two labels, and whose text one that alone is right: the sum would have those first."""
+    rng = np.random.default_rng(number)
+    first, second, right = (NAMES[place] for place in rng.permutation(len(NAMES))[:3])
+    labels = (right,) if labelled else ()
+    return Document(f"d{number}", title=f"{first} {second}", abstract=f"About {right} only", labels=labels)
+
+
+TRAINING = [document(number, labelled=number < 40) for number in range(60)]
+OTHERS = [document(number) for number in range(100, 130)]
+
+
+@pytest.fixture(scope="module", name="plain")
+def weighted_sum_of_stages(tmp_path_factory: pytest.TempPathFactory) -> Tagger:
+    encoder = BiEncoder.load(str(tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny")))
+    retrievers = {
+        "exact_match": ExactMatch(LABELS, ExactMatchOptions()),
+        "tfidf": Lexical(LABELS, LexicalOptions(weighting="tfidf", text_field="title_and_abstract")),
+        "dense": Dense(LABELS, encoder, DenseOptions(k=4)),
+    }
+    return Tagger(LABELS, retrievers)
+
+
+@pytest.fixture(scope="module", name="learned")
+def combined_with_labels(plain: Tagger) -> combine.CombinedTagger:
+    return combine.fit(TRAINING, plain)
+
+
+def precision(tagger: Tagger) -> float:
+    firsts = [labels[0] for labels, _ in tagger.tag(OTHERS, k=1)]
+    return float(np.mean([LABELS.ids[label] == each.labels[0] for label, each in zip(firsts, OTHERS, strict=True)]))
+
+
+def test_what_the_labels_teach_is_learned(plain: Tagger, learned: combine.CombinedTagger) -> None:
+    assert precision(plain) < 0.5
+    assert precision(learned.tagger) > 0.9
+    assert learned.combiner
+    assert learned.combiner.gain > 0.2
+
+
+def test_confidences_come_with_the_suggestions(learned: combine.CombinedTagger) -> None:
+    run = learned.tagger.tag(OTHERS)
+    assert run.confidences is not None
+    first = run.confidences[run.indptr[:-1]]
+    assert first.mean() > run.confidences.mean()
+
+
+def test_nothing_is_lost_of_what_the_stages_find(plain: Tagger, learned: combine.CombinedTagger) -> None:
+    narrow = combine.fit(TRAINING, plain, combine.Config(candidates=3)).tagger
+    for tagger in (learned.tagger, narrow):
+        found = tagger.tag(OTHERS, k=100)
+        assert [sorted(labels) for labels, _ in found] == [sorted(labels) for labels, _ in plain.tag(OTHERS, k=100)]
+
+
+def test_candidates_that_are_not_described_follow_in_the_order_of_the_sum(plain: Tagger) -> None:
+    config = combine.Config(candidates=3)
+    narrow, before = combine.fit(TRAINING, plain, config).tagger.tag(OTHERS, k=100), plain.tag(OTHERS, k=100)
+    for (after, _), (labels, _) in zip(narrow, before, strict=True):
+        assert sorted(after[:3]) == sorted(labels[:3])
+        assert after[3:].tolist() == labels[3:].tolist()
+
+
+def test_an_empty_document_gets_nothing(learned: combine.CombinedTagger) -> None:
+    assert len(learned.tagger.tag([Document("empty")]).labels) == 0
+    assert len(learned.tagger.tag([])) == 0
+
+
+def test_contributions_add_up_and_name_the_features(learned: combine.CombinedTagger) -> None:
+    combiner = learned.tagger.combiner
+    assert isinstance(combiner, LearnedCombiner)
+    pool = learned.tagger.candidates(OTHERS[:2])
+    reasons = list(combiner.explain(pool))
+    for row, (labels, scores) in enumerate(combiner.combine(pool)):
+        totals = [sum(each.added for each in reasons[row][label]) for label in labels.tolist()]
+        assert np.diff(totals) == pytest.approx(np.diff(scores), abs=1e-4)  # the constant is the same for all
+        names = [each.feature for each in reasons[row][labels[0]]]
+        assert "tfidf: standard score" in names
+        assert sorted(names) == sorted([*combiner.ranker.names, "label: bias"])
+
+
+def test_an_explained_suggestion_says_what_each_group_of_features_added(
+    plain: Tagger, learned: combine.CombinedTagger
+) -> None:
+    first, second, *_ = learned.tagger.explain(OTHERS[0])
+    totals = [sum(each.added for each in suggestion.contributions) for suggestion in (first, second)]
+    assert totals[0] - totals[1] == pytest.approx(first.score - second.score, abs=1e-4)
+    assert first.evidence
+    assert plain.explain(OTHERS[0])[0].contributions == ()
+    assert learned.tagger.suggest(OTHERS[0])[0].contributions == ()
+
+
+def test_saved_and_loaded(learned: combine.CombinedTagger, tmp_path: Path) -> None:
+    learned.tagger.save(tmp_path / "tagger")
+    loaded, before = Tagger.load(tmp_path / "tagger").tag(OTHERS), learned.tagger.tag(OTHERS)
+    # Neighbours' vectors are kept in float16, so a feature may fall on the other side of a tree's question.
+    assert np.median(np.abs(loaded.scores - before.scores)) < 0.02
+    assert (loaded.labels[loaded.indptr[:-1]] == before.labels[before.indptr[:-1]]).mean() > 0.9
+
+
+@pytest.mark.parametrize(("name", "value"), [("counts", -1), ("ranked", 99), ("vectors", np.nan), ("indptr", 7)])
+def test_damaged_features_are_an_error(
+    learned: combine.CombinedTagger, tmp_path: Path, name: str, value: float
+) -> None:
+    combiner = learned.tagger.combiner
+    assert isinstance(combiner, LearnedCombiner)
+    combiner.save(tmp_path)
+    path = tmp_path / "features" / f"{name}.npy"
+    array = np.load(path)
+    np.save(path, np.full_like(array, value))
+    with pytest.raises(ModelError, match="features"):
+        LearnedCombiner.load(tmp_path, LABELS)
+
+
+def test_other_labels_need_no_training(learned: combine.CombinedTagger) -> None:
+    fewer = learned.tagger.with_labels([*reversed(LABELS), Label("new", ("zebras",))])
+    suggested = [each.id for each in fewer.suggest(Document("x", title="zebras", abstract="About honey only"))]
+    assert {"new", "honey"} <= set(suggested)
+    wanted = learned.tagger.tag(OTHERS, k=1).labels
+    assert [fewer.vocabulary.ids[label] for label in fewer.tag(OTHERS, k=1).labels] == [LABELS.ids[i] for i in wanted]
+
+
+def test_without_labels_the_tagger_stays_as_it_is(plain: Tagger) -> None:
+    learned = combine.fit([replace(each, labels=()) for each in TRAINING], plain)
+    assert learned.tagger is plain
+    assert learned.combiner is None
+
+
+def test_no_more_labelled_documents_are_described_than_are_looked_at(plain: Tagger) -> None:
+    learned = combine.fit(TRAINING, plain, combine.Config(combiner=CombinerOptions(documents=12)))
+    assert learned.combiner
+    assert len(learned.combiner.fixed) == 12
+
+
+def test_labels_of_other_documents_are_never_read(plain: Tagger) -> None:
+    more = [replace(each, labels=("honey",)) if not each.labels else each for each in TRAINING]
+    config = combine.Config()
+    tagger = combine.with_more_stages(plain)
+    one, other = (combine.describe_corpus(tagger, each, config) for each in (TRAINING, more))
+    assert one.label_features.keys() == other.label_features.keys()
+    for name, numbers in one.label_features.items():
+        assert np.array_equal(numbers, other.label_features[name])
+
+
+def test_a_document_that_is_a_label_is_no_candidate_of_itself(plain: Tagger) -> None:
+    documents = [replace(each, id=NAMES[number % 8]) for number, each in enumerate(TRAINING)]
+    tagger = combine.with_more_stages(plain)
+    described = combine.describe_corpus(tagger, documents, combine.Config(exclude_self=True))
+    found = described.candidates(tagger.candidates(documents[:8]))
+    assert all(place not in labels for place, (labels, _) in enumerate(found))
+
+
+def test_a_learned_combiner_is_no_start(learned: combine.CombinedTagger) -> None:
+    with pytest.raises(ConfigError, match="LearnedCombiner"):
+        combine.fit(TRAINING, learned.tagger)
+
+
+def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> None:
+    pool = PoolOptions(exclude=("tfidf",))
+    followed = Followed(WeightedSum(), FollowedOptions(by="tfidf"))
+    tagger = combine.fit(TRAINING, replace(plain, combiner=followed, pool=pool)).tagger
+    assert isinstance(tagger.combiner, LearnedCombiner)
+    assert tagger.combiner.described.first.weight("tfidf") == 0
+    assert precision(tagger) > 0.9
+
+
+def test_a_combiner_fits_only_the_stages_it_was_trained_with(plain: Tagger, learned: combine.CombinedTagger) -> None:
+    with pytest.raises(ConfigError, match="exact_match_in_abstract"):
+        replace(plain, combiner=learned.tagger.combiner)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"corpus": -1}, "corpus is -1, expected at least 0"),
+        ({"candidates": 0}, "candidates is 0, expected at least 1"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(wrong: dict[str, int], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        combine.Config(**wrong)  # type: ignore[arg-type]

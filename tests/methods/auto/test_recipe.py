@@ -1,0 +1,245 @@
+"""`train auto`: documents with labels or without in, the best tagger that they allow out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.tiny import tiny_encoder
+
+from tagwright.combining.features import Features
+from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.methods import auto, zero_shot
+from tagwright.methods.auto import combine, examples, plan, speed
+from tagwright.methods.auto.combine import judged_only
+from tagwright.methods.auto.plan import Holdings, Work
+from tagwright.methods.auto.speed import Rates
+from tagwright.stages.linear.classifiers import Linear
+from tagwright.stages.nearest_labelled import NearestLabelled
+from tagwright.tagger import Tagger
+from tagwright.training import out_of_fold
+from tagwright.training.combiner import Examples
+from tagwright.training.linear import fit_svm
+from tagwright.types import Document, Label, Run
+
+TOPICS = {"alpha": "honey flower wing", "beta": "market stock money", "gamma": "river water stone"}
+"What the documents of a label are about; the names of the labels are in none of them."
+
+NOISE = [Label(f"noise{number}", (word,)) for number, word in enumerate(("rain", "wasp", "bank", "bee"))]
+LABELS = Vocabulary([*(Label(name, (name,)) for name in TOPICS), *NOISE])
+CONFIG = auto.Config(stages=("exact_match", "tfidf"), language="english")
+
+
+def document(number: int, *, labelled: bool = True) -> Document:
+    """One that names only labels that are wrong for it."""
+    rng = np.random.default_rng(number)
+    topic = list(TOPICS)[number % len(TOPICS)]
+    words = [*rng.choice(TOPICS[topic].split(), 6), rng.choice(["rain", "wasp", "bank", "bee"])]
+    return Document(f"d{number}", title=f"Notes {number}", abstract=" ".join(words), labels=(topic,) * labelled)
+
+
+LABELLED = [document(number) for number in range(60)]
+UNLABELLED = [document(number, labelled=False) for number in range(60, 90)]
+OTHERS = [document(number) for number in range(100, 130)]
+
+
+def first(tagger: Tagger) -> list[str]:
+    return [LABELS.ids[labels[0]] if len(labels) else "" for labels, _ in tagger.tag(OTHERS, k=1)]
+
+
+def same(one: Tagger, other: Tagger) -> bool:
+    a, b = one.tag(OTHERS, k=100), other.tag(OTHERS, k=100)
+    return np.array_equal(a.labels, b.labels) and np.allclose(a.scores, b.scores)
+
+
+@pytest.fixture(scope="module", name="learned")
+def trained_on_some_labelled_documents() -> Tagger:
+    return auto.fit([*LABELLED, *UNLABELLED], LABELS, CONFIG)
+
+
+def test_without_labels_it_is_the_zero_shot_method(tmp_path: Path) -> None:
+    config = replace(CONFIG, stages=("exact_match", "dense"), encoder=str(tiny_encoder(tmp_path / "tiny")))
+    tagger = auto.fit(UNLABELLED, LABELS, config)
+    assert same(tagger, zero_shot.fit(LABELS, config.zero_shot, UNLABELLED))
+    assert tagger.training["auto"]["kept"] == "zero_shot"
+
+
+def test_what_only_labelled_documents_tell_is_learned_by_the_svm(learned: Tagger) -> None:
+    right = [each.labels[0] for each in OTHERS]
+    assert isinstance(learned.retrievers["svm"], Linear)
+    assert first(learned) == right
+    assert first(zero_shot.fit(LABELS, CONFIG.zero_shot)) != right
+    record = learned.training["auto"]
+    assert record["kept"] == "sum with svm and knn"  # a combiner can add nothing to it
+    assert record["nDCG@5"] == {"zero_shot": 0.0, "combiner": 0.0, "sum with svm and knn": 1.0}
+
+
+def test_labels_of_the_scored_documents_are_hidden_from_their_svm() -> None:
+    # a label that one document alone has: no SVM that has not seen this document can suggest it
+    odd = replace(LABELLED[7], labels=("noise0",))
+    documents = [*LABELLED[:7], odd, *LABELLED[8:]]
+    tagger = combine.with_more_stages(zero_shot.fit(LABELS, CONFIG.zero_shot))
+    described = combine.describe_corpus(tagger, documents, combine.Config())
+    folds = out_of_fold.Folds(documents, LABELS, LABELS.gold(documents), np.arange(60))
+    found = examples.with_trained(tagger, described, documents, iter(folds)).examples
+    noise0 = LABELS.index["noise0"]
+    for stage in ("svm", "knn"):
+        scores = found.features.values[:, found.features.names.index(f"{stage}: score")]
+        assert not scores[(found.run.rows == 7) & (found.run.labels == noise0)].any()
+        assert scores[(found.run.rows != 7) & (found.run.labels == noise0)].any()
+    assert [len(labels) for labels, _ in found.gold] == [1] * 60
+    assert found.gold[7][0].tolist() == [noise0]
+
+
+@pytest.mark.parametrize(("scored", "trained"), [(4, 1), (10, 2)])
+def test_the_svm_is_not_trained_again_where_it_has_seen_all_but_one_in_twenty(
+    monkeypatch: pytest.MonkeyPatch, scored: int, trained: int
+) -> None:
+    documents, seen = [document(number) for number in range(100)], list[int]()
+
+    def counted(features: Any, *arguments: Any, **options: Any) -> Any:
+        seen.append(features.shape[0])
+        return fit_svm(features, *arguments, **options)
+
+    monkeypatch.setattr(out_of_fold, "fit_svm", counted)
+    folds = out_of_fold.Folds(documents, LABELS, LABELS.gold(documents), np.arange(scored))
+    (fold,) = folds
+    last = folds.last()
+    assert seen == [100 - scored, 100][:trained]
+    knn = last["knn"]
+    assert isinstance(knn, NearestLabelled)
+    assert len(knn.gold) == 100
+    assert (last["svm"] is fold.stages["svm"]) == (trained == 1)
+
+
+def test_with_many_labels_a_combiner_without_the_trained_stages_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "TRAINED_STAGES_ONLY", len(LABELLED))
+    record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
+    assert record["nDCG@5"] == {"zero_shot": 0.0, "sum with svm and knn": 1.0}
+
+
+def test_where_labels_teach_nothing_the_fixed_sum_stays() -> None:
+    # every document has the label that it names, which the zero-shot method finds, or one that no other document has
+    labels = Vocabulary([*LABELS, *(Label(f"other{number}", (f"word{number}",)) for number in range(200))])
+    named = {label.name: label.id for label in NOISE}
+    found = [named[each.abstract.split()[-1]] for each in LABELLED]
+    given = [right if number % 4 else f"other{number}" for number, right in enumerate(found)]
+    noisy = [replace(each, labels=(label,)) for each, label in zip(LABELLED, given, strict=True)]
+    tagger = auto.fit(noisy, labels, CONFIG)
+    assert tagger.training["auto"]["kept"] == "zero_shot"
+    assert same(tagger, zero_shot.fit(labels, CONFIG.zero_shot, noisy))
+    # each document has one suggestion, right three times in four: targets 46/47 and 1/17 have the mean 0.749
+    assert tagger.tag(OTHERS).confidences == pytest.approx(0.749, abs=0.001)
+
+
+def test_documents_without_labels_are_not_negative(learned: Tagger) -> None:
+    more = auto.fit([*LABELLED, *UNLABELLED], LABELS, CONFIG, gold=LABELS.gold([*LABELLED, *UNLABELLED]))
+    assert same(more, learned)
+    svm = learned.retrievers["svm"]
+    alone = auto.fit(LABELLED, LABELS, CONFIG).retrievers["svm"]
+    assert isinstance(svm, Linear)
+    assert isinstance(alone, Linear)
+    assert np.allclose(svm.model.weights.toarray(), alone.model.weights.toarray())
+
+
+def misled(number: int) -> Document:
+    """One whose title names two labels, and whose text the one that is right."""
+    names = np.random.default_rng(number).permutation(["honey", "wasp", "flower", "market", "money", "river"])
+    return Document(f"m{number}", title=f"{names[0]} {names[1]}", abstract=f"About {names[2]} only", labels=(names[2],))
+
+
+@pytest.fixture(scope="module", name="combiner")
+def trained_where_the_text_is_right() -> Tagger:
+    names = ("honey", "wasp", "flower", "market", "money", "river")
+    labels = Vocabulary([Label(name, (name,)) for name in names])
+    return auto.fit([misled(number) for number in range(60)], labels, CONFIG)
+
+
+def test_a_combiner_is_kept_that_is_better_than_the_sum(combiner: Tagger, tmp_path: Path) -> None:
+    assert isinstance(combiner.combiner, LearnedCombiner)
+    found = [misled(number) for number in range(100, 120)]
+    right = [each.labels[0] for each in found]
+    assert [each[0].id for each in combiner.suggest(found)] == right
+    combiner.save(tmp_path / "tagger")
+    assert [each[0].id for each in Tagger.load(tmp_path / "tagger").suggest(found)] == right
+
+
+def test_an_explanation_says_what_each_group_of_features_added(combiner: Tagger) -> None:
+    best, *_ = combiner.explain(misled(100))
+    groups = [each.feature for each in best.contributions]
+    assert {"tfidf", "exact_match", "fixed sum"} <= set(groups)
+    assert len(set(groups)) == len(groups)
+    sizes = [abs(each.added) for each in best.contributions]
+    assert sizes == sorted(sizes, reverse=True)
+    assert not combiner.suggest(misled(100))[0].contributions
+
+
+def test_a_killed_training_goes_on_after_the_last_finished_stage(
+    learned: Tagger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents, count = [*LABELLED, *UNLABELLED], 0
+
+    def killed(*arguments: Any, **options: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count == 3:
+            raise KeyboardInterrupt
+        return fit_svm(*arguments, **options)
+
+    def never(*_: object) -> None:
+        raise AssertionError("a finished stage is not repeated")
+
+    monkeypatch.setattr(out_of_fold, "fit_svm", killed)
+    with pytest.raises(KeyboardInterrupt):
+        auto.fit(documents, LABELS, CONFIG, tmp_path)
+    monkeypatch.setattr(combine, "describe_corpus", never)
+    monkeypatch.setattr(combine, "examples", never)
+    resumed = auto.fit(documents, LABELS, CONFIG, tmp_path, resume=True)
+    assert count == 3 + 5 + 1  # the five folds, of which two are read from the folder, and all
+    assert same(resumed, learned)
+
+
+def test_unjudged_candidates_of_a_reviewed_document_are_unknown() -> None:
+    run = Run.from_rows([{0: 3.0, 1: 2.0, 2: 1.0}, {0: 2.0, 1: 1.0}])
+    features = Features(("a",), np.arange(5, dtype=np.float32)[:, None])
+    found = judged_only(Examples(run, features, Run.from_rows([[0], [1]]), 3), Run.from_rows([[0, 2], []]))
+    assert [labels.tolist() for labels, _ in found.run] == [[0, 2], [0, 1]]
+    assert found.features.values[:, 0].tolist() == [0, 2, 3, 4]
+
+
+def test_the_plan_says_what_is_done_why_and_what_it_costs() -> None:
+    held = Holdings(documents=1000, labelled=20, labels=500, described=500, used=40, language="english")
+    work = Work(encode_labels=500, encode_documents=1000, corpus=1000, examples=20)
+    rates = Rates(label=0.01, document=0.02, find=0.001, describe=0.002, train=0.1, start=1.0)
+    found = plan.plan(held, work, rates, minutes=10, dim=384)
+    # a second has passed; 500 labels at 0.01 s
+    assert found.seconds["zero_shot"] == pytest.approx(1 + 5)
+    # 1000 documents at 0.02 s; candidates of 1020 at 1.5 x 0.001 s, features of 20 at 1.5 x 0.002 s; six fits, of
+    # 0.1 s x (0.6 + 20 x 0.025) each, and a fifth more to see what each group of features brought
+    assert found.seconds["combiner"] == pytest.approx(20 + 1020 * 0.0015 + 20 * 0.003 + 1.2 * 6 * 0.1 * 1.1)
+    assert found.stages == ("zero_shot", "combiner")
+    lines = found.lines()
+    assert lines[0] == ("the data: 1,000 documents, 20 with labels; 500 labels, 500 described; language english; cpu")
+    assert lines[1].startswith("zero_shot, about 6 s: ")
+    assert "without svm: from 30 labelled documents on (here 20)" in lines
+    assert lines[-1].startswith("in all about ")
+
+
+def test_the_machine_is_probed_without_reading_labels(tmp_path: Path) -> None:
+    config = replace(CONFIG, stages=("exact_match", "dense"), encoder=str(tiny_encoder(tmp_path / "tiny")))
+    hidden = [replace(each, labels=("no such label",)) for each in LABELLED]
+    rates = speed.calibrate(zero_shot.fit(LABELS, config.zero_shot), hidden)
+    assert min(rates.label, rates.document, rates.describe, rates.train) > 0
+    assert rates.find >= 0  # a difference of two times, which other programs blur
+
+
+def test_what_does_not_fit_into_the_time_is_left_out() -> None:
+    held = Holdings(documents=9000, labelled=9000, labels=5000, used=5000)
+    work = Work(encode_labels=0, encode_documents=0, corpus=100, examples=100, folds=1)
+    svm = plan.predict(held, work, Rates())["svm"]
+    assert "svm" in plan.plan(held, work, Rates(), minutes=svm / 60 + 1).stages
+    assert "svm" in plan.plan(held, work, Rates(), minutes=svm / 60 / 2).left_out

@@ -1,0 +1,170 @@
+"""Options of methods by name: today's, those of yesterday, and the settings of the papers."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+import tagwright as tw
+from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm
+from tagwright.methods.table import AUTO_METHOD, METHODS, configuration, nested, options_of
+from tagwright.training.config import TrainingConfig
+
+
+@pytest.mark.parametrize(
+    ("method", "old", "new"),
+    [
+        ("rts", {"batch": 64}, {"training": {"batch": 64}}),
+        ("rts", {"held_out": 0.1}, {"training": {"validation": 0.1}}),
+        (
+            "rts",
+            {"graph_tokens": 9, "training": {"epochs": 2}},
+            {"training": {"activation_token_budget": 9, "epochs": 2}},
+        ),
+        ("finetune", {"learning_rate": 0.1}, {"training": {"learning_rate": 0.1}}),
+        ("futex", {"scope": "head"}, {"text_field": "title_and_abstract"}),
+        ("futex", {"scope": "text"}, {"text_field": "text"}),
+        ("futex", {"finders": ["names", "bm25"]}, {"retrievers": ["exact_match", "bm25"]}),
+        ("zero-shot", {"titles": 0.5}, {"title_match": 0.5}),
+        ("zero-shot", {"stages": ["names", "tfidf"]}, {"stages": ["exact_match", "tfidf"]}),
+        ("depl+cls", {"kind": "depl+cls", "tokens": 8}, {"tokens": 8}),
+        ("ict", {"pairs": "ict"}, {}),
+    ],
+)
+def test_old_spellings_are_accepted_with_one_warning(
+    method: str, old: dict[str, Any], new: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        assert configuration(method, old) == configuration(method, new)
+    assert len(caplog.messages) == 1
+
+
+def test_the_warning_names_the_old_and_the_new_spelling(caplog: pytest.LogCaptureFixture) -> None:
+    configuration("futex", {"scope": "head"})
+    assert caplog.messages == ['scope = "head" is the old spelling of text_field = "title_and_abstract"']
+
+
+def test_todays_spellings_are_accepted_in_silence(caplog: pytest.LogCaptureFixture) -> None:
+    configuration("rts", {"training": {"batch": 64}, "min_words": 20})
+    configuration("svm", {"seed": 1})
+    configuration("micol", {"pairs": "names"})
+    assert not caplog.messages
+
+
+@pytest.mark.parametrize(
+    ("method", "values", "message"),
+    [
+        ("svm", {"batch": 64}, 'unknown option "batch"'),
+        ("svm", {"held_out": 0.1}, 'unknown option "held_out"'),
+        ("svm", {"kind": "depl"}, 'unknown option "kind"'),
+        ("rts", {"scope": "head"}, 'unknown option "scope"'),
+    ],
+)
+def test_an_old_spelling_of_another_method_is_unknown(method: str, values: dict[str, Any], message: str) -> None:
+    with pytest.raises(tw.ConfigError, match=message):
+        configuration(method, values)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"epochs": 2, "seed": 3},
+        {"training": {"epochs": 2, "seed": 3}},
+        {"training": TrainingConfig(epochs=2, seed=3)},
+        {"training": {"epochs": 2}, "seed": 3},
+        {"training": TrainingConfig(epochs=2), "seed": 3},
+    ],
+)
+def test_in_python_options_of_the_training_may_stand_beside_the_others(
+    options: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    found = configuration("rts", nested("rts", {**options, "min_words": 20}))
+    assert found == rts.Config(min_words=20, training=TrainingConfig(epochs=2, seed=3))
+    assert not caplog.messages
+
+
+def test_every_method_has_the_settings_of_its_paper() -> None:
+    for name, method in METHODS.items():
+        assert (method.paper is None) == (name == AUTO_METHOD)
+        assert method.paper is None or type(method.paper()) is method.config
+
+
+def test_what_is_recorded_of_a_training_is_what_a_resumed_one_may_not_change() -> None:
+    options = options_of(rts.Config(encoder="static", training=TrainingConfig(log_every=1, checkpoint_seconds=0)))
+    assert options["encoder"] == "static"
+    assert options["training"]["seed"] == 0
+    assert {"log_every", "checkpoint_seconds", "tensorboard"}.isdisjoint(options["training"])
+
+
+def test_rts_table_3_and_4_2_3() -> None:
+    """LF-Amazon-131K; the learning rate falls to a tenth along a line; the CLS token of MPNet; AdamW."""
+    config = rts.paper()
+    assert (config.min_words, config.max_words) == (40, 80)
+    assert (config.title_pairs, config.segment_pairs, config.label_pairs) == (True, True, True)
+    assert (config.temperature, config.pooling, config.groups) == (0.05, "cls", False)
+    training = config.training
+    assert (training.learning_rate, training.epochs, training.batch) == (5e-5, 10, 384)
+    assert (training.warmup, training.decay, training.dropout) == (0.0, 0.9, "all")
+
+
+def test_maclr_appendix_a() -> None:
+    """Eight GPUs with 32 pairs each; Adam; warm-up of a tenth; 512 dimensions from the CLS token; 288 tokens."""
+    config = maclr.paper()
+    assert (config.pooling, config.projection, config.max_length, config.pseudo_labels) == ("cls", 512, 288, 3)
+    training = config.training
+    assert (training.batch, training.steps, training.learning_rate) == (8 * 32, 100_000, 1e-5)
+    assert (training.warmup, training.weight_decay) == (0.1, 0.0)
+    few = maclr.few_shot_paper().training
+    assert (few.learning_rate, few.steps) == (5e-6, 2_000)
+
+
+def test_the_baselines_are_trained_as_maclr() -> None:
+    assert contrastive.paper().training == contrastive.simcse_paper().training == maclr.paper().training
+
+
+def test_micol_3_2_and_a_3_2() -> None:
+    """50,000 pairs and 5,000 for validation; batches of 8 and 4; 256 and 2 * 256 tokens; 3 epochs; tau 0.05; Adam."""
+    for architecture, batch, tokens in (("bi", 8, 256), ("cross", 4, 2 * 256)):
+        config = micol.paper(architecture)  # type: ignore[arg-type]
+        assert config.count == 55_000
+        assert config.training.validation == pytest.approx(5_000 / 55_000)
+        assert (config.training.batch, config.max_length, config.training.epochs) == (batch, tokens, 3)
+        assert (config.temperature, config.training.weight_decay) == (0.05, 0.0)
+        assert (config.label_text, config.text_field, config.rank) == ("described", "title_and_abstract", "encoder")
+    assert micol.paper("bi").pooling == "cls"
+
+
+def test_futex_4_1() -> None:
+    """MAG-CS. The first 100 steps are warm-up, then the rate falls along a line to nothing."""
+    config = futex.paper()
+    assert (config.meta_path, config.count, config.abstract_chance) == ("P->P<-P", 45_000, 0.0)
+    assert (config.pseudo_labels, config.trees, config.leaf_labels, config.beam) == (5, 3, 100, 10)
+    assert (config.min_papers, config.text_field, config.max_length) == (5, "title_and_abstract", 2 * 256)
+    assert (config.rankings, config.retrievers) == (("abstract", "fulltext"), ("exact_match",))
+    training = config.training
+    assert (training.batch, training.learning_rate, training.weight_decay) == (8, 5e-5, 0.01)
+    assert (training.warmup_steps, training.over(futex.CROSS).decay, training.epochs) == (100, 1.0, 20)
+
+
+def test_depl_a_1_3() -> None:
+    """EURLex-4K and AmazonCat-13K: 300 labels of a batch, 10 hard negatives, 20 keywords, 16 tokens, three rates."""
+    config = depl.paper()
+    assert (config.sampled_labels, config.hard_negatives, config.keywords, config.tokens) == (300, 10, 20, 16)
+    assert (config.trained_start, config.label_pooling) == (True, "mean")
+    recipe = depl.TRANSFORMER
+    first, then = (config.training.over(plan).learning_rate for plan in (recipe.classifier, recipe.dual))
+    assert (
+        first,
+        first * recipe.classifier_rates.poolers,
+        first * recipe.classifier_rates.classifiers,
+    ) == pytest.approx((5e-5, 1e-4, 2e-3))
+    assert (then, then * recipe.dual_rates.poolers) == pytest.approx((1e-5, 1e-4))
+    assert depl.cls_paper().apart is False
+    assert depl.de_ret_paper().options.names_only
+    assert depl.classifier_paper().sampled_labels == 300
+
+
+def test_the_svm_of_depl_3_2() -> None:
+    assert (svm.paper().loss, svm.paper().prune) == ("hinge", 0.0)

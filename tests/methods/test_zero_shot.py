@@ -1,0 +1,153 @@
+"""The zero-shot method: its configuration, and the tagger it makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.tiny import tiny_encoder
+
+from tagwright.combining.label_free import LEAST_LABELS, label_free
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ConfigError, ModelError
+from tagwright.methods import zero_shot
+from tagwright.methods.zero_shot import Config
+from tagwright.stages.dense import Dense
+from tagwright.stages.lexical import Lexical
+from tagwright.stages.names.exact_match import ExactMatch
+from tagwright.stages.names.title_match import TitleMatch
+from tagwright.tagger import Tagger
+from tagwright.tagger.fuse import join
+from tagwright.types import Document, Label
+
+LABELS = Vocabulary([Label("bee", ("Bees",), "Insects that make honey."), Label("bank", ("Banks",), "Money is there.")])
+DOCUMENTS = [Document("1", "The bees"), Document("2", "Money in the bank")]
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> str:
+    return str(tiny_encoder(tmp_path / "tiny"))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"stages": ()}, "stages is .*, expected at least one"),
+        ({"stages": ("exact_match", "magic")}, "each one of exact_match, bm25, tfidf, dense"),
+        ({"stages": ("exact_match", "exact_match")}, "each once"),
+        ({"stages": ("exact_match",), "weights": (1.0, 1.0)}, "2 weights for the stages exact_match"),
+        ({"weights": (1.0,)}, "1 weights for the stages exact_match, tfidf, dense"),
+        ({"candidates": 0}, "candidates is 0, expected at least 1"),
+        ({"labels_per_document": 0.0}, "labels_per_document is 0.0, expected more than 0"),
+    ],
+)
+def test_a_configuration_that_cannot_work_is_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Config(**wrong)
+
+
+FINNISH = Vocabulary([Label(str(row), (name,)) for row, name in enumerate(("kalastus", "kirjastot", "taidehistoria"))])
+
+
+@pytest.mark.parametrize("language", ["auto", "fi", "finnish", "Finnish"])
+def test_endings_and_compounds_follow_the_language(language: str) -> None:
+    tagger = zero_shot.fit(FINNISH, Config(stages=("exact_match", "tfidf"), weights=(0.5, 1.0), language=language))
+    assert tagger.retrievers["exact_match"]([Document("1", "Kirjastoissa")]).labels.tolist() == [1]
+    assert tagger.retrievers["tfidf"]([Document("1", "Merikalastuslaki")]).labels.tolist() == [0]
+
+
+def test_a_saved_tagger_keeps_the_language_that_was_recognised(tmp_path: Path) -> None:
+    tagger = zero_shot.fit(FINNISH, Config(stages=("exact_match", "tfidf"), weights=(0.5, 1.0)))
+    tagger.save(tmp_path / "saved")
+    names, tfidf = Tagger.load(tmp_path / "saved").with_labels(LABELS).stages.values()
+    assert isinstance(names, ExactMatch)
+    assert isinstance(tfidf, Lexical)
+    assert names.options.stem == tfidf.options.stem == "finnish"
+    assert tfidf.options.ngrams == 0.5
+
+
+def test_english_has_no_ngrams() -> None:
+    (tfidf,) = zero_shot.fit(LABELS, Config(stages=("tfidf",), weights=(1.0,))).stages.values()
+    assert isinstance(tfidf, Lexical)
+    assert (tfidf.options.stem, tfidf.options.ngrams) == ("english", 0)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"language": "klingon"}, {"fusion": "magic"}, {"text_field": "tail"}, {"weights": (-1.0, 1.0, 1.0)}]
+)
+def test_what_a_stage_refuses_is_refused(wrong: dict[str, Any], tiny: str) -> None:
+    with pytest.raises(ConfigError):
+        zero_shot.fit(LABELS, Config(encoder=tiny, **wrong))
+
+
+def test_an_encoder_that_is_not_there_is_a_model_error() -> None:
+    with pytest.raises(ModelError, match='no encoder "nobody/nothing"'):
+        zero_shot.fit(LABELS, Config(encoder="nobody/nothing"))
+
+
+def test_the_default_has_names_words_and_meaning(tiny: str) -> None:
+    tagger = zero_shot.fit(LABELS, Config(encoder=tiny, weights=(1.0, 1.0, 0.0)))
+    assert [type(stage) for stage in tagger.stages.values()] == [ExactMatch, Lexical, Dense, TitleMatch]
+    run = tagger.tag(DOCUMENTS, k=1)
+    assert [LABELS.ids[label] for label in run.labels] == ["bee", "bank"]
+
+
+def test_stages_and_weights_go_together() -> None:
+    tagger = zero_shot.fit(LABELS, Config(stages=("bm25", "exact_match"), weights=(2.0, 0.25)))
+    assert list(tagger.stages) == ["bm25", "exact_match"]
+    assert tagger.combiner == WeightedSum(weights={"bm25": 2.0, "exact_match": 0.25})
+
+
+def test_stages_without_weights_keep_the_default_ones() -> None:
+    tagger = zero_shot.fit(LABELS, Config(stages=("tfidf", "exact_match")))
+    assert tagger.combiner == WeightedSum(weights={"tfidf": 1.0, "exact_match": 0.5})
+
+
+def test_every_stage_gives_as_many_candidates_as_asked_for(tiny: str) -> None:
+    config = Config(stages=("exact_match", "bm25", "tfidf", "dense"), weights=(1, 1, 1, 1), candidates=1, encoder=tiny)
+    both = Document("3", "Bees and money: a bank of honey")
+    tagger = zero_shot.fit(LABELS, config)
+    found = tagger.candidates([both]).found
+    assert {name: len(run.labels) for name, run in found.items()} == dict.fromkeys(config.stages, 1)
+
+
+def test_the_language_says_which_endings_are_cut_off(tiny: str) -> None:
+    german = Vocabulary([Label("1", ("Häuser",))])
+    document = [Document("1", "Ein Haus")]
+    for language, found in (("german", 1), ("none", 0)):
+        config = Config(stages=("exact_match",), weights=(1.0,), language=language)
+        assert len(zero_shot.fit(german, config).tag(document).labels) == found
+
+
+MANY = Vocabulary([*LABELS, *(Label(f"x{row}", (f"Stone {row}",)) for row in range(LEAST_LABELS - 2))])
+
+
+def test_suggestions_come_with_the_confidences_of_the_label_free_model(tiny: str, tmp_path: Path) -> None:
+    tagger = zero_shot.fit(MANY, Config(encoder=tiny))
+    pool = tagger.candidates(DOCUMENTS)
+    run = tagger.rank(pool)
+    assert run.confidences is not None
+    assert run.confidences.tolist() == label_free(pool, run).tolist()
+    tagger.save(tmp_path / "saved")
+    again = Tagger.load(tmp_path / "saved").suggest(DOCUMENTS[0])
+    assert [each.confidence for each in again] == run.confidences[:10].tolist()
+
+
+def test_confidences_follow_how_many_labels_a_document_has(tiny: str) -> None:
+    few, many = (zero_shot.fit(MANY, Config(encoder=tiny, labels_per_document=usual)) for usual in (2, 12.0))
+    for least, most in zip(few.suggest("The bees"), many.suggest("The bees"), strict=True):
+        assert least.confidence is not None
+        assert most.confidence is not None
+        assert least.confidence < most.confidence
+
+
+def test_confidences_are_not_estimated_where_the_model_was_not_made_for_it(tiny: str) -> None:
+    whole = zero_shot.fit(MANY, Config(encoder=tiny))
+    small, words = zero_shot.fit(LABELS, Config(encoder=tiny)), Config(stages=("exact_match", "tfidf"))
+    others = (small, whole.restrict(["bee", "bank"]), zero_shot.fit(MANY, words), join(whole, small.with_labels(MANY)))
+    for tagger in others:
+        assert [each.confidence for each in tagger.suggest("The bees")][:1] == [None]
+    with pytest.raises(ConfigError, match="does not estimate confidences"):
+        small.suggest("The bees", min_confidence=0.5)

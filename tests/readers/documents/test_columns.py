@@ -1,0 +1,182 @@
+"""Which column is what: as it is named, as the user says, by usual other names, by its content."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.readers.reading import read, refusal, written
+
+from tagwright.data.corpus import Corpus
+from tagwright.errors import ConfigError, InputError
+from tagwright.readers.documents.columns import Columns, parse_columns
+from tagwright.types import Document
+
+JUMPER = "A warm jumper of yellow wool for cold days, washed by hand and dried flat."
+SHOPIFY = (
+    "Handle,Title,Body (HTML),Vendor,Type,Tags,Variant SKU,SEO Description\n"
+    'yellow-wool,Yellow Wool Jumper,"<p>A <b>warm</b> jumper &amp; more.</p><ul><li>Wool</li></ul>",'
+    f'Knit,Tops,"wool, w",Y1,"{JUMPER}"\n'
+    "yellow-wool,,,,,,Y2,\n"
+    "red-hat,Red Hat,<p>A hat.</p>,Knit,Hats,,R1,\n"
+)
+
+
+def test_a_shopify_export_has_its_texts_without_html(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """The row of a variant goes on with the product above; SEO text is not read beside the body."""
+    jumper, hat = read(written(tmp_path, SHOPIFY, "products.csv"))
+    assert (jumper.id, jumper.title, jumper.abstract) == (
+        "yellow-wool",
+        "Yellow Wool Jumper",
+        "A warm jumper & more.\nWool",
+    )
+    assert jumper.metadata["vendor"] == ("Knit",)
+    assert (hat.id, hat.title, hat.abstract) == ("red-hat", "Red Hat", "A hat.")
+    assert [message.rpartition("/")[2] for message in caplog.messages] == [
+        'products.csv: text from "body (html)", id from "handle"; HTML is stripped from text; '
+        "5 other columns are metadata; to change this: title=..., text=..."
+    ]
+
+
+def test_an_amazon_listing_report_is_read(tmp_path: Path) -> None:
+    content = (
+        "item-name\titem-description\tlisting-id\tseller-sku\tprice\n"
+        "Wool jumper\tWarm and yellow.\t01\tJ-1\t30\nHat\tRed.\t02\tH-1\t9\n"
+    )
+    first, second = read(written(tmp_path, content, "listings.txt"), format="tsv")
+    assert (first.id, first.title, first.abstract) == ("J-1", "Wool jumper", "Warm and yellow.")
+    assert second.metadata == {"listing-id": ("02",), "price": ("9",)}
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.jsonl"])
+def test_columns_are_what_the_user_says(tmp_path: Path, name: str) -> None:
+    rows = [{"Nr": "7", "Name": "Bees", "Body": "They fly.", "Codes": "D1;D2", "By": "Ann", "title": "x"}]
+    if name.endswith("jsonl"):
+        path = written(tmp_path, json.dumps(rows[0]), name)
+    elif name.endswith("parquet"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = tmp_path / name
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        mark = "," if name.endswith("csv") else "\t"
+        path = written(tmp_path, "\n".join(mark.join(part) for part in (rows[0], rows[0].values())), name)
+    columns = {"title": "Name", "text": "Body", "labels": "Codes", "id": "Nr", "author": "By"}
+    [document] = Corpus.read(path, columns=columns)
+    metadata = {"author": ("Ann",), "column title": ("x",)}
+    assert document == Document("7", "Bees", "They fly.", (), metadata, ("D1", "D2"))
+
+
+def test_a_column_that_is_not_there_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    path = written(tmp_path, "Name,Body\nBees,They fly.\n", "a.csv")
+    with pytest.raises(InputError, match=r'a.csv:2: no column "Nmae"; the columns are "name", "body"$'):
+        Corpus.read(path, columns={"title": "Nmae"})
+
+
+def test_a_column_for_two_fields_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "Name,Body\nBees,They fly.\n", "a.csv")
+    with pytest.raises(InputError, match='the column "Name" is given for two fields'):
+        Corpus.read(path, columns={"title": "Name", "text": "Name"})
+
+
+def test_columns_of_what_has_none_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"columns are given, but .*a\.txt has none"):
+        Corpus.read(written(tmp_path, "Bees", "a.txt"), columns={"title": "Name"})
+
+
+@pytest.mark.parametrize(
+    ("record", "title", "abstract"),
+    [
+        ({"name": "Bees", "description": "They fly."}, "Bees", "They fly."),
+        ({"headline": "Bees", "Content": "They fly."}, "Bees", "They fly."),
+        ({"Title": "Bees", "summary": "They fly."}, "Bees", "They fly."),
+        ({"title": "Bees"}, "Bees", ""),
+        ({"title": "Bees", "notes": JUMPER}, "Bees", JUMPER),
+    ],
+)
+def test_usual_names_are_known_in_json_lines_and_tables(
+    tmp_path: Path, record: dict[str, str], title: str, abstract: str
+) -> None:
+    """Without id, which is then the number of the line: 1 in JSON lines, 2 below the header of a CSV."""
+    csv = f"{','.join(record)}\n{','.join(json.dumps(value) for value in record.values())}\n"
+    documents = [*read(written(tmp_path, json.dumps(record))), *read(written(tmp_path, csv, "a.csv"))]
+    assert [(each.id, each.title, each.abstract, each.metadata) for each in documents] == [
+        ("1", title, abstract, {}),
+        ("2", title, abstract, {}),
+    ]
+
+
+def test_names_of_our_own_are_taken_as_they_are_and_in_silence(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Even with usual names beside them, with HTML in the texts, and with a long text of another name."""
+    record = {"id": "1", "title": "The <p> element", "abstract": "<p>x</p>", "summary": "s", "sku": "7", "note": JUMPER}
+    [document] = read(written(tmp_path, json.dumps(record)))
+    metadata = {"summary": ("s",), "sku": ("7",), "note": (JUMPER,)}
+    assert document == Document("1", "The <p> element", "<p>x</p>", (), metadata)
+    assert caplog.messages == []
+
+
+def test_a_body_is_the_text_and_a_summary_the_abstract_beside_it(tmp_path: Path) -> None:
+    [document] = read(written(tmp_path, '{"name": "Bees", "summary": "Short.", "body": "Long."}'))
+    assert (document.abstract, document.sections[0].paragraphs) == ("Short.", ("Long.",))
+
+
+def test_a_text_about_html_is_not_stripped_in_tables(tmp_path: Path) -> None:
+    content = "title,text\nA,About </p> tags\nB,About bees\nC,About ants\n"
+    assert read(written(tmp_path, content, "a.csv"))[0].abstract == "About </p> tags"
+
+
+def test_a_number_that_was_taken_for_an_id_may_come_twice(tmp_path: Path) -> None:
+    content = "sku,name\nA,Bees\nB,Wasps\nA,Ants\n,Flies\n"
+    assert [document.id for document in read(written(tmp_path, content, "a.csv"))] == ["A", "B", "A#4", "5"]
+
+
+def test_rows_of_two_tables_without_ids_are_refused_with_the_remedy(tmp_path: Path) -> None:
+    paths = [written(tmp_path, "title\nBees\n", name) for name in ("a.csv", "b.csv")]
+    with pytest.raises(InputError, match=r"name a column of ids: id=\.\.\.\)$"):
+        Corpus.read(*paths)
+
+
+def test_columns_without_any_known_name_are_judged_by_what_they_hold(tmp_path: Path) -> None:
+    content = f"Nummer,Beschreibung\n1,{JUMPER.replace(',', '')}\n"
+    [document] = read(written(tmp_path, content, "a.csv"))
+    assert (document.abstract, document.metadata) == (JUMPER.replace(",", ""), {"nummer": ("1",)})
+    assert refusal(written(tmp_path, "Nummer,Farbe\n1,red\n", "b.csv")).endswith(
+        "or say which they are: title=..., text=..."
+    )
+
+
+@pytest.mark.parametrize(("label", "labels"), [('"sports"', ("sports",)), ("3", ("3",)), ('["a", "b"]', ("a", "b"))])
+def test_a_label_may_be_one_value(tmp_path: Path, label: str, labels: tuple[str, ...]) -> None:
+    [document] = read(written(tmp_path, f'{{"text": "They fly.", "label": {label}}}'))
+    assert document.labels == labels
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("", {}),
+        ("title=Name", {"title": "Name"}),
+        (
+            " title = Name, text=Body (HTML, long) ,labels=a=b",
+            {"title": "Name", "text": "Body (HTML, long)", "labels": "a=b"},
+        ),
+    ],
+)
+def test_columns_are_parsed(text: str, columns: Columns) -> None:
+    assert parse_columns(text) == columns
+
+
+@pytest.mark.parametrize("text", ["title", "title=", "=Name", "title=a,title=b"])
+def test_columns_that_say_nothing_are_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match="expected each field once, as in title=Name,text=Body"):
+        parse_columns(text)
+
+
+def test_a_slip_in_the_name_of_a_field_is_not_taken_for_metadata() -> None:
+    with pytest.raises(ConfigError, match='a field "titel"; did you mean "title"'):
+        parse_columns("titel=Produkt,text=Beschreibung")
+    assert parse_columns("colour=Farbe") == {"colour": "Farbe"}

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.readers.reading import read, refusal, written
+
+from tagwright.readers.documents.plain_text import parse_markdown, parse_text
+from tagwright.types import Document, Section
+
+
+def test_the_first_line_of_a_text_is_its_title_unless_it_is_too_long() -> None:
+    assert parse_text("Bees\nThey fly.\n") == Document("", "Bees", "They fly.")
+    assert parse_text("word " * 60) == Document("", abstract=("word " * 60).strip())
+    assert parse_text("") == Document("")
+
+
+def test_headings_in_fenced_code_are_no_headings() -> None:
+    document = parse_markdown("# Shell\n\n````sh\n# comment\n```\n\n# more\n````\nafter\n\n## Next\n~~~\n# x\n")
+    assert document.title == "Shell"
+    assert document.abstract == "````sh\n# comment\n```\n\n# more\n````\nafter"
+    assert document.sections == (Section("Next", 1, ("~~~\n# x",)),)
+
+
+def test_levels_count_the_headings_above() -> None:
+    document = parse_markdown("# T\n### A\n## B\n#### C\n# D\n## E")
+    assert [(section.heading, section.level) for section in document.sections] == [
+        ("A", 1),
+        ("B", 1),
+        ("C", 2),
+        ("D", 1),
+        ("E", 2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "abstract", "headings"),
+    [
+        ("Bees\n====\nFly.\n\nWings\n-----\n", "Bees", "Fly.", ["Wings"]),
+        ("[badge]\n\n# Bees\nFly.", "Bees", "[badge]\n\nFly.", []),
+        ("Bees\nFly.\n\n## Wings", "Bees", "Fly.", ["Wings"]),
+        ("## Bees ##\nC#\n\n# C#", "Bees", "C#", ["C#"]),
+        ("---\nname: x\ntitle: 'Bees'\n---\n# Bees\nFly.", "Bees", "Fly.", []),
+        ("---\ntitle: Bees\n---\nFly.\n## Wings", "Bees", "Fly.", ["Wings"]),
+        ("Bees\n\n- one\n---\n#tag\n", "Bees", "- one\n---\n#tag", []),
+        ("#\n", "", "", []),
+        ("", "", "", []),
+    ],
+)
+def test_titles_and_headings_of_markdown(text: str, title: str, abstract: str, headings: list[str]) -> None:
+    document = parse_markdown(text)
+    assert (document.title, document.abstract) == (title, abstract)
+    assert [section.heading for section in document.sections] == headings
+
+
+def test_a_folder_gives_its_texts_in_order_with_relative_paths_as_ids(tmp_path: Path) -> None:
+    for name in ("b.txt", "a/c.md", "a/d.TXT", ".git/e.txt", "a/image.png"):
+        written(tmp_path, "Title\nText.", name)
+    written(tmp_path, "", "a/empty.txt")
+    assert [document.id for document in read(tmp_path)] == ["a/c.md", "a/d.TXT", "a/empty.txt", "b.txt"]
+
+
+def test_labels_lie_beside_the_texts_in_an_annif_folder(tmp_path: Path) -> None:
+    for name in ("a.txt", "b.txt", "c.txt"):
+        written(tmp_path, "Title\nText.", name)
+    written(tmp_path, "<http://x/1>\tnetworking\tmore\n<>\tcomputer science\n", "a.tsv")
+    written(tmp_path, "not read\n", "a.key")
+    written(tmp_path, "\ufeffnetworking\r\n\r\ncomputer science\r\n", "b.key")
+    assert [document.labels for document in read(tmp_path)] == [
+        ("http://x/1", "computer science"),
+        ("networking", "computer science"),
+        (),
+    ]
+
+
+def test_a_tsv_beside_a_text_that_holds_no_labels_is_refused(tmp_path: Path) -> None:
+    written(tmp_path, "Title\nText.", "a.txt")
+    written(tmp_path, "id\tname\n", "a.tsv")
+    assert refusal(tmp_path).startswith('a.tsv:1: is "id\\tname", expected a label of the text beside it')

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.readers.reading import outcome, read, refusal, same_folder, written
+
+from tagwright.readers.documents.s2orc import adapt_s2orc
+from tagwright.types import Document, Section
+
+BODY = [
+    {"text": "Bees fly.", "section": "Introduction", "sec_num": "1"},
+    {"text": "They do.", "section": "Introduction", "sec_num": "1"},
+    {"text": "We looked.", "section": "Bees", "sec_num": "2.1"},
+    {"text": "At wings.", "section": "Wings", "sec_num": "2.1.1"},
+    {"text": "Yes.", "section": "Conclusion", "sec_num": None},
+]
+SECTIONS = (
+    Section("Introduction", 1, ("Bees fly.", "They do.")),
+    Section("", 1),
+    Section("Bees", 2, ("We looked.",)),
+    Section("Wings", 3, ("At wings.",)),
+    Section("Conclusion", 1, ("Yes.",)),
+)
+AUTHORS = [{"first": "Ann", "middle": ["B"], "last": "Müller", "suffix": ""}, {"name": "Bo Low"}]
+WORKS = {
+    "BIBREF0": {"title": "x", "link": "8", "other_ids": {"DOI": ["10.1000/a"]}},
+    "BIBREF1": {"title": "y", "link": None, "other_ids": {"DOI": ["10.1000/B"]}},
+    "BIBREF2": {"title": "z", "other_ids": {}},
+}
+PARSE = {"abstract": [{"text": "Short."}, {"text": "Good."}], "body_text": BODY, "bib_entries": WORKS}
+LISTED: dict[str, dict[str, Any]] = {
+    "first release": {"paper_id": "7", "title": "Bees", "authors": AUTHORS, **PARSE},
+    "doc2json": {"paper_id": "7", "title": "Bees", "authors": AUTHORS, "venue": "", "abstract": "Short.\n\nGood.",
+                 "pdf_parse": PARSE, "latex_parse": None},
+    "CORD-19": {"paper_id": "7", "metadata": {"title": "Bees", "authors": AUTHORS}, **PARSE, "back_matter": []},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LISTED)
+@pytest.mark.parametrize("name", ["a.jsonl", "a.json"])
+def test_papers_with_listed_paragraphs(tmp_path: Path, layout: str, name: str) -> None:
+    text = json.dumps(LISTED[layout], indent=2 if name == "a.json" else None)
+    metadata = {"author": ("Ann B Müller", "Bo Low"), "reference": ("8", "10.1000/b")}
+    [document] = read(written(tmp_path, text, name))
+    assert document == Document("7", "Bees", "Short.\n\nGood.", SECTIONS, metadata)
+
+
+def test_sections_may_be_paths() -> None:
+    texts = {"a": "Methods", "b": "Methods ::: Bees", "c": "Methods ::: Wings ::: Left", "d": "Methods", "e": ""}
+    record = adapt_s2orc({"paper_id": "1", "body_text": [{"text": t, "section": s} for t, s in texts.items()]})
+    assert [(each["heading"], each["level"], each["paragraphs"]) for each in record["sections"]] == [
+        ("Methods", 1, ["a"]),
+        ("Bees", 2, ["b"]),
+        ("Wings", 2, []),
+        ("Left", 3, ["c"]),
+        ("Methods", 1, ["d"]),
+        ("", 1, ["e"]),
+    ]
+
+
+PARTS: list[tuple[str, str, dict[str, Any] | None]] = [
+    ("title", "Bees", None),
+    ("author", "", None),
+    ("authorfirstname", "Ann", None),
+    ("authorlastname", "Low", None),
+    ("abstract", "Short.", None),
+    ("sectionheader", "Introduction", {"n": "1"}),
+    ("paragraph", "Bees fly.", None),
+    ("sectionheader", "Wings", {"n": "1.1"}),
+    ("paragraph", "Four.", None),
+    ("bibentry", "x", {"matched_paper_id": 8}),
+    ("bibentry", "y", {"doi": "10.1000/B"}),
+    ("bibentry", "z", None),
+]
+
+
+def annotated() -> tuple[str, dict[str, Any]]:
+    """A text with notes of where its parts lie, as lists in strings."""
+    text, notes = "", dict[str, list[dict[str, Any]]]()
+    for kind, part, attributes in PARTS:
+        span: dict[str, Any] = {"start": len(text), "end": len(text) + len(part)}
+        notes.setdefault(kind, []).append(span | ({"attributes": attributes} if attributes else {}))
+        text += part + " "
+    notes["author"][0]["end"] = notes["authorlastname"][0]["end"]
+    notes["paragraph"].insert(0, dict(notes["abstract"][0]))
+    return text, {kind: json.dumps(spans) for kind, spans in notes.items()} | {"formula": None}
+
+
+def test_papers_with_annotated_text(tmp_path: Path) -> None:
+    text, notes = annotated()
+    sections = (Section("Introduction", 1, ("Bees fly.",)), Section("Wings", 2, ("Four.",)))
+    metadata = {"author": ("Ann Low",), "reference": ("8", "10.1000/b")}
+    expected = Document("7", "Bees", "Short.", sections, metadata)
+    content = {"text": text, "annotations": notes}
+    first = {"corpusid": 7, "externalids": {"doi": "x"}, "content": {"source": {}, **content}}
+    head = {"corpusid": 7, "title": "Bees", "authors": [{"name": "Ann Low"}]}
+    second = {**head, "body": content, "bibliography": content}
+    for record in (first, second):
+        assert read(written(tmp_path, json.dumps(record))) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"body_text": "Bees fly."}, 'x.jsonl:1: body_text is "Bees fly.", expected a list of objects'),
+        ({"body_text": ["Bees fly."]}, 'body_text holds "Bees fly.", expected an object with text'),
+        ({"body_text": [{"text": None}]}, 'body_text holds {"text": null}, expected an object with text'),
+        ({"pdf_parse": [1]}, "pdf_parse is [1], expected an object"),
+        ({"content": {"text": 3}}, "content.text is 3, expected a text"),
+        ({"content": {"annotations": {"title": "[{]"}}}, 'annotations.title is "[{]", expected a list as JSON'),
+        ({"content": {"annotations": {"title": [{"start": "a"}]}}}, "expected start and end"),
+    ],
+)
+def test_what_is_of_a_wrong_type_is_named(tmp_path: Path, fields: dict[str, Any], problem: str) -> None:
+    assert problem in refusal(written(tmp_path, json.dumps({"paper_id": "1", **fields})))
+
+
+def test_a_paper_without_anything_is_a_document(tmp_path: Path) -> None:
+    assert read(written(tmp_path, '{"paper_id": "1"}')) == [Document("1")]
+
+
+KEYS = ["text", "section", "start", "end", "attributes", "annotations", "paragraph", "abstract", "other_ids", "first"]
+FIELDS = [*PARSE, "content", "body", "pdf_parse", "authors", "metadata", "bibliography", "title"]
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@same_folder
+@given(st.dictionaries(st.sampled_from(FIELDS), json_values))
+def test_any_json_is_read_or_refused(tmp_path: Path, fields: dict[str, Any]) -> None:
+    path = written(tmp_path, json.dumps({"paper_id": "1", **fields}))
+    result = outcome(path)
+    assert result.startswith(f"{path}:1: ") if isinstance(result, str) else result

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwright.readers.documents.sections import numbered_depth, to_document, to_sections
+from tagwright.types import Section
+
+depths = st.lists(st.integers(0, 9), max_size=30)
+
+
+@given(depths)
+def test_levels_form_a_tree_and_nothing_is_lost(depths: list[int]) -> None:
+    blocks = [(depth, str(place)) for place, depth in enumerate(depths)]
+    sections = list(to_sections(blocks))
+    levels = [section.level for section in sections]
+    assert all(after <= before + 1 for before, after in zip([0, *levels], levels, strict=False))
+    text = [part for section in sections for part in (section.heading, *section.paragraphs) if part]
+    assert text == [str(place) for place in range(len(depths))]
+
+
+@given(depths)
+def test_a_section_lies_in_the_nearest_one_before_it_with_a_smaller_depth(depths: list[int]) -> None:
+    headings = [depth + 1 for depth in depths]
+    for place, section in enumerate(to_sections([(depth, "x") for depth in headings])):
+        above, depth = 0, headings[place]
+        for before in reversed(headings[:place]):
+            if before < depth:
+                above, depth = above + 1, before
+        assert section.level == 1 + above
+
+
+def test_a_structured_abstract_keeps_its_headings() -> None:
+    blocks = [(1, "ABSTRACT"), (2, "Aims"), (0, "To fly."), (2, "Results"), (0, "They fly."), (1, "Wings")]
+    document = to_document("Bees", blocks)
+    assert document.abstract == "Aims\n\nTo fly.\n\nResults\n\nThey fly."
+    assert document.sections == (Section("Wings", 1),)
+
+
+def test_an_abstract_that_is_not_the_first_section_stays_one() -> None:
+    document = to_document("Bees", [(0, "They fly."), (1, "Wings"), (1, "Summary"), (0, "Four.")])
+    assert (document.abstract, len(document.sections)) == ("They fly.", 2)
+
+
+def test_words_are_no_numbers() -> None:
+    assert [numbered_depth(text) for text in ("1.2.3.4", "B.2", "v1.2", "a.b", "12")] == [4, 2, 1, 1, 1]

@@ -1,0 +1,284 @@
+from __future__ import annotations
+
+import contextlib
+import gzip
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tests.readers.reading import labels_refusal as refusal
+from tests.readers.reading import same_folder
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.readers.labels import skos
+from tagwright.types import Label
+
+PREFIXES = """\
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix xl: <http://www.w3.org/2008/05/skos-xl#> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> .
+@prefix z: <http://zoo/> .
+"""
+TURTLE = """\
+z:2 a skos:Concept ; skos:prefLabel "Birds"@en, "Vögel"@de ; skos:altLabel "Fowl"@en, "Aves" , "Federvieh"@de ;
+    skos:hiddenLabel "Brids"@en ; skos:scopeNote "Not planes."@en ; skos:definition "They fly."@en .
+z:1 a skos:Concept ; skos:prefLabel "Animals"@en ; skos:narrower z:2 ; skos:scopeNote "No plants."@en, "Ohne."@de .
+z:3 a skos:Concept ; skos:prefLabel "Owls"@en ; skos:broader z:2 .
+"""
+ZOO = [
+    Label("http://zoo/1", ("Animals",), "No plants."),
+    Label("http://zoo/2", ("Birds", "Fowl", "Aves", "Brids"), "They fly.", ("http://zoo/1",)),
+    Label("http://zoo/3", ("Owls",), "", ("http://zoo/2",)),
+]
+XML = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE rdf:RDF [ <!ENTITY skos "http://www.w3.org/2004/02/skos/core#"> <!ENTITY nbsp "&#160;"> ]>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:skos="&skos;">
+  <skos:Concept rdf:about="http://zoo/1"><skos:prefLabel xml:lang="en">Animals</skos:prefLabel></skos:Concept>
+  <rdf:Description rdf:about="http://zoo/2">
+    <rdf:type rdf:resource="&skos;Concept"/>
+    <skos:prefLabel xml:lang="en">Water&nbsp;birds</skos:prefLabel>
+    <skos:broader rdf:resource="http://zoo/1"/>
+  </rdf:Description>
+</rdf:RDF>
+"""
+TRIPLES = """\
+<http://zoo/2> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://www.w3.org/2004/02/skos/core#Concept> .
+<http://zoo/2> <http://www.w3.org/2004/02/skos/core#prefLabel> "V\\u00F6gel"@de .
+"""
+
+
+def written(folder: Path, content: str | bytes, name: str = "zoo.ttl") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def turtle(folder: Path, content: str) -> Path:
+    return written(folder, PREFIXES + content)
+
+
+def test_turtle_concepts_become_labels_sorted_by_uri(tmp_path: Path) -> None:
+    assert list(Vocabulary.read(turtle(tmp_path, TURTLE))) == ZOO
+    assert list(Vocabulary.read(written(tmp_path, gzip.compress((PREFIXES + TURTLE).encode()), "zoo.ttl.gz"))) == ZOO
+
+
+def test_rdf_xml_with_namespace_entities_is_read(tmp_path: Path) -> None:
+    assert list(Vocabulary.read(written(tmp_path, XML, "zoo.rdf"))) == [
+        Label("http://zoo/1", ("Animals",)),
+        Label("http://zoo/2", ("Water\u00a0birds",), "", ("http://zoo/1",)),
+    ]
+
+
+def test_ntriples_are_read(tmp_path: Path) -> None:
+    assert list(Vocabulary.read(written(tmp_path, TRIPLES, "zoo.nt"))) == [Label("http://zoo/2", ("Vögel",))]
+
+
+def test_a_concept_without_a_name_in_the_language_keeps_one_in_another(tmp_path: Path) -> None:
+    labels = Vocabulary.read(turtle(tmp_path, TURTLE), language="de")
+    assert [label.names for label in labels] == [("Animals",), ("Vögel", "Federvieh", "Aves"), ("Owls",)]
+    assert [label.description for label in labels] == ["Ohne.", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("names", "language", "preferred"),
+    [
+        ('"b"@de, "a"@fr', "fr", "a"),
+        ('"b"@de, "c", "a"@en', "de", "b"),
+        ('"b"@en-GB, "c", "a"@de', "en", "b"),
+        ('"b"@fr, "c", "a"@en', None, "a"),
+    ],
+)
+def test_the_preferred_name_is_in_the_nearest_language(
+    tmp_path: Path, names: str, language: str | None, preferred: str
+) -> None:
+    path = turtle(tmp_path, f"z:1 a skos:Concept ; skos:prefLabel {names} .")
+    assert Vocabulary.read(path, language=language)[0].name == preferred
+
+
+def test_fallback_goes_to_no_language_then_english_then_the_first_by_tag(tmp_path: Path) -> None:
+    content = """z:0 a skos:Concept ; skos:prefLabel "gesucht"@de .
+    z:1 a skos:Concept ; skos:prefLabel "a"@cs, "plain", "b"@en . z:2 a skos:Concept ; skos:prefLabel "a"@cs, "b"@en .
+    z:3 a skos:Concept ; skos:prefLabel "b"@fr, "x"@cs . """
+    labels = Vocabulary.read(turtle(tmp_path, content), language="de")
+    assert [label.name for label in labels] == ["gesucht", "plain", "b", "x"]
+
+
+def test_without_english_the_most_frequent_language_is_the_default(tmp_path: Path) -> None:
+    content = """z:1 a skos:Concept ; skos:prefLabel "a"@fi, "b"@sv .
+    z:2 a skos:Concept ; skos:prefLabel "c"@sv . z:3 a skos:Concept ; skos:prefLabel "d" ."""
+    assert [label.name for label in Vocabulary.read(turtle(tmp_path, content))] == ["b", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    ("language", "likely", "name"),
+    [
+        (None, "", "Birds"), (None, "german", "Vögel"), (None, "french+german", "Vögel"), (None, "french", "Birds"),
+        ("auto", "german", "Vögel"), ("English", "german", "Birds"), ("ger", "", "Vögel"),
+    ],
+)  # fmt: skip
+def test_names_are_in_the_likely_language_unless_one_is_wanted(
+    tmp_path: Path, language: str | None, likely: str, name: str
+) -> None:
+    vocabulary = Vocabulary.read(turtle(tmp_path, TURTLE), language=language, likely=lambda: likely)
+    assert vocabulary[vocabulary.index["http://zoo/2"]].name == name
+
+
+def test_a_language_nothing_is_in_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    message = refusal(turtle(tmp_path, TURTLE), ConfigError, language="fr")
+    assert message == 'zoo.ttl: no names in the language "fr"; the languages are en, de'
+
+
+def test_skos_xl_labels_and_structured_notes_are_read(tmp_path: Path) -> None:
+    content = """z:1 a skos:Concept ; xl:prefLabel [ xl:literalForm "Animals"@en ] ; xl:altLabel z:l ;
+    skos:definition [ rdf:value "What moves."@en ] . z:l xl:literalForm "Fauna"@en ."""
+    assert list(Vocabulary.read(turtle(tmp_path, content))) == [
+        Label("http://zoo/1", ("Animals", "Fauna"), "What moves.")
+    ]
+
+
+def test_deprecated_concepts_and_things_that_are_no_concepts_are_left_out(tmp_path: Path) -> None:
+    content = """z:1 a skos:Concept ; skos:prefLabel "Dragons"@en ; owl:deprecated true .
+    z:2 a skos:Concept ; skos:prefLabel "Owls"@en ; owl:deprecated false . [] a skos:Concept ; skos:prefLabel "x"@en .
+    z:3 a skos:ConceptScheme ; skos:prefLabel "Zoo"@en . z:4 a skos:Collection ; skos:prefLabel "Night"@en ."""
+    assert list(Vocabulary.read(turtle(tmp_path, content))) == [Label("http://zoo/2", ("Owls",))]
+
+
+def test_concepts_without_any_label_are_left_out_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    content = """z:1 a skos:Concept ; skos:prefLabel " " . z:2 a skos:Concept ; skos:altLabel "Owls"@en .
+    z:3 a skos:Concept ."""
+    path = turtle(tmp_path, content)
+    assert Vocabulary.read(path).ids == ("http://zoo/2",)
+    assert caplog.messages == [f"{path}: 2 of 3 concepts have no label and are left out"]
+
+
+def test_relative_ids_do_not_depend_on_where_the_file_lies(tmp_path: Path) -> None:
+    content = PREFIXES + '<#owl> a skos:Concept ; skos:prefLabel "Owls" .'
+    (tmp_path / "a").mkdir()
+    for path in (written(tmp_path, content), written(tmp_path / "a", content)):
+        assert Vocabulary.read(path).ids == ("file:///#owl",)
+
+
+def test_texts_are_cleaned(tmp_path: Path) -> None:
+    path = turtle(tmp_path, r'z:1 a skos:Concept ; skos:prefLabel " Cafe\u0301\u0000bar\uD800 " .')
+    assert Vocabulary.read(path)[0].name == "Café bar�"
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("zoo.ttl", "<a> <b>\n<c> <d>", "zoo.ttl:2: is not turtle ("),
+        ("zoo.ttl", "(" * 5000, "zoo.ttl: is not turtle (maximum recursion depth exceeded"),
+        ("zoo.nt", "<a> <b>", "zoo.nt: is not ntriples (Invalid line: <a> <b>)"),
+        ("zoo.rdf", "<a>\n<b></a>", "zoo.rdf:2: is not rdfxml (mismatched tag)"),
+        ("zoo.rdf", "no xml", "zoo.rdf:1: is not XML (syntax error)"),
+        ("zoo.ttl", b"\n\xff", "zoo.ttl:2: byte 0xff is not UTF-8; save the file as UTF-8"),
+        ("zoo.ttl", "", "zoo.ttl: holds no skos:Concept in use, expected a SKOS thesaurus"),
+        ("zoo.nt", "<http://a> <http://b> <http://c> .", "zoo.nt: holds no skos:Concept in use"),
+        ("zoo.ttl.gz", b"", "zoo.ttl.gz: holds no skos:Concept in use"),
+        ("zoo.ttl.gz", b"x", "zoo.ttl.gz: is a broken gzip file"),
+    ],
+)
+def test_a_file_that_is_no_thesaurus_is_refused(tmp_path: Path, name: str, content: str | bytes, problem: str) -> None:
+    assert refusal(written(tmp_path, content, name)).startswith(problem)
+
+
+LAUGHS = '<!ENTITY a "ha"> ' + " ".join(
+    f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+)
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        '<!ENTITY secret SYSTEM "file:///etc/passwd">',
+        '<!ENTITY secret PUBLIC "x" "http://localhost/x">',
+        '<!ENTITY % secret SYSTEM "http://localhost/x.dtd"> %secret;',
+        '<!ENTITY % secret "ha">',
+        f'<!ENTITY secret "{"ha" * 101}">',
+        '<!ENTITY secret "&#60;rdf:li/>">',
+        LAUGHS,
+    ],
+)
+def test_xml_entities_that_could_read_files_or_grow_are_refused(tmp_path: Path, declaration: str) -> None:
+    text = XML.replace('<!ENTITY nbsp "&#160;">', '<!ENTITY nbsp " ">\n' + declaration)
+    message = refusal(written(tmp_path, text, "zoo.rdf"))
+    assert message.startswith("zoo.rdf:3: declares the XML entity ")
+
+
+def test_abbreviations_are_written_out_before_rdflib_reads_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = "<skos:scopeNote>&bee; &#38; <!-- &bee; --><![CDATA[&bee;]]>&amp;</skos:scopeNote></skos:Concept>"
+    text = XML.replace("&#160;", "\xa0").replace("]>", """<!ENTITY bee 'Apis "&#39;>'>]>""", 1)
+    text = text.replace("</skos:Concept>", note, 1)
+    seen: list[str] = []
+    write = skos._written_out
+
+    def watched(text: str, path: Path | str) -> str:
+        seen.append(write(text, path))
+        return seen[0]
+
+    monkeypatch.setattr(skos, "_written_out", watched)
+    described = {label.description for label in Vocabulary.read(written(tmp_path, text, "zoo.rdf"))}
+    assert "Apis \"'> & &bee;&" in described
+    assert "&skos;" not in seen[0]
+
+
+def test_abbreviations_that_make_a_file_much_longer_are_refused(tmp_path: Path) -> None:
+    text = XML.replace('"&#160;"', f'"{"ha" * 100}"').replace(
+        "</skos:Concept>", "&nbsp;" * 10_000 + "</skos:Concept>", 1
+    )
+    assert refusal(written(tmp_path, text, "zoo.rdf")) == (
+        'zoo.rdf: grows more than 5 times by the XML entity "nbsp"; write it out'
+    )
+
+
+def test_an_external_document_type_is_refused(tmp_path: Path) -> None:
+    text = XML.replace("rdf:RDF [", 'rdf:RDF SYSTEM "http://localhost/x.dtd" [')
+    message = refusal(written(tmp_path, text, "zoo.rdf"))
+    assert message.endswith('refers to the document type "http://localhost/x.dtd", which is never read; remove it')
+
+
+def test_entities_cannot_hide_behind_another_encoding(tmp_path: Path) -> None:
+    text = XML.replace("UTF-8", "UTF-16").replace('"&#160;"', 'SYSTEM "file:///etc/passwd"')
+    assert "zoo.rdf" in refusal(written(tmp_path, text, "zoo.rdf"))
+    assert "is not UTF-8" in refusal(written(tmp_path, text.encode("utf-16"), "zoo.rdf"))
+
+
+@pytest.mark.parametrize(("name", "content"), [("zoo.ttl", PREFIXES + TURTLE), ("zoo.rdf", XML), ("zoo.nt", TRIPLES)])
+def test_reading_opens_no_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a connection was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    assert "http://zoo/2" in Vocabulary.read(written(tmp_path, content, name)).index
+
+
+def test_without_rdflib_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rdflib", None)
+    message = refusal(turtle(tmp_path, TURTLE + "# never parsed before"), TagwrightError)
+    assert message == 'zoo.ttl: reading SKOS needs rdflib; pip install "tagwright[skos]"'
+
+
+@same_folder
+@given(
+    st.binary(max_size=100) | st.text('<>&;!?[]()"@.:#\\ skos:Concept\n').map(str.encode),
+    st.sampled_from(["turtle", "rdfxml", "ntriples"]),
+)
+@example(b'<http://a> <http://b> "x"^^<http://www.w3.org/2001/XMLSchema#date> .', "turtle")
+def test_any_bytes_are_read_or_refused_with_an_input_error(
+    tmp_path: Path, content: bytes, file_format: skos.Format
+) -> None:
+    path = written(tmp_path, content)
+    with contextlib.suppress(InputError):
+        assert skos.read_labels(path, None, file_format)

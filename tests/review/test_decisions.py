@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwright.errors import ConfigError, InputError
+from tagwright.review.agreement import cohens_kappa, krippendorffs_alpha
+from tagwright.review.current import Decision, StandingDecisions
+from tagwright.review.decisions import Decisions, Difference
+from tagwright.review.file import ReviewFile
+
+
+def decided(action: Any, label: str | None = None, document: str = "d", reviewer: str = "ann", **more: Any) -> Decision:
+    return Decision(document=document, reviewer=reviewer, action=action, label=label, **more)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Decisions:
+    return Decisions(ReviewFile(tmp_path / "reviews.sqlite"))
+
+
+def test_accepted_labels_are_those_that_more_accept_than_reject(store: Decisions) -> None:
+    store.add_all([decided("accept", "bee"), decided("accept", "tax"), decided("reject", "tax", reviewer="ben")])
+    store.add_all([decided("reject", "bee", document="e"), decided("done", document="f")])
+    assert store.labels() == {"f": [], "d": ["bee"]}
+    assert store.differences() == [Difference("d", "tax", ("ann",), ("ben",))]
+    assert store.uses() == {"bee": 1}
+
+
+def test_a_third_reviewer_settles_a_difference(store: Decisions) -> None:
+    store.add_all([decided("accept", "tax"), decided("reject", "tax", reviewer="ben")])
+    store.add(decided("accept", "tax", reviewer="eve"))
+    assert (store.labels(), store.differences()) == ({"d": ["tax"]}, [])
+    store.add_all([decided("undo", reviewer="eve"), decided("reject", "tax", reviewer="eve")])
+    assert (store.labels(), store.differences()) == ({}, [])
+
+
+def test_undo_takes_back_the_last_event_of_the_reviewer_in_this_document(store: Decisions) -> None:
+    store.add_all([decided("accept", "bee"), decided("accept", "tax"), decided("accept", "ant", reviewer="ben")])
+    store.add(decided("undo"))
+    assert store.labels() == {"d": ["bee", "ant"]}
+    store.add_all([decided("undo"), decided("undo")])
+    assert store.labels() == {"d": ["ant"]}
+    assert len(list(store.events())) == 6
+
+
+def test_a_later_verdict_replaces_an_earlier_one_until_it_is_undone(store: Decisions) -> None:
+    store.add_all([decided("accept", "bee"), decided("reject", "bee")])
+    assert store.verdicts() == {("d", "bee"): {"ann": "reject"}}
+    store.add(decided("undo"))
+    assert store.verdicts() == {("d", "bee"): {"ann": "accept"}}
+
+
+def test_statistics_by_hand(store: Decisions) -> None:
+    store.add_all([decided("accept", "bee", rank=1), decided("reject", "tax", rank=2), decided("accept", "ant")])
+    store.add_all([decided("accept", "bee", reviewer="ben"), decided("accept", "tax", reviewer="ben"), decided("done")])
+    found = store.statistics()
+    assert (found.documents, found.done, found.verdicts, found.accepted_share) == (1, 1, 5, 0.5)
+    # Both judged bee (same) and tax (different): observed 1/2; Ann accepts half, Ben all: expected 1/2.
+    assert found.kappa == {("ann", "ben"): 0.0}
+    # Verdicts on bee and tax: three accept, one reject; observed 2/4, expected 2 * 3 * 1 / (4 * 3) = 1/2.
+    assert found.alpha == pytest.approx(0.0)
+
+
+def seen(label: str, reviewer: str = "ann", document: str = "d", **more: Any) -> Decision:
+    return decided("shown", label, document, reviewer, **more)
+
+
+def test_what_was_never_shown_is_unknown(store: Decisions) -> None:
+    store.add_shown([seen("bee", rank=1), seen("tax", rank=2)])
+    store.add(decided("accept", "bee", rank=1))
+    assert store.judged() == {"d": {"bee"}}  # ann may still judge tax
+    store.add_all([decided("accept", "ant"), decided("done")])
+    assert store.judged() == {"d": {"bee", "tax"}}  # ant was found by search: of those, right ones alone are known
+    assert store.labels() == {"d": ["bee", "ant"]}
+    store.add(decided("undo"))
+    assert store.judged() == {"d": {"bee"}}
+
+
+def test_of_a_document_with_nothing_but_added_labels_nothing_is_an_example(store: Decisions) -> None:
+    store.add_shown([seen("bee", rank=1)])
+    store.add(decided("accept", "ant"))
+    assert store.judged() == {}
+
+
+def test_whoever_finishes_a_document_without_suggestions_knows_its_labels(store: Decisions) -> None:
+    store.add_all([decided("accept", "bee", reviewer="client"), decided("done", reviewer="client")])
+    assert store.judged() == {"d": set()}
+    store.add_shown([seen("tax", "ann", "e")])
+    assert store.judged() == {"d": set()}  # ann has only looked
+
+
+def test_what_was_shown_is_no_verdict_and_cannot_be_undone(store: Decisions) -> None:
+    store.add_shown([seen("bee", rank=1), seen("tax", rank=2, confidence=0.5)])
+    store.add_shown([seen("bee", rank=1), seen("tax", rank=1, confidence=0.5)])  # only what changed is stored again
+    assert [event.label for _, event in store.events()] == ["bee", "tax", "tax"]
+    store.add(decided("undo"))
+    assert store.shown("d")["ann", "tax"].rank == 1
+    assert (store.standing(), store.labels(), store.statistics().verdicts) == ([], {}, 0)
+
+
+def test_recall_is_estimated_from_random_candidates_by_hand(store: Decisions) -> None:
+    for document in "de":
+        store.add_shown([seen("bee", document=document, rank=1), seen("tax", document=document, rank=2)])
+        store.add_all([decided("accept", "bee", document, rank=1), decided("done", document=document)])
+    assert store.recall() is None
+    store.add_shown([seen("ant", rank=30, drawn_from=4), seen("fly", document="e", rank=25, drawn_from=4)])
+    store.add(decided("accept", "ant", rank=30, drawn_from=4))
+    found = store.recall()
+    assert found
+    # One right suggestion a document; half of those drawn are right, so two of the four below each are missed.
+    assert found.value == pytest.approx(1 / 3)
+    assert found.drawn == 2
+    assert store.totals() == (2, 1.0)  # the random candidate is no suggestion
+
+
+def test_a_file_of_the_first_format_is_used_on(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "old.sqlite") as old:
+        old.execute(f"PRAGMA application_id = {0x54414757}")
+        old.execute("PRAGMA user_version = 1")
+        old.execute(
+            "CREATE TABLE events (id INTEGER PRIMARY KEY AUTOINCREMENT, document TEXT NOT NULL, reviewer TEXT NOT NULL,"
+            "action TEXT NOT NULL, label TEXT, rank INTEGER, confidence REAL, model TEXT NOT NULL, note TEXT NOT NULL,"
+            "time TEXT NOT NULL)"
+        )
+        values = ("d", "ann", "accept", "bee", 1, 0.5, "m", "", "2026-01-01T00:00:00+00:00")
+        old.execute("INSERT INTO events VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+    old.close()
+    Decisions(ReviewFile(tmp_path / "old.sqlite")).add(decided("accept", "ant", rank=30, drawn_from=4))
+    store = Decisions(ReviewFile(tmp_path / "old.sqlite"))
+    assert [(each.label, each.drawn_from) for each in store.standing()] == [("bee", None), ("ant", 4)]
+    # nothing says what was shown: a document that was finished before counts as labelled, as it did then
+    store.add(decided("done"))
+    assert store.judged() == {"d": set()}
+
+
+def test_what_is_stored_is_read_by_another_process(store: Decisions, tmp_path: Path) -> None:
+    event = decided("accept", "bee", rank=3, confidence=0.25, model="m1", note="é")
+    assert store.add(event) == 1
+    ((number, again),) = Decisions(ReviewFile(tmp_path / "reviews.sqlite")).events()
+    assert number == 1
+    assert again.time.endswith("+00:00")
+    assert again == Decision(**{**vars(event), "time": again.time})
+
+
+def test_nothing_acknowledged_is_lost_when_the_process_is_killed(tmp_path: Path) -> None:
+    program = (
+        "import sys\nfrom tagwright.review.decisions import Decisions\n"
+        "from tagwright.review.current import Decision\n"
+        "from tagwright.review.file import ReviewFile\nstore = Decisions(ReviewFile(sys.argv[1]))\n"
+        "for i in range(10**6):\n"
+        "    print(store.add(Decision(document=str(i), reviewer='a', action='done')), flush=True)\n"
+    )
+    path = tmp_path / "reviews.sqlite"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, env=os.environ.copy()
+    )
+    assert process.stdout is not None
+    seen = [int(process.stdout.readline()) for _ in range(25)]
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    seen += [int(line) for line in process.stdout.read().split()]
+    process.stdout.close()
+    assert [number for number, _ in Decisions(ReviewFile(path)).events()][: len(seen)] == seen
+
+
+@pytest.mark.parametrize(("action", "label"), [("accept", None), ("done", "bee"), ("delete", None)])
+def test_an_event_that_makes_no_sense_is_refused(action: Any, label: str | None) -> None:
+    with pytest.raises(ConfigError, match=r"needs a label|has no label|expected one of"):
+        decided(action, label)
+
+
+def test_another_database_is_left_alone(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "other.sqlite") as other:
+        other.execute("CREATE TABLE mine (x)")
+    other.close()
+    with pytest.raises(InputError, match="a database of something else"):
+        ReviewFile(tmp_path / "other.sqlite")
+    (tmp_path / "text.txt").write_text("no database, and longer than its header of a hundred bytes " * 3)
+    with pytest.raises(InputError, match="cannot be used as a store of decisions"):
+        ReviewFile(tmp_path / "text.txt")
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20))
+def test_two_reviewers_who_agree_fully_have_1_and_order_does_not_matter(pairs: list[tuple[bool, bool]]) -> None:
+    assert cohens_kappa((a, a) for a, _ in pairs) in (1.0, None)
+    assert cohens_kappa(pairs) == cohens_kappa([(b, a) for a, b in pairs])
+    assert krippendorffs_alpha(pairs) == krippendorffs_alpha([(b, a) for a, b in reversed(pairs)])
+
+
+@given(st.lists(st.tuples(st.sampled_from("de"), st.sampled_from(["ann", "ben"]), st.integers(0, 5)), max_size=25))
+def test_what_is_kept_up_to_date_is_what_all_events_together_say(drawn: list[tuple[str, str, int]]) -> None:
+    """Event by event, against the whole log at once."""
+    kinds: list[tuple[Any, str | None]] = [
+        ("accept", "bee"), ("reject", "bee"), ("accept", "tax"), ("done", None), ("undo", None), ("skip", None),
+    ]  # fmt: skip
+    events = [
+        decided(kinds[kind][0], kinds[kind][1], document, reviewer, rank=1 if kinds[kind][1] else None)
+        for document, reviewer, kind in drawn
+    ]
+    together, one_by_one = StandingDecisions(), StandingDecisions()
+    together.apply(events)
+    for event in events:
+        one_by_one.apply([event])
+    assert list(one_by_one.all()) == list(together.all())
+    assert one_by_one.states == together.states
+    assert +one_by_one.uses == +together.uses == Counter(x for each in together.states.values() for x in each.labels)
+    assert one_by_one.done == together.done == sum(bool(state.done_by) for state in together.states.values())
+    verdicts = [event for event in together.all() if event.label is not None]
+    assert one_by_one.judged == len(verdicts)
+    assert one_by_one.accepted == sum(event.action == "accept" for event in verdicts)

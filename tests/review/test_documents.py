@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tagwright.errors import InputError
+from tagwright.review.documents import Entry, ReviewedDocuments
+from tagwright.review.file import ReviewFile
+from tagwright.server.uploads import MOST, read_upload
+from tagwright.types import Document, Section
+
+PAPER = Document("b", "Bees", "They fly.", (Section("Wings", 2, ("Four.", "Thin.")),), {"author": ("Ann",)}, ("x",))
+
+
+def test_a_document_comes_back_as_it_went_in_also_after_a_restart(tmp_path: Path) -> None:
+    file = ReviewFile(tmp_path / "reviews.sqlite")
+    assert ReviewedDocuments(file).add([Document("a", "Ants"), PAPER]) == 2
+    file.close()
+    again = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
+    assert again[2] == PAPER
+    assert again.entries() == [Entry(1, "a", "Ants"), Entry(2, "b", "Bees")]
+    with pytest.raises(KeyError):
+        again[3]
+
+
+def test_a_known_document_keeps_its_text_and_place(tmp_path: Path) -> None:
+    documents = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
+    documents.add([PAPER])
+    assert documents.add([Document("b", "Other"), Document("c"), Document("c")]) == 1
+    assert documents[1] == PAPER
+    assert len(documents) == 2
+
+
+def test_more_than_are_written_at_once(tmp_path: Path) -> None:
+    documents = ReviewedDocuments(ReviewFile(tmp_path / "reviews.sqlite"))
+    assert documents.add(Document(str(i)) for i in range(1203)) == 1203
+    assert [entry.id for entry in documents.entries()] == [str(i) for i in range(1203)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("bees.txt", b"Bees fly.", "Bees fly."),
+        ("C:\\papers\\bees.html", b"<html><title>Bees</title><p>They fly.</p></html>", "Bees\nThey fly."),
+        ("../../etc/bees.xml", b"<article><front><article-meta><title-group><article-title>Bees</article-title>"
+         b"</title-group></article-meta></front><body><p>They fly.</p></body></article>", "Bees\nThey fly."),
+        ("x.jsonl", b'{"id": "7", "title": "Bees", "text": "They fly."}\n', "Bees\nThey fly."),
+    ],
+)  # fmt: skip
+def test_files_are_read_by_the_readers_of_their_formats(name: str, content: bytes, expected: str) -> None:
+    (document,) = read_upload(name, content)
+    assert document.text == expected
+    assert document.id == "7" if name == "x.jsonl" else document.id.startswith(name.replace("\\", "/").split("/")[-1])
+
+
+def test_one_name_with_two_contents_is_two_documents_and_one_content_twice_is_one() -> None:
+    first, second, again = (read_upload("a.txt", content)[0].id for content in (b"Bees", b"Ants", b"Bees"))
+    assert first == again != second
+
+
+def bomb() -> bytes:
+    """A docx whose text is 50 MB, of 50 kB."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("word/document.xml", "<w>" + "a" * 50_000_000 + "</w>")
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.pdf", b"%PDF-1.7\nbroken"),
+        ("a.pdf", b""),
+        ("a.docx", b"PK\x03\x04broken"),
+        ("a.docx", bomb()),
+        ("a.txt", b"Bees " * 1_100_000),
+        ("a.xlsx", b"PK\x03\x04xl/"),
+        ("a.jsonl", b'{"title": [5\n'),
+        ("", b"\x00\x01\x02"),
+        ("a.jsonl", b'{"text": "a"}\n' * (MOST + 1)),
+    ],
+)
+def test_what_cannot_be_read_says_why_in_one_line_with_the_users_name_for_it(name: str, content: bytes) -> None:
+    with pytest.raises(InputError) as raised:
+        read_upload(name, content)
+    assert str(raised.value).startswith(name or "upload")
+    assert "\n" not in str(raised.value)
+    assert "/tmp" not in str(raised.value)
+
+
+def test_a_file_that_keeps_its_reader_busy_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwright.server.uploads.SECONDS", 0.01)
+    with pytest.raises(InputError, match=r"a\.txt: takes more than 0 s to be read"):
+        read_upload("a.txt", b"Bees")
+
+
+def test_a_file_that_needs_too_much_memory_ends_its_own_reader_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.executable", "false")  # ends at once, as a process that was killed does
+    with pytest.raises(InputError, match=r"a\.txt: cannot be read: the reader did not survive it"):
+        read_upload("a.txt", b"Bees")
+
+
+def test_an_upload_is_never_taken_for_a_module() -> None:
+    (document,) = read_upload("json.txt", b"raise SystemExit(3)")
+    assert document.text == "raise SystemExit(3)"
+    with pytest.raises(InputError, match=r"json\.py: has no recognisable format$"):
+        read_upload("json.py", b"raise SystemExit(3)")

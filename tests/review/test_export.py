@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.readers.reading import read
+from typer.testing import CliRunner
+
+from tagwright.app.cli import app
+from tagwright.data.corpus import Corpus
+from tagwright.errors import InputError
+from tagwright.readers.documents.records import checked
+from tagwright.readers.lines import Place
+from tagwright.review.current import Action, Decision
+from tagwright.review.decisions import Decisions
+from tagwright.review.documents import ReviewedDocuments
+from tagwright.review.export import exported
+from tagwright.review.file import ReviewFile
+from tagwright.types import Document, Section
+
+DOCUMENTS = [
+    Document("d1", "Bees, wasps", 'They "fly".\nFar.', (Section("Wings", 1, ("Four.",)),)),
+    Document("d2", "Taxes", "On income."),
+    Document("d3", "Untouched"),
+]
+EVENTS: list[tuple[str, str, Action, str | None]] = [
+    ("d1", "Ann", "accept", "http://x.org/bee"),
+    ("d1", "Ann", "accept", "wasp"),
+    ("d1", "Ann", "reject", "tax"),
+    ("d1", "Ben", "accept", "http://x.org/bee"),
+    ("d1", "Ben", "accept", "tax"),
+    ("d2", "Ann", "accept", "tax"),
+    ("d2", "Ann", "undo", None),
+    ("d2", "Ann", "done", None),
+    ("elsewhere", "client", "accept", "tax"),
+]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    file = ReviewFile(tmp_path / "reviews.sqlite")
+    ReviewedDocuments(file).add(DOCUMENTS)
+    Decisions(file).add_all(
+        Decision(document=document, reviewer=reviewer, action=action, label=label, rank=1 if label else None)
+        for document, reviewer, action, label in EVENTS
+    )
+    file.close()
+    return file.path
+
+
+def printed(path: Path, *options: str) -> str:
+    result = CliRunner().invoke(app, ["reviews", str(path), *options])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_labelled_documents_come_back_as_the_readers_read_them(path: Path, tmp_path: Path) -> None:
+    for name in ("jsonl", "csv"):
+        (tmp_path / f"out.{name}").write_text(printed(path, "--export", "--format", name), encoding="utf-8")
+        corpus = Corpus.read(str(tmp_path / f"out.{name}"))
+        labels = {document.id: document.labels for document in corpus}
+        assert labels == {"d1": ("http://x.org/bee", "wasp"), "d2": ()}
+        assert corpus[0].title == "Bees, wasps"
+        assert 'They "fly".\nFar.' in corpus[0].text
+        if name == "jsonl":
+            assert corpus[0].sections == DOCUMENTS[0].sections
+
+
+TRICKY = st.text(st.sampled_from("aZ9|;<>=+-@'\",[]\\\t\r\n \u0301"), max_size=6)
+NOT_BLANK = TRICKY.filter(str.strip)
+
+
+@settings(deadline=None, max_examples=100)
+@given(
+    id_=NOT_BLANK,
+    title=TRICKY,
+    abstract=TRICKY,
+    labels=st.lists(NOT_BLANK, max_size=3, unique_by=str.strip),
+)
+def test_csv_is_read_back_exactly(
+    id_: str, title: str, abstract: str, labels: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    lines = list(exported(decided(id_, title, abstract, labels), "csv"))
+    path = tmp_path_factory.mktemp("export") / "out.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
+    assert read(path) == [checked(Document(id_, title, abstract, labels=tuple(labels)), Place(path))]
+
+
+def decided(id_: str, title: str, abstract: str, labels: list[str]) -> ReviewFile:
+    file = ReviewFile(":memory:")
+    ReviewedDocuments(file).add([Document(id_, title, abstract)])
+    accepted = [Decision(document=id_, reviewer="Ann", action="accept", label=label) for label in labels]
+    Decisions(file).add_all([*accepted, Decision(document=id_, reviewer="Ann", action="done")])
+    return file
+
+
+@pytest.mark.parametrize("begins", ["=", "+", "-", "@", "\t=", "'="])
+def test_no_cell_of_a_csv_is_a_formula(begins: str) -> None:
+    cell = f"{begins}1+1"
+    _, row = exported(decided(cell.strip(), cell, cell, [cell]), "csv")
+    for each in next(csv.reader([row])):
+        assert each.startswith("'")
+
+
+def test_ids_that_annif_cannot_read_are_refused() -> None:
+    for label in ("honey bees", "a>b", "<a"):
+        with pytest.raises(InputError, match="which Annif's TSV cannot hold; export jsonl or csv"):
+            list(exported(decided("d", "Bees", "", [label]), "tsv"))
+
+
+def test_annif_reads_text_and_uris(path: Path) -> None:
+    first, second = printed(path, "--export", "--format", "tsv").splitlines()
+    assert first == 'Bees, wasps They "fly". Far. Wings Four.\t<http://x.org/bee> <wasp>'
+    assert second == "Taxes On income.\t"
+
+
+def test_verdicts_that_stand_with_all_that_is_known_of_them(path: Path) -> None:
+    found = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
+    assert [(each["document"], each["reviewer"], each["label"], each["verdict"]) for each in found] == [
+        ("d1", "Ann", "http://x.org/bee", "accept"),
+        ("d1", "Ann", "wasp", "accept"),
+        ("d1", "Ann", "tax", "reject"),
+        ("d1", "Ben", "http://x.org/bee", "accept"),
+        ("d1", "Ben", "tax", "accept"),
+        ("elsewhere", "client", "tax", "accept"),
+    ]
+    assert {"time", "rank", "confidence", "model"} <= found[0].keys()
+
+
+def test_statistics_by_hand(path: Path) -> None:
+    found = json.loads(printed(path, "--json"))
+    # Ann and Ben both judged bee (same) and tax (different): observed 1/2, expected 1/2 * 1 = 1/2.
+    assert found["kappa"] == [
+        {"reviewers": ["Ann", "Ben"], "kappa": 0.0},
+        {"reviewers": ["Ann", "client"], "kappa": None},
+        {"reviewers": ["Ben", "client"], "kappa": None},
+    ]
+    assert (found["all_documents"], found["documents"], found["done"], found["verdicts"]) == (3, 2, 1, 6)
+    assert found["differences"] == 1
+    assert found["accepted_share"] == pytest.approx(5 / 6)
+    text = printed(path)
+    assert "3, 2 with verdicts, 1 finished" in text
+    assert "83% of the suggestions with a verdict were accepted" in text
+    assert "Cohen's kappa of Ann and Ben 0.00" in text
+
+
+def test_a_file_that_is_missing_or_something_else_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("something else, and longer than a header of a hundred bytes " * 3)
+    for name, said in (("none.sqlite", "no such file"), ("x.txt", "cannot be used as a store of decisions")):
+        result = CliRunner().invoke(app, ["reviews", str(tmp_path / name)])
+        assert said in str(result.exception)
+    assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_the_estimated_recall_is_shown(path: Path) -> None:
+    assert json.loads(printed(path, "--json"))["recall"] is None
+    file = ReviewFile(path)
+    for label, drawn_from in (("http://x.org/bee", None), ("tax", 4)):
+        event = Decision(document="d2", reviewer="Ann", action="shown", label=label, rank=1, drawn_from=drawn_from)
+        Decisions(file).add(event)
+    Decisions(file).add(Decision(document="d2", reviewer="Ann", action="accept", label="http://x.org/bee", rank=1))
+    file.close()
+    recall = json.loads(printed(path, "--json"))["recall"]
+    assert (recall["value"], recall["high"], recall["drawn"]) == (1.0, 1.0, 1)
+    *_, agreement, last = printed(path).splitlines()
+    assert "Cohen's kappa" in agreement  # the figures of agreement are together
+    assert last.startswith("recall          100% of the right candidates are suggested, between")
+
+
+def test_notes_are_exported_with_the_verdicts(path: Path) -> None:
+    file = ReviewFile(path)
+    Decisions(file).add_all(
+        Decision(document="d1", reviewer="Ann", action="note", note=note) for note in ("Draft", "A second edition")
+    )
+    file.close()
+    lines = [json.loads(line) for line in printed(path, "--export", "--format", "verdicts").splitlines()]
+    notes = [(line["note"], line["document"], line["reviewer"]) for line in lines if "note" in line]
+    assert notes == [("A second edition", "d1", "Ann")]  # the last one holds
+
+
+def test_a_file_on_a_read_only_disk_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connect = sqlite3.connect
+
+    def read_only(*args: Any, **options: Any) -> sqlite3.Connection:
+        opened: sqlite3.Connection = connect(*args, **options)
+        opened.execute("PRAGMA query_only = 1")
+        return opened
+
+    monkeypatch.setattr(os, "access", lambda _, mode: mode != os.W_OK)
+    monkeypatch.setattr(sqlite3, "connect", read_only)
+    before = sorted(path.parent.iterdir()), path.read_bytes()
+    assert "3, 2 with verdicts, 1 finished" in printed(path)
+    assert '"d1"' in printed(path, "--export")
+    assert (sorted(path.parent.iterdir()), path.read_bytes()) == before
+
+
+def test_what_only_the_journal_holds_is_read_or_missed_aloud(path: Path, tmp_path: Path) -> None:
+    with closing(ReviewFile(path)) as open_:
+        Decisions(open_).add(Decision(document="d2", reviewer="Zoe", action="accept", label="late"))
+        for name in ("alone", "all"):
+            for suffix in ("", "-wal", *["-shm"] * (name == "all")):
+                shutil.copy(f"{path}{suffix}", tmp_path / f"{name}{suffix}")
+    with closing(ReviewFile(tmp_path / "all", read_only=True)) as file:
+        assert [each.label for each in Decisions(file).standing("d2") if each.label] == ["late"]
+    with pytest.raises(InputError, match="has decisions in alone-wal that cannot be read here"):
+        ReviewFile(tmp_path / "alone", read_only=True)
+
+
+def test_an_older_file_is_read_without_a_change(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as old, old:
+        old.execute("ALTER TABLE events DROP COLUMN drawn_from")
+        old.execute("PRAGMA user_version = 1")
+    before = path.read_bytes()
+    with closing(ReviewFile(path, read_only=True)) as file:
+        assert Decisions(file).labels() == {"d1": ["http://x.org/bee", "wasp"], "d2": [], "elsewhere": ["tax"]}
+    assert path.read_bytes() == before

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.server.conftest import word_tagger
+
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.errors import ConfigError
+from tagwright.review import queue
+from tagwright.review.current import Decision
+from tagwright.review.file import ReviewFile
+from tagwright.review.queue import Order
+from tagwright.server.review.session import Review
+from tagwright.server.served_model import ServedModel
+from tagwright.tagger.sampling import sample
+from tagwright.types import Document
+
+DOCUMENTS = [Document(str(number), "x" * (number + 1)) for number in range(12)]
+
+
+def review(folder: Path, order: Order) -> Review:
+    made = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(folder / "reviews.sqlite"), order=order)
+    made.documents.add(DOCUMENTS)
+    return made
+
+
+def finish_all(made: Review) -> list[str]:
+    """The documents in the order in which a reviewer gets them."""
+    found = list[str]()
+    while entry := made.next("ann"):
+        found.append(entry.id)
+        made.decide(entry.number, Decision(document="", reviewer="ann", action="done"))
+    return found
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    for _ in range(12_000):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come about within 600 s")
+
+
+def test_documents_come_as_they_were_given(tmp_path: Path) -> None:
+    assert finish_all(review(tmp_path, "given")) == [document.id for document in DOCUMENTS]
+
+
+def test_the_random_order_is_that_of_the_command_sample(tmp_path: Path) -> None:
+    expected = [DOCUMENTS[place].id for place in sample(DOCUMENTS, len(DOCUMENTS))]
+    assert finish_all(review(tmp_path, "random")) == expected
+
+
+def test_documents_of_all_lengths_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queue, "AT_ONCE", 3)
+    made = review(tmp_path, "length")
+
+    def lengths() -> set[int]:
+        """Which third each of the first three belongs to: lengths 1 to 4, 5 to 8, 9 to 12."""
+        places = made._queue.places(made.documents.entries())
+        first = sorted(places, key=lambda number: places[number])[:3]
+        return {(number - 1) // 4 for number in first}
+
+    wait_for(lambda: lengths() == {0, 1, 2})
+
+
+def test_new_documents_are_drawn_in(tmp_path: Path) -> None:
+    made = review(tmp_path, "random")
+    made.next("ann")
+    made.documents.add([Document("new", "y")])
+    assert set(finish_all(made)) == {document.id for document in DOCUMENTS} | {"new"}
+
+
+def test_a_tagger_that_is_never_unsure_is_refused_at_once(tmp_path: Path) -> None:
+    model = ServedModel("bees", word_tagger(), "Bees")
+    model.tagger = replace(model.tagger, combiner=WeightedSum())
+    with pytest.raises(ConfigError, match="does not estimate confidences"):
+        Review(model, ReviewFile(tmp_path / "reviews.sqlite"), order="uncertainty")

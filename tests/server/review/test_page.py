@@ -1,0 +1,400 @@
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import datetime, timezone
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from tests.server.conftest import word_tagger
+
+from tagwright.review.current import Decision
+from tagwright.review.export import exported
+from tagwright.review.file import ReviewFile
+from tagwright.server.access import Access
+from tagwright.server.application import application
+from tagwright.server.review.page import ReviewPages
+from tagwright.server.review.session import Review
+from tagwright.server.served_model import ServedModel
+from tagwright.types import Document, Label, Section
+
+DOCUMENTS = [
+    Document("d1", "Honey bees", "Bees visit orchards.", (Section("On <b>bees</b>", 1, ("Apis.",)),)),
+    Document("d2", "Tax law", "On income."),
+    Document("d3", "<script>alert(1)</script> bees", 'Orchards "quoted" & more.'),
+]
+
+
+class Page(HTMLParser):
+    """The elements of a page: (tag, attributes), and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+
+@pytest.fixture
+def review(tmp_path: Path) -> Review:
+    review = Review(ServedModel("bees", word_tagger(), "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
+    review.documents.add(DOCUMENTS)
+    return review
+
+
+@pytest.fixture
+def client(review: Review) -> Iterator[TestClient]:
+    app = application([review.model], pages=ReviewPages(review))
+    with TestClient(app, raise_server_exceptions=False) as client:
+        yield client
+
+
+def enter(client: TestClient, name: str = "Ann", **more: str) -> TestClient:
+    client.cookies.clear()
+    answer = client.post("/review/enter", data={"name": name, **more}, follow_redirects=False)
+    assert answer.status_code == 303
+    return client
+
+
+def csrf(client: TestClient) -> str:
+    found = re.search(r'name="csrf" value="(\w+)"', client.get("/review/overview").text)
+    assert found
+    return found[1]
+
+
+def decide(client: TestClient, number: int, **form: str) -> int:
+    data = {"csrf": csrf(client), **form}
+    return client.post(f"/review/documents/{number}", data=data, follow_redirects=False).status_code
+
+
+def test_whoever_has_no_name_is_asked_for_it_once(client: TestClient) -> None:
+    assert str(client.get("/review/documents/1").url).endswith("/review/enter")
+    answer = client.post("/review/enter", data={"name": "  Ann  Lee "}, follow_redirects=False)
+    cookie = answer.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    page = client.get("/review")
+    assert str(page.url).endswith("/review/documents/1")
+    assert "Ann Lee" in page.text
+    assert client.post("/review/enter", data={"name": " "}).status_code == 403
+
+
+def test_a_document_shows_its_text_with_evidence_and_suggestions_with_reasons(client: TestClient) -> None:
+    html = enter(client).get("/review/documents/1").text
+    page = Page(html)
+    assert ("mark", {"data-ranks": "1"}) in page.elements
+    assert "Bees" in "".join(page.texts)
+    assert "exact match 1st: “bees”" in html
+    rows = [attributes for tag, attributes in page.elements if tag == "li" and "row" in (attributes.get("class") or "")]
+    assert [row["data-rank"] for row in rows] == ["1", "2"]
+
+
+def test_text_of_documents_and_labels_is_never_markup(tmp_path: Path) -> None:
+    evil = '"><script>alert(2)</script><b id=x>'
+    tagger = word_tagger().with_labels([Label(evil, (f"bees {evil}", "bees"), evil), Label("o", ("Orchards",))])
+    review = Review(ServedModel("bees", tagger, "Bees"), ReviewFile(tmp_path / "reviews.sqlite"))
+    review.documents.add([*DOCUMENTS, Document(evil, evil, evil, (Section(evil, 1, (f"bees {evil}",)),))])
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        enter(client, evil)
+        decide(client, 4, action="accept", label=evil)
+        decide(client, 4, action="note", note=evil)
+        enter(client, "Ben")
+        decide(client, 4, action="reject", label=evil)
+        addresses = ["documents/3", "documents/4", "documents/4?q=bees", "documents/4/labels?q=" + evil, "overview",
+                     "differences"]  # fmt: skip
+        for address in addresses:
+            page = Page(client.get(f"/review/{address}").text)
+            scripts = [attributes for tag, attributes in page.elements if tag == "script"]
+            assert all(attributes.get("src") == "/static/review.js" for attributes in scripts)
+            assert not any(tag == "b" or attributes.get("id") == "x" for tag, attributes in page.elements)
+        assert "<script>alert(2)" in "".join(Page(client.get("/review/documents/4").text).texts)
+
+
+def test_pages_load_nothing_from_elsewhere_and_hold_no_inline_script_or_style(client: TestClient) -> None:
+    enter(client)
+    for address in ("/review/documents/1?q=bees", "/review/overview", "/review/differences", "/review/enter"):
+        page = Page(client.get(address).text)
+        for tag, attributes in page.elements:
+            assert tag != "style"
+            assert not any(name == "style" or name.startswith("on") for name in attributes)
+            assert all((attributes.get(name) or "/").startswith(("/", "#")) for name in ("src", "href", "action"))
+    for file in ("review.css", "review.js", "icon.svg"):
+        assert client.get(f"/static/{file}").status_code == 200
+    assert client.get("/static/../serving.py").status_code == 404
+
+
+def test_accept_reject_undo_and_reload(client: TestClient, review: Review) -> None:
+    enter(client)
+    client.get("/review/documents/1")
+    decide(client, 1, action="accept", label="http://x.org/bee")
+    decide(client, 1, action="reject", label="o")
+    assert review.decisions.verdicts() == {
+        ("d1", "http://x.org/bee"): {"Ann": "accept"}, ("d1", "o"): {"Ann": "reject"},
+    }  # fmt: skip
+    (accepted, rejected) = review.decisions.standing()
+    assert (accepted.rank, rejected.rank, accepted.model, accepted.document) == (1, 2, review.model.version, "d1")
+    html = client.get("/review/documents/1").text
+    assert html.count('aria-pressed="true"') == 2
+    decide(client, 1, action="undo")
+    assert client.get("/review/documents/1").text.count('aria-pressed="true"') == 1
+
+
+CLAIMS = [
+    {"rank": "-5", "confidence": "inf", "model": "invented"},
+    {"rank": "9" * 30, "confidence": "nan", "model": "\ufffd" * 300},
+    {"rank": "first", "confidence": "?"},
+]
+
+
+@pytest.mark.parametrize("claimed", CLAIMS)
+def test_rank_confidence_and_model_are_those_of_what_was_shown(
+    client: TestClient, review: Review, claimed: dict[str, str]
+) -> None:
+    enter(client)
+    label = "http://x.org/bee"
+    shown = Decision(
+        document="d1", reviewer="Ann", action="shown", label=label, rank=3, confidence=0.25, drawn_from=7, model="older"
+    )
+    review.decisions.add_shown([shown])
+    assert decide(client, 1, action="accept", label=label, **claimed) == 303
+    assert decide(client, 1, action="accept", label="http://x.org/tax", **claimed) == 303  # never shown
+    assert decide(client, 1, action="done", **claimed) == 303
+    suggested, added, done = review.decisions.standing()
+    assert (suggested.rank, suggested.confidence, suggested.drawn_from, suggested.model) == (3, 0.25, 7, "older")
+    assert (added.rank, added.confidence, added.model) == (None, None, review.model.version)
+    assert done.model == review.model.version
+    for line in exported(review.file, "verdicts"):
+        json.loads(line, parse_constant=pytest.fail)
+
+
+def test_what_another_model_has_shown_keeps_the_name_of_that_model(client: TestClient, review: Review) -> None:
+    enter(client).get("/review/documents/1")
+    before = review.model.version
+    review.model.swap(review.model.tagger, datetime(2026, 1, 2, tzinfo=timezone.utc))
+    assert review.model.version != before
+    decide(client, 1, action="accept", label="http://x.org/bee")
+    (accepted,) = review.decisions.standing()
+    assert (accepted.rank, accepted.model) == (1, before)
+
+
+def test_labels_are_found_by_search_and_added(client: TestClient, review: Review) -> None:
+    enter(client)
+    assert "Add Tax law" in client.get("/review/documents/1?q=tax").text
+    assert "Add Tax law" in client.get("/review/documents/1/labels?q=tax").text
+    assert "No label for “wasps”" in client.get("/review/documents/1/labels?q=wasps").text
+    decide(client, 1, action="accept", label="http://x.org/tax")
+    assert "added by you" in client.get("/review/documents/1").text
+    assert review.decisions.labels() == {"d1": ["http://x.org/tax"]}
+    assert "On 1 reviewed document." in client.get("/review/documents/1/labels?q=tax").text
+
+
+def many(tmp_path: Path, share: float) -> Review:
+    """A review of one document that is about each of 30 labels."""
+    names = [f"{first}{second}us" for first in ("bar", "dol", "fin", "gam", "kol", "mur") for second in "aeiou"]
+    tagger = word_tagger().with_labels([Label(name, (name,)) for name in names])
+    review = Review(ServedModel("m", tagger, "M"), ReviewFile(tmp_path / "many.sqlite"), random_share=share)
+    review.documents.add([Document("d", " ".join(names))])
+    return review
+
+
+def test_now_and_then_a_random_candidate_is_shown_and_marked_in_the_log(tmp_path: Path) -> None:
+    review = many(tmp_path, 1.0)
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        page = Page(enter(client).get("/review/documents/1").text)
+        ranks = [int(attributes["data-rank"] or 0) for tag, attributes in page.elements if "data-rank" in attributes]
+        *first, drawn = ranks
+        assert first == list(range(1, 21))
+        assert 21 <= drawn <= 30
+        client.get("/review/documents/1")
+        shown = review.decisions.shown("d")
+        assert [event.drawn_from for event in shown.values()] == [None] * 20 + [10]
+        assert len(list(review.decisions.events())) == 21  # a page that is opened again shows nothing new
+        label = next(label for (_, label), event in shown.items() if event.drawn_from)
+        decide(client, 1, action="accept", label=label)
+        (accepted,) = review.decisions.standing()
+        assert (accepted.label, accepted.rank, accepted.drawn_from) == (label, drawn, 10)
+        decide(client, 1, action="done")
+        assert "estimated from 1 drawn at random" in client.get("/review/overview").text
+        assert review.labelled().judged == [{label for _, label in shown}]
+
+
+def test_without_a_share_no_random_candidate_is_shown(tmp_path: Path) -> None:
+    review = many(tmp_path, 0.0)
+    with TestClient(application([review.model], pages=ReviewPages(review))) as client:
+        enter(client).get("/review/documents/1")
+    assert len(review.decisions.shown("d")) == 20
+
+
+def test_done_goes_on_to_the_next_document_and_skipped_ones_come_last(client: TestClient) -> None:
+    enter(client)
+    token = csrf(client)
+    places = []
+    for number, action in ((1, "skip"), (2, "done"), (3, "done"), (1, "done")):
+        data = {"csrf": token, "action": action}
+        answer = client.post(f"/review/documents/{number}", data=data, follow_redirects=False)
+        places.append(answer.headers["location"])
+    assert places == ["/review/documents/2", "/review/documents/3", "/review/documents/1", "/review/overview"]
+    assert "Every document has been reviewed" in client.get("/review").text
+
+
+def test_two_reviewers_get_different_documents_first_and_both_verdicts_are_kept(
+    client: TestClient, review: Review
+) -> None:
+    enter(client, "Ann").get("/review")
+    assert str(enter(client, "Ben").get("/review").url).endswith("/2")
+    enter(client, "Ann")
+    decide(client, 1, action="accept", label="o")
+    decide(client, 1, action="done")
+    enter(client, "Ben")
+    decide(client, 1, action="reject", label="o")
+    assert "Ann reviewed it before" in client.get("/review/documents/1").text
+    assert review.decisions.verdicts() == {("d1", "o"): {"Ann": "accept", "Ben": "reject"}}
+    page = client.get("/review/differences").text
+    assert "accepted by Ann; rejected by Ben" in page
+    assert 'name="back"' not in page
+    enter(client, "Eve")
+    assert 'name="back"' in client.get("/review/differences").text
+    decide(client, 1, action="accept", label="o", back="differences")
+    assert "There are none." in client.get("/review/differences").text
+
+
+@pytest.mark.parametrize("headers", [{"Origin": "http://evil.org"}, {"Sec-Fetch-Site": "cross-site"}])
+def test_forms_of_other_sites_are_refused(client: TestClient, review: Review, headers: dict[str, str]) -> None:
+    enter(client)
+    data = {"csrf": csrf(client), "action": "done"}
+    assert client.post("/review/documents/1", data=data, headers=headers).status_code == 403
+    assert client.post("/review/enter", data={"name": "x"}, headers=headers).status_code == 403
+    assert list(review.decisions.events()) == []
+
+
+def test_forms_without_the_token_of_the_session_are_refused(client: TestClient, review: Review) -> None:
+    other = csrf(enter(client, "Ben"))
+    enter(client, "Ann")
+    for token in ("", "0" * 64, other):
+        for address in ("documents/1", "upload", "refit"):
+            answer = client.post(f"/review/{address}", data={"csrf": token, "action": "done"})
+            assert answer.status_code == 403
+    assert list(review.decisions.events()) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "form", "status"),
+    [
+        (9, {"action": "done"}, 404),
+        (1, {"action": "accept", "label": "nowhere"}, 404),
+        (1, {"action": "accept"}, 400),
+        (1, {"action": "delete"}, 400),
+        (1, {}, 400),
+    ],
+)
+def test_what_makes_no_sense_is_refused_on_a_page(
+    client: TestClient, number: int, form: dict[str, str], status: int
+) -> None:
+    enter(client)
+    answer = client.post(f"/review/documents/{number}", data={"csrf": csrf(client), **form})
+    assert answer.status_code == status
+    assert 'role="alert"' in answer.text
+    assert client.get("/review/documents/99").status_code == 404
+
+
+@pytest.mark.parametrize("number", ["9223372036854775808", "9" * 5000, "-1", "1.0", "٣", "x"])
+def test_what_is_no_number_of_a_document_is_not_found(client: TestClient, number: str) -> None:
+    enter(client)
+    address, form = f"/review/documents/{number}", {"csrf": csrf(client), "action": "done"}
+    answers = [client.get(address), client.get(f"{address}/labels?q=bees"), client.post(address, data=form)]
+    assert [answer.status_code for answer in answers] == [404] * 3
+    assert all('role="alert"' in answer.text for answer in answers)
+
+
+@contextmanager
+def full(review: Review, table: str) -> Iterator[None]:
+    """SQLite refuses every new row of the table, as it does on a full disk."""
+    with closing(sqlite3.connect(review.file.path)) as database:
+        say = "SELECT RAISE(FAIL, 'database or disk is full')"
+        database.execute(f"CREATE TRIGGER no_room BEFORE INSERT ON {table} BEGIN {say}; END")
+        yield
+        database.execute("DROP TRIGGER no_room")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [{"action": "accept", "label": "o"}, {"action": "note", "note": "n"}, {"action": "undo"}, {"action": "done"}],
+)
+def test_on_a_full_disk_a_page_says_that_the_decision_was_not_stored(
+    client: TestClient, review: Review, form: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    enter(client).get("/review/documents/1")
+    before, data = list(review.decisions.events()), {"csrf": csrf(client), **form}
+    with full(review, "events"):
+        answer = client.post("/review/documents/1", data=data)
+    assert answer.status_code == 507
+    assert "<h1>Not stored</h1>" in answer.text
+    assert "database or disk is full" in answer.text
+    assert str(review.file.path) not in answer.text
+    assert list(review.decisions.events()) == before
+    (said,) = caplog.records
+    assert said.exc_info is None
+    assert str(review.file.path) in said.getMessage()
+    assert client.post("/review/documents/1", data=data, follow_redirects=False).status_code == 303
+
+
+def test_on_a_full_disk_uploads_are_not_stored(client: TestClient, review: Review) -> None:
+    enter(client)
+    data, files = {"csrf": csrf(client)}, [("files", ("wasps.txt", b"Wasps fly."))]
+    with full(review, "documents"):
+        answer = client.post("/review/upload", data=data, files=files)
+    assert (answer.status_code, len(review.documents)) == (507, 3)
+    assert str(review.file.path) not in answer.text
+
+
+def guarded(review: Review, token: str) -> TestClient:
+    access = Access.of(token)
+    return TestClient(application([review.model], access=access, pages=ReviewPages(review, access)))
+
+
+def test_with_a_token_nobody_comes_in_without_it_and_a_restart_ends_no_session(review: Review) -> None:
+    token = "a long enough token"
+    with guarded(review, token) as client:
+        assert client.post("/review/enter", data={"name": "Ann", "token": "wrong"}).status_code == 403
+        enter(client, token=token)
+        assert client.get("/review/documents/1").status_code == 200
+        cookie = client.cookies["tagwright_session"]
+        assert client.get("/v1/projects").status_code == 401  # the cookie opens the review alone
+    for later, expected in ((token, "/review/documents/2"), ("another long token", "/review/enter")):
+        with guarded(review, later) as client:
+            client.cookies.set("tagwright_session", cookie)
+            assert str(client.get("/review/documents/2").url).endswith(expected)
+
+
+@pytest.mark.parametrize("cookie", ["", "x", "x.y", "é.ü", "W10=.0", "." * 500])
+def test_cookies_that_were_not_issued_here_count_as_none(client: TestClient, cookie: str) -> None:
+    answer = client.get("/review", headers={b"cookie": f"tagwright_session={cookie}".encode()})
+    assert str(answer.url).endswith("/review/enter")
+
+
+def test_uploads_join_the_documents_and_broken_files_harm_nobody(client: TestClient, review: Review) -> None:
+    enter(client)
+    files = [("files", ("wasps.txt", b"Wasps fly.")), ("files", ("a.pdf", b"%PDF-1.7 broken"))]
+    page = client.post("/review/upload", data={"csrf": csrf(client)}, files=files).text
+    assert "1 document added." in page
+    assert "a.pdf: " in page
+    assert review.documents[4].text == "Wasps fly."
+
+
+def test_the_page_stays_small_however_long_the_document_is(client: TestClient, review: Review) -> None:
+    review.documents.add([Document("long", "Bees", "Bees & <orchards> " * 10_000)])
+    enter(client)
+    answer = client.get("/review/documents/4")
+    assert len(answer.content) < 200_000
+    assert "more characters are not shown" in answer.text

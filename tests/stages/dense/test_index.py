@@ -1,0 +1,161 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tagwright.errors import ModelError
+from tagwright.stages.dense import index as label_index
+from tagwright.stages.dense.index import Index, Storage, Vectors, recall
+from tagwright.types import Floats
+
+
+def unit_vectors(count: int, dim: int = 8, seed: int = 0) -> Floats:
+    """Around a few centres, as labels are."""
+    generator = np.random.default_rng(seed)
+    centres = np.random.default_rng(99).standard_normal((10, dim))
+    vectors = centres[generator.integers(10, size=count)] + 0.5 * generator.standard_normal((count, dim))
+    unit: Floats = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    return unit
+
+
+@given(st.integers(1, 40), st.integers(1, 5), st.integers(1, 50), st.integers(1, 9))
+@settings(deadline=None, max_examples=30)
+def test_exact_search_finds_what_sorting_all_cosines_finds(count: int, queries: int, k: int, block: int) -> None:
+    labels, texts = unit_vectors(count), unit_vectors(queries, seed=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(label_index, "BLOCK", block)
+        run = Vectors.of(labels, "float32").nearest(texts, k)
+    cosines = texts @ labels.T
+    for row, expected in enumerate(np.argsort(-cosines, axis=1)[:, :k]):
+        found, scores = run[row]
+        assert found.tolist() == expected.tolist()
+        np.testing.assert_allclose(scores, cosines[row, expected], atol=1e-6)
+
+
+@pytest.mark.parametrize(("storage", "precision", "size"), [("float32", 0, 4), ("float16", 5e-4, 2), ("int8", 4e-3, 1)])
+def test_stored_vectors_are_smaller_and_nearly_the_same(storage: Storage, precision: float, size: int) -> None:
+    """Half precision rounds at 2^-11 of a number, 8 bits at 1/254 of the largest."""
+    vectors = unit_vectors(100)
+    stored = Vectors.of(vectors, storage)
+    assert stored.codes.nbytes == size * vectors.size
+    np.testing.assert_allclose(stored[:], vectors, atol=precision)
+
+
+def test_a_zero_vector_is_kept_as_zero() -> None:
+    assert not Vectors.of(np.zeros((1, 4), np.float32), "int8")[:].any()
+
+
+def test_no_vectors_give_empty_rows() -> None:
+    run = Vectors.of(np.zeros((0, 8), np.float32), "float16").nearest(unit_vectors(2), 5)
+    assert run.indptr.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+def test_rows_are_taken_from_two_sets_without_change_and_as_a_copy(storage: Storage) -> None:
+    one, other = Vectors.of(unit_vectors(4), storage), Vectors.of(unit_vectors(3, seed=1), storage)
+    taken = one.take(np.array([6, 0, 3, 4]), other)
+    np.testing.assert_array_equal(taken[:], np.concatenate([one[:], other[:]])[[6, 0, 3, 4]])
+    assert not np.shares_memory(taken.codes, one.codes)
+    assert taken.codes.base is None
+
+
+def test_cosines_of_pairs_are_computed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(label_index, "TOGETHER", 2)
+    labels, texts = unit_vectors(5), unit_vectors(2, seed=1)
+    cosines = Vectors.of(labels, "float32").cosines(texts, np.array([0, 0, 1]), np.array([4, 1, 1]))
+    np.testing.assert_allclose(cosines, [texts[0] @ labels[4], texts[0] @ labels[1], texts[1] @ labels[1]], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["IVF16,SQ8", "HNSW32,SQ8"])
+def test_an_index_finds_most_of_the_nearest_and_gives_their_exact_cosines(name: str) -> None:
+    vectors, texts = Vectors.of(unit_vectors(2000), "float16"), unit_vectors(50, seed=1)
+    run = Index.build(vectors, name).nearest(vectors, texts, 10)
+    assert recall(run, vectors.nearest(texts, 10)) > 0.9
+    np.testing.assert_allclose(run.scores, (texts[run.rows] * vectors[run.labels]).sum(axis=1), atol=1e-6)
+
+
+def test_effort_rises_until_the_wanted_recall(monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = Vectors.of(unit_vectors(2000), "float32")
+    efforts = []
+    for wanted in (0.0, 0.6, 1.0):
+        monkeypatch.setattr(label_index, "RECALL", wanted)
+        efforts.append(Index.build(vectors, "IVF16,SQ8").effort)
+    assert efforts[0] == 1
+    assert efforts == sorted(efforts)
+    assert efforts[2] > 1
+
+
+@pytest.mark.parametrize("wanted", [0.5, 0.8, 0.9, 0.96, 0.99, 1.0])
+def test_effort_is_at_most_twice_the_least_that_suffices(monkeypatch: pytest.MonkeyPatch, wanted: float) -> None:
+    monkeypatch.setattr(label_index, "RECALL", wanted)
+    vectors = Vectors.of(unit_vectors(2000), "float32")
+    queries, found = label_index._made_up_queries(vectors, 256), Index.build(vectors, "IVF64,SQ8")
+    exact = vectors.nearest(queries, 10)
+
+    def suffices(effort: int) -> bool:
+        return recall(Index(found.faiss, found.name, effort).nearest(vectors, queries, 10), exact) >= wanted
+
+    least = next(filter(suffices, range(1, 65)))
+    assert least <= found.effort < 2 * least + (least == 1)
+
+
+@pytest.mark.parametrize(("k", "proposed"), [(10, 20), (100, 200), (500, 600)])
+def test_an_index_proposes_at_most_twice_and_at_most_a_hundred_more(
+    monkeypatch: pytest.MonkeyPatch, k: int, proposed: int
+) -> None:
+    vectors, texts = Vectors.of(unit_vectors(2000), "float32"), unit_vectors(3, seed=1)
+    index = Index(Index.build(vectors, "IVF16,SQ8").faiss, "IVF16,SQ8", effort=16)
+    counts = list[int]()
+
+    class Counting:
+        def search(self, queries: Floats, count: int) -> object:
+            counts.append(count)
+            return index.faiss.search(queries, count)
+
+    monkeypatch.setattr(Index, "__post_init__", lambda _: None)
+    run = Index(Counting(), index.name, index.effort).nearest(vectors, texts, k)
+    assert run.indptr.tolist() == [0, k, 2 * k, 3 * k]
+    assert counts == [proposed]
+
+
+def test_the_same_vectors_give_the_same_index() -> None:
+    vectors, texts = Vectors.of(unit_vectors(1000), "float32"), unit_vectors(20, seed=1)
+    one, other = (Index.build(vectors, "IVF16,SQ8") for _ in range(2))
+    assert one.effort == other.effort
+    assert one.nearest(vectors, texts, 5).labels.tolist() == other.nearest(vectors, texts, 5).labels.tolist()
+
+
+def test_vectors_and_index_are_memory_mapped(tmp_path: Path) -> None:
+    vectors, texts = Vectors.of(unit_vectors(1000), "int8"), unit_vectors(20, seed=1)
+    index = Index.build(vectors, "IVF16,SQ8")
+    vectors.save(tmp_path)
+    index.save(tmp_path)
+    mapped, mapped_index = Vectors.load(tmp_path, "int8", (1000, 8)), Index.load(tmp_path, "IVF16,SQ8", 4, (1000, 8))
+    assert not mapped.codes.flags.owndata  # but the file
+    assert str(mapped_index) == "IVF16,SQ8, nprobe 4"
+    np.testing.assert_array_equal(mapped[:], vectors[:])
+    expected = Index(index.faiss, index.name, 4).nearest(vectors, texts, 5)
+    assert mapped_index.nearest(mapped, texts, 5).labels.tolist() == expected.labels.tolist()
+
+
+@pytest.mark.parametrize(("storage", "shape"), [("float16", (5, 8)), ("float32", (4, 8)), ("float32", (5, 7))])
+def test_vectors_of_another_shape_or_type_are_refused(tmp_path: Path, storage: Storage, shape: tuple[int, int]) -> None:
+    Vectors.of(unit_vectors(5), "float32").save(tmp_path)
+    with pytest.raises(ModelError, match="save the model again"):
+        Vectors.load(tmp_path, storage, shape)
+
+
+def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
+    Index.build(Vectors.of(unit_vectors(1000), "float32"), "IVF16,SQ8").save(tmp_path)
+    path = tmp_path / "index.faiss"
+    with pytest.raises(ModelError, match=r"holds 1000 vectors of 8, expected \(999, 8\)"):
+        Index.load(tmp_path, "IVF16,SQ8", 4, (999, 8))
+    for content in (path.read_bytes()[:2000], b"not an index", b""):
+        path.write_bytes(content)
+        with pytest.raises(ModelError, match="cannot be read"):
+            Index.load(tmp_path, "IVF16,SQ8", 4, (1000, 8))
+    path.unlink()
+    with pytest.raises(ModelError, match="cannot be read"):
+        Index.load(tmp_path, "IVF16,SQ8", 4, (1000, 8))

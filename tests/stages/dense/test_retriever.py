@@ -1,0 +1,231 @@
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tagwright.core.saved import read_manifest, write_manifest
+from tagwright.encoders.prompts import Role
+from tagwright.errors import ConfigError, ModelError
+from tagwright.stages import dense
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.dense import index as label_index
+from tagwright.text.words import words
+from tagwright.types import Document, Floats, Label, Retriever, Run
+
+
+class BagOfWords:
+    """A text is the sum of a random vector for each of its words; remembers what it was asked to encode."""
+
+    def __init__(self, name: str = "bag", dim: int = 64) -> None:
+        self.name, self.dim = name, dim
+        self.encoded: list[str] = []
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        *,
+        role: Role | None = None,  # noqa: ARG002
+        progress: str = "",  # noqa: ARG002
+        keep: bool = True,  # noqa: ARG002
+    ) -> Floats:
+        self.encoded += texts
+        vectors: Floats = np.zeros((len(texts), self.dim), np.float32)
+        for vector, text in zip(vectors, texts, strict=True):
+            for word in words(text):
+                vector += np.random.default_rng(zlib.crc32(word.encode())).standard_normal(self.dim)
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+        return vectors
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir()
+        (folder / "name").write_text(self.name)
+
+
+LABELS = [
+    Label("1", ("Bees", "Apoidea"), "Flying insects."),
+    Label("2", ("Oak",), "A tree."),
+    Label("3", ("Compilers",), "Programs that translate programs."),
+]
+BEES = Document("b", title="Bees and other flying insects")
+COMPILERS = Document("c", title="Programs: compilers")
+EMPTY = Document("e", title=" ")
+
+
+def test_labels_are_ranked_by_cosine() -> None:
+    encoder = BagOfWords()
+    run = Dense(LABELS, encoder, DenseOptions(label_text="text", storage="float32"))([BEES, COMPILERS])
+    cosines = encoder.encode([BEES.text, COMPILERS.text]) @ encoder.encode([label.text for label in LABELS]).T
+    assert run.labels.tolist() == np.argsort(-cosines, axis=1).ravel().tolist()
+    np.testing.assert_allclose(run.scores, -np.sort(-cosines, axis=1).ravel(), atol=1e-6)
+    assert [run[0][0][0], run[1][0][0]] == [0, 2]
+
+
+def test_at_most_k_candidates() -> None:
+    run = Dense(LABELS, BagOfWords(), DenseOptions(k=2))([BEES, COMPILERS])
+    assert np.diff(run.indptr).tolist() == [2, 2]
+
+
+def test_a_document_without_text_gets_no_candidates() -> None:
+    stage = Dense(LABELS, BagOfWords())
+    assert np.diff(stage([EMPTY, BEES]).indptr).tolist() == [0, 3]
+    assert stage([]).indptr.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("label_text", "expected"),
+    [
+        ("name", ["Bees"]),
+        ("names", ["Bees; Apoidea"]),
+        ("text", ["Bees; Apoidea. Flying insects."]),
+        ("both", ["Bees", "Bees; Apoidea. Flying insects."]),
+    ],
+)
+def test_a_label_is_the_mean_of_what_of_it_is_encoded(label_text: Any, expected: list[str]) -> None:
+    encoder = BagOfWords()
+    stage = Dense(LABELS[:1], encoder, DenseOptions(label_text=label_text, storage="float32"))
+    assert encoder.encoded == expected
+    mean = encoder.encode(expected).mean(axis=0)
+    np.testing.assert_allclose(stage.vectors[:], [mean / np.linalg.norm(mean)], atol=1e-6)
+
+
+def test_only_new_and_changed_labels_are_encoded() -> None:
+    encoder = BagOfWords()
+    stage: Retriever = Dense(LABELS, encoder)
+    encoder.encoded.clear()
+    changed = [Label("4", ("Moss",)), LABELS[2], replace(LABELS[0], description="Insects."), Label("5", ("Moss",))]
+    other = stage.with_labels(changed)
+    assert set(encoder.encoded) == {"Moss", "Bees", "Bees; Apoidea. Insects."}
+    run, fresh = other([BEES, COMPILERS]), Dense(changed, BagOfWords())([BEES, COMPILERS])
+    assert run.labels.tolist() == fresh.labels.tolist()
+    np.testing.assert_array_equal(run.scores, fresh.scores)
+
+
+def test_fewer_labels_take_less_memory() -> None:
+    encoder = BagOfWords()
+    stage = Dense(LABELS, encoder)
+    encoder.encoded.clear()
+    few = stage.with_labels(LABELS[1:2])
+    assert few.vectors.codes.nbytes * 3 == stage.vectors.codes.nbytes
+    assert few.vectors.codes.base is None
+    assert encoder.encoded == []
+
+
+def test_candidates_of_another_stage_are_scored_by_cosine() -> None:
+    encoder = BagOfWords()
+    stage = Dense(LABELS, encoder, DenseOptions(label_text="text", storage="float32"))
+    pool = Run.from_rows([{1: 9.0, 0: 5.0}, [], {2: 0.0}])
+    run = pool.rescored(stage.score(stage.read([BEES, EMPTY, COMPILERS]), pool))
+    assert run.labels.tolist() == [0, 1, 2]
+    texts, labels = encoder.encode([BEES.text, COMPILERS.text]), encoder.encode([label.text for label in LABELS])
+    np.testing.assert_allclose(
+        run.scores, [texts[0] @ labels[0], texts[0] @ labels[1], texts[1] @ labels[2]], atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("index", ["exact", "ivf", "hnsw"])
+def test_rescoring_its_own_candidates_changes_nothing(index: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dense, "WORTH", 1)
+    monkeypatch.setattr(label_index, "INDEX_MINIMUM", 100)
+    labels = [Label(str(i), (f"topic{i} group{i % 7}",)) for i in range(500)]
+    stage = Dense(labels, BagOfWords(), DenseOptions(index=index, k=5))
+    documents = [Document(str(i), title=f"topic{i} with group{i % 7}") for i in range(0, 500, 50)]
+    run = stage(documents)
+    rescored = run.rescored(stage.score(stage.read(documents), run))
+    assert rescored.labels.tolist() == run.labels.tolist()
+    np.testing.assert_allclose(rescored.scores, run.scores, atol=1e-6)
+
+
+def test_it_says_how_it_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(label_index, "INDEX_MINIMUM", 300)
+    labels = [Label(str(i), (f"topic{i}",)) for i in range(300)]
+    assert Dense(LABELS, BagOfWords(), DenseOptions(index="hnsw")).describe() == "3 labels x 64, float16, exact"
+    described = Dense(labels, BagOfWords(), DenseOptions(index="ivf", storage="int8")).describe()
+    assert described.startswith("300 labels x 64, int8, IVF32,SQ8, nprobe ")
+
+
+def test_the_nearest_sentences_are_quoted() -> None:
+    text = "Trees stand still. Nothing is said here. Flying insects are bees. An oak is a tree. More of it."
+    document = Document("d", title="On life", abstract=text)
+    stage = Dense(LABELS, BagOfWords(), DenseOptions(storage="float32"))
+    spans = stage.spans(document, 0)
+    assert document.text[spans[0].start : spans[0].end] == "Flying insects are bees."
+    assert len(spans) == 3
+    assert spans[0].weight >= spans[1].weight >= spans[2].weight
+    alone = stage([Document("s", title="Flying insects are bees.")])
+    assert spans[0].weight == pytest.approx(alone.scores[0], abs=1e-5)
+    oak, bees = stage.spans_of(document, [1, 0])
+    assert bees == spans
+    assert document.text[oak[0].start : oak[0].end] == "An oak is a tree."
+    assert stage.spans(EMPTY, 0) == ()
+    assert stage.spans_of(EMPTY, [1, 0]) == [(), ()]
+
+
+@pytest.mark.parametrize("index", ["exact", "ivf"])
+def test_saved_and_loaded_it_gives_the_same(tmp_path: Path, index: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(label_index, "INDEX_MINIMUM", 100)
+    labels = [*LABELS, *(Label(f"t{i}", (f"topic{i}",)) for i in range(300))]
+    stage = Dense(labels, BagOfWords(), DenseOptions(index=index, storage="int8", k=7))
+    stage.save(tmp_path)
+    asked: list[str] = []
+    loaded = Dense.load(tmp_path, labels, lambda name: asked.append(name) or BagOfWords())  # type: ignore[func-returns-value]
+    assert asked == [str(tmp_path / "encoder")]
+    assert (tmp_path / "encoder/name").read_text() == "bag"
+    assert not loaded.vectors.codes.flags.owndata  # but the file
+    assert (loaded.options, loaded.describe()) == (stage.options, stage.describe())
+    assert loaded([BEES, COMPILERS]).scores.tolist() == stage([BEES, COMPILERS]).scores.tolist()
+
+
+def test_the_packaged_encoder_is_not_saved_again(tmp_path: Path) -> None:
+    Dense(LABELS, BagOfWords("minilm")).save(tmp_path)
+    assert not (tmp_path / "encoder").exists()
+    asked: list[str] = []
+    Dense.load(tmp_path, LABELS, lambda name: asked.append(name) or BagOfWords())  # type: ignore[func-returns-value]
+    assert asked == ["minilm"]
+
+
+def test_a_model_that_does_not_fit_is_refused(tmp_path: Path) -> None:
+    Dense(LABELS, BagOfWords()).save(tmp_path)
+    with pytest.raises(ModelError, match=r"label vectors are \(3, 64\) float16, expected \(2, 64\) float16"):
+        Dense.load(tmp_path, LABELS[:2], lambda _: BagOfWords())
+    with pytest.raises(ModelError, match=r"expected \(3, 32\)"):
+        Dense.load(tmp_path, LABELS, lambda _: BagOfWords(dim=32))
+
+
+@pytest.mark.parametrize("change", [{"options": {"k": 0}}, {"options": {"l": 1}}, {"index": {"name": "IVF1,SQ8"}}])
+def test_a_damaged_manifest_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    Dense(LABELS, BagOfWords()).save(tmp_path)
+    content = read_manifest(tmp_path, "dense")
+    write_manifest(tmp_path, "dense", {**content, **change})
+    with pytest.raises(ModelError, match="manifest cannot be read"):
+        Dense.load(tmp_path, LABELS, lambda _: BagOfWords())
+
+
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"label_text": "id"}, {"storage": "int4"}, {"index": "tree"}])
+def test_options_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(wrong))):
+        DenseOptions(**wrong)
+
+
+def test_an_index_is_built_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    built: list[str] = []
+    build = label_index.Index.build
+
+    def counted(vectors: label_index.Vectors, name: str) -> label_index.Index:
+        built.append(name)
+        return build(vectors, name)
+
+    monkeypatch.setattr(label_index, "INDEX_MINIMUM", 100)
+    monkeypatch.setattr(label_index.Index, "build", counted)
+    monkeypatch.setattr(dense, "WORTH", 3)
+    labels = [Label(str(i), (f"topic{i} group{i % 7}",)) for i in range(500)]
+    stage = Dense(labels, BagOfWords(), DenseOptions(index="ivf", k=1))
+    queries = [Document(str(i), title=f"topic{i} group{i % 7}") for i in (3, 4)]
+    assert stage(queries).labels.tolist() == [3, 4]
+    assert built == []
+    assert stage(queries).labels.tolist() == [3, 4]
+    assert stage(queries).labels.tolist() == [3, 4]
+    assert len(built) == 1

@@ -1,0 +1,112 @@
+"""Trust in an encoder by document: tests/tiny.py knows "honey" and "flower" and spells every Finnish word."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.tiny import tiny_encoder
+
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.methods import zero_shot
+from tagwright.methods.zero_shot import Config
+from tagwright.stages.dense import Dense
+from tagwright.stages.dense import trust as module
+from tagwright.stages.dense.trust import report, trust
+from tagwright.tagger import Tagger
+from tagwright.types import Document, Label
+
+LABELS = Vocabulary([Label("bee", ("Bees",), "Honey and flower."), Label("bank", ("Banks",), "Money is there.")])
+ENGLISH = Document("1", title="Honey and flower", abstract="A flower in the river; a market.")
+FINNISH = Document("2", title="Hunajan hinta", abstract="Kukasta kukkaan lentävät ahkerat mehiläiset, bank.")
+TITLE_ONLY = Document("3", title="Bee")
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> str:
+    return str(tiny_encoder(tmp_path / "tiny"))
+
+
+@given(st.lists(st.floats(0, 20), min_size=2, max_size=9))
+def test_trust_rises_with_fluency_and_is_a_share(fluency: list[float]) -> None:
+    trusted = trust(sorted(fluency))
+    assert ((trusted > 0) & (trusted <= 1)).all()
+    assert (np.diff(trusted) >= 0).all()
+
+
+def test_an_encoder_is_trusted_with_the_documents_whose_words_it_knows(tiny: str) -> None:
+    """Honey, flower, flower, river, market: 28 letters in 5 tokens. Of the Finnish words every letter is a token."""
+    stage = Dense(LABELS, BiEncoder.load(tiny, cached=False))
+    trusted = stage.trust(stage.read([ENGLISH, FINNISH, TITLE_ONLY]), weight=1.0)
+    assert trusted is not None
+    assert trusted.tolist() == pytest.approx([1.0, 0.01, 1.0])
+
+
+def test_the_weight_of_dense_falls_document_by_document(tiny: str) -> None:
+    weighed = zero_shot.fit(LABELS, Config(encoder=tiny)).tag([ENGLISH, FINNISH])
+    for row, share in ((0, 1.0), (1, 0.01)):
+        by_hand = Config(encoder=tiny, trust=False, weights=(0.5, 1.0, 2.5 * share), title_match=share)
+        expected = zero_shot.fit(LABELS, by_hand).tag([ENGLISH, FINNISH]).take([row])
+        assert weighed.take([row]).labels.tolist() == expected.labels.tolist()
+        assert weighed.take([row]).scores.tolist() == pytest.approx(expected.scores.tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize("by", ["scores", "ranks"])
+def test_other_fusions_use_trust_too(tiny: str, by: str) -> None:
+    config = Config(encoder=tiny, fusion=by)  # type: ignore[arg-type]
+    plain = Config(encoder=tiny, fusion=by, trust=False)  # type: ignore[arg-type]
+    assert zero_shot.fit(LABELS, config).tag([FINNISH]).scores.tolist() != pytest.approx(
+        zero_shot.fit(LABELS, plain).tag([FINNISH]).scores.tolist()
+    )
+
+
+def test_a_saved_tagger_weighs_as_before(tiny: str, tmp_path: Path) -> None:
+    tagger = zero_shot.fit(LABELS, Config(encoder=tiny))
+    tagger.save(tmp_path / "saved")
+    loaded = Tagger.load(tmp_path / "saved")
+    assert loaded.combiner == tagger.combiner
+    assert loaded.tag([ENGLISH, FINNISH]).scores.tolist() == tagger.tag([ENGLISH, FINNISH]).scores.tolist()
+
+
+def test_an_unknown_language_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    module._warned.clear()
+    texts = ["Turskan kalastus Itämerellä on vähentynyt voimakkaasti viime vuosina, ja viranomaiset harkitsevat."]
+    with caplog.at_level(logging.WARNING):
+        for share in (0.2, 0.25):  # batches differ
+            report("minilm", texts, np.array([share], np.float32), 2.5)
+        report("minilm", texts, np.array([0.9], np.float32), 2.5)
+    assert [record.getMessage() for record in caplog.records] == [
+        "the encoder minilm reads English; these texts are Finnish: its weight is 0.5, not 2.5; "
+        "encoder=intfloat/multilingual-e5-small would read them"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("Turskan kalastus Itämerellä on vähentynyt voimakkaasti viime vuosina, ja viranomaiset.", " (Finnish)"),
+        ("Torsk", ""),
+    ],
+)
+def test_of_another_encoder_it_is_not_known_what_it_reads(
+    caplog: pytest.LogCaptureFixture, text: str, named: str
+) -> None:
+    module._warned.clear()
+    with caplog.at_level(logging.WARNING):
+        report("folder", [text], np.array([0.2], np.float32), 2.5)
+    assert caplog.messages == [
+        f"the encoder folder does not know the language of these texts{named}: its weight is 0.5, not 2.5; "
+        "encoder=FOLDER names another"
+    ]
+
+
+def test_no_language_is_named_for_a_few_words(caplog: pytest.LogCaptureFixture) -> None:
+    module._warned.clear()
+    with caplog.at_level(logging.WARNING):
+        report("minilm", ["Torsk", "Minimilön i Sverige"], np.array([0.1, 0.1], np.float32), 2.5)
+    assert "these texts are in another language: its weight is 0.25, not 2.5" in caplog.messages[0]

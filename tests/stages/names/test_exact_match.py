@@ -1,0 +1,393 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import Stemmer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tagwright.core.saved import write_manifest
+from tagwright.errors import ConfigError, ModelError
+from tagwright.stages.names import patterns as names_module
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
+from tagwright.text.words import fold, raw_words, words
+from tagwright.types import Document, Label, Run, Section
+
+DEFAULTS = ExactMatchOptions()
+
+
+def vocabulary(*names: str | tuple[str, ...]) -> list[Label]:
+    return [Label(str(i), (name,) if isinstance(name, str) else name) for i, name in enumerate(names)]
+
+
+def found(text: str, *names: str | tuple[str, ...], options: ExactMatchOptions = DEFAULTS) -> list[int]:
+    """The labels found in a text without title, in the order of the vocabulary."""
+    labels, _ = ExactMatch(vocabulary(*names), options)([Document("d", abstract=text)])[0]
+    return sorted(labels.tolist())
+
+
+def quoted(document: Document, label: int, stage: ExactMatch) -> list[str]:
+    return [document.text[quote.start : quote.end] for quote in stage.spans(document, label)]
+
+
+def scores(document: Document, *names: str | tuple[str, ...]) -> dict[int, float]:
+    labels, values = ExactMatch(vocabulary(*names))([document])[0]
+    return dict(zip(labels.tolist(), values.tolist(), strict=True))
+
+
+# What is a match
+
+
+@pytest.mark.parametrize("text", ["We train neural networks.", "NEURAL-NETWORK models", "a neural\nnetwork's size"])
+def test_name_is_found_in_other_forms(text: str) -> None:
+    assert found(text, "Neural Network") == [0]
+
+
+def test_without_stemming_the_plural_is_another_word() -> None:
+    assert found("neural networks", "Neural Network", options=ExactMatchOptions(stem="none")) == []
+
+
+@pytest.mark.parametrize("text", ["concatenate", "cats_cat2", "bobcat", "cat7"])
+def test_name_inside_a_word_is_not_found(text: str) -> None:
+    assert found(text, "cat", options=ExactMatchOptions(stem="none")) == []
+
+
+def test_any_name_of_a_label_is_enough() -> None:
+    assert found("tumours of the breast, a cancer", ("Neoplasms", "Cancer")) == [0]
+
+
+def test_form_that_several_labels_share_finds_all_of_them() -> None:
+    assert found("Die Zelle", "Zelle", "Gefängnis", ("Cell", "Zelle")) == [0, 2]
+
+
+def test_overlapping_and_nested_names_are_all_found() -> None:
+    assert found("a breast cancer cell", "Breast", "Breast Cancer", "Cancer Cell", "Cell") == [0, 1, 2, 3]
+
+
+def test_longest_drops_nested_but_not_overlapping_matches() -> None:
+    options = ExactMatchOptions(longest=True)
+    assert found("a breast cancer cell", "Breast", "Breast Cancer", "Cancer Cell", "Cell", options=options) == [1, 2]
+
+
+def test_longest_keeps_a_name_that_also_stands_alone() -> None:
+    assert found("breast cancer. The breast", "Breast", "Breast Cancer", options=ExactMatchOptions(longest=True)) == [
+        0,
+        1,
+    ]
+
+
+def test_longest_keeps_labels_that_share_the_whole_span() -> None:
+    options = ExactMatchOptions(longest=True)
+    assert found("breast cancer", "Breast Cancer", "breast cancer", "Cancer", options=options) == [0, 1]
+
+
+def test_possessive_is_no_word() -> None:
+    assert found("Alzheimer's disease and Parkinson’s", "Alzheimer Disease", "Parkinson's") == [0, 1]
+
+
+def test_german_inflection_needs_the_german_stemmer() -> None:
+    text = "Die Häuser der Städte und die Wärmeübertragungen in den STRASSEN"
+    names = ("Haus", "Wärmeübertragung", "Straße", "Wärme")
+    assert found(text, *names, options=ExactMatchOptions(stem="german")) == [0, 1, 2]
+    assert found(text, *names, options=ExactMatchOptions(stem="none")) == []
+
+
+def test_chinese_names_are_found_inside_running_text() -> None:
+    assert found("我们研究神经网络的训练。", "神经网络", "网络", "神经学") == [0, 1]
+
+
+def test_one_character_suits_chinese_only_when_asked_for() -> None:
+    assert found("猫が好き", "猫") == []
+    assert found("猫が好き", "猫", options=ExactMatchOptions(min_characters=1)) == [0]
+
+
+def test_names_shorter_than_the_limit_are_ignored() -> None:
+    assert found("x in the DNA", "x", "DNA", options=ExactMatchOptions(min_characters=3)) == [1]
+
+
+def test_signs_that_belong_to_a_word_count() -> None:
+    assert found("C++ and C#", "C++", "C#", "C") == [0, 1]
+
+
+def test_no_name_goes_on_from_one_document_into_the_next() -> None:
+    stage = ExactMatch(vocabulary("Neural Network"))
+    run = stage([Document("a", abstract="neural"), Document("b", abstract="network"), Document("c")])
+    assert run.indptr.tolist() == [0, 0, 0, 0]
+
+
+# Everyday words
+
+
+def test_of_too_many_labels_of_one_name_the_most_specific_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(names_module, "SHARED", 3)
+    assert found("bees and wasps", *["Bee"] * 5, "Wasp") == [0, 1, 2, 5]
+    assert found("bees", "Bee (letter)", "Bee", "Bee (spelling)", "Bee", "Bee") == [1, 3, 4]  # a qualifier halves it
+    assert found("bees", ("Bees", "Bee"), ("Bee", "Bees", "bee"), "Bee") == [0, 1, 2]  # many names of one label are one
+
+
+def test_no_mention_makes_more_candidates_than_one_name_may_have_labels() -> None:
+    stage = ExactMatch(vocabulary(*["Bee"] * 20_000))
+    assert len(stage([Document("d", "bees", "Bees, bees.")]).labels) == names_module.SHARED == 1000
+
+
+def test_function_words_are_no_names_unless_wanted() -> None:
+    text = "It may be his will and its own die."
+    names = ("May", "Will", "Its", "May Day")
+    assert found(text, *names) == []
+    assert found(text, *names, options=ExactMatchOptions(common=True)) == [0, 1, 2]
+
+
+def test_function_words_are_those_of_the_language() -> None:
+    text = "Sie war die Erste."
+    assert found(text, "Die", "War", options=ExactMatchOptions(stem="german")) == []
+    assert found(text, "Die", "War", options=ExactMatchOptions(stem="german+english")) == [0, 1]
+    assert found("Se on hän", "Hän", options=ExactMatchOptions(stem="fi")) == []
+
+
+def test_names_of_two_languages_are_found_with_the_endings_of_both() -> None:
+    names = ("Bibliotheken", "Libraries")
+    assert found("Eine Bibliothek", *names, options=ExactMatchOptions(stem="de+en")) == [0]
+    assert found("My library", *names, options=ExactMatchOptions(stem="de+en")) == [1]
+
+
+def test_names_in_chinese_and_polish_are_found() -> None:
+    assert found("图书馆的历史", "图书馆", options=ExactMatchOptions(stem="zh")) == [0]
+    assert found("Historia bibliotek", "biblioteki", options=ExactMatchOptions(stem="pl")) == [0]
+
+
+def test_short_name_in_capitals_must_stand_in_capitals() -> None:
+    assert found("It aids the led cat", "IT", "AIDS", "LED", "CAT") == []
+    assert found("Hearing aids, Aids", "AIDS") == []
+    assert found("IT for AIDS with LEDs", "IT", "AIDS", "LED") == [0, 1, 2]
+    assert found("it aids", "AIDS", "IT", options=ExactMatchOptions(common=True)) == [0, 1]
+
+
+def test_label_with_the_same_word_in_small_letters_is_found_in_any_case() -> None:
+    assert found("hearing aids", "AIDS", "Aids") == [1]
+    assert found("AIDS", "AIDS", "Aids") == [0, 1]
+
+
+def test_occurrence_of_two_spellings_of_a_label_counts_once() -> None:
+    document = Document("d", abstract="AIDS and aids")
+    stage = ExactMatch(vocabulary(("AIDS", "Aids", "AID")))
+    assert quoted(document, 0, stage) == ["AIDS", "aids"]
+    assert quoted(document, 0, ExactMatch(vocabulary(("AIDS", "AID")))) == ["AIDS"]
+
+
+def test_capitals_mean_nothing_in_a_vocabulary_written_in_capitals() -> None:
+    assert found("bees and elephants", "BEES", "ELEPHANTS", "INSECTS") == [0, 1]
+
+
+# Qualifiers and inverted names
+
+
+def test_qualified_name_is_found_with_and_without_its_qualifier() -> None:
+    assert found("the bond", "Bond (finance)") == [0]
+    full = scores(Document("d", abstract="bond (finance)"), "Bond (finance)", "Finance")[0]
+    bare = scores(Document("d", abstract="bond"), "Bond (finance)", "Finance")[0]
+    unqualified = scores(Document("d", abstract="bond"), "Bond", "Finance")[0]
+    assert full > unqualified > bare
+
+
+def test_parentheses_inside_a_word_are_no_qualifier() -> None:
+    assert found("the h protein", "H(+)", "tRNA(Lys)", options=ExactMatchOptions(min_characters=1)) == []
+
+
+def test_inverted_name_is_found_in_natural_order() -> None:
+    text = "Breast neoplasms in color Doppler echocardiography; optical bench"
+    assert found(text, "Neoplasms, Breast", "Echocardiography, Doppler, Color", "Bench, Optical (Physics)") == [0, 1, 2]
+
+
+# Score
+
+
+def test_score_is_bits_times_saturated_early_occurrences() -> None:
+    """Two labels, one word each, of one label each: log2(1 + 2 / 1) bits; title 1, first word behind it 1 / log2(3)."""
+    values = scores(Document("d", title="Bees", abstract="Wasps"), "Bee", "Wasp")
+    assert values[0] == pytest.approx(1.584963)  # log2(3) * log2(1 + 1)
+    assert values[1] == pytest.approx(1.118499)  # log2(3) * log2(1 + 0.63093)
+
+
+def test_score_rises_with_frequency_earliness_length_and_rarity() -> None:
+    bee = ("Bee", "Wild Bee", "Bee Wax")
+    once = scores(Document("d", title="On bees"), *bee)[0]
+    assert scores(Document("d", title="On bees", abstract="Bees"), *bee)[0] > once
+    assert scores(Document("d", title="On", abstract="bees"), *bee)[0] < once
+    longer = scores(Document("d", title="Wild bees"), *bee)
+    assert longer[1] > longer[0]
+    rarer = scores(Document("d", title="Bees, ants"), *bee, "Ant")
+    assert rarer[3] > rarer[0]
+
+
+def test_k_keeps_the_best() -> None:
+    stage = ExactMatch(vocabulary("Wasp", "Bee", "Ant"), ExactMatchOptions(k=1))
+    documents = [Document("a", title="bees", abstract="ants, wasps"), Document("b", abstract="ants")]
+    assert stage(documents).labels.tolist() == [1, 2]
+
+
+def test_scope_head_ignores_the_sections_where_there_is_an_abstract() -> None:
+    document = Document("d", "Bees", "They fly.", sections=(Section("Ants", 1, ("Wasps",)),))
+    head = ExactMatch(vocabulary("Wasp", "Bee", "Ant"), ExactMatchOptions(text_field="title_and_abstract"))
+    assert head([document]).labels.tolist() == [1]
+    assert head.with_labels(vocabulary("Ant", "Bee"))([document]).labels.tolist() == [1]
+    assert sorted(head([replace(document, abstract="")]).labels.tolist()) == [0, 1, 2]
+
+
+# Quotes
+
+
+def test_quotes_are_the_occurrences_weightiest_first() -> None:
+    document = Document("d", "On Bees", "A bee.", (Section("Wild bees", 1, ("Nothing", "Its (bees') wings")),))
+    stage = ExactMatch(vocabulary("Wasp", ("Bees", "Apoidea", "Wild Bee")))
+    spans = stage.spans(document, 1)
+    assert quoted(document, 1, stage) == ["Bees", "bee", "Wild bees", "bees", "bees"]
+    assert sum(quote.weight for quote in spans) == pytest.approx(stage([document]).scores[0])
+    assert stage.spans(document, 0) == ()
+
+
+def test_of_many_occurrences_the_hundred_that_weigh_most_are_evidence() -> None:
+    document = Document("d", "Bees", "bee " * 500)
+    spans = ExactMatch(vocabulary("Bee")).spans(document, 0)
+    starts = [0, *range(5, 5 + 99 * 4, 4)]  # the title weighs most, then the earlier the more
+    assert [span.start for span in spans] == starts
+
+
+def test_evidence_for_several_labels_is_that_for_each() -> None:
+    document = Document("d", "On Bees", "A wasp eats bees and wasps.")
+    stage = ExactMatch(vocabulary("Wasp", "Ant", "Bee"))
+    assert stage.spans_of(document, [2, 1, 0]) == [stage.spans(document, label) for label in (2, 1, 0)]
+    assert [len(spans) for spans in stage.spans_of(document, [2, 1, 0])] == [2, 0, 2]
+
+
+# Properties
+
+SMALL = st.sampled_from(["bee", "bees", "Bee", "wild", "wing", "wings", "IT", "it", "it's", "C++", "蜂", "α", "2"])
+NAMES = st.lists(st.lists(SMALL, min_size=1, max_size=3).map(" ".join), min_size=1, max_size=3).map(tuple)
+LABELS = st.lists(NAMES, max_size=5).map(lambda rows: [Label(str(i), row) for i, row in enumerate(rows)])
+TEXT = st.lists(st.one_of(SMALL, st.sampled_from([".", "(", "\n", "bee,wild"])), max_size=20).map(" ".join)
+DOCUMENTS = st.lists(st.builds(Document, st.just("d"), TEXT, TEXT), max_size=4)
+OPTIONS = st.builds(
+    ExactMatchOptions,
+    stem=st.sampled_from(["none", "english"]),
+    min_characters=st.integers(1, 4),
+    longest=st.booleans(),
+    common=st.just(True),
+)
+
+
+def naive_spans(
+    document: Document, labels: Sequence[Label], options: ExactMatchOptions
+) -> dict[int, set[tuple[int, int]]]:
+    """For each label the word spans of its names, by comparing every name with every place of the text."""
+    stem = Stemmer.Stemmer(options.stem).stemWord if options.stem != "none" else str
+    text = [stem(word) for word in words(document.text)]
+    spans: dict[int, set[tuple[int, int]]] = {}
+    for index, label in enumerate(labels):
+        for name in label.names:
+            form = [stem(word) for word in words(name)]
+            for start in range(len(text) - len(form) + 1):
+                if sum(map(len, words(name))) >= options.min_characters and text[start : start + len(form)] == form:
+                    spans.setdefault(index, set()).add((start, start + len(form)))
+    if options.longest:
+        every = set().union(*spans.values()) if spans else set()
+        inner = {(s, e) for s, e in every for a, b in every if a <= s and e <= b and (a, b) != (s, e)}
+        spans = {index: kept for index, own in spans.items() if (kept := own - inner)}
+    return spans
+
+
+@settings(deadline=None)
+@given(LABELS, DOCUMENTS, OPTIONS)
+def test_finds_what_a_naive_matcher_finds(
+    labels: list[Label], documents: list[Document], options: ExactMatchOptions
+) -> None:
+    stage = ExactMatch(labels, options)
+    run = stage(documents)
+    assert len(run) == len(documents)
+    for index, document in enumerate(documents):
+        expected = naive_spans(document, labels, options)
+        assert set(run[index][0].tolist()) == set(expected)
+        for label, spans in expected.items():
+            assert len(stage.spans(document, label)) == len(spans)
+
+
+@settings(deadline=None)
+@given(LABELS, DOCUMENTS.filter(bool), OPTIONS)
+def test_quotes_hold_a_name_of_the_label(
+    labels: list[Label], documents: list[Document], options: ExactMatchOptions
+) -> None:
+    stage = ExactMatch(labels, options)
+    stem = Stemmer.Stemmer(options.stem).stemWord if options.stem != "none" else str
+    for label, score in zip(*stage(documents[:1])[0], strict=True):
+        spans = stage.spans(documents[0], int(label))
+        names = [list(map(stem, words(name))) for name in labels[label].names]
+        assert all(list(map(stem, words(documents[0].text[q.start : q.end]))) in names for q in spans)
+        assert sum(quote.weight for quote in spans) == pytest.approx(score)
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_raw_words_fold_to_words(text: str) -> None:
+    assert list(map(fold, raw_words(text))) == words(text)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=3), st.text())
+def test_any_text_is_survived_and_a_name_is_found_in_itself(names: list[str], text: str) -> None:
+    stage = ExactMatch([Label("0", tuple(names))], ExactMatchOptions(min_characters=1, common=True))
+    documents = [Document("d", text, names[0]), Document("e", abstract=names[0])]
+    assert len(stage(documents)[1][0]) == bool(words(names[0]))
+    for quote in stage.spans(documents[0], 0):
+        assert 0 <= quote.start < quote.end <= len(documents[0].text)
+
+
+# Stored state and errors
+
+
+def test_empty_vocabulary_and_no_documents() -> None:
+    assert ExactMatch([])([Document("d", "Bees")]).indptr.tolist() == [0, 0]
+    assert len(ExactMatch(vocabulary("Bee"))([])) == 0
+    assert len(ExactMatch(vocabulary("?!"))([Document("d", "?!")]).labels) == 0
+
+
+def test_saved_stage_finds_the_same(tmp_path: Path) -> None:
+    labels, documents = vocabulary("Cell (Biology)", "Cells"), [Document("d", "a cell"), Document("e", "cells")]
+    stage = ExactMatch(labels, ExactMatchOptions(stem="none", k=1))
+    stage.save(tmp_path)
+    loaded = ExactMatch.load(tmp_path, labels)
+    assert loaded.options == stage.options
+    assert same(loaded(documents), stage(documents))
+
+
+def same(one: Run, other: Run) -> bool:
+    pairs = ((one.indptr, other.indptr), (one.labels, other.labels), (one.scores, other.scores))
+    return all(a.tolist() == b.tolist() for a, b in pairs)
+
+
+@pytest.mark.parametrize("content", [{}, {"options": {"stemmer": "english"}}, {"options": {"stem": "klingon"}}])
+def test_damaged_options_are_an_error_that_names_the_folder(tmp_path: Path, content: dict[str, object]) -> None:
+    write_manifest(tmp_path, "exact_match", content)
+    with pytest.raises(ModelError, match=str(tmp_path)):
+        ExactMatch.load(tmp_path, [])
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"text_field": "title"}, 'text_field is "title"'),
+        ({"stem": "klingon"}, 'no language "klingon"'),
+        ({"min_characters": 0}, "min_characters is 0"),
+        ({"k": 0}, "k is 0"),
+    ],
+)
+def test_impossible_option_is_an_error(option: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ExactMatchOptions(**option)  # type: ignore[arg-type]
+
+
+def test_cache_stays_within_its_size() -> None:
+    cache = names_module.WordCache(str.upper, size=2)
+    assert [cache[word] for word in ["a", "b", "c", "a"]] == ["A", "B", "C", "A"]
+    assert len(cache) == 2

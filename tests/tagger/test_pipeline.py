@@ -1,0 +1,390 @@
+"""The tagger: what the stages say together and why, another vocabulary, and a folder that never is half written."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.fixed import Fixed
+from tests.tiny import tiny_encoder
+
+from tagwright import tagger as module
+from tagwright.combining.followed import Followed, FollowedOptions
+from tagwright.combining.pool import PoolOptions
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core import saved
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
+from tagwright.tagger import Tagger
+from tagwright.types import Document, Floats, Label, Retriever, Run
+
+LABELS = Vocabulary(
+    [
+        Label("bee", ("Bees", "Apoidea"), "Insects that make honey."),
+        Label("bank", ("Banks",), "Where money is kept."),
+        Label("rain", ("Rain",), "Water that falls on rivers and stones."),
+    ]
+)
+DOCUMENTS = [
+    Document("1", title="Honey of the bees", abstract="A bee flies from flower to flower."),
+    Document("2", title="Money in the bank"),
+    Document("3", title="Rain", abstract="Rain fills the river."),
+    Document("4"),
+]
+
+
+@pytest.fixture
+def words() -> Tagger:
+    """A tagger that needs no encoder."""
+    retrievers: dict[str, Retriever] = {
+        "exact_match": ExactMatch(LABELS, ExactMatchOptions()),
+        "tfidf": Lexical(LABELS, LexicalOptions(weighting="tfidf")),
+    }
+    return Tagger(LABELS, retrievers)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, words: Tagger) -> Tagger:
+    """The same with a dense stage over a tiny random encoder."""
+    encoder = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")))
+    return replace(words, retrievers={**words.retrievers, "dense": Dense(LABELS, encoder, DenseOptions(k=2))})
+
+
+def as_lists(run: Run) -> tuple[list[int], list[int], list[float]]:
+    return run.indptr.tolist(), run.labels.tolist(), run.scores.tolist()
+
+
+def test_the_right_label_comes_first_and_an_empty_document_gets_none(tiny: Tagger) -> None:
+    run = tiny.tag(DOCUMENTS)
+    assert [LABELS.ids[run[row][0][0]] for row in range(3)] == ["bee", "bank", "rain"]
+    assert len(run[3][0]) == 0
+
+
+def test_no_documents_give_an_empty_run(tiny: Tagger) -> None:
+    assert len(tiny.tag([])) == 0
+
+
+def test_k_cuts_every_document(words: Tagger) -> None:
+    assert np.diff(words.tag(DOCUMENTS, k=1).indptr).tolist() == [1, 1, 1, 0]
+
+
+def test_documents_are_tagged_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module.batches, "__defaults__", (3,))
+    stage = Fixed({0: 1.0})
+    assert len(Tagger(LABELS, {"fixed": stage}).tag(iter(DOCUMENTS * 2))) == 8
+    assert stage.asked == [3, 3, 2]
+
+
+def test_a_single_stage_keeps_its_own_scores(words: Tagger) -> None:
+    alone = replace(words, retrievers={"tfidf": words.retrievers["tfidf"]})
+    assert as_lists(alone.tag(DOCUMENTS)) == as_lists(words.retrievers["tfidf"](DOCUMENTS))
+
+
+def test_a_tagger_without_retrievers_is_refused() -> None:
+    with pytest.raises(ConfigError, match="at least one"):
+        Tagger(LABELS, {})
+
+
+def test_evidence_has_rank_and_score_of_each_stage(tiny: Tagger) -> None:
+    document = DOCUMENTS[2]
+    evidence = tiny.evidence(document, [2])[0]
+    assert [each.stage for each in evidence][:2] == ["exact_match", "tfidf"]
+    for each in evidence:
+        labels, scores = tiny.retrievers[each.stage]([document])[0]
+        assert (labels[each.rank - 1], scores[each.rank - 1]) == (2, each.score)
+
+
+def test_evidence_quotes_the_text(words: Tagger) -> None:
+    document = DOCUMENTS[0]
+    names, tfidf = words.evidence(document, [0])[0]
+    assert [document.text[quote.start : quote.end] for quote in names.spans] == ["bees", "bee"]
+    assert {document.text[quote.start : quote.end] for quote in tfidf.spans} == {"Honey", "bees"}
+
+
+def test_dense_evidence_quotes_sentences(tiny: Tagger) -> None:
+    document = DOCUMENTS[0]
+    dense = tiny.evidence(document, tiny.retrievers["dense"]([document])[0][0].tolist())[0][-1]
+    quoted = {document.text[quote.start : quote.end] for quote in dense.spans}
+    assert quoted == {"Honey of the bees", "A bee flies from flower to flower."}
+
+
+def test_a_stage_that_does_not_suggest_a_label_gives_no_evidence_for_it(words: Tagger) -> None:
+    assert words.evidence(DOCUMENTS[1], [0]) == [()]
+
+
+def test_with_labels_encodes_only_what_changed(tiny: Tagger, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[str] = []
+    encode = BiEncoder.encode
+
+    def watched(self: BiEncoder, texts: Sequence[str], **options: Any) -> Floats:
+        encoded.extend(texts)
+        return encode(self, texts, **options)
+
+    monkeypatch.setattr(BiEncoder, "encode", watched)
+    changed = Vocabulary([LABELS[2], LABELS[0], Label("bank", ("Banks",), "The edge of a river.")])
+    over = tiny.with_labels(changed)
+    assert encoded == ["Banks", "Banks. The edge of a river."]
+    assert [changed.ids[over.tag([document])[0][0][0]] for document in DOCUMENTS[:3]] == ["bee", "bank", "rain"]
+
+
+def test_restrict_leaves_a_tagger_of_that_part_alone(tiny: Tagger) -> None:
+    part = tiny.restrict(["rain"])
+    dense = part.stages["dense"]
+    assert part.vocabulary.ids == ("rain",)
+    assert isinstance(dense, Dense)
+    assert dense.vectors.codes.shape[0] == 1
+    assert dense.vectors.codes.base is None, "a view would keep the vectors of all labels in memory"
+    assert set(part.tag(DOCUMENTS).labels.tolist()) == {0}
+
+
+def test_restrict_names_a_label_that_is_not_there(words: Tagger) -> None:
+    with pytest.raises(InputError, match='no label "beee"; did you mean "bee"'):
+        words.restrict(["beee"])
+
+
+def test_saved_and_loaded_it_gives_the_same(tiny: Tagger, tmp_path: Path) -> None:
+    sum_, pool = WeightedSum(by="scores", weights={"exact_match": 0.5}), PoolOptions(limit=2)
+    tagger = Tagger(LABELS, tiny.retrievers, {"again": ExactMatch(LABELS)}, pool, sum_)
+    tagger.save(tmp_path / "saved")
+    loaded = Tagger.load(tmp_path / "saved")
+    assert (loaded.combiner, loaded.pool) == (sum_, pool)
+    assert list(loaded.vocabulary) == list(LABELS)
+    assert list(loaded.retrievers) == ["exact_match", "tfidf", "dense"]
+    assert list(loaded.rerankers) == ["again"]
+    assert as_lists(loaded.tag(DOCUMENTS)) == as_lists(tagger.tag(DOCUMENTS))
+
+
+def test_it_is_sent_to_another_process_by_pickle_with_whatever_can_be_saved(tiny: Tagger) -> None:
+    expected = as_lists(tiny.tag(DOCUMENTS))  # once tagged, tries, word lists and kernels are there
+    other = pickle.loads(pickle.dumps(tiny))
+    assert as_lists(other.tag(DOCUMENTS)) == expected
+    assert [each.id for each in other.with_labels([*LABELS, "Honey"]).suggest("Honey", k=1)] == ["Honey"]
+    assert copy.deepcopy(tiny) is copy.copy(tiny) is tiny
+
+
+def test_a_save_on_a_full_disk_leaves_the_old_tagger(words: Tagger, tmp_path: Path) -> None:
+    words.save(tmp_path / "saved")
+    full = Tagger(LABELS[:2], {"exact_match": ExactMatch(LABELS[:2]), "fixed": Fixed({})})
+    with pytest.raises(TagwrightError, match=r"saved: cannot be written \(No space left on device\)"):
+        full.save(tmp_path / "saved", overwrite=True)
+    assert as_lists(Tagger.load(tmp_path / "saved").tag(DOCUMENTS)) == as_lists(words.tag(DOCUMENTS))
+    assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+
+
+def test_a_save_that_is_interrupted_leaves_the_old_tagger(
+    words: Tagger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words.save(tmp_path / "saved")
+
+    def interrupted(self: ExactMatch, folder: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(ExactMatch, "save", interrupted)
+        words.restrict(["bee"]).save(tmp_path / "saved", overwrite=True)
+    assert len(Tagger.load(tmp_path / "saved").vocabulary) == 3
+    assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+
+
+def test_a_folder_of_something_else_is_not_replaced(words: Tagger, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("three years of work")
+    with pytest.raises(TagwrightError, match="exists and is not a saved tagger"):
+        words.save(tmp_path)
+    assert (tmp_path / "thesis.txt").read_text() == "three years of work"
+
+
+def test_a_saved_tagger_is_replaced_only_when_that_is_asked_for(words: Tagger, tmp_path: Path) -> None:
+    words.save(tmp_path / "saved")
+    fewer = words.restrict(["bee"])
+    with pytest.raises(ConfigError, match=r"saved: holds a saved tagger; replace it with overwrite=True, or choose"):
+        fewer.save(tmp_path / "saved")
+    assert len(Tagger.load(tmp_path / "saved").vocabulary) == 3
+    fewer.save(tmp_path / "saved", overwrite=True)
+    assert len(Tagger.load(tmp_path / "saved").vocabulary) == 1
+
+
+@pytest.mark.parametrize("name", ["reviews.sqlite", "tfidf/notes.txt", "more/labels.txt"])
+def test_a_folder_with_a_file_of_somebody_else_is_not_replaced(words: Tagger, tmp_path: Path, name: str) -> None:
+    words.save(tmp_path / "saved")
+    mine = tmp_path / "saved" / name
+    mine.parent.mkdir(exist_ok=True)
+    mine.write_text("years of work")
+    with pytest.raises(
+        TagwrightError, match=rf"{name}: is no part of the saved tagger, with which it would be deleted"
+    ):
+        words.save(tmp_path / "saved", overwrite=True)
+    assert mine.read_text() == "years of work"
+
+
+def test_a_link_in_the_folder_to_the_files_of_somebody_else_is_not_lost(words: Tagger, tmp_path: Path) -> None:
+    words.save(tmp_path / "saved")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "saved" / "data").symlink_to(tmp_path / "data")
+    with pytest.raises(TagwrightError, match="data: is no part of the saved tagger"):
+        words.save(tmp_path / "saved", overwrite=True)
+
+
+def test_logs_and_what_file_managers_leave_are_replaced_and_need_not_stay(words: Tagger, tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    (folder / "tensorboard").mkdir(parents=True)
+    for name in ("training.jsonl", "tensorboard/events"):
+        (folder / name).write_text("loss")
+    words.write(folder)
+    (folder / "tfidf" / ".DS_Store").touch()
+    (folder / "training.jsonl").write_text("changed")
+    (folder / "tensorboard" / "events").unlink()
+    assert Tagger.load(folder, verify=True).suggest("Bees") == words.suggest("Bees")
+    words.save(folder, overwrite=True)
+    assert not (folder / "training.jsonl").exists()
+
+
+@pytest.mark.parametrize("file", ["manifest.json", "vocabulary/names.npy", "tfidf/manifest.json", "tfidf/weights.npy"])
+@pytest.mark.parametrize("content", [None, b"", b"{}", b"[1, 2]", b"\xff\x00"])
+def test_a_damaged_folder_is_a_model_error(words: Tagger, tmp_path: Path, file: str, content: bytes | None) -> None:
+    words.save(tmp_path / "saved")
+    path = tmp_path / "saved" / file
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(ModelError, match="saved"):
+        Tagger.load(tmp_path / "saved")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"retrievers": {"exact_match": "Pickle"}},
+        {"retrievers": {"exact_match": ["ExactMatch"]}},
+        {"retrievers": {"exact_match": "TitleMatch"}},
+        {"retrievers": {}},
+        {"retrievers": ["exact_match"]},
+        {"retrievers": {"../names": "ExactMatch"}},
+        {"retrievers": {"combiner": "ExactMatch"}},
+        {"rerankers": {"exact_match": "ExactMatch"}},
+        {"rerankers": None},
+        {"combiner": "Pickle"},
+        {"combiner": {"by": "scores"}},
+        {"combiner": None},
+        {"combiner": "Followed"},
+        {"pool": {"limit": 0}},
+        {"pool": {"limit": 2.5}},
+        {"pool": {"exclude": ["exact_match", "tfidf"]}},
+        {"pool": {"exclude": ["dense"]}},
+        {"pool": None},
+    ],
+)
+def test_a_manifest_that_says_something_impossible_is_a_model_error(
+    words: Tagger, tmp_path: Path, wrong: dict[str, object]
+) -> None:
+    words.save(tmp_path / "saved")
+    path = tmp_path / "saved" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **wrong}))
+    with pytest.raises(ModelError):
+        Tagger.load(tmp_path / "saved")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"by": "magic"},
+        {"rank_constant": math.nan},
+        {"by": "ranks", "power": 2},
+        {"weights": {"exact_match": "much"}},
+        {"weights": {"exact_match": 0, "tfidf": 0}},
+        {"language_trust": {"tfidf": "dense"}},
+        None,
+    ],
+)
+def test_a_combiner_with_impossible_options_is_a_model_error(
+    words: Tagger, tmp_path: Path, wrong: dict[str, object] | None
+) -> None:
+    words.save(tmp_path / "saved")
+    path = tmp_path / "saved" / "combiner" / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "options": wrong}))
+    with pytest.raises(ModelError):
+        Tagger.load(tmp_path / "saved")
+
+
+def test_a_tagger_of_format_2_is_read(words: Tagger, tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    words.save(folder)
+    arrays = [*folder.rglob("*.npy")]
+    folders = [path for path in folder.glob("*/*") if path.is_dir()]
+    for path in arrays:
+        path.unlink()
+    for path in folders:
+        path.rmdir()
+    (folder / "vocabulary").rmdir()
+    words.vocabulary.write(folder / "labels.jsonl")
+    for path in folder.rglob("manifest.json"):
+        path.write_text(path.read_text().replace('"tagwright": 4', '"tagwright": 2'))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    checksums = {"labels.jsonl": saved.digest(folder / "labels.jsonl")}
+    (folder / "manifest.json").write_text(json.dumps({**manifest, "files": checksums}))
+    assert Tagger.load(folder).suggest("Bees and bank money") == words.suggest("Bees and bank money") != []
+    (folder / "labels.jsonl").write_text((folder / "labels.jsonl").read_text().replace("bee", "bea"))
+    with pytest.raises(ModelError, match="its checksum differs"):
+        Tagger.load(folder)
+
+
+def test_a_tagger_of_format_3_is_read(words: Tagger, tmp_path: Path) -> None:
+    words.save(tmp_path)
+    matrices = [
+        path for path in tmp_path.rglob("indptr.npy") if path.parent.name in ("items", "postings", "specificities")
+    ]
+    for path in matrices:
+        np.save(path.with_name("ends.npy"), np.load(path)[1:].astype(np.int64))
+        path.unlink()
+    for path in tmp_path.rglob("manifest.json"):
+        path.write_text(path.read_text().replace('"tagwright": 4', '"tagwright": 3'))
+    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "files": saved.digests(tmp_path)}))
+    assert matrices
+    assert Tagger.load(tmp_path).suggest("Bees and bank money") == words.suggest("Bees and bank money") != []
+
+
+def test_a_tagger_of_an_older_tagwright_is_a_model_error_that_says_what_to_do(words: Tagger, tmp_path: Path) -> None:
+    words.save(tmp_path / "saved")
+    path = tmp_path / "saved" / "manifest.json"
+    path.write_text(json.dumps({"tagwright": 1, "kind": "tagger", "stages": {"exact_match": "ExactMatch"}}))
+    with pytest.raises(ModelError, match="format 1, this Tagwright reads 2, 3, 4; train or save it again"):
+        Tagger.load(tmp_path / "saved")
+
+
+def test_a_followed_sum_is_saved_with_the_tagger(words: Tagger, tmp_path: Path) -> None:
+    combiner = Followed(WeightedSum(by="ranks", rank_constant=0), FollowedOptions(by="tfidf", keep=2))
+    tagger = replace(words, pool=PoolOptions(exclude=("tfidf",)), combiner=combiner)
+    tagger.save(tmp_path / "saved")
+    loaded = Tagger.load(tmp_path / "saved")
+    assert (loaded.combiner, loaded.pool) == (combiner, tagger.pool)
+    assert as_lists(loaded.tag(DOCUMENTS)) == as_lists(tagger.tag(DOCUMENTS))
+
+
+def test_confidence_is_not_asked_of_a_tagger_that_estimates_none(words: Tagger) -> None:
+    assert [each.confidence for each in words.suggest("Bees.")] == [None]
+    with pytest.raises(ConfigError, match=r"does not estimate .* 100 labels or more\); leave out min_confidence"):
+        words.suggest("Bees.", min_confidence=0.5)
+
+
+def test_a_combiner_sees_all_that_is_known(words: Tagger) -> None:
+    tagger = replace(words, rerankers={"again": Fixed({0: 2.0})})
+    pool = tagger.candidates(DOCUMENTS)
+    assert list(pool.stages) == ["exact_match", "tfidf", "again"]
+    assert pool.documents == DOCUMENTS
+    assert as_lists(pool.found["tfidf"]) == as_lists(words.retrievers["tfidf"](DOCUMENTS))
+    assert pool.run.scores.tolist() == [2.0] * 3  # found by both retrievers
+    assert pool.scores("again").tolist() == [2.0, 0.0, 0.0]
+    assert pool.scores("again") is pool.scores("again")
+    assert as_lists(pool.ranking("tfidf")) == as_lists(pool.found["tfidf"])
+    assert as_lists(pool.ranking("again")) == ([0, 1, 1, 1, 1], [0], [2.0])
+    assert pool.trust("again", 1.0) is None

@@ -1,0 +1,185 @@
+"""The choice of a combiner: folds that keep documents together, and the fixed sum where nothing is clearly better."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tagwright.combining.features import Features, StageScores, features
+from tagwright.combining.ranking_trees import BoostingOptions
+from tagwright.errors import ConfigError, InputError
+from tagwright.evaluation.metrics import Hits, ndcg
+from tagwright.training.combiner import (
+    FIXED,
+    SHARES,
+    CombinerOptions,
+    Examples,
+    assign_folds,
+    blend,
+    choose,
+    cross_validate,
+    fit_combiner,
+    train_ranker,
+)
+from tagwright.types import Run
+
+OPTIONS = CombinerOptions(trees=BoostingOptions(trees=10, smallest=5))
+
+
+def measure(ranking: Run, gold: Run) -> NDArray[np.float64]:
+    return ndcg(Hits.of(ranking, gold, 5), 5)
+
+
+def example_documents(documents: int = 40, *, told_by: str = "stage", seed: int = 0) -> Examples:
+    """Documents with ten candidates, one of them right: the best by a stage, by the fixed sum, or by nothing."""
+    rng = np.random.default_rng(seed)
+    sums = Run.from_rows([dict(enumerate(row)) for row in rng.normal(size=(documents, 10)).tolist()])
+    stage = rng.normal(size=10 * documents).astype(np.float32)
+    noise = rng.normal(size=10 * documents).astype(np.float32)
+    told = {"stage": stage, "fixed sum": sums.scores, "nothing": noise}[told_by]
+    right = sums.labels.reshape(documents, 10)[np.arange(documents), told.reshape(documents, 10).argmax(axis=1)]
+    described = features(sums, {"stage": StageScores(stage)}, {}, {}, {})
+    return Examples(sums, described, Run.from_rows([[label] for label in right.tolist()]), 10)
+
+
+def test_what_a_stage_knows_is_learned() -> None:
+    found = fit_combiner(example_documents(), measure, OPTIONS)
+    assert found.ranker is not None
+    assert found.gain > 0.2
+    others = example_documents(seed=1)
+    ranked = others.run.rescored(found.ranker.predict(others.features))
+    assert measure(ranked, others.gold).mean() > 0.9 > measure(others.run, others.gold).mean() + 0.2
+
+
+def test_the_fixed_sum_stays_where_what_is_learned_is_clearly_worse() -> None:
+    examples = example_documents()
+    best = examples.run.top(1)
+    found = fit_combiner(examples, lambda ranking, _: measure(ranking, best), OPTIONS)  # as if the sum were right
+    assert found.choice == FIXED
+    assert found.ranker is None
+    assert found.gain == 0
+    with pytest.raises(ValueError, match="fixed sum"):
+        _ = found.out_of_fold
+
+
+def test_folds_are_of_equal_size_and_every_document_is_in_one() -> None:
+    assert sorted(np.bincount(assign_folds(13, 5)).tolist()) == [2, 2, 3, 3, 3]
+    assert sorted(assign_folds(3, 5).tolist()) == [0, 1, 2]
+    assert assign_folds(50, 5, seed=1).tolist() != assign_folds(50, 5, seed=2).tolist()
+
+
+def test_no_document_is_scored_by_a_ranker_that_has_seen_its_labels() -> None:
+    examples = example_documents(12)
+    other = examples.run.labels.reshape(12, 10)[3, 4]
+    gold = examples.gold.labels.copy()
+    gold[3] = other
+    changed = Examples(examples.run, examples.features, Run.from_rows([[label] for label in gold.tolist()]), 10)
+    before, after = (cross_validate(each, measure, OPTIONS) for each in (examples, changed))
+    fold = assign_folds(12, OPTIONS.folds, OPTIONS.seed)
+    together = np.repeat(fold == fold[3], 10)
+    for kind in before:
+        assert np.array_equal(before[kind].raw[together], after[kind].raw[together])
+        assert not np.array_equal(before[kind].raw[~together], after[kind].raw[~together])
+
+
+def test_of_a_blend_with_a_share_of_one_half_ranker_and_fixed_sum_vary_alike() -> None:
+    examples = example_documents()
+    pure = train_ranker(examples, OPTIONS)
+    blended = blend(pure, examples, 0.5)
+    scores, base = pure.predict(examples.features), examples.features.values[:, examples.base]
+    expected = scores / scores.std() + (base - base.mean()) / base.std()
+    assert blended.predict(examples.features) / scores.std() == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_smaller_the_share_the_nearer_a_blend_is_to_the_fixed_sum() -> None:
+    examples = example_documents()
+    pure = train_ranker(examples, OPTIONS)
+    base = examples.features.values[:, examples.base]
+    near = [np.corrcoef(blend(pure, examples, share).predict(examples.features), base)[0, 1] for share in SHARES]
+    assert near == sorted(near, reverse=True)
+    assert blend(pure, examples, 1.0).predict(examples.features) == pytest.approx(pure.predict(examples.features))
+
+
+def test_a_blend_is_validated_as_it_will_rank() -> None:
+    examples = example_documents(20)
+    found = cross_validate(examples, measure, replace(OPTIONS, folds=2))
+    folds = assign_folds(20, 2, OPTIONS.seed)
+    inside, outside = np.flatnonzero(folds == 0), np.flatnonzero(folds == 1)
+    training, others = examples.take(inside), examples.take(outside)
+    for share, each in found.items():
+        expected = blend(train_ranker(training, OPTIONS), training, share).predict(others.features)
+        assert each.raw[examples.suggestions(outside)] == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_label_that_people_choose_whatever_the_stages_say_is_learned() -> None:
+    examples = example_documents(60, told_by="nothing")
+    always = Examples(examples.run, examples.features, Run.from_rows([[7]] * 60), 10)
+    found = fit_combiner(always, measure, OPTIONS)
+    assert found.bias.argmax() == 7
+    assert found.gain > 0.3
+
+
+def test_documents_without_labels_are_left_out() -> None:
+    examples = example_documents(10)
+    gold = Run.from_rows([[label] if row < 8 else [] for row, label in enumerate(examples.gold.labels.tolist())])
+    found = fit_combiner(Examples(examples.run, examples.features, gold, 10), measure, OPTIONS)
+    assert len(found.fixed) == 8
+
+
+def test_one_labelled_document_is_too_few() -> None:
+    with pytest.raises(InputError, match="1 labelled documents"):
+        fit_combiner(example_documents(1), measure, OPTIONS)
+
+
+def test_no_more_documents_are_looked_at_than_asked_for() -> None:
+    assert len(fit_combiner(example_documents(), measure, replace(OPTIONS, documents=20)).fixed) == 20
+
+
+def test_another_share_than_expected_must_be_clearly_better() -> None:
+    base, steady, wild = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0.9, -0.2, 0.9, -0.7])
+    assert choose(base, {0.5: base, 1.0: steady}, 0.5, margin=1.0) == 1.0
+    assert choose(base, {0.5: -wild, 1.0: wild}, 0.5, margin=1.0) == 0.5  # 0.45, error 0.80
+    assert choose(base, {0.25: base, 0.5: steady, 1.0: 2 * steady}, 0.3, margin=1.0) == 1.0  # the best of both
+
+
+def test_a_share_far_above_the_expected_must_be_better_by_more() -> None:
+    base, steady, some = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0.4, 0.1, 0.4, -0.1])
+    # 0.2, which is 1.63 standard errors of 0.1225
+    assert choose(base, {0.25: steady, 0.5: steady + some, 1.0: steady}, 0.3, margin=1.0) == 0.5
+    assert choose(base, {0.25: steady, 0.5: steady, 1.0: steady + some}, 0.3, margin=1.0) == 0.25
+    assert choose(base, {0.25: steady, 0.5: steady, 1.0: steady + some}, 0.3, margin=0.5) == 1.0
+
+
+def test_few_documents_teach_little() -> None:
+    base = np.zeros(4)
+    alike = dict.fromkeys(SHARES, np.array([0.1, -0.1, 0.1, -0.1]))
+    found = [choose(base, alike, n / (n + 40), margin=1.0) for n in (2, 20, 50, 100, 300)]
+    assert found == [0.25, 0.25, 0.5, 0.75, 1.0]
+
+
+def test_what_changes_nothing_is_not_learned() -> None:
+    assert choose(np.ones(4), dict.fromkeys(SHARES, np.ones(4)), 0.5, margin=1.0) == FIXED
+
+
+def test_a_share_that_is_clearly_worse_than_the_fixed_sum_gives_way_to_a_smaller_one() -> None:
+    base, steady, wild = np.zeros(4), np.array([0.2, 0.1, 0.2, 0.1]), np.array([0.9, -0.2, 0.9, -0.7])
+    assert choose(base, {0.25: wild, 0.5: -steady, 1.0: -2 * steady}, 0.9, margin=1.0) == 0.25
+    assert choose(base, {0.25: -steady, 0.5: -wild, 1.0: -steady}, 0.9, margin=1.0) == 0.5  # -0.225, error 0.40
+    assert choose(base, {0.25: -steady, 0.5: -steady, 1.0: wild}, 0.25, margin=1.0) == FIXED
+
+
+@pytest.mark.parametrize("wrong", [{"penalty": 0.0}, {"folds": 1}, {"margin": -1.0}, {"half": 0.0}, {"documents": 1.5}])
+def test_options_that_cannot_work(wrong: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        CombinerOptions(**wrong)  # type: ignore[arg-type]
+
+
+def test_examples_are_taken_document_by_document() -> None:
+    run = Run.from_rows([{0: 2.0, 1: 1.0}, {2: 1.0}, {1: 3.0}])
+    table = Features(("a",), np.array([[1.0], [2.0], [3.0], [4.0]], np.float32))
+    taken = Examples(run, table, Run.from_rows([[1], [0], [1]]), 3).take(np.array([2, 0]))
+    assert taken.features.values[:, 0].tolist() == [4, 1, 2]
+    assert taken.right.tolist() == [True, False, True]
