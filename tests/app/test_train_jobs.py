@@ -535,6 +535,26 @@ def test_a_training_is_compared_with_the_untrained_method(
     assert seen == [180, 200]
 
 
+def test_a_document_of_the_check_is_not_learnt_from_under_another_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[bool]] = []
+
+    def fit(documents: object, labels: Vocabulary, config: object, folder: Path, *, gold: Run, **_: object) -> Tagger:
+        seen.append(labelled(gold).tolist())
+        return Tagger(labels, {"exact_match": ExactMatch(labels)})
+
+    docs, *labels = many(tmp_path)
+    lines = Path(docs).read_text().splitlines()[:100]
+    Path(docs).write_text("\n".join([*lines, *(line.replace('"id": "m', '"id": "again') for line in lines)]))
+    monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
+    monkeypatch.setitem(METHODS, "svm", replace(METHODS["svm"], fit=fit))
+    run("train", "svm", docs, *labels, "--output", str(tmp_path / "M"), check=True)
+    (learnt,) = seen
+    assert not all(learnt)
+    assert learnt[:100] == learnt[100:]
+
+
 def test_too_few_documents_for_a_check_are_said_to_be(
     data: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

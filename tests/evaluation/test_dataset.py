@@ -62,3 +62,9 @@ def test_the_ceilings_count_only_what_a_document_is_scored_on(task: dataset.Task
     """The bank's own label, which its text names, is no candidate."""
     tagger: Tagger = zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match",), language="english"))
     assert np.isclose(dataset.ceilings(tagger, task).stages["exact_match"].mean_size, 2 / 2)
+
+
+def test_documents_that_were_trained_on_are_reported(caplog: pytest.LogCaptureFixture) -> None:
+    train = Corpus.of([Document("other", "Bees", "in the  rain", labels=("bee",)), Document("2", "Another text")])
+    dataset.task(CORPUS, LABELS, train, skip_unlabelled=True)
+    assert "1 of 3 documents are among those of training too, such as 1:" in caplog.text

@@ -22,6 +22,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import read_keywords
 from tagwright.data.in_memory import to_vocabulary
 from tagwright.data.run_files import read_run
+from tagwright.data.same_text import same_texts
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.evaluation.holdout import check, validation, without
@@ -102,7 +103,7 @@ def train(method: str, job: Job) -> None:
             more["gold"] = confident(read_run(job.guesses, documents.ids, vocabulary.index))
             data["guesses"] = digest(more["gold"])
         elif learnt:
-            more["gold"] = without(gold, rows)
+            more["gold"] = without(gold, same_texts(documents, rows))
             data["validation"] = digest(rows.tolist())
         start = _start(method, config, data)
         with resumable(job.output, start, resume=job.resume) as folder:
@@ -163,7 +164,7 @@ def finetune(job: Job) -> None:
             raise ConfigError(f"{job.model}: has the stages {', '.join(tagger.stages)} already; leave out --fuse")
         gold = tagger.vocabulary.gold(documents, unknown=job.unknown)
         rows = _validation(gold, job, learnt=True)
-        kept, shares = without(gold, rows), (job.share_of_labels, job.share_of_pairs)
+        kept, shares = without(gold, same_texts(documents, rows)), (job.share_of_labels, job.share_of_pairs)
         sample = sampled(kept, tagger.vocabulary, *shares, config.training.seed)
         if not len(sample.labels):
             raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")

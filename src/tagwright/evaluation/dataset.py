@@ -13,6 +13,7 @@ import numpy as np
 from tagwright.core.progress import bar
 from tagwright.data import run_files
 from tagwright.data.corpus import Corpus
+from tagwright.data.same_text import text_key
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import InputError, option
 from tagwright.evaluation import scores
@@ -67,17 +68,20 @@ def task(
     skip_unlabelled: bool = False,
     unknown: Unknown = "warn",
 ) -> Task:
-    """What is to be scored; train: where label frequencies are counted.
+    """What is to be scored; train: where label frequencies are counted; the log says how many documents are there too.
 
     unknown: what to do about gold labels that the vocabulary lacks; a document that has no other is not scored. Raises
     InputError naming the first document without gold labels, unless skipped.
     """
-    lengths, has_any = array("q"), array("b")
+    lengths, has_any, shared = array("q"), array("b"), list[str]()
+    trained = set(map(text_key, train)) if train else set()
 
     def measured() -> Iterator[Document]:
         for document in corpus:
             lengths.append(len(document.text.split()))
             has_any.append(bool(document.labels))
+            if trained and text_key(document) in trained:
+                shared.append(document.id)
             yield document
 
     known = vocabulary.gold(measured(), unknown=unknown)
@@ -94,6 +98,11 @@ def task(
     kept = np.flatnonzero(has_labels)
     if not len(kept):
         raise InputError(f"none of the {len(corpus)} documents has a gold label; there is nothing to score")
+    if shared:
+        _log.warning(
+            "%s of %s documents are among those of training too, such as %s: a tagger that learnt from them looks "
+            "better here than it is", f"{len(shared):,}", f"{len(corpus):,}", shared[0],
+        )  # fmt: skip
     seen = vocabulary.gold(train, unknown="ignore") if train else None
     return Task(corpus, vocabulary, gold.take(kept), kept, np.array(lengths, np.int64)[kept], own[kept], seen)
 

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
+from tagwright.data.same_text import text_key
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.advice import Advice, advise
 from tagwright.text.words import fold
@@ -106,7 +106,7 @@ class Survey:
             self.with_[f"metadata {name}"] += bool(values)
         if not self.words[-1]:
             self.empty.append(document.id)
-        elif (first := self.texts.setdefault(_digest(document), document.id)) != document.id:
+        elif (first := self.texts.setdefault(text_key(document), document.id)) != document.id:
             self.duplicates.append((first, document.id))
 
     def facts(self) -> dict[str, int | float | str]:
@@ -145,13 +145,9 @@ class Survey:
 
     def overlap(self, test: Iterable[Document]) -> Iterator[str]:
         """Test documents whose text is among these documents too."""
-        shared = [(document.id, self.texts[key]) for document in test if (key := _digest(document)) in self.texts]
+        shared = [(document.id, self.texts[key]) for document in test if (key := text_key(document)) in self.texts]
         if shared:
             yield f"{many(len(shared), 'test document')} among DOCS too, such as {shared[0][0]} ({shared[0][1]})"
-
-
-def _digest(document: Document) -> bytes:
-    return blake2b(" ".join(document.text.split()).encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def _label_facts(labels: Vocabulary, survey: Survey) -> dict[str, int | float | str]:
