@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import os
 import pickle
 from collections.abc import Sequence
 from dataclasses import replace
@@ -313,6 +314,27 @@ def test_a_combiner_with_impossible_options_is_a_model_error(
     path.write_text(json.dumps({**json.loads(path.read_text()), "options": wrong}))
     with pytest.raises(ModelError):
         Tagger.load(tmp_path / "saved")
+
+
+def test_the_files_of_a_manifest_lie_in_its_folder(words: Tagger, tmp_path: Path) -> None:
+    words.save(tmp_path / "tagger")
+    (tmp_path / "secret").write_text("twelve bytes")
+    file = tmp_path / "tagger" / "manifest.json"
+    manifest = json.loads(file.read_text(encoding="utf-8"))
+    for name in ("../secret", str(tmp_path / "secret")):
+        files = {**manifest["files"], name: [12, "0" * 32]}
+        file.write_text(json.dumps({**manifest, "files": files}), encoding="utf-8")
+        with pytest.raises(ModelError, match="secret: is missing"):  # it is not even looked at
+            Tagger.load(tmp_path / "tagger")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows allows links only to some users")
+def test_a_tagger_is_saved_and_loaded_through_a_link(words: Tagger, tmp_path: Path) -> None:
+    words.save(tmp_path / "tagger")
+    (tmp_path / "link").symlink_to("tagger")
+    words.save(tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert list(Tagger.load(tmp_path / "link").vocabulary) == list(words.vocabulary)
 
 
 def test_a_tagger_of_format_2_is_read(words: Tagger, tmp_path: Path) -> None:
