@@ -84,8 +84,8 @@ class Bert:
             return product(*pair(name, outputs, inputs), gelu=gelu)
 
         def norm(name: str) -> kernels.Map:
-            both = (tensor(f"{name}.{part}", self.dim) for part in ("weight", "bias"))
-            return kernels.layer_norm(*both, config["layer_norm_eps"])
+            weight, bias = (tensor(f"{name}.{part}", self.dim) for part in ("weight", "bias"))
+            return kernels.layer_norm(weight, bias, config["layer_norm_eps"])
 
         def qkv(name: str) -> kernels.Map:
             scale = kernels.LOG2_E * (self.dim // self.heads) ** -0.5
