@@ -78,7 +78,7 @@ def test_a_save_killed_at_any_moment_leaves_a_whole_folder(tmp_path: Path) -> No
     program = """
 import sys, numpy as np
 from pathlib import Path
-from tagwright.store import *
+from tagwright.core.saved import *
 for number in range(1, 10**9):
     with replace_folder(Path(sys.argv[1]), "box") as target:
         write_manifest(target, "box", {"number": number})

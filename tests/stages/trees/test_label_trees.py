@@ -143,7 +143,7 @@ tempfile.tempdir = sys.argv[1]
 import numpy as np
 from scipy.sparse import csr_matrix
 from tagwright.stages import label_trees
-from tagwright.training.linear_training import fit_trees
+from tagwright.training.linear import fit_trees
 from tagwright.types import Run
 def die(stream):
     print("growing", flush=True)
