@@ -34,7 +34,7 @@ HEAVY = (
     "sklearn.svm",
     "sparse_dot_topn",
     "tagwright.app.cli",
-    "tagwright.app.train_jobs",
+    "tagwright.job",
     "torch",
     "transformers.models.bert.modeling_bert",
 )

@@ -23,7 +23,7 @@ from tagwright.methods import contrastive, maclr, rts, zero_shot
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger, batches
-from tagwright.tagger.fuse import join
+from tagwright.tagger.fuse import fuse
 from tagwright.training.config import TrainingConfig
 from tagwright.training.pairs import sample_labels, sample_pairs
 from tagwright.types import Run
@@ -107,7 +107,7 @@ def fused(task: Task) -> Tagger:
     dense = task.tagger(RTS).stages["dense"]
     assert isinstance(dense, Dense)
     trained = Dense(task.labels, dense.encoder, DenseOptions(k=500))
-    return join(zero_shot.fit(task.labels), Tagger(task.labels, {"dense": trained}))
+    return fuse(zero_shot.fit(task.labels), Tagger(task.labels, {"dense": trained}))
 
 
 RTS, ICT, BOTH, FULL = "RTS", "ICT (MACLR 1)", "MACLR 4: clusters, labels", "MACLR 7: all"

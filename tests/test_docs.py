@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tagwright.methods.table import FINETUNE, METHODS, ZERO_SHOT, options_class
+from tagwright.methods.table import METHODS
 from tagwright.training.config import TrainingConfig
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,8 +46,7 @@ def test_what_a_page_names_is_there(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_options_that_a_page_sets_are_known(page: Path) -> None:
-    names = (ZERO_SHOT, *METHODS, FINETUNE)
-    known = {field.name for method in names for field in fields(options_class(method))}
+    known = {field.name for method in METHODS.values() for field in fields(method.config)}
     known |= {f"training.{field.name}" for field in fields(TrainingConfig)}
     assert set(re.findall(r'--set "?([\w.]+)=', page.read_text(encoding="utf-8"))) <= known
 

@@ -6,44 +6,24 @@ polars, Arrow and Hugging Face, a Corpus, a Path; names, Labels, a Vocabulary, t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tagwright import __version__
 from tagwright.core.progress import silence
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import Keywords
 from tagwright.data.in_memory import Labels, Texts, to_vocabulary, with_labels
-from tagwright.data.vocabulary import Unknown, Vocabulary
+from tagwright.data.vocabulary import Unknown
 from tagwright.encoders.kernels import Device, on_device
 from tagwright.encoders.model_folder import offline as without_network
 from tagwright.encoders.precision import Precision, in_precision
 from tagwright.errors import ConfigError
 from tagwright.evaluation import dataset, scores
 from tagwright.evaluation.scores import Scores, depth
-from tagwright.methods import maclr
-from tagwright.methods import zero_shot as zeroshot
-from tagwright.methods.table import (
-    AUTO_METHOD,
-    FINETUNE,
-    METHODS,
-    SUPERVISED,
-    ZERO_SHOT,
-    check_given,
-    check_shares,
-    configuration,
-    encoder_alone,
-    fused,
-    machine,
-    nested,
-    options_of,
-    record,
-    sampled,
-)
+from tagwright.job import Job
+from tagwright.methods.table import AUTO_METHOD, ZERO_SHOT, configuration, nested
 from tagwright.tagger import Tagger
-from tagwright.training.gold_labels import confident, known_labels
 from tagwright.types import Document, Run
 
 
@@ -67,13 +47,12 @@ def zero_shot(
     >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=1)]
     ['Bees']
     """
-    config: zeroshot.Config = configuration(ZERO_SHOT, options)
     with silence(not progress), on_device(device), without_network(offline):
         known: Sequence[Document] = ()
         if not (isinstance(documents, tuple) and not documents):  # a corpus of none would import pyarrow
             known = documents if isinstance(documents, Corpus) else Corpus.of(documents)
-        tagger = zeroshot.fit(to_vocabulary(labels, config.language, known), config, known)
-        return replace(tagger, training=record(ZERO_SHOT, options_of(config), {}, __version__))
+        config = configuration(ZERO_SHOT, options)
+        return Job(method=ZERO_SHOT, config=config, documents=known, labels=labels, language=config.language).run()
 
 
 def train(
@@ -82,6 +61,7 @@ def train(
     labels: Labels | None = None,
     *,
     y: Iterable[Any] | None = None,
+    language: str = "",
     model: Tagger | Path | str | None = None,
     fuse: bool = False,
     fuse_with: Sequence[Tagger | Path | str] = (),
@@ -90,6 +70,10 @@ def train(
     share_of_labels: float | None = None,
     share_of_pairs: float | None = None,
     unknown: Unknown = "warn",
+    check: bool = False,
+    output: Path | str | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
     device: Device = "auto",
     offline: bool = False,
     progress: bool = True,
@@ -99,12 +83,15 @@ def train(
 
     method: auto trains and combines what pays, with labels of some documents or of none (`methods.auto`). rts, maclr,
     micol, futex, ict, simcse learn from texts; svm, classifier, de-ret, depl, depl+cls from documents with gold labels;
-    finetune continues from `model`; zero-shot learns nothing. y: gold labels, ids or names, a list for each document,
-    instead of those the documents have; an empty list, and for auto None as well, is an unlabelled document. unknown:
-    what to do about labels that the vocabulary lacks.
+    finetune and combine continue from `model`; zero-shot learns nothing. y: gold labels, ids or names, a list for each
+    document, instead of those the documents have; an empty list, and for auto None as well, is an unlabelled document.
+    unknown: what to do about labels that the vocabulary lacks.
     fuse: add the stages of the zero-shot method; fuse_with: those of other taggers. keywords: label id -> words that
     describe it (depl, depl+cls). guesses: a Run whose most confident labels take the place of gold ones.
-    share_of_labels, share_of_pairs: learn from this share only (finetune). options: those of the method's Config;
+    share_of_labels, share_of_pairs: learn from this share only (finetune). check: leave up to 200 labelled documents
+    out of training, compare with zero-shot on them, and log the outcome. output: save the tagger to this folder, with
+    checkpoints beside it until then; resume: continue a training that was interrupted; overwrite: replace a tagger
+    saved there. language: for names and stop words, as in "fi" or "de+en". options: those of the method's Config;
     training options are given as a table, `training={"epochs": 2}`, as a TrainingConfig, or directly: `epochs=2`.
     offline: do not fetch an encoder that is not on this machine (HF_HUB_OFFLINE says the same). Raises InputError,
     ConfigError, ModelError (all TagwrightErrors).
@@ -114,32 +101,27 @@ def train(
     >>> tagger.suggest("Honey from the orchards", k=1)[0].name
     'Bees'
     """
-    config = configuration(method, nested(method, options))
-    given = {"keywords": keywords, "guesses": guesses, "model": model, "share_of_labels": share_of_labels,
-             "share_of_pairs": share_of_pairs}  # fmt: skip
-    check_given(method, {"fuse": fuse, "fuse_with": bool(fuse_with), **{k: v is not None for k, v in given.items()}})
-    check_shares(share_of_labels, share_of_pairs)
-    if method == ZERO_SHOT:
-        own: dict[str, Any] = {"device": device, "offline": offline, "progress": progress, **options}
-        return zero_shot(_given(labels), documents=documents, **own)
-    language = str(options.get("language", ""))
     with silence(not progress), on_device(device), without_network(offline):
-        if method == AUTO_METHOD and y is not None:
-            y = (() if each is None else each for each in y)
-        corpus = _corpus(documents, y)
-        if method == FINETUNE:
-            base = _tagger(model, labels, corpus)
-            gold = base.vocabulary.gold(corpus, unknown=unknown)
-            gold = sampled(gold, base.vocabulary, share_of_labels, share_of_pairs, config.training.seed)
-            tagger = replace(maclr.fine_tune(base, corpus, gold, config), training={"before": base.training})
-            tagger = encoder_alone(tagger) if fuse else tagger
-        else:
-            vocabulary = to_vocabulary(_given(labels), language, corpus)
-            more = _more(method, corpus, vocabulary, keywords, guesses, unknown)
-            tagger = METHODS[method].fit(corpus, vocabulary, config, **more)
-        made = {**record(method, options_of(config), machine(), __version__), **tagger.training}
-        others = map(_load, fuse_with)
-        return replace(fused(tagger, others, zero_shot=fuse, language=language), training=made)
+        given = (() if each is None else each for each in y) if y is not None and method == AUTO_METHOD else y
+        return Job(
+            method=method,
+            config=configuration(method, nested(method, options), language),
+            documents=lambda: _corpus(documents, given),
+            labels=labels,
+            language=language,
+            unknown=unknown,
+            check=check,
+            folder=None if output is None else Path(output),
+            resume=resume,
+            overwrite=overwrite,
+            fuse=fuse,
+            fuse_with=fuse_with,
+            keywords=keywords,
+            guesses=guesses,
+            model=model,
+            share_of_labels=share_of_labels,
+            share_of_pairs=share_of_pairs,
+        ).run()
 
 
 def load(
@@ -213,31 +195,3 @@ def _given(labels: Labels | None) -> Labels:
     if labels is None:
         raise ConfigError("which labels? give names, Labels, a Vocabulary or the name of a file")
     return labels
-
-
-def _tagger(model: Tagger | Path | str | None, labels: Labels | None, documents: Corpus) -> Tagger:
-    if model is None:
-        raise ConfigError("which tagger is to be fine-tuned? give it, or the folder of a saved one: model=...")
-    tagger = _load(model)
-    return tagger if labels is None else tagger.with_labels(to_vocabulary(labels, "", documents))
-
-
-def _load(model: Tagger | Path | str) -> Tagger:
-    return model if isinstance(model, Tagger) else Tagger.load(model)
-
-
-def _more(
-    method: str,
-    corpus: Corpus,
-    vocabulary: Vocabulary,
-    keywords: Keywords | None,
-    guesses: Run | None,
-    unknown: Unknown,
-) -> Mapping[str, Any]:
-    """Further arguments of supervised methods: gold labels, or guesses, and keywords."""
-    if method == AUTO_METHOD:
-        return {"gold": vocabulary.gold(corpus, unknown=unknown)}
-    if method not in SUPERVISED:
-        return {}
-    gold = known_labels(corpus, vocabulary, unknown) if guesses is None else confident(guesses)
-    return {"gold": gold} if keywords is None else {"gold": gold, "keywords": keywords}

@@ -15,7 +15,7 @@ from tagwright.api import train, zero_shot
 from tagwright.data.in_memory import Labels, Texts, is_indicator, to_vocabulary
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
-from tagwright.methods.table import SUPERVISED, ZERO_SHOT
+from tagwright.methods.table import ZERO_SHOT, named
 from tagwright.tagger import Tagger
 from tagwright.types import Run
 
@@ -70,7 +70,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             tagger = zero_shot(vocabulary, documents=texts, **options)
         else:
             gold = None if y is None else _ids(y, vocabulary)
-            if gold is None and self.method in SUPERVISED:
+            if gold is None and named(self.method).learns == "labels":
                 raise ConfigError(f"{self.method} learns from labels: fit(X, y) needs y, which is None")
             tagger = train(self.method, texts, vocabulary, y=gold, **options)
         self.tagger_: Tagger = tagger
@@ -129,7 +129,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.two_d_array, tags.input_tags.one_d_array, tags.input_tags.string = False, True, True
         tags.classifier_tags.multi_label = True
         tags.classifier_tags.multi_class = False
-        tags.target_tags.required = self.method in SUPERVISED
+        tags.target_tags.required = named(self.method).learns == "labels"
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = False
         tags.no_validation = True

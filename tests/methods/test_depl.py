@@ -16,7 +16,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.methods import depl, zero_shot
 from tagwright.methods import svm as linear
-from tagwright.methods.table import METHODS, SUPERVISED, configuration
+from tagwright.methods.table import METHODS, configuration
 from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
@@ -35,6 +35,9 @@ TRAIN = [replace(document, title="") for document in DOCUMENTS]
 
 TRAINING = TrainingConfig(batch=15, epochs=30, learning_rate=0.02)
 QUICK = depl.Config(training=TRAINING)
+
+
+SUPERVISED = ("svm", "classifier", "de-ret", "depl", "depl+cls")
 
 
 def fitted(method: str, documents: Sequence[Document], encoder: str) -> Tagger:

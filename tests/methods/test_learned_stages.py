@@ -17,7 +17,7 @@ from tagwright.combining.ranking_trees import BoostingOptions
 from tagwright.methods import depl, futex, micol, rts, svm, zero_shot
 from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger
-from tagwright.tagger.fuse import join
+from tagwright.tagger.fuse import fuse
 from tagwright.training.combiner import CombinerOptions
 from tagwright.training.config import TrainingConfig
 from tagwright.types import Document, Section
@@ -46,7 +46,7 @@ MISLED = [replace(each, labels=(each.title.removeprefix("about "),)) for each in
 def of_rts(encoder: str) -> Tagger:
     plain = zero_shot.fit(LABELS, ZERO_SHOT)
     learnt = rts.fit(DOCUMENTS, LABELS, rts.Config(encoder=encoder, min_words=2, max_words=6, training=TRAINING))
-    return join(plain, learnt)
+    return fuse(plain, learnt)
 
 
 def of_micol(encoder: str) -> Tagger:
@@ -62,12 +62,12 @@ def of_futex(encoder: str) -> Tagger:
 
 
 def of_svm(encoder: str) -> Tagger:
-    return join(zero_shot.fit(LABELS, ZERO_SHOT), svm.fit(MISLED, LABELS))
+    return fuse(zero_shot.fit(LABELS, ZERO_SHOT), svm.fit(MISLED, LABELS))
 
 
 def of_depl(encoder: str) -> Tagger:
     config = depl.ClassifierConfig(encoder=encoder, training=TRAINING)
-    return join(zero_shot.fit(LABELS, ZERO_SHOT), depl.fit_classifier(MISLED, LABELS, config))
+    return fuse(zero_shot.fit(LABELS, ZERO_SHOT), depl.fit_classifier(MISLED, LABELS, config))
 
 
 MAKERS: dict[str, tuple[Callable[[str], Tagger], str]] = {

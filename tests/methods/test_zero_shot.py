@@ -19,7 +19,7 @@ from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.names.title_match import TitleMatch
 from tagwright.tagger import Tagger
-from tagwright.tagger.fuse import join
+from tagwright.tagger.fuse import fuse
 from tagwright.types import Document, Label
 
 LABELS = Vocabulary([Label("bee", ("Bees",), "Insects that make honey."), Label("bank", ("Banks",), "Money is there.")])
@@ -146,7 +146,7 @@ def test_confidences_follow_how_many_labels_a_document_has(tiny: str) -> None:
 def test_confidences_are_not_estimated_where_the_model_was_not_made_for_it(tiny: str) -> None:
     whole = zero_shot.fit(MANY, Config(encoder=tiny))
     small, words = zero_shot.fit(LABELS, Config(encoder=tiny)), Config(stages=("exact_match", "tfidf"))
-    others = (small, whole.restrict(["bee", "bank"]), zero_shot.fit(MANY, words), join(whole, small.with_labels(MANY)))
+    others = (small, whole.restrict(["bee", "bank"]), zero_shot.fit(MANY, words), fuse(whole, small.with_labels(MANY)))
     for tagger in others:
         assert [each.confidence for each in tagger.suggest("The bees")][:1] == [None]
     with pytest.raises(ConfigError, match="does not estimate confidences"):

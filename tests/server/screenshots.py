@@ -15,7 +15,6 @@ from tests.server.browsing import VIEWS, chromium, look, served, visiting
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.methods import zero_shot
 from tagwright.review.file import ReviewFile
-from tagwright.server.review.refit import Refitted
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Document, Label, Section
@@ -61,7 +60,7 @@ def main(folder: Path) -> None:
         review.documents.add([DOCUMENT, *others])
         with (
             chromium() as browser,
-            served(review, lambda tagger, *_: Refitted(tagger)) as address,
+            served(review, lambda tagger, *_: tagger) as address,
             visiting(browser, address, "Ann") as page,
         ):
             page.goto(f"{address}/review/documents/1")

@@ -19,7 +19,7 @@ from tagwright.review.file import ReviewFile
 from tagwright.server.access import Access
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
-from tagwright.server.review.refit import Refitted, Refitter
+from tagwright.server.review.refit import Refitter
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Document
@@ -68,7 +68,7 @@ def app(tmp_path: Path) -> Iterator[Starlette]:
     file = ReviewFile(tmp_path / "reviews.sqlite")
     review = Review(ServedModel("bees", word_tagger(), "Bees", learns=True), file)
     review.documents.add([Document("d1", "Xanthoparmelia")])
-    pages = ReviewPages(review, Access.of(TOKEN), Refitter(review, lambda tagger, *_: Refitted(tagger)))
+    pages = ReviewPages(review, Access.of(TOKEN), Refitter(review, lambda tagger, *_: tagger))
     yield application([review.model], access=Access.of(TOKEN), pages=pages)
     file.close()
 

@@ -15,7 +15,6 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.methods import zero_shot
 from tagwright.review.current import Decision
 from tagwright.review.file import ReviewFile
-from tagwright.server.review.refit import Refitted
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Document, Label, Section
@@ -44,7 +43,7 @@ def review(tmp_path: Path) -> Iterator[Review]:
 
 @pytest.fixture
 def address(review: Review) -> Iterator[str]:
-    with served(review, lambda tagger, *_: Refitted(tagger)) as address:
+    with served(review, lambda tagger, *_: tagger) as address:
         yield address
 
 
@@ -120,7 +119,7 @@ def test_no_text_runs_as_a_script(browser: Browser, tmp_path: Path) -> None:
             )
             review.decisions.add_all(events)
         with (
-            served(review, lambda tagger, *_: Refitted(tagger)) as address,
+            served(review, lambda tagger, *_: tagger) as address,
             visiting(browser, address, f"Ann {EVIL}"[:60]) as page,
         ):
             page.click("#row-1 .no")

@@ -35,6 +35,7 @@ class Method(str, Enum):
     ict = "ict"
     simcse = "simcse"
     finetune = "finetune"
+    combine = "combine"
     svm = "svm"
     classifier = "classifier"
     de_ret = "de-ret"

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
-from tagwright.app.options import configure, in_language
+from tagwright.app.options import configure
 from tagwright.core.progress import hint
 from tagwright.core.saved import read_manifest
 from tagwright.data.corpus import Corpus
@@ -45,7 +45,7 @@ def tagger(
     if model and settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if not model:
-        config = configure(ZERO_SHOT, settings=in_language(settings, language))
+        config = configure(ZERO_SHOT, settings=settings, language=language)
         made = zero_shot.fit(_vocabulary(labels, config.language, documents), config, documents)
         stages = made.combiner.describe(made.stages)
         hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")

@@ -45,12 +45,13 @@ def options_of(kind: type, within: str = "") -> list[Option]:
     return found
 
 
-def configure(method: str, file: Path | None = None, settings: Sequence[str] = ()) -> Any:
+def configure(method: str, file: Path | None = None, settings: Sequence[str] = (), language: str = "") -> Any:
     """The configuration of a method: its defaults, then the file's values, then the settings.
 
-    A setting of a held table has a dot: training.epochs=2. Raises ConfigError as `methods.table.configuration` does.
+    A setting of a held table has a dot: training.epochs=2. language: what --language says, for methods with this
+    option; `--set language=` says the same. Raises ConfigError as `methods.table.configuration` does.
     """
-    return configuration(method, values_of(file, settings))
+    return configuration(method, values_of(file, settings), language)
 
 
 def values_of(file: Path | None, settings: Sequence[str]) -> dict[str, Any]:
@@ -59,11 +60,6 @@ def values_of(file: Path | None, settings: Sequence[str]) -> dict[str, Any]:
     for name, value in map(_setting, settings):
         put(values, name, value)
     return values
-
-
-def in_language(settings: Sequence[str], language: str) -> list[str]:
-    """The settings with the option --language before them: `--set language=` says the same."""
-    return [*([f'language="{language}"'] if language else []), *settings]
 
 
 def _read(file: Path) -> Mapping[str, Any]:

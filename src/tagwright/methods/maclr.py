@@ -18,7 +18,7 @@ from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense, DenseOptions, LabelText
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger
-from tagwright.tagger.fuse import LEARNT
+from tagwright.tagger.fuse import TRAINED
 from tagwright.training.clusters import ClusterSchedule
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import (
@@ -173,10 +173,10 @@ def fine_tune(
     """FS-XMC (4.4): train the encoder of a tagger on the known labels of some documents, by Eq. 1.
 
     gold: labels of the documents, or a sample of them: see `pairs.sample_labels`. The given tagger is not changed. Of a
-    tagger with a stage "learnt", as `train --fuse` saves, that one is trained, otherwise "dense". Raises ConfigError
+    tagger with a stage "trained", as `train --fuse` saves, that one is trained, otherwise "dense". Raises ConfigError
     when there is too little to learn from, or the tagger has neither.
     """
-    name = LEARNT if LEARNT in tagger.retrievers else "dense"
+    name = TRAINED if TRAINED in tagger.retrievers else "dense"
     dense = tagger.retrievers.get(name)
     if not isinstance(dense, Dense) or not isinstance(dense.encoder, BiEncoder):
         raise ConfigError(f"the tagger has the stages {', '.join(tagger.stages)}; fine-tuning needs one called dense")

@@ -1,16 +1,14 @@
-"""The name of a method and values for its options in, the method and a checked configuration out.
-
-Shared by the command line and Python: the methods, their options, and the record of a training.
-"""
+"""The table of the methods, their checked options, and the record of a training."""
 
 from __future__ import annotations
 
 import logging
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, timezone
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -19,70 +17,92 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError, option
-from tagwright.methods import auto, contrastive, depl, futex, maclr, micol, rts, svm
-from tagwright.methods import zero_shot as zeroshot
+from tagwright.methods import auto, contrastive, depl, futex, maclr, micol, rts, svm, zero_shot
+from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger
-from tagwright.tagger.fuse import join
-from tagwright.text.language import AUTO
 from tagwright.training.config import TrainingConfig, lasting_options
-from tagwright.training.pairs import sample_labels, sample_pairs
-from tagwright.types import Run
+from tagwright.types import Document, Run
 
 _log = logging.getLogger(__name__)
 
 
+Learns: TypeAlias = Literal["nothing", "texts", "labels", "either"]
+"What a method learns from: either texts alone or texts with gold labels."
+
+
 @dataclass(frozen=True)
 class Method:
-    """A method: the class of its options, what trains it, and the settings that its paper states, if it has one.
+    """A method: the class of its options, what trains it, what it learns from, and the settings that its paper states.
 
-    fit(documents, labels, config, output, *, resume) -> Tagger; supervised ones and auto also take gold labels.
+    fit(documents, labels, config, output, *, resume, **arguments) -> Tagger. `tagwright.job.Job` gives gold labels to
+    methods that learn from labels. accepts: what else of a training the method takes, see `ARGUMENTS`.
     """
 
     config: type[Any]
     fit: Callable[..., Tagger]
+    learns: Learns
     paper: Callable[[], Any] | None = None
+    accepts: frozenset[str] = frozenset()
+
+
+ARGUMENTS = (
+    "fuse", "fuse_with", "keywords", "guesses", "reviews", "minutes", "model", "share_of_labels", "share_of_pairs",
+)  # fmt: skip
+"Arguments of a training that only some methods accept."
+
+ZERO_SHOT, AUTO_METHOD, FINETUNE, COMBINE = "zero-shot", "auto", "finetune", "combine"
+
+_FUSED = frozenset({"fuse", "fuse_with"})  # the tagger ranks by its stages alone, so that it can be fused with others
+_LABELLED = _FUSED | {"guesses"}
+_CONTINUED = frozenset({"model"})
+
+
+def _zero_shot(documents: Sequence[Document], labels: Vocabulary, config: Any, *_: object, **_resume: object) -> Tagger:
+    """Learn nothing. The documents show the language, where names do not."""
+    return zero_shot.fit(labels, config, documents)
+
+
+def _fine_tune(
+    documents: Sequence[Document], _labels: Vocabulary, config: Any, output: Path | None, *,
+    resume: bool, model: Tagger, gold: Run,
+) -> Tagger:  # fmt: skip
+    """Continue from a tagger with gold labels."""
+    tuned = maclr.fine_tune(model, documents, gold, config, output, resume=resume)
+    return replace(tuned, training={"before": model.training})
+
+
+def _combine(
+    documents: Sequence[Document], _labels: Vocabulary, config: Any, *_: object,
+    model: Tagger, gold: Run, judged: Run | None = None, **_resume: object,
+) -> Tagger:  # fmt: skip
+    """Learn how to combine the stages of a tagger. Its record then holds nDCG@5 before and after, from 0 to 1."""
+    found = combine.fit(documents, model, config, gold=gold, judged=judged)
+    if (combiner := found.combiner) is None:
+        raise ConfigError(f"{combine.FEWEST} documents with labels of the vocabulary are needed at least")
+    measured = {"before": float(combiner.fixed.mean()), "after": float(combiner.measured.mean())}
+    return replace(found.tagger, training={"before": model.training, "combined": {"nDCG@5": measured}})
 
 
 METHODS: dict[str, Method] = {
-    "auto": Method(auto.Config, auto.fit),
-    "rts": Method(rts.Config, rts.fit, rts.paper),
-    "maclr": Method(maclr.Config, maclr.fit, maclr.paper),
-    "micol": Method(micol.Config, micol.fit, micol.paper),
-    "futex": Method(futex.Config, futex.fit, futex.paper),
-    "ict": Method(contrastive.IctConfig, contrastive.fit, contrastive.paper),
-    "simcse": Method(contrastive.Config, contrastive.fit, contrastive.simcse_paper),
-    "svm": Method(svm.Config, svm.fit, svm.paper),
-    "classifier": Method(depl.ClassifierConfig, depl.fit_classifier, depl.classifier_paper),
-    "de-ret": Method(depl.DeRetConfig, depl.fit, depl.de_ret_paper),
-    "depl": Method(depl.Config, depl.fit, depl.paper),
-    "depl+cls": Method(depl.ClsConfig, depl.fit, depl.cls_paper),
+    ZERO_SHOT: Method(zero_shot.Config, _zero_shot, "nothing"),
+    AUTO_METHOD: Method(auto.Config, auto.fit, "either", accepts=frozenset({"reviews", "minutes"})),
+    "rts": Method(rts.Config, rts.fit, "texts", rts.paper, _FUSED),
+    "maclr": Method(maclr.Config, maclr.fit, "texts", maclr.paper, _FUSED),
+    "micol": Method(micol.Config, micol.fit, "texts", micol.paper),
+    "futex": Method(futex.Config, futex.fit, "texts", futex.paper),
+    "ict": Method(contrastive.IctConfig, contrastive.fit, "texts", contrastive.paper, _FUSED),
+    "simcse": Method(contrastive.Config, contrastive.fit, "texts", contrastive.simcse_paper, _FUSED),
+    FINETUNE: Method(
+        maclr.FewShot, _fine_tune, "labels", accepts=_FUSED | _CONTINUED | {"share_of_labels", "share_of_pairs"}
+    ),
+    COMBINE: Method(combine.Config, _combine, "labels", accepts=_CONTINUED | {"reviews"}),
+    "svm": Method(svm.Config, svm.fit, "labels", svm.paper, _LABELLED),
+    "classifier": Method(depl.ClassifierConfig, depl.fit_classifier, "labels", depl.classifier_paper, _LABELLED),
+    "de-ret": Method(depl.DeRetConfig, depl.fit, "labels", depl.de_ret_paper, _LABELLED),
+    "depl": Method(depl.Config, depl.fit, "labels", depl.paper, _LABELLED | {"keywords"}),
+    "depl+cls": Method(depl.ClsConfig, depl.fit, "labels", depl.cls_paper, _LABELLED | {"keywords"}),
 }
-"Methods that are trained from scratch, by name."
-
-ZERO_SHOT = "zero-shot"
-"The method without training: its tagger is saved as it is."
-
-AUTO_METHOD = "auto"
-"The method that trains what pays, whether documents have labels or not."
-
-FINETUNE = "finetune"
-"Continues training a tagger with gold labels."
-
-SUPERVISED = ("svm", "classifier", "de-ret", "depl", "depl+cls")
-"Methods that learn from gold labels."
-
-FUSED = ("rts", "maclr", "ict", "simcse", *SUPERVISED, FINETUNE)
-"Methods whose tagger ranks by its stages alone, so that it can be joined with others."
-
-BELONGS: Mapping[str, Sequence[str]] = {
-    "fuse": FUSED,
-    "fuse_with": FUSED,
-    "keywords": ("depl", "depl+cls"),
-    "guesses": SUPERVISED,
-    **dict.fromkeys(("reviews", "minutes"), (AUTO_METHOD,)),
-    **dict.fromkeys(("model", "share_of_labels", "share_of_pairs"), (FINETUNE,)),
-}
-"Arguments of a training besides documents, labels and the method's options -> the methods that accept them."
+"All methods by name."
 
 
 RENAMED_OPTIONS: Mapping[str, str] = {
@@ -107,33 +127,32 @@ NAMED_BY_METHOD = ("kind", "pairs")
 "Options that told the methods of one module apart, before each had its own. Accepted for one release."
 
 
-def options_class(method: str) -> type[Any]:
-    """The class of a method's options. Raises ConfigError with the names there are."""
-    if method == ZERO_SHOT:
-        return zeroshot.Config
-    if method == FINETUNE:
-        return maclr.FewShot
+def named(method: str) -> Method:
+    """The method of this name. Raises ConfigError with the names there are."""
     if method not in METHODS:
-        raise ConfigError(f"no method {shown(method)}; there are {', '.join((ZERO_SHOT, *METHODS, FINETUNE))}")
-    return METHODS[method].config
+        raise ConfigError(f"no method {shown(method)}; there are {', '.join(METHODS)}")
+    return METHODS[method]
 
 
-def configuration(method: str, values: Mapping[str, Any]) -> Any:
+def configuration(method: str, values: Mapping[str, Any], language: str = "") -> Any:
     """The options of a method with these values, each checked; the others keep their defaults.
 
+    language: for a method that has this option, unless the values name one.
     Options of the training are in a table: `{"training": {"epochs": 2}}`. Old names and values are accepted with a
     warning. Raises ConfigError for an unknown method or option, with the nearest known one, and for a bad value.
 
     >>> configuration("zero-shot", {"stages": ["exact_match"], "candidates": 20}).candidates
     20
     """
-    kind = options_class(method)
+    kind = named(method).config
+    if language and "language" in {field.name for field in fields(kind)}:
+        values = {"language": language, **values}
     return build(kind, modern(method, {key: _plain(value) for key, value in values.items()}))
 
 
 def modern(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """The values under the names that options have today, with a warning for each old name or value."""
-    known = {field.name for field in fields(options_class(method))}
+    known = {field.name for field in fields(named(method).config)}
     found: dict[str, Any] = {}
     for key, value in values.items():
         if key in NAMED_BY_METHOD and key not in known and value == method:
@@ -155,7 +174,7 @@ def nested(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     >>> nested("rts", {"epochs": 2, "temperature": 0.1})
     {'training': {'epochs': 2}, 'temperature': 0.1}
     """
-    known = {field.name for field in fields(options_class(method))}
+    known = {field.name for field in fields(named(method).config)}
     ours = {field.name for field in fields(TrainingConfig)} - known if "training" in known else set()
     found: dict[str, Any] = {}
     for key, value in options.items():
@@ -182,39 +201,13 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-def fused(tagger: Tagger, others: Iterable[Tagger] = (), *, zero_shot: bool, language: str = "") -> Tagger:
-    """The tagger with the stages of the others and, where asked for, of the zero-shot method over its labels."""
-    labels = tagger.vocabulary
-    first = [zeroshot.fit(labels, zeroshot.Config(language=language or AUTO))] if zero_shot else []
-    for other in (*first, *(other.with_labels(labels) for other in others)):
-        tagger = join(other, tagger)
-    return tagger
-
-
 def check_given(method: str, given: Mapping[str, bool]) -> None:
     """Raise ConfigError for an argument of a training that the method does not accept. given: name -> whether it is."""
-    for name, methods in BELONGS.items():
-        if given.get(name) and method not in methods:
+    accepted = named(method).accepts
+    for name in ARGUMENTS:
+        if given.get(name) and name not in accepted:
+            methods = [each for each, kind in METHODS.items() if name in kind.accepts]
             raise ConfigError(f"{option(name)} belongs to {', '.join(methods)}, not to {method}")
-
-
-def encoder_alone(tagger: Tagger) -> Tagger:
-    """The fine-tuned encoder alone, to which `fused` adds the zero-shot stages anew, the plain encoder among them."""
-    return Tagger(tagger.vocabulary, {"dense": tagger.retrievers["dense"]}, training=tagger.training)
-
-
-def check_shares(of_labels: float | None, of_pairs: float | None) -> None:
-    """Raise ConfigError where both are given."""
-    if of_labels is not None and of_pairs is not None:
-        one, other = option("share_of_labels"), option("share_of_pairs")
-        raise ConfigError(f"a share of the labels, or of the pairs? give {one} or {other}")
-
-
-def sampled(gold: Run, labels: Vocabulary, of_labels: float | None, of_pairs: float | None, seed: int) -> Run:
-    """The training labels of fine-tuning: all of gold, or a share of the labels or of the (document, label) pairs."""
-    if of_labels is not None:
-        return sample_labels(gold, len(labels), of_labels, seed=seed)
-    return gold if of_pairs is None else sample_pairs(gold, of_pairs, seed=seed)
 
 
 def resolved(config: Any) -> Mapping[str, Any]:

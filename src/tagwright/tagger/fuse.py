@@ -1,4 +1,4 @@
-"""Two taggers over the same labels in, one with the stages of both out: each stage keeps its weight."""
+"""Fuse two taggers over the same labels into one with the stages of both; each stage keeps its weight."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.tagger.pipeline import Tagger
 
-LEARNT = "learnt"
+TRAINED = "trained"
 "The name of a trained stage whose own name is taken, as of an encoder added to the zero-shot method's."
 
 T = TypeVar("T")
 
 
-def join(first: Tagger, second: Tagger) -> Tagger:
+def fuse(first: Tagger, second: Tagger) -> Tagger:
     """The first tagger with the stages of the second added, over the labels of the first.
 
     A stage without a weight gets 1. For a trained encoder beside the default zero-shot stages, that weight was chosen
@@ -54,10 +54,10 @@ def _renamed(stages: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:
 
 
 def _free_names(names: Collection[str], taken: Collection[str]) -> dict[str, str]:
-    """Each name -> itself, or "learnt", "learnt-2", ... where it is taken."""
+    """Each name -> itself, or "trained", "trained-2", ... where it is taken."""
     free = dict[str, str]()
     for name in names:
         used = {*taken, *free.values()}
-        choices = (name, LEARNT, *(f"{LEARNT}-{number}" for number in range(2, len(used) + 2)))
+        choices = (name, TRAINED, *(f"{TRAINED}-{number}" for number in range(2, len(used) + 2)))
         free[name] = next(each for each in choices if each not in used)
     return free

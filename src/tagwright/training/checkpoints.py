@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tagwright.core.checked import shown
 from tagwright.core.saved import replace_file
-from tagwright.errors import ConfigError, ModelError
+from tagwright.core.steps import check_resumed
+from tagwright.errors import ModelError
 
 if TYPE_CHECKING:
     import torch
@@ -72,28 +72,6 @@ def _remove_leftovers(folder: Path) -> None:
     """Remove what safetensors was writing when a process was killed: it writes beside the file, under such names."""
     for file in folder.glob(".tmp??????"):
         file.unlink(missing_ok=True)
-
-
-def check_resumed(place: Path, before: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> None:
-    """Raise ConfigError unless a resumed run has the options and data it was started with.
-
-    Both are plain JSON; tables are compared entry by entry. Digests of data are not shown.
-    """
-    for name in dict.fromkeys([*now, *before]):
-        old, new = before.get(name), now.get(name)
-        if isinstance(old, Mapping) and isinstance(new, Mapping):
-            check_resumed(place, old, new, f"{within}{name}.")
-        elif old != new:
-            raise ConfigError(
-                f"{place}: was started with {_difference(f'{within}{name}', old, new)}; "
-                "resume it as it was started, or remove it"
-            )
-
-
-def _difference(name: str, old: object, new: object) -> str:
-    if name.startswith("data."):
-        return f"other {name.removeprefix('data.')}"
-    return f"{name.removeprefix('options.')} {shown(old)}, not {shown(new)}"
 
 
 def configs(folder: Path) -> dict[str, Any]:

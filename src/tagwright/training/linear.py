@@ -17,6 +17,7 @@ from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, NotNegative
 from tagwright.core.progress import bar
 from tagwright.core.saved import is_first, read_manifest, replace_file, replace_folder, write_manifest
 from tagwright.core.scratch import scratch_folder
+from tagwright.core.steps import check_resumed
 from tagwright.data.bags import BagOfWords
 from tagwright.data.mapped_matrix import release, write_parts
 from tagwright.data.sparse_arrays import Matrix
@@ -24,7 +25,6 @@ from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.linear.weights import LinearModel
 from tagwright.stages.trees.label_trees import WIDEST, LabelTrees, OmikujiError, OmikujiProcess
-from tagwright.training.checkpoints import check_resumed
 from tagwright.training.hinge import CELLS, TOGETHER, Loss, Postings, solve
 from tagwright.types import Document, Floats, Ints, Label, Run
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tests.server.conftest import word_tagger
 from tagwright.errors import ConfigError
 from tagwright.review.current import Decision
 from tagwright.review.file import ReviewFile
-from tagwright.server.review.refit import Refit, Refitted, Refitter, refit_combiner
+from tagwright.server.review.refit import Refit, Refitter, refit_combiner
 from tagwright.server.review.session import Labelled, Review
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Tagger
@@ -47,11 +48,11 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
     seen: list[tuple[list[str], list[list[str]]]] = []
     asked, go = threading.Event(), threading.Event()
 
-    def refit(tagger: Tagger, labelled: Labelled) -> Refitted:
+    def refit(tagger: Tagger, labelled: Labelled) -> Tagger:
         seen.append(([document.id for document in labelled.documents], labelled.labels))
         asked.set()
         go.wait(600)
-        return Refitted(tagger.restrict(["o"]), 0.25, 0.5)
+        return replace(tagger.restrict(["o"]), training={"combined": {"nDCG@5": {"before": 0.25, "after": 0.5}}})
 
     async def use(refitter: Refitter) -> None:
         version = review.model.version
@@ -78,9 +79,9 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
 def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
     bases: list[Tagger] = []
 
-    def refit(tagger: Tagger, *_: object) -> Refitted:
+    def refit(tagger: Tagger, *_: object) -> Tagger:
         bases.append(tagger)
-        return Refitted(tagger.restrict(["o"]), 0.25, 0.5)
+        return replace(tagger.restrict(["o"]), training={"combined": {"nDCG@5": {"before": 0.25, "after": 0.5}}})
 
     async def use(refitter: Refitter) -> None:
         for _ in range(2):
@@ -97,7 +98,7 @@ def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
 def test_a_training_that_fails_leaves_the_model_and_says_so(review: Review, error: Exception, said: str) -> None:
     before = review.model.tagger
 
-    def refit(*_: object) -> Refitted:
+    def refit(*_: object) -> Tagger:
         raise error
 
     async def use(refitter: Refitter) -> None:
@@ -117,8 +118,7 @@ def test_the_combiner_learns_which_stage_is_right() -> None:
     tagger = word_tagger().with_labels([*wrong, *right])
     documents = [Document(str(place), noun, f"The {noun}.") for place, noun in enumerate(nouns)]
     found = refit_combiner(tagger, Labelled(documents, [[label.id] for label in right], [set()] * len(documents)))
-    assert found.before is not None
-    assert found.after is not None
-    assert found.after >= found.before
-    with pytest.raises(ConfigError, match="2 documents with accepted labels"):
+    measured = found.training["combined"]["nDCG@5"]
+    assert measured["after"] >= measured["before"]
+    with pytest.raises(ConfigError, match="2 documents with labels"):
         refit_combiner(tagger, Labelled(documents[:2], [["r0"], []], [set(), set()]))

@@ -23,10 +23,11 @@ from tagwright.app.arguments import (
     UnknownLabels,
 )
 from tagwright.core.terminal import escaped
+from tagwright.errors import ConfigError
 
 
 def train(
-    method: Annotated[Method, typer.Argument(help="finetune continues from a saved tagger (--model).")],
+    method: Annotated[Method, typer.Argument(help="finetune and combine continue from a saved tagger (--model).")],
     output: Annotated[Path, typer.Option(help="Where to save the tagger.", show_default=False)],
     docs: Docs = [],  # noqa: B006
     columns: Columns = "",
@@ -92,49 +93,51 @@ def train(
 
     Trains and combines what pays, with labels of some documents or of none: auto. Without training, only saved:
     zero-shot. Without labels: rts, maclr, ict, simcse; micol with metadata; futex with
-    full texts. From few labels: finetune. From many: svm, classifier, de-ret, depl, depl+cls.
+    full texts. From few labels: finetune, or combine, which learns how to combine the stages of a
+    saved tagger. From many: svm, classifier, de-ret, depl, depl+cls.
 
     `tagwright options METHOD` prints what --set knows; `tagwright describe DOCS` says which method suits.
     """
-    from tagwright.app import train_jobs
+    from tagwright.app import inputs
+    from tagwright.app.options import configure
+    from tagwright.core.progress import silence
+    from tagwright.job import Job
+    from tagwright.methods.table import ZERO_SHOT, check_given
 
-    job = train_jobs.Job(
-        docs=docs,
-        columns=columns,
-        input_format=input_format,
-        labels=labels,
-        language=language,
-        output=output,
-        config=config,
-        settings=settings,
-        resume=resume,
-        overwrite=overwrite,
-        quiet=quiet,
-        keywords=keywords,
-        guesses=guesses,
-        fuse=fuse,
-        fuse_with=fuse_with,
-        unknown=unknown.value,
-        check=check,
-        reviews=reviews,
-        minutes=minutes,
-        model=model,
-        share_of_labels=share_of_labels,
-        share_of_pairs=share_of_pairs,
-    )
-    if method is Method.auto:
-        train_jobs.auto(job)
-    elif method is Method.zero_shot:
-        train_jobs.save_zero_shot(job)
-    elif method is Method.finetune:
-        train_jobs.finetune(job)
-    else:
-        train_jobs.train(method.value, job)
+    name = method.value
+    check_given(name, {"minutes": minutes is not None})
+    values = [*settings, *([] if minutes is None else [f"minutes={minutes}"])]
+    if not docs and name != ZERO_SHOT:
+        raise ConfigError(f"{name} learns from documents; name some: train {name} DOCS...")
+    with silence(quiet):
+        Job(
+            method=name,
+            config=configure(name, config, values, language),
+            documents=(lambda: inputs.read(docs, columns, input_format)) if docs else (),
+            files=[*docs, *([config] if config else [])],
+            labels=labels,
+            language=language,
+            unknown=unknown.value,
+            check=check,
+            folder=output,
+            resume=resume,
+            overwrite=overwrite,
+            fuse=fuse,
+            fuse_with=fuse_with,
+            keywords=keywords,
+            guesses=guesses,
+            reviews=reviews,
+            model=model,
+            share_of_labels=share_of_labels,
+            share_of_pairs=share_of_pairs,
+        ).run()
     print(escaped(f"saved {output}"))
 
 
 def options(method: Annotated[Method, typer.Argument(help="A method of train.")], as_json: Json = False) -> None:
     """Print the options of a method for --set: names, values, defaults, meanings."""
-    from tagwright.app import render, train_jobs
+    from tagwright.app import render
+    from tagwright.app.options import options_of
+    from tagwright.methods.table import named
 
-    render.options(train_jobs.options(method.value), as_json=as_json)
+    render.options(options_of(named(method.value).config), as_json=as_json)

@@ -1,4 +1,4 @@
-"""A tagger whose stages are summed in, the same stages under a combiner that is learned from labelled documents out.
+"""Learn from labelled documents how to combine the stages of a tagger.
 
 All documents tell how often labels come up and which documents are near; labelled ones tell how much stages are worth.
 """
@@ -20,6 +20,7 @@ from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.evaluation.metrics import Hits, ndcg
 from tagwright.stages.dense import Dense
@@ -63,27 +64,42 @@ class CombinedTagger:
 
 
 def fit(
-    documents: Sequence[Document], tagger: Tagger, config: Config = Config(), *, judged: Run | None = None
+    documents: Sequence[Document],
+    tagger: Tagger,
+    config: Config = Config(),
+    *,
+    gold: Run | None = None,
+    judged: Run | None = None,
 ) -> CombinedTagger:
     """Learn to combine the stages of a tagger from those of the documents that are labelled.
 
     Without two labelled documents the tagger stays as it is; where what was learned is clearly worse in
     cross-validation, it ranks as before, and labels teach its confidences only. Labels of documents are read for
-    nothing else. judged: a row for each document, its labels of which it is known whether they are right; of a document
-    that has any, the others are no examples. Raises ConfigError for a tagger that does not combine its stages by a
-    weighted sum, which labels of one more stage may follow, as in FuTex.
+    nothing else. gold: instead of the documents' own labels. judged: a row for each document, its labels of which it is
+    known whether they are right; of a document that has any, the others are no examples. Raises ConfigError for a
+    tagger that does not combine its stages by a weighted sum, which labels of one more stage may follow, as in FuTex.
     """
-    labelled = np.flatnonzero(np.diff(tagger.vocabulary.gold(documents, unknown="ignore").indptr) > 0)
+    gold = tagger.vocabulary.gold(documents, unknown="ignore") if gold is None else gold
+    labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
     if len(labelled) < FEWEST:
         return CombinedTagger(tagger, None)
     richer = with_more_stages(tagger)
     described = describe_corpus(richer, documents, config)
     options = config.combiner
     drawn = np.sort(np.random.default_rng(options.seed).permutation(labelled)[: options.documents])
-    chosen = [documents[place] for place in drawn.tolist()]
+    chosen = with_gold([documents[place] for place in drawn.tolist()], gold.take(drawn), tagger.vocabulary)
     known = judged_only(examples(richer, described, chosen), None if judged is None else judged.take(drawn))
     fitted = fit_combiner(known, ndcg_at_5, options)
     return CombinedTagger(with_combiner(richer, described, fitted) or with_curve(tagger, fitted.examples), fitted)
+
+
+def with_gold(documents: Sequence[Document], gold: Run, labels: Vocabulary) -> list[Document]:
+    """The documents with these labels in place of their own. gold: a row for each."""
+    ids = labels.ids
+    return [
+        replace(each, labels=tuple(ids[label] for label in found.tolist()))
+        for each, (found, _) in zip(documents, gold, strict=True)
+    ]
 
 
 def with_more_stages(tagger: Tagger) -> Tagger:

@@ -123,12 +123,7 @@ class Data:
     @property
     def teaching(self) -> list[Document]:
         """The documents that teach the combiner, with their labels in `gold` alone."""
-        ids, gold = self.labels.ids, self.gold.take(self.chosen)
-        documents = taken(self.documents, self.chosen)
-        return [
-            replace(each, labels=tuple(ids[label] for label in found.tolist()))
-            for each, (found, _) in zip(documents, gold, strict=True)
-        ]
+        return combine.with_gold(taken(self.documents, self.chosen), self.gold.take(self.chosen), self.labels)
 
     def stored(self, name: str) -> Path | None:
         """Where a finished stage is stored."""

@@ -1,4 +1,4 @@
-"""Decisions of reviewers in, a model that has learnt from them out, swapped in while requests go on."""
+"""Train the served model on what reviewers decided, and put it in use while requests go on."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from tagwright.errors import ConfigError, TagwrightError
-from tagwright.methods.auto import combine
+from tagwright.errors import TagwrightError
+from tagwright.job import Job
+from tagwright.methods.table import COMBINE, configuration
 from tagwright.server.review.session import Labelled, Review
 from tagwright.tagger import Tagger
 from tagwright.types import Run
@@ -18,19 +19,11 @@ from tagwright.types import Run
 _log = logging.getLogger(__name__)
 
 
-class Refitted(NamedTuple):
-    """A tagger that has learnt. before, after: nDCG@5 from 0 to 1, cross-validated; None where nobody measured it."""
-
-    tagger: Tagger
-    before: float | None = None
-    after: float | None = None
+Refit: TypeAlias = Callable[[Tagger, Labelled], Tagger]
+"Train a tagger on labelled documents. Its training record may hold nDCG@5 before and after."
 
 
-Refit: TypeAlias = Callable[[Tagger, Labelled], Refitted]
-"A tagger and labelled documents in, a tagger that has learnt out."
-
-
-def refit_combiner(tagger: Tagger, found: Labelled) -> Refitted:
+def refit_combiner(tagger: Tagger, found: Labelled) -> Tagger:
     """Learn how to combine the stages of a tagger; it stays as it is where cross-validation finds nothing better.
 
     What was never shown to a reviewer is no example. Raises ConfigError for a tagger whose combiner is no weighted sum.
@@ -38,11 +31,8 @@ def refit_combiner(tagger: Tagger, found: Labelled) -> Refitted:
     labelled = [replace(each, labels=tuple(ids)) for each, ids in zip(found.documents, found.labels, strict=True)]
     index = tagger.vocabulary.index
     judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in found.judged])
-    learned = combine.fit(labelled, tagger, judged=judged)
-    fitted = learned.combiner
-    if fitted is None:
-        raise ConfigError(f"{combine.FEWEST} documents with accepted labels are needed at least")
-    return Refitted(learned.tagger, float(fitted.fixed.mean()), float(fitted.measured.mean()))
+    config = configuration(COMBINE, {})
+    return Job(method=COMBINE, config=config, documents=labelled, model=tagger, judged=judged, unknown="ignore").run()
 
 
 @dataclass
@@ -84,7 +74,7 @@ class Refitter:
             labelled = await asyncio.to_thread(self.review.labelled)
             found = await asyncio.to_thread(self.refit, self._base, labelled)
             now = datetime.now(timezone.utc)
-            await asyncio.to_thread(model.swap, found.tagger, now)
+            await asyncio.to_thread(model.swap, found, now)
         except TagwrightError as error:
             self.outcome = f"The model was not trained: {error}"
         except Exception:
@@ -97,7 +87,8 @@ class Refitter:
             )
 
 
-def _quality(found: Refitted) -> str:
-    if found.before is None or found.after is None:
+def _quality(tagger: Tagger) -> str:
+    measured = tagger.training.get("combined", {}).get("nDCG@5")
+    if not measured:
         return ""
-    return f" nDCG@5, cross-validated: {100 * found.before:.1f} before, {100 * found.after:.1f} now."
+    return f" nDCG@5, cross-validated: {100 * measured['before']:.1f} before, {100 * measured['after']:.1f} now."

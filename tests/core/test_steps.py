@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tagwright.app.resume import Start, resumable
 from tagwright.core.saved import remove_folder
+from tagwright.core.steps import Start, resumable
 from tagwright.errors import ConfigError
 
 START = Start("rts", {"candidates": 500}, {"documents": "1f"})
@@ -22,6 +22,7 @@ class Killed(BaseException):
 def waiting(output: Path) -> Path:
     """A training with a checkpoint."""
     with resumable(output, START, resume=False) as folder:
+        assert folder
         (folder / "checkpoint.safetensors").write_bytes(b"weights")
     return folder
 
@@ -41,6 +42,7 @@ def test_a_kill_while_a_resumed_training_records_itself_costs_no_checkpoint(
         with resumable(tmp_path / "M", START, resume=True):
             pass
     with resumable(tmp_path / "M", START, resume=True) as folder:
+        assert folder
         assert (folder / "checkpoint.safetensors").read_bytes() == b"weights"
 
 
@@ -75,6 +77,7 @@ def test_what_a_killed_process_was_writing_is_nothing_to_resume(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with resumable(tmp_path / "M", START, resume=False) as folder:
+        assert folder
         (folder / ".checkpoint.safetensors.tmp01234567").write_bytes(b"wei")
         (folder / ".checkpoint.safetensors.lock").touch()
     with resumable(tmp_path / "M", START, resume=False):

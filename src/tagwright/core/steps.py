@@ -1,4 +1,4 @@
-"""Resumable training: checkpoints are kept in a folder beside the output until the tagger is saved."""
+"""Keep the finished steps of a training in a folder beside its output, so that a killed training can be resumed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tagwright.core.checked import shown
 from tagwright.core.saved import (
     check_replaceable,
     is_first,
@@ -23,7 +24,6 @@ from tagwright.core.saved import (
 )
 from tagwright.core.terminal import escaped
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.training.checkpoints import check_resumed
 
 KIND = "unfinished training"
 
@@ -57,13 +57,18 @@ class Start:
 
 
 @contextmanager
-def resumable(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
+def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[Path | None]:
     """Yield the folder OUTPUT.training, for checkpoints and logs; whoever saves the tagger removes it.
+
+    None without an output.
 
     It stays when the training stops for whatever reason, unless there is nothing to resume. Raises ConfigError when an
     interrupted training with other options or data is there, or one that is not to be resumed; TagwrightError when the
     folder is something else.
     """
+    if output is None:
+        yield None
+        return
     folder = beside(output)
     if is_first():
         _prepare(folder, start, resume=resume)
@@ -74,7 +79,7 @@ def resumable(output: Path, start: Start, *, resume: bool) -> Iterator[Path]:
         if not _waits(folder):
             remove_folder(folder)
         elif isinstance(stop, KeyboardInterrupt):
-            print(escaped(f"tagwright: {folder}: --resume continues from here"), file=sys.stderr)
+            _say(f"{folder}: --resume continues from here")
         raise
 
 
@@ -91,6 +96,32 @@ def digest(items: Iterable[object]) -> str:
     return found.hexdigest()
 
 
+def check_resumed(place: Path, before: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> None:
+    """Raise ConfigError unless a resumed run has the options and data it was started with.
+
+    Both are plain JSON; tables are compared entry by entry. Digests of data are not shown.
+    """
+    for name in dict.fromkeys([*now, *before]):
+        old, new = before.get(name), now.get(name)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            check_resumed(place, old, new, f"{within}{name}.")
+        elif old != new:
+            raise ConfigError(
+                f"{place}: was started with {_difference(f'{within}{name}', old, new)}; "
+                "resume it as it was started, or remove it"
+            )
+
+
+def _difference(name: str, old: object, new: object) -> str:
+    if name.startswith("data."):
+        return f"other {name.removeprefix('data.')}"
+    return f"{name.removeprefix('options.')} {shown(old)}, not {shown(new)}"
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(escaped(f"tagwright: {text}\n"))
+
+
 def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
     check_replaceable(folder, KIND)
     if _waits(folder):
@@ -99,10 +130,10 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
         before = read_manifest(folder, KIND)
         start.check(folder, before)
         if differences := "; ".join(start.differences(before)):
-            said = f"tagwright: {folder}: resumed with {differences}; the last digits of the weights will differ"
-            print(escaped(said), file=sys.stderr)
+            said = f"{folder}: resumed with {differences}; the last digits of the weights will differ"
+            _say(said)
     elif resume:
-        print(escaped(f"tagwright: {folder}: no training to resume; starting anew"), file=sys.stderr)
+        _say(f"{folder}: no training to resume; starting anew")
     manifest = folder / "manifest.json"
     if manifest.is_file():
         with replace_file(manifest) as file:

@@ -108,7 +108,7 @@ def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_dif
     with monkeypatch.context() as patch, pytest.raises(ConfigError, match=r'started with encoder ".*, not "static"'):
         patch.setattr("tagwright.training.encoder.best_device", lambda: SimpleNamespace(type="cpu"))
         run("train", *arguments, "--resume", settings=options)
-    monkeypatch.setattr("tagwright.app.train_jobs.machine", lambda: {"torch": "99", "device": "a new one"})
+    monkeypatch.setattr("tagwright.job.machine", lambda: {"torch": "99", "device": "a new one"})
     said = run("train", *arguments, "--resume", settings=options).stderr
     assert "resumed with torch" in said
     assert ", now 99" in said
@@ -193,7 +193,7 @@ def _die(run: object) -> None:
 def test_fuse_adds_the_stages_of_the_zero_shot_method(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "rts", *data, "--output", str(tmp_path / "M"), "--fuse", settings=[*QUICK, f"encoder={static}"])
     fused = Tagger.load(tmp_path / "M")
-    assert list(fused.stages) == ["exact_match", "tfidf", "dense", "learnt", "title_match"]
+    assert list(fused.stages) == ["exact_match", "tfidf", "dense", "trained", "title_match"]
     right = [found == label for found, label in zip(first_labels(fused.tag(UNSEEN)), GOLD.labels.tolist(), strict=True)]
     assert sum(right) > 0.6 * len(right)  # the plain encoder is random, and has a say; alone it has 7 of 30 right
 
@@ -222,8 +222,8 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
     ("arguments", "message"),
     [
         (["rts"], "which labels"),
-        (["finetune"], "which tagger is to be fine-tuned"),
-        (["rts", "--model", "M"], "--model belongs to finetune"),
+        (["finetune"], "which tagger is to be continued from"),
+        (["rts", "--model", "M"], "--model belongs to finetune, combine, not to rts"),
         (["maclr", "--share-of-pairs", "0.1"], "--share-of-pairs belongs to finetune"),
         (
             ["finetune", "--model", "M", "--share-of-labels", "0.1", "--share-of-pairs", "0.1"],
@@ -234,7 +234,7 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         (["rts", "--set", "training=4"], "training is 4, expected a table"),
         (["rts", "--set", "training.epoch=4"], 'unknown option "training.epoch"; did you mean "training.epochs"'),
         (["rts", "--set", "epoch=4"], 'unknown option "epoch"; did you mean "training.epochs"'),
-        (["micol", "--fuse"], r"--fuse belongs to rts, maclr, ict, simcse, svm, .*, not to micol"),
+        (["micol", "--fuse"], r"--fuse belongs to rts, maclr, ict, simcse, finetune, svm, .*, not to micol"),
         (["futex", "--fuse-with", "M"], "--fuse-with belongs to rts, maclr, .*, not to futex"),
         (["zero-shot", "--fuse"], "--fuse belongs to rts, maclr, .*, not to zero-shot"),
         (["finetune", "--model", "M", "--keywords", "K"], r"--keywords belongs to depl, depl\+cls, not to finetune"),

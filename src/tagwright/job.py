@@ -1,0 +1,318 @@
+"""A training as one immutable value, run by the command line, Python, scikit-learn's classifier and the server alike.
+
+Decided here once for all of them: which gold labels are learned from, which documents are left out for a check, which
+stages are added, what is recorded, what a killed training goes on from, and what replaces what.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tagwright import __version__
+from tagwright.core.progress import note
+from tagwright.core.saved import check_replaceable, is_first, lies_in, read_manifest, remove_folder, replace_folder
+from tagwright.core.steps import Start, beside, digest, resumable
+from tagwright.data.corpus import Corpus
+from tagwright.data.descriptions import Keywords, read_keywords
+from tagwright.data.in_memory import Labels, to_vocabulary
+from tagwright.data.run_files import read_run
+from tagwright.data.same_text import same_texts
+from tagwright.data.vocabulary import Unknown, Vocabulary
+from tagwright.errors import ConfigError, TagwrightError, option
+from tagwright.evaluation.holdout import check, validation, without
+from tagwright.evaluation.metrics import labelled
+from tagwright.methods import zero_shot
+from tagwright.methods.table import (
+    ARGUMENTS,
+    AUTO_METHOD,
+    COMBINE,
+    FINETUNE,
+    ZERO_SHOT,
+    check_given,
+    machine,
+    named,
+    options_of,
+    record,
+    resolved,
+)
+from tagwright.review.gold import with_reviews
+from tagwright.tagger import KIND, Tagger
+from tagwright.tagger.fuse import TRAINED, fuse
+from tagwright.text.language import AUTO
+from tagwright.training.checkpoints import configs
+from tagwright.training.gold_labels import confident, known_labels
+from tagwright.training.pairs import sample_labels, sample_pairs
+from tagwright.types import Document, Longs, Run
+
+_log = logging.getLogger(__name__)
+
+NO_ROWS: Longs = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A training. Raises ConfigError at once for what the method does not accept, before any document is read.
+
+    config: the method's options, checked. documents: those to learn from, or a function that reads them; files: where
+    they and the options are read from, which the folder must not hold. labels: the vocabulary; None takes that of the
+    tagger to continue from. language: for names and stop words. unknown: what to do about gold labels that the
+    vocabulary lacks. check: leave labelled documents out and compare with the untrained method on them. folder: where
+    the tagger is saved; checkpoints lie beside it until then, and resume continues from them. overwrite: replace a
+    tagger saved there.
+
+    Only some methods accept the rest. fuse, fuse_with: add the stages of the zero-shot method, of other taggers.
+    keywords: of labels. guesses: a run whose most confident labels take the place of gold ones. reviews: a file of
+    decisions; judged: the labels of each document that reviewers decided on, as a run. model: the tagger to continue
+    from. share_of_labels, share_of_pairs: learn from this share only.
+    """
+
+    method: str
+    config: Any
+    documents: Sequence[Document] | Callable[[], Sequence[Document]]
+    files: Sequence[Path | str] = ()
+    labels: Labels | None = None
+    language: str = ""
+    unknown: Unknown = "warn"
+    check: bool = False
+    folder: Path | None = None
+    resume: bool = False
+    overwrite: bool = False
+    fuse: bool = False
+    fuse_with: Sequence[Tagger | Path | str] = ()
+    keywords: Keywords | Path | None = None
+    guesses: Run | Path | None = None
+    reviews: Path | None = None
+    judged: Run | None = None
+    model: Tagger | Path | str | None = None
+    share_of_labels: float | None = None
+    share_of_pairs: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.folder is not None:
+            self._check_folder(self.folder)
+        elif self.resume:
+            raise ConfigError(f"{option('resume')} continues a training that is saved; give {option('output', 'DIR')}")
+        check_given(self.method, {name: _is_given(getattr(self, name, None)) for name in ARGUMENTS})
+        if self.share_of_labels is not None and self.share_of_pairs is not None:
+            one, other = option("share_of_labels"), option("share_of_pairs")
+            raise ConfigError(f"a share of the labels, or of the pairs? give {one} or {other}")
+        if self.model is None and self.continues:
+            raise ConfigError(f"which tagger is to be continued from? give a saved one: {option('model', 'DIR')}")
+        if self.labels is None and not self.continues:
+            raise ConfigError(f"which labels? give a vocabulary: {option('labels', 'FILE')}")
+        for fused in self.fuse_with:
+            if isinstance(fused, Path | str):
+                read_manifest(Path(fused), KIND)  # says what is wrong if there is no tagger
+
+    @property
+    def continues(self) -> bool:
+        """Whether the method continues from a tagger."""
+        return self.method in (FINETUNE, COMBINE)
+
+    def run(self) -> Tagger:
+        """Train, save if there is a folder, check if asked for, and return the tagger. Raises TagwrightError."""
+        method = named(self.method)
+        documents = self.documents() if callable(self.documents) else self.documents
+        base = self._base(documents)
+        vocabulary = base.vocabulary if base else to_vocabulary(self._labels, self.language, documents)
+        lesson = self._lesson(documents, vocabulary, base)
+        start = self._start(documents, vocabulary, lesson)
+        with resumable(self.folder, start, resume=self.resume) as folder:
+            if is_first() and (chosen := resolved(self.config)):
+                note(f"auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}")
+            trained = method.fit(documents, vocabulary, self.config, folder, resume=self.resume, **lesson.arguments)
+            runs = {"runs": configs(folder)} if folder else {}
+            training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
+            tagger = replace(self._fused(trained), training=training)
+            if self.folder and folder and is_first():
+                _save(tagger, self.folder, folder, overwrite=self.overwrite)
+        if len(lesson.rows) and is_first():
+            _report_check(tagger, documents, lesson)
+        return tagger
+
+    @property
+    def _labels(self) -> Labels:
+        assert self.labels is not None  # checked in __post_init__
+        return self.labels
+
+    def _check_folder(self, folder: Path) -> None:
+        """Raise ConfigError or TagwrightError unless a tagger may be saved here and replaces nothing that is read."""
+        if folder.name in ("", ".."):
+            raise ConfigError(f"{option('output', str(folder))}: give a folder by its name")
+        check_replaceable(folder, KIND, overwrite=self.overwrite)
+        files = [*self.files, self.labels, self.keywords, self.guesses, self.reviews]
+        for replaced in (folder, beside(folder)):
+            for file in files:
+                if isinstance(file, str | Path) and str(file) != "-" and lies_in(file, replaced):
+                    another = option("output", python="output")
+                    raise ConfigError(
+                        f"{file}: is inside {replaced}, which is replaced; move it, or give another {another}"
+                    )
+
+    def _base(self, documents: Sequence[Document]) -> Tagger | None:
+        """The tagger to continue from, over the given labels if any."""
+        if self.model is None:
+            return None
+        tagger = _loaded(self.model)
+        if self.labels is not None:
+            tagger = tagger.with_labels(to_vocabulary(self.labels, self.language, documents))
+        if self.fuse and TRAINED in tagger.stages:
+            stages = ", ".join(tagger.stages)
+            raise ConfigError(f"{_name_of(self.model)}: has the stages {stages} already; leave out {option('fuse')}")
+        return tagger
+
+    def _lesson(self, documents: Sequence[Document], vocabulary: Vocabulary, base: Tagger | None) -> Lesson:
+        """What the method is given to learn from, and what is left out."""
+        learns = named(self.method).learns
+        if learns == "nothing":
+            return Lesson()
+        if self.method in (AUTO_METHOD, COMBINE):
+            arguments: dict[str, Any] = {"gold": vocabulary.gold(documents, unknown=self.unknown)}
+            if self.judged is not None:
+                arguments["judged"] = self.judged
+            elif self.reviews:
+                reviewed = with_reviews(arguments["gold"], [each.id for each in documents], vocabulary, self.reviews)
+                arguments = {"gold": reviewed.gold, "judged": reviewed.judged}
+            return Lesson(arguments | ({"model": base} if base else {}))
+        if learns == "texts" or self.guesses is not None:
+            gold = vocabulary.gold(documents if self.check else (), unknown="ignore")
+            rows = validation(gold, learnt=False) if self.check else NO_ROWS
+            return Lesson(self._supervision(documents, vocabulary) if self.guesses is not None else {}, gold, rows)
+        fine_tuned = self.method == FINETUNE
+        gold = (
+            vocabulary.gold(documents, unknown=self.unknown)
+            if fine_tuned
+            else known_labels(documents, vocabulary, self.unknown)
+        )
+        rows = _left_out(gold) if self.check else NO_ROWS
+        arguments = {
+            **self._supervision(documents, vocabulary),
+            "gold": self._sampled(without(gold, same_texts(documents, rows)), vocabulary),
+        }
+        return Lesson(arguments | ({"model": base} if base else {}), gold, rows)
+
+    def _supervision(self, documents: Sequence[Document], vocabulary: Vocabulary) -> dict[str, Any]:
+        """Keywords of labels, and guesses in the place of gold labels."""
+        found: dict[str, Any] = {}
+        if self.keywords is not None:
+            given = self.keywords
+            found["keywords"] = read_keywords(given, vocabulary.index) if isinstance(given, Path) else given
+        if self.guesses is not None:
+            ids = [each.id for each in documents]
+            run = self.guesses if isinstance(self.guesses, Run) else read_run(self.guesses, ids, vocabulary.index)
+            found["gold"] = confident(run)
+        return found
+
+    def _sampled(self, gold: Run, vocabulary: Vocabulary) -> Run:
+        """The gold labels, or the share of them that is asked for. Raises ConfigError when there are none."""
+        if self.method != FINETUNE:
+            return gold
+        seed = self.config.training.seed
+        if self.share_of_labels is not None:
+            gold = sample_labels(gold, len(vocabulary), self.share_of_labels, seed=seed)
+        elif self.share_of_pairs is not None:
+            gold = sample_pairs(gold, self.share_of_pairs, seed=seed)
+        if not len(gold.labels):
+            raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
+        return gold
+
+    def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, lesson: Lesson) -> Start:
+        """What must be the same when the training is resumed; without a folder it is not resumed."""
+        options, on = options_of(self.config), {} if self.method == ZERO_SHOT else machine()
+        if self.folder is None:
+            return Start(self.method, options, {}, on)
+        texts = documents.digest() if isinstance(documents, Corpus) else digest(documents)
+        data = {"documents": texts, "labels": digest(vocabulary)}
+        data |= {name: _digest(value) for name, value in lesson.arguments.items() if name != "model"}
+        return Start(self.method, options, data | ({"model": _identity(self.model)} if self.model else {}), on)
+
+    def _fused(self, tagger: Tagger) -> Tagger:
+        """The tagger with the stages of the zero-shot method and of other taggers, where asked for."""
+        if self.fuse and self.method == FINETUNE:  # the encoder alone: the plain one is among the zero-shot stages
+            tagger = Tagger(tagger.vocabulary, {"dense": tagger.retrievers["dense"]})
+        labels = tagger.vocabulary
+        untrained = [zero_shot.fit(labels, zero_shot.Config(language=self.language or AUTO))] if self.fuse else []
+        for other in (*untrained, *(_loaded(each).with_labels(labels) for each in self.fuse_with)):
+            tagger = fuse(other, tagger)
+        return tagger
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False and value != () and value != []
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What a method learns from. arguments: of its `fit`. gold: of all documents. rows: left out for the check."""
+
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    gold: Run = field(default_factory=lambda: Run.from_rows([]))
+    rows: Longs = field(default_factory=lambda: NO_ROWS)
+
+
+def _left_out(gold: Run) -> Longs:
+    """The labelled documents that are left out of training for the check."""
+    rows = validation(gold, learnt=True)
+    if not len(rows):
+        _log.warning(
+            "%d labelled documents are too few to keep some for a check, and perhaps to learn from: compare with the "
+            "untrained method on others (tagwright evaluate)", int(labelled(gold).sum()),
+        )  # fmt: skip
+    return rows
+
+
+def _report_check(tagger: Tagger, documents: Sequence[Document], lesson: Lesson) -> None:
+    """Say in one line whether training helped. The tagger is saved by now, whatever goes wrong here."""
+    try:
+        rows = lesson.rows.tolist()
+        kept = documents.take(rows) if isinstance(documents, Corpus) else [documents[row] for row in rows]
+        found = check(tagger, zero_shot.fit, kept, lesson.gold.take(lesson.rows))
+    except TagwrightError as error:
+        _log.warning("not compared with the untrained method: %s", error)
+        return
+    if found.worse:
+        _log.warning("%s", found)
+    else:
+        note(str(found))
+
+
+def _save(tagger: Tagger, output: Path, folder: Path, *, overwrite: bool) -> None:
+    """Save the tagger with the logs of its training, then remove the checkpoints."""
+    with replace_folder(output, KIND, overwrite=overwrite) as target:
+        for log in sorted(folder.rglob("log.jsonl")):
+            name = "-".join(("training", *log.relative_to(folder).parent.parts))
+            shutil.copyfile(log, target / f"{name}.jsonl")
+        for events in folder.rglob("events.out.tfevents.*"):
+            kept = target / "tensorboard" / events.relative_to(folder)
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(events, kept)
+        tagger.write(target)
+    remove_folder(folder)
+
+
+def _loaded(model: Tagger | Path | str) -> Tagger:
+    return model if isinstance(model, Tagger) else Tagger.load(model)
+
+
+def _name_of(model: Tagger | Path | str) -> str:
+    return "the tagger" if isinstance(model, Tagger) else str(model)
+
+
+def _identity(model: Tagger | Path | str) -> str:
+    """A digest of a tagger to continue from: of its files, or of its labels and its training record."""
+    if isinstance(model, Tagger):
+        return digest([*model.vocabulary, model.training])
+    files = ((file.name, file.stat()) for file in sorted(Path(model).rglob("*")) if file.is_file())
+    return digest((name, stat.st_size, stat.st_mtime_ns) for name, stat in files)
+
+
+def _digest(value: Run | Mapping[Any, Any]) -> str:
+    items: Iterable[Any] = [value.indptr.tolist(), value.labels.tolist()] if isinstance(value, Run) else value.items()
+    return digest(items)
