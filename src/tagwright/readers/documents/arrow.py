@@ -166,7 +166,8 @@ def _mapped_batches(mapped: mmap.mmap, path: Path) -> list[pa.RecordBatch]:
     """The batches of a mapped file, none of them copied. Raises InputError for another Arrow file, or one of `damage`.
 
     They are read in order, not from the offsets in the footer: so each is inspected before it is built, and a
-    compressed batch, which `write` never makes, is refused before it is unpacked into any amount of memory.
+    compressed batch, which `write` never makes, is refused before it is unpacked. pyarrow would unpack it, without any
+    limit: 18 kB became 500 MB.
     """
     import pyarrow as pa
 

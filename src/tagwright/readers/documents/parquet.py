@@ -1,4 +1,8 @@
-"""A Parquet file in, its rows out as records; memory is bounded by the limit for one document."""
+"""Read the rows of a Parquet file as records, in memory bounded by the limit for one document.
+
+The sizes of columns come from the footer, which a hostile file can fake: 7 kB then unpack to 200 MB. Only a process
+with bounded memory is safe from that, such as the one that reads uploads.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +17,23 @@ from tagwright.readers.limits import largest_document, leave_out, too_large
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 DENSEST = 100
-"How many times smaller than its content a large column may be; text compresses to about a tenth."
+"How many times smaller than a row group the whole file may be; text compresses to about a tenth."
 
 
 def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Numbered rows, from 1. One above the limit for a document is logged and left out.
 
-    Repeated texts stay dictionary-encoded until their row is built. Raises InputError for a column that is compressed
-    more than text can be, since a page is unpacked at once; one of `arrow.damage` for a file that is not Parquet.
+    Repeated texts stay dictionary-encoded until their row is built. Raises InputError for a row group that is
+    compressed more than text can be, since a page is unpacked at once; one of `arrow.damage` for a file that is not
+    Parquet.
     """
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as plain:
-        _check(path)
+        _check(plain.metadata, path)
         columns = [plain.metadata.schema.column(place) for place in range(plain.metadata.num_columns)]
         texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     number = 0
@@ -41,10 +47,13 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 number += part.num_rows
 
 
-def _check(path: Path) -> None:
-    for size, packed in column_sizes(path):
+def _check(metadata: pq.FileMetaData, path: Path) -> None:
+    """Refuse a decompression bomb by its row groups: to ask a damaged file for one column can abort the process."""
+    packed = path.stat().st_size
+    for group in range(metadata.num_row_groups):
+        size = metadata.row_group(group).total_byte_size
         if size > max(largest_document(), DENSEST * packed):
-            raise InputError(too_large(f"holds {size:,} bytes packed into {packed:,}, a bomb rather than text"), path)
+            raise InputError(too_large(f"holds {size:,} bytes packed into {packed:,}, a decompression bomb"), path)
 
 
 def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
