@@ -80,8 +80,6 @@ TERMS = {
     "should have at least": Term(r"\bso many \w+.*\bshould have at least\b", "minimum"),
 }
 
-OLD_NAME = re.compile(r'\s*"\w+": ("[\w.]+"|\{"\w+": "\w+"\}),$')
-
 MODULES = (
     "coins", "elements", "improved_ict", "joiner", "journal", "layout", "learner", "noising", "paths", "prose", "show",
     "trainable", "unfinished", "utils", "common", "base", "helpers", "works",
@@ -95,10 +93,10 @@ def files() -> Iterator[Path]:
 
 
 def found(term: Term, lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Numbered lines with the term, but for the table of old names of options, which are accepted with a warning."""
+    """Numbered lines with the term."""
     wrong = re.compile(term.pattern, re.IGNORECASE if term.pattern.islower() else 0)
     for number, line in enumerate(lines, 1):
-        if wrong.search(line) and not OLD_NAME.match(line) and not (term.allowed and re.search(term.allowed, line)):
+        if wrong.search(line) and not (term.allowed and re.search(term.allowed, line)):
             yield number, line.strip()
 
 
@@ -152,8 +150,3 @@ def test_modules_have_names_of_the_field_and_no_two_the_same() -> None:
     names = [path.stem for path in (ROOT / "src").rglob("*.py") if not path.stem.startswith("__")]
     assert not set(names) & set(MODULES)
     assert len(names) == len(set(names))
-
-
-def test_files_are_short() -> None:
-    sizes = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in (ROOT / "src").rglob("*.py")}
-    assert {str(path.relative_to(ROOT)): size for path, size in sizes.items() if size > 400} == {}

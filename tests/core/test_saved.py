@@ -184,7 +184,7 @@ def test_a_failed_file_leaves_the_old_one(tmp_path: Path) -> None:
         ("{", "damaged"),
         ("[]", "holds 'list', expected a saved box"),
         ('{"kind": "jar"}', "holds 'jar', expected a saved box"),
-        ('{"kind": "box", "tagwright": 99}', "format 99, this Tagwright reads 2"),
+        ('{"kind": "box", "tagwright": 99}', "format 99, this Tagwright reads 1"),
     ],
 )
 def test_a_manifest_that_is_not_the_one_expected_is_a_model_error(tmp_path: Path, content: str, problem: str) -> None:

@@ -219,20 +219,6 @@ def test_a_saved_stage_keeps_the_prompts_it_was_given(tmp_path: Path) -> None:
         assert np.allclose(loaded.vectors[:], dense.vectors[:], atol=2e-3)
 
 
-def test_a_stage_that_was_saved_before_there_were_prompts_goes_on_without(tmp_path: Path) -> None:
-    folder = prompted(tmp_path / "tiny")
-    dense = Dense(LABELS, load(folder, prompts={"query": "", "document": ""}))
-    (tmp_path / "saved").mkdir()
-    dense.save(tmp_path / "saved")
-    prompted(tmp_path / "saved" / "encoder")  # the folder of an encoder names its prompts, whoever reads them
-    manifest = json.loads((tmp_path / "saved" / "manifest.json").read_text())
-    record = manifest.pop("encoder")
-    manifest["precision"] = {"asked": record["asked"], "computed": record["computed"]}
-    (tmp_path / "saved" / "manifest.json").write_text(json.dumps(manifest))
-    loaded = Dense.load(tmp_path / "saved", LABELS)
-    assert np.allclose(loaded.read(DOCUMENTS).vectors, dense.read(DOCUMENTS).vectors, atol=2e-3)
-
-
 @pytest.mark.parametrize("prompts", [["query"], {"query": 5}, {"title": "a"}])
 def test_a_damaged_record_of_prompts_is_a_model_error(tmp_path: Path, prompts: Any) -> None:
     (tmp_path / "saved").mkdir()

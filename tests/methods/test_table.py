@@ -1,70 +1,14 @@
-"""Options of methods by name: today's, those of yesterday, and the settings of the papers."""
+"""Options of methods by name, and the settings of the papers."""
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import pytest
 
-import tagwright as tw
 from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm
 from tagwright.methods.table import METHODS, configuration, nested, options_of
 from tagwright.training.config import TrainingConfig
-
-
-@pytest.mark.parametrize(
-    ("method", "old", "new"),
-    [
-        ("rts", {"batch": 64}, {"training": {"batch": 64}}),
-        ("rts", {"held_out": 0.1}, {"training": {"validation": 0.1}}),
-        (
-            "rts",
-            {"graph_tokens": 9, "training": {"epochs": 2}},
-            {"training": {"activation_token_budget": 9, "epochs": 2}},
-        ),
-        ("finetune", {"learning_rate": 0.1}, {"training": {"learning_rate": 0.1}}),
-        ("futex", {"scope": "head"}, {"text_field": "title_and_abstract"}),
-        ("futex", {"scope": "text"}, {"text_field": "text"}),
-        ("futex", {"finders": ["names", "bm25"]}, {"retrievers": ["exact_match", "bm25"]}),
-        ("zero-shot", {"titles": 0.5}, {"title_match": 0.5}),
-        ("zero-shot", {"stages": ["names", "tfidf"]}, {"stages": ["exact_match", "tfidf"]}),
-        ("depl+cls", {"kind": "depl+cls", "tokens": 8}, {"tokens": 8}),
-        ("ict", {"pairs": "ict"}, {}),
-    ],
-)
-def test_old_spellings_are_accepted_with_one_warning(
-    method: str, old: dict[str, Any], new: dict[str, Any], caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.WARNING):
-        assert configuration(method, old) == configuration(method, new)
-    assert len(caplog.messages) == 1
-
-
-def test_the_warning_names_the_old_and_the_new_spelling(caplog: pytest.LogCaptureFixture) -> None:
-    configuration("futex", {"scope": "head"})
-    assert caplog.messages == ['scope = "head" is the old spelling of text_field = "title_and_abstract"']
-
-
-def test_todays_spellings_are_accepted_in_silence(caplog: pytest.LogCaptureFixture) -> None:
-    configuration("rts", {"training": {"batch": 64}, "min_words": 20})
-    configuration("svm", {"seed": 1})
-    configuration("micol", {"pairs": "names"})
-    assert not caplog.messages
-
-
-@pytest.mark.parametrize(
-    ("method", "values", "message"),
-    [
-        ("svm", {"batch": 64}, 'unknown option "batch"'),
-        ("svm", {"held_out": 0.1}, 'unknown option "held_out"'),
-        ("svm", {"kind": "depl"}, 'unknown option "kind"'),
-        ("rts", {"scope": "head"}, 'unknown option "scope"'),
-    ],
-)
-def test_an_old_spelling_of_another_method_is_unknown(method: str, values: dict[str, Any], message: str) -> None:
-    with pytest.raises(tw.ConfigError, match=message):
-        configuration(method, values)
 
 
 @pytest.mark.parametrize(

@@ -124,26 +124,6 @@ def test_recall_is_estimated_from_random_candidates_by_hand(store: Decisions) ->
     assert store.totals() == (2, 1.0)  # the random candidate is no suggestion
 
 
-def test_a_file_of_the_first_format_is_used_on(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "old.sqlite") as old:
-        old.execute(f"PRAGMA application_id = {0x54414757}")
-        old.execute("PRAGMA user_version = 1")
-        old.execute(
-            "CREATE TABLE events (id INTEGER PRIMARY KEY AUTOINCREMENT, document TEXT NOT NULL, reviewer TEXT NOT NULL,"
-            "action TEXT NOT NULL, label TEXT, rank INTEGER, confidence REAL, model TEXT NOT NULL, note TEXT NOT NULL,"
-            "time TEXT NOT NULL)"
-        )
-        values = ("d", "ann", "accept", "bee", 1, 0.5, "m", "", "2026-01-01T00:00:00+00:00")
-        old.execute("INSERT INTO events VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
-    old.close()
-    Decisions(ReviewFile(tmp_path / "old.sqlite")).add(decided("accept", "ant", rank=30, drawn_from=4))
-    store = Decisions(ReviewFile(tmp_path / "old.sqlite"))
-    assert [(each.label, each.drawn_from) for each in store.standing()] == [("bee", None), ("ant", 4)]
-    # nothing says what was shown: a document that was finished before counts as labelled, as it did then
-    store.add(decided("done"))
-    assert store.judged() == {"d": set()}
-
-
 def test_what_is_stored_is_read_by_another_process(store: Decisions, tmp_path: Path) -> None:
     event = decided("accept", "bee", rank=3, confidence=0.25, model="m1", note="é")
     assert store.add(event) == 1

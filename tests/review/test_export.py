@@ -213,13 +213,3 @@ def test_what_only_the_journal_holds_is_read_or_missed_aloud(path: Path, tmp_pat
         assert [each.label for each in Decisions(file).standing("d2") if each.label] == ["late"]
     with pytest.raises(InputError, match="has decisions in alone-wal that cannot be read here"):
         ReviewFile(tmp_path / "alone", read_only=True)
-
-
-def test_an_older_file_is_read_without_a_change(path: Path) -> None:
-    with closing(sqlite3.connect(path)) as old, old:
-        old.execute("ALTER TABLE events DROP COLUMN drawn_from")
-        old.execute("PRAGMA user_version = 1")
-    before = path.read_bytes()
-    with closing(ReviewFile(path, read_only=True)) as file:
-        assert Decisions(file).labels() == {"d1": ["http://x.org/bee", "wasp"], "d2": [], "elsewhere": ["tax"]}
-    assert path.read_bytes() == before

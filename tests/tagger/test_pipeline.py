@@ -21,7 +21,6 @@ from tagwright import tagger as module
 from tagwright.combining.followed import Followed, FollowedOptions
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
-from tagwright.core import saved
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
@@ -337,49 +336,11 @@ def test_a_tagger_is_saved_and_loaded_through_a_link(words: Tagger, tmp_path: Pa
     assert list(Tagger.load(tmp_path / "link").vocabulary) == list(words.vocabulary)
 
 
-def test_a_tagger_of_format_2_is_read(words: Tagger, tmp_path: Path) -> None:
-    folder = tmp_path / "saved"
-    words.save(folder)
-    arrays = [*folder.rglob("*.npy")]
-    folders = [path for path in folder.glob("*/*") if path.is_dir()]
-    for path in arrays:
-        path.unlink()
-    for path in folders:
-        path.rmdir()
-    (folder / "vocabulary").rmdir()
-    words.vocabulary.write(folder / "labels.jsonl")
-    for path in folder.rglob("manifest.json"):
-        path.write_text(path.read_text().replace('"tagwright": 4', '"tagwright": 2'))
-    manifest = json.loads((folder / "manifest.json").read_text())
-    checksums = {"labels.jsonl": saved.digest(folder / "labels.jsonl")}
-    (folder / "manifest.json").write_text(json.dumps({**manifest, "files": checksums}))
-    assert Tagger.load(folder).suggest("Bees and bank money") == words.suggest("Bees and bank money") != []
-    (folder / "labels.jsonl").write_text((folder / "labels.jsonl").read_text().replace("bee", "bea"))
-    with pytest.raises(ModelError, match="its checksum differs"):
-        Tagger.load(folder)
-
-
-def test_a_tagger_of_format_3_is_read(words: Tagger, tmp_path: Path) -> None:
-    words.save(tmp_path)
-    matrices = [
-        path for path in tmp_path.rglob("indptr.npy") if path.parent.name in ("items", "postings", "specificities")
-    ]
-    for path in matrices:
-        np.save(path.with_name("ends.npy"), np.load(path)[1:].astype(np.int64))
-        path.unlink()
-    for path in tmp_path.rglob("manifest.json"):
-        path.write_text(path.read_text().replace('"tagwright": 4', '"tagwright": 3'))
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
-    (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "files": saved.digests(tmp_path)}))
-    assert matrices
-    assert Tagger.load(tmp_path).suggest("Bees and bank money") == words.suggest("Bees and bank money") != []
-
-
-def test_a_tagger_of_an_older_tagwright_is_a_model_error_that_says_what_to_do(words: Tagger, tmp_path: Path) -> None:
+def test_a_tagger_of_another_format_is_a_model_error_that_says_what_to_do(words: Tagger, tmp_path: Path) -> None:
     words.save(tmp_path / "saved")
     path = tmp_path / "saved" / "manifest.json"
-    path.write_text(json.dumps({"tagwright": 1, "kind": "tagger", "stages": {"exact_match": "ExactMatch"}}))
-    with pytest.raises(ModelError, match="format 1, this Tagwright reads 2, 3, 4; train or save it again"):
+    path.write_text(json.dumps({"tagwright": 2, "kind": "tagger", "stages": {"exact_match": "ExactMatch"}}))
+    with pytest.raises(ModelError, match="format 2, this Tagwright reads 1; train or save it again"):
         Tagger.load(tmp_path / "saved")
 
 

@@ -9,11 +9,11 @@ from typing import Any, cast
 
 from tagwright.app.options import configure
 from tagwright.core.progress import hint
-from tagwright.core.saved import read_manifest
+from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.in_memory import to_vocabulary
-from tagwright.data.vocabulary import Unknown, Vocabulary, saved_vocabulary
+from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.evaluation import dataset
 from tagwright.evaluation.dataset import Task
@@ -88,7 +88,9 @@ def task(
     """
     if model and not labels:
         read_manifest(model, "tagger")  # explains what is wrong if there is no tagger
-    vocabulary = saved_vocabulary(model) if model and not labels else _vocabulary(labels, language, corpus)
+        vocabulary = Vocabulary.load(model / VOCABULARY)
+    else:
+        vocabulary = _vocabulary(labels, language, corpus)
     return dataset.task(
         corpus, vocabulary, train, exclude_self=exclude_self, skip_unlabelled=skip_unlabelled, unknown=unknown
     )

@@ -60,11 +60,8 @@ __all__ = [
     "writing",
 ]
 
-FORMAT = 4
-"Increased when an older Tagwright can no longer read what is saved."
-
-READ = (2, 3, 4)
-"The formats that can be read."
+FORMAT = 1
+"Increased when what was saved before can no longer be read."
 
 VOCABULARY = "vocabulary"
 "The folder of the labels in that of a tagger."
@@ -100,7 +97,7 @@ def is_folder_name(name: object) -> bool:
         and re.fullmatch(r'[^\x00-\x1f\x7f<>:"/\\|?*]{1,100}', name) is not None
         and not name.endswith((".", " "))
         and not _RESERVED.fullmatch(name)
-        and name not in ("manifest.json", "labels.jsonl", VOCABULARY, "combiner")
+        and name not in ("manifest.json", VOCABULARY, "combiner")
     )
 
 
@@ -127,10 +124,10 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     if not isinstance(manifest, dict) or manifest.get("kind") != kind:
         got = manifest.get("kind") if isinstance(manifest, dict) else type(manifest).__name__
         raise ModelError(f"{path}: holds {str(got)[:100]!r}, expected a saved {kind}")
-    if manifest.get("tagwright") not in READ:
+    if manifest.get("tagwright") != FORMAT:
         raise ModelError(
-            f"{path}: format {str(manifest.get('tagwright'))[:100]}, this Tagwright reads "
-            f"{', '.join(map(str, READ))}; train or save it again"
+            f"{path}: format {str(manifest.get('tagwright'))[:100]}, this Tagwright reads {FORMAT}; train or save it "
+            "again"
         )
     return manifest
 
@@ -213,35 +210,31 @@ def digests(folder: Path) -> dict[str, list[Any]]:
 def check_files(folder: Path, expected: object, *, whole: bool = False) -> None:
     """Raise ModelError when a file is missing, or differs in its size or checksum. Other files are ignored.
 
-    expected: as `digests` gave it; format 2 has checksums without sizes. whole: check all of every file, however large
-    it is, see CHECKED.
+    expected: as `digests` gave it. whole: check all of every file, however large it is, see CHECKED.
     """
     known = _known_files(folder, expected)
     files = _files(folder)
     for name, (size, _) in known.items():
         if name not in files:
             raise ModelError(f"{folder / Path(name).name}: is missing; save the model again")
-        if size is not None and files[name].stat().st_size != size:
+        if files[name].stat().st_size != size:
             raise ModelError(f"{files[name]}: damaged (its size differs); save the model again")
     total = 0
-    for name, (size, checksum) in sorted(known.items(), key=lambda item: item[1][0] or 0):
-        total += size or 0
+    for name, (size, checksum) in sorted(known.items(), key=lambda item: item[1][0]):
+        total += size
         if not whole and total > CHECKED:
             return
         if digest(files[name]) != checksum:
             raise ModelError(f"{files[name]}: damaged (its checksum differs); save the model again")
 
 
-def _known_files(folder: Path, expected: object) -> dict[str, tuple[int | None, object]]:
-    """Name -> size, None where it is not known, and checksum."""
-    found: dict[str, tuple[int | None, object]] = {}
+def _known_files(folder: Path, expected: object) -> dict[str, tuple[int, object]]:
+    """Name -> size and checksum."""
+    found: dict[str, tuple[int, object]] = {}
     for name, value in expected.items() if isinstance(expected, dict) else [("", None)]:
-        if isinstance(value, str):
-            found[name] = None, value
-        elif isinstance(value, list) and len(value) == 2 and isinstance(value[0], int):
-            found[name] = value[0], value[1]
-        else:
+        if not isinstance(value, list) or len(value) != 2 or not isinstance(value[0], int):
             raise ModelError(f"{folder}: the list of files is damaged; save the model again")
+        found[name] = value[0], value[1]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Sparse matrices in, arrays that are memory-mapped out."""
+"""Keep sparse matrices as arrays that are memory-mapped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def read_matrix(folder: Path, shape: tuple[int, int], dtype: DTypeLike = np.floa
     from scipy.sparse import csr_matrix
 
     data = read_array(folder, "data", dtype, (None,))
-    indices, indptr = read_array(folder, "indices", None, data.shape), _read_indptr(folder, shape[0])
+    indices = read_array(folder, "indices", None, data.shape)
+    indptr = read_array(folder, "indptr", None, (shape[0] + 1,))
     # scipy checks none of these, and reads wherever they point
     if not {indices.dtype, indptr.dtype} <= {np.dtype(np.int32), np.dtype(np.int64)}:
         raise ModelError(f"{folder}: damaged (no sparse matrix); save the model again")
@@ -40,10 +41,3 @@ def check_indptr(path: Path, indptr: NDArray[np.integer], length: int) -> None:
     if not len(indptr) or indptr[0] != 0:
         raise ModelError(f"{path}: damaged (its rows do not begin at 0); save the model again")
     check_ends(path, indptr[1:], length)
-
-
-def _read_indptr(folder: Path, rows: int) -> NDArray[np.integer]:
-    if (folder / "indptr.npy").is_file():
-        return read_array(folder, "indptr", None, (rows + 1,))
-    ends = read_array(folder, "ends", np.int64, (rows,))  # format 3
-    return np.append(np.int64(0), ends)

@@ -16,7 +16,6 @@ from typing import Literal, TypeAlias, overload
 import numpy as np
 
 from tagwright.core.checked import shown
-from tagwright.core.saved import VOCABULARY
 from tagwright.data import vocabulary_cache
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
@@ -307,13 +306,6 @@ def _uncollected() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def saved_vocabulary(folder: Path) -> Vocabulary:
-    """The labels of a saved tagger, memory-mapped. Raises ModelError when they are missing or damaged."""
-    if (folder / VOCABULARY).is_dir():
-        return Vocabulary.load(folder / VOCABULARY)
-    return Vocabulary.read(folder / "labels.jsonl")  # of format 2
 
 
 def _cycle(step: Mapping[int, int]) -> list[int]:

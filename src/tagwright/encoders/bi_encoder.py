@@ -113,8 +113,8 @@ class BiEncoder:
     def load_saved(cls, name: str, record: Any, *, cached: bool = True) -> BiEncoder:
         """Load what a saved tagger uses, with the prompts and in the precision that were asked for: see `record`.
 
-        name: the packaged encoder or a folder; nothing is fetched. record: what the tagger's manifest says. In older
-        ones it is None or has no prompts, since none were used. The log says when this machine uses another precision.
+        name: the packaged encoder or a folder; nothing is fetched. record: what the tagger's manifest says; None for an
+        encoder without one. The log says when this machine uses another precision.
         Raises ModelError as `load` does, and if this machine does not support the request.
         """
         if name != PACKAGED and not Path(name).is_dir():
@@ -122,8 +122,7 @@ class BiEncoder:
         record = {} if record is None else record
         try:
             asked, computed = chosen_precision() or record.get("asked", "auto"), record.get("computed", "")
-            prompts = record["prompts"] if "prompts" in record else _default_for_all(find(name))
-            encoder = cls.load(name, precision=asked, prompts=_texts(prompts), cached=cached)
+            encoder = cls.load(name, precision=asked, prompts=_texts(record.get("prompts", {})), cached=cached)
             encoder.origin = _texts(record.get("origin", {}))
         except (AttributeError, ConfigError) as error:
             raise ModelError(f"{name}: cannot be loaded ({error}); save the model on this machine") from None
@@ -339,12 +338,6 @@ def _copy(source: Path, target: Path) -> None:
         place = target / file.relative_to(source)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, place)
-
-
-def _default_for_all(folder: Path) -> dict[str, str]:
-    """The prompts of taggers that were saved when there were none but the model's default."""
-    default = read_architecture(folder).prompts.default
-    return {"query": default, "document": default}
 
 
 def _texts(record: object) -> dict[str, str]:

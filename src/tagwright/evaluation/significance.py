@@ -141,7 +141,7 @@ def mcnemar(a: Mask, b: Mask) -> float:
 
 
 def sign(for_a: int, for_b: int) -> float:
-    """Two-sided p of the exact sign test: so many cases speak for a, so many for b. 1 without any.
+    """Two-sided p of the exact sign test: in so many cases a is right, in so many b. 1 without any.
 
     All of 4: 2 (1/2)^4.
 

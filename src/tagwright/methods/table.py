@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -22,9 +21,6 @@ from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, lasting_options
 from tagwright.types import Document, Run
-
-_log = logging.getLogger(__name__)
-
 
 Learns: TypeAlias = Literal["nothing", "texts", "labels", "either"]
 "What a method learns from: either texts alone or texts with gold labels."
@@ -105,28 +101,6 @@ METHODS: dict[str, Method] = {
 "All methods by name."
 
 
-RENAMED_OPTIONS: Mapping[str, str] = {
-    "scope": "text_field",
-    "titles": "title_match",
-    "finders": "retrievers",
-    "rankers": "rerankers",
-    "held_out": "training.validation",
-    "graph_tokens": "training.activation_token_budget",
-    **{field.name: f"training.{field.name}" for field in fields(TrainingConfig)},
-}
-"Old name of an option -> its name. Accepted for one release."
-
-RENAMED_VALUES: Mapping[str, Mapping[str, str]] = {
-    "text_field": {"head": "title_and_abstract"},
-    "stages": {"names": "exact_match"},
-    "retrievers": {"names": "exact_match"},
-}
-"Option -> old value -> its value. Accepted for one release."
-
-NAMED_BY_METHOD = ("kind", "pairs")
-"Options that told the methods of one module apart, before each had its own. Accepted for one release."
-
-
 def named(method: str) -> Method:
     """The method of this name. Raises ConfigError with the names there are."""
     if method not in METHODS:
@@ -138,8 +112,8 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "") ->
     """The options of a method with these values, each checked; the others keep their defaults.
 
     language: for a method that has this option, unless the values name one.
-    Options of the training are in a table: `{"training": {"epochs": 2}}`. Old names and values are accepted with a
-    warning. Raises ConfigError for an unknown method or option, with the nearest known one, and for a bad value.
+    Options of the training are in a table: `{"training": {"epochs": 2}}`. Raises ConfigError for an unknown method or
+    option, with the nearest known one, and for a bad value.
 
     >>> configuration("zero-shot", {"stages": ["exact_match"], "candidates": 20}).candidates
     20
@@ -147,25 +121,7 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "") ->
     kind = named(method).config
     if language and "language" in {field.name for field in fields(kind)}:
         values = {"language": language, **values}
-    return build(kind, modern(method, {key: _plain(value) for key, value in values.items()}))
-
-
-def modern(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values under the names that options have today, with a warning for each old name or value."""
-    known = {field.name for field in fields(named(method).config)}
-    found: dict[str, Any] = {}
-    for key, value in values.items():
-        if key in NAMED_BY_METHOD and key not in known and value == method:
-            _log.warning("option %s is no longer needed: the method is %s", key, method)
-            continue
-        name = RENAMED_OPTIONS.get(key, key) if key not in known else key
-        if name.split(".")[0] not in known:
-            name = key  # it is unknown under either name
-        new = _renamed(value, RENAMED_VALUES.get(name, {}))
-        if (name, new) != (key, value):
-            _log.warning("%s = %s is the old spelling of %s = %s", key, shown(value), name, shown(new))
-        put(found, name, new)
-    return found
+    return build(kind, {key: _plain(value) for key, value in values.items()})
 
 
 def nested(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,12 +149,6 @@ def put(table: dict[str, Any], name: str, value: Any) -> None:
         table[name] = {**table[name], **value}
     else:
         table[name] = value
-
-
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    if isinstance(value, list):
-        return [_renamed(part, names) for part in value]
-    return names.get(value, value) if isinstance(value, str) else value
 
 
 def check_given(method: str, given: Mapping[str, bool]) -> None:

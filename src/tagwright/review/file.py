@@ -1,4 +1,4 @@
-"""The file of a review in, one connection to it out: SQLite in WAL mode, with the tables of all that a review holds."""
+"""The file of a review: SQLite in WAL mode, with the tables of all that a review holds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from tagwright.errors import InputError
 
-FORMAT = 2
+FORMAT = 1
 _APPLICATION = 0x54414757  # "TAGW": says that the file is ours
 
 _TABLES = (
@@ -25,10 +25,6 @@ _TABLES = (
     "title TEXT NOT NULL, content TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS secrets (id INTEGER PRIMARY KEY CHECK (id = 1), secret BLOB NOT NULL)",
 )
-
-
-_OLDER = {1: ("ALTER TABLE events ADD COLUMN drawn_from INTEGER",)}
-"Format of an older file -> what it lacks."
 
 
 class StorageError(InputError):
@@ -89,7 +85,7 @@ class ReviewFile:
         return bytes(secret)
 
     def _read_only(self) -> sqlite3.Connection:
-        """A connection that writes nothing; a file of an older format is copied into memory, to be brought up to date.
+        """A connection that writes nothing.
 
         SQLite reads a file beside which it cannot write only together with both of its journals, or else without any.
         """
@@ -98,12 +94,7 @@ class ReviewFile:
         if alone and log.exists() and log.stat().st_size:
             problem = f"has decisions in {log.name} that cannot be read here; copy both to where they can be written"
             raise InputError(problem, self.path)
-        found = self._connect(f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' * alone}", uri=True)
-        if found.execute("PRAGMA user_version").fetchone()[0] not in _OLDER:
-            return found
-        with closing(found):
-            found.backup(copy := self._connect(":memory:"))
-        return copy
+        return self._connect(f"{self.path.resolve().as_uri()}?mode=ro{'&immutable=1' * alone}", uri=True)
 
     def _connect(self, path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
         found = sqlite3.connect(path, check_same_thread=False, timeout=30, uri=uri)
@@ -112,14 +103,12 @@ class ReviewFile:
 
     def _prepare(self) -> None:
         execute = self._database.execute
-        if self._version() not in (None, *_OLDER, FORMAT):
+        if self._version() not in (None, FORMAT):
             raise InputError("is a database of something else, or of another version of Tagwright", self.path)
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = FULL")  # an acknowledged decision survives a power cut, not only a kill
         with self._database:
             execute("BEGIN IMMEDIATE")  # another process may open the file as well
-            for statement in _OLDER.get(self._version() or FORMAT, ()):
-                execute(statement)
             for table in _TABLES:
                 execute(table)
             execute(f"PRAGMA application_id = {_APPLICATION}")

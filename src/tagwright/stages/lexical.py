@@ -204,8 +204,6 @@ class Lexical(Retriever):
         """Memory-map what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
         manifest = read_manifest(folder, "lexical")
         options = read_options(folder, LexicalOptions, manifest.get("options"))
-        if manifest["tagwright"] == 2:  # without the weights
-            return cls(labels, options)
         stopped = manifest.get("stop_words")
         if not isinstance(stopped, list) or not fits(stopped, tuple[str, ...]):
             raise ModelError(f"{folder}: the stop words are damaged; save the model again")

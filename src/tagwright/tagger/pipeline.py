@@ -30,7 +30,7 @@ from tagwright.core.saved import (
     write_manifest,
 )
 from tagwright.data.in_memory import Labels, Texts, is_single, to_documents, to_vocabulary
-from tagwright.data.vocabulary import Vocabulary, saved_vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.stages.dense import Dense
 from tagwright.stages.dense.descriptions import DescriptionRetriever
@@ -377,7 +377,7 @@ class Tagger:
             raise ModelError(f"{folder}: is damaged (training is no table); save the tagger again")
         check_files(folder, manifest.get("files", {}), whole=verify)
         try:
-            vocabulary = saved_vocabulary(folder)
+            vocabulary = Vocabulary.load(folder / VOCABULARY)
             retrievers, rerankers = (
                 {name: _load(table, kind, folder / name, vocabulary) for name, kind in named.items()}
                 for table, named in zip((RETRIEVERS, STAGES), kinds, strict=True)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from tagwright.errors import InputError
 from tagwright.readers.documents import arrow
-from tagwright.readers.documents.parquet_footer import column_sizes
 from tagwright.readers.limits import largest_document, leave_out, too_large
 
 if TYPE_CHECKING:

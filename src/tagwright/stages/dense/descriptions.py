@@ -193,7 +193,7 @@ class DescriptionRetriever(Retriever):
             read_options(folder, DescriptionRetrieverOptions, manifest.get("options")),
             _parts(folder, manifest),
         )
-        record = manifest.get("encoder", manifest.get("precision"))  # older ones know the precision only
+        record = manifest.get("encoder")
         documents = BiEncoder.load_saved(str(folder / "documents"), record, cached=False)
         shape = (len(labels), documents.dim)
         texts = BiEncoder.load_saved(str(folder / "texts"), record, cached=False) if parts[0] else None

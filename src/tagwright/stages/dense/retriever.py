@@ -288,8 +288,7 @@ class Dense(Retriever):
         if not isinstance(packaged, bool):
             raise ModelError(f"{folder}: the manifest names no encoder; save the model again")
         name = PACKAGED if packaged else str(folder / "encoder")
-        record = manifest.get("encoder", manifest.get("precision"))  # older ones know the precision only
-        encoder = load_encoder(name) if load_encoder else BiEncoder.load_saved(name, record)
+        encoder = load_encoder(name) if load_encoder else BiEncoder.load_saved(name, manifest.get("encoder"))
         shape = (len(labels), encoder.dim)
         vectors = Vectors.load(folder, options.storage, shape)
         return cls(labels, encoder, options, vectors, Index.read(folder, manifest.get("index"), shape))

@@ -130,11 +130,8 @@ class ExactMatch(Retriever):
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Memory-map what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
         manifest = read_manifest(folder, "exact_match")
-        options = read_options(folder, ExactMatchOptions, manifest.get("options"))
-        if manifest["tagwright"] == 2:  # without the names
-            return cls(labels, options)
         stage = cls.__new__(cls)
-        stage.options = options
+        stage.options = read_options(folder, ExactMatchOptions, manifest.get("options"))
         stage._set(NamePatterns.load(folder, len(labels)))
         return stage
 
