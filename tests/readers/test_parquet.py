@@ -67,3 +67,8 @@ def test_a_large_row_group_that_is_packed_like_text_is_read(tmp_path: Path) -> N
     pq.write_table(pa.table({"text": [f"bees fly {row:05}" for row in range(4_000)]}), path, compression="zstd")
     with document_limit(1_000):
         assert len(read(path)) == 4_000
+
+
+def test_lists_in_several_row_groups_are_read(tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "x.parquet", row_group_size=10)
+    assert [document.labels for document in read(tmp_path / "x.parquet")] == [("bee", "wasp"), ()] * 20

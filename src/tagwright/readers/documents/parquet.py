@@ -7,6 +7,7 @@ with bounded memory is safe from that, such as the one that reads uploads.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,9 @@ def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
     number = 0
     with pq.ParquetFile(path, read_dictionary=texts) as file:
-        for batch in file.iter_batches(batch_size=arrow.MAX_ROWS):
+        # one row group at a time: Arrow cannot join the dictionaries of lists in several
+        groups = (file.iter_batches(arrow.MAX_ROWS, row_groups=[group]) for group in range(file.num_row_groups))
+        for batch in chain.from_iterable(groups):
             for part in _parts(batch):
                 if part.num_rows == 1 and _size(part) > largest_document():
                     leave_out(path, number + 1)
