@@ -1,4 +1,4 @@
-"""The Python interface: documents and labels in memory in, taggers and scores out; see `import tagwright as tw`.
+"""The Python interface, for `import tagwright as tw`: make, train, load and evaluate taggers.
 
 Documents and labels may be given as `data.in_memory` says: texts, Documents, records, columns and tables of pandas,
 polars, Arrow and Hugging Face, a Corpus, a Path; names, Labels, a Vocabulary, the name of a file.

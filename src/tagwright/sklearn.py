@@ -1,4 +1,4 @@
-"""A tagger as a scikit-learn classifier: texts and labels in, a multi-label indicator matrix out."""
+"""`TaggerClassifier`: any method as a scikit-learn classifier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The work of the commands, without printing: files and options in, taggers, runs and scores out."""
+"""What the commands share: read documents, make or load a tagger, evaluate and compare."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options in (a TOML file, KEY=VALUE settings), a checked configuration out."""
+"""Read the options of a method from a TOML file and from KEY=VALUE settings, and list them with their meanings."""
 
 from __future__ import annotations
 

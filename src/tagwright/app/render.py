@@ -1,4 +1,4 @@
-"""Results in, text for people or JSON for programs out."""
+"""Print results as text for people or as JSON for programs."""
 
 from __future__ import annotations
 

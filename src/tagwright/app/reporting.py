@@ -1,4 +1,4 @@
-"""A scored run in, the details of a report page out: origin, examples, missed labels."""
+"""Collect the details that a report page shows beside the scores: origin, examples, missed labels."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What several stages say in, one ranking out."""
+"""Turn what several stages say of the candidates into one ranking with confidences."""

@@ -1,4 +1,4 @@
-"""Suggestions with their confidence in, those to act on out: thresholds, cuts, and thresholds with a guarantee.
+"""Choose the suggestions to act on: by thresholds, by cuts, and by thresholds with a guarantee.
 
 A guarantee needs labelled documents that had no part in how the confidences came to be, and that are exchangeable with
 those to be tagged: drawn from the same source, in no order. It is conformal risk control (Angelopoulos et al. 2022):

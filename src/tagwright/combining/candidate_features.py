@@ -1,4 +1,4 @@
-"""A pool of candidates in, the best by the fixed sum with their features out: what a combiner learns from and reads."""
+"""Select the candidates that a learned combiner ranks, and describe each by its features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features of candidates in, their scores out, and what each feature added: logistic regression, and trees upon it."""
+"""Score candidates by their features with logistic regression and trees, and say what each feature added."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores and what was right in, a map from scores to probabilities out: how sure a tagger is, learnt from labels.
+"""Map scores to probabilities, learned from labelled documents.
 
 The map rises with the score or stays, so it never changes a ranking. It is fitted on scores that were computed without
 the labels of the documents they belong to (out of fold): a score that has seen its own label looks surer than it is.

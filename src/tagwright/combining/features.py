@@ -1,4 +1,4 @@
-"""Candidates and all that is known of them in, one row of numbers for each out: what the learned combiner reads.
+"""Describe each candidate by one row of numbers, which the learned combiner reads.
 
 The columns are the same for every vocabulary, and nothing in them tells which label a candidate is: what is learned of
 some labels holds for all. Every stage is a group of columns by being there.

@@ -1,4 +1,4 @@
-"""What several stages say of the same documents in, one run out."""
+"""Fuse the runs of several stages over the same documents into one."""
 
 from __future__ import annotations
 

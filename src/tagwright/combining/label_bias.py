@@ -1,4 +1,4 @@
-"""Scores of candidates and which are right in, a bias for each label out: how much more people choose it.
+"""Learn a bias for each label: how much more often people choose it than its scores suggest.
 
 Every collection has labels that its people like and others that they avoid, whatever stages say. A label that few
 documents bring up keeps a bias near 0.

@@ -1,4 +1,4 @@
-"""A ranking and what the stages found in, confidences out: how sure a tagger is that has seen no label of the corpus.
+"""Estimate confidences of a ranking without any label of the corpus.
 
 A logistic model of four features that mean the same for every corpus and vocabulary. It was fitted on public corpora
 (`label_free.json` says which, and how well it does on a corpus that it has not seen: benchmarks/calibration.py).

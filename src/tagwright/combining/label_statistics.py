@@ -1,4 +1,4 @@
-"""Labels and an unlabelled corpus in, numbers that describe each label out: its name, and how often it comes up.
+"""Describe each label by numbers from its name and from an unlabelled corpus.
 
 A label that every document brings up is rarely what a document is about; one that is near to none of them is rarely
 what anybody looks for. That needs no gold label.

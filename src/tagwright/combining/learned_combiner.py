@@ -1,4 +1,4 @@
-"""What stages, labels and neighbours say of the candidates in, one ranking learned from labelled documents out."""
+"""Rank candidates by a combiner that was learned from labelled documents."""
 
 from __future__ import annotations
 

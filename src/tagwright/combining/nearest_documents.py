@@ -1,4 +1,4 @@
-"""An unlabelled corpus with its ranked labels in; out, what the documents nearest to another one say of its candidates.
+"""Features from an unlabelled corpus: how its documents nearest to another one rank that one's candidates.
 
 What a document only touches upon, its neighbours do not bring up; what it is about, they often do.
 """

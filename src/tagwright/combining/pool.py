@@ -1,4 +1,4 @@
-"""What retrievers find in, the pool of candidates that are ranked out, with all that is known of them."""
+"""Pool the candidates of all retrievers, with everything that is known of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Features of candidates and which of them are right in, boosted regression trees out that rank the right ones first.
+"""Boosted regression trees that rank right candidates first (LambdaMART).
 
 LambdaMART (Burges 2010): every tree follows the gradient of nDCG on top of the scores so far, which may be those of a
 linear model. scikit-learn's boosting knows neither ranking nor a score to begin with, and LightGBM brings an OpenMP

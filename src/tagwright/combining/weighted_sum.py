@@ -1,4 +1,4 @@
-"""The scores of several stages in, their weighted sum out: the combiner that needs no labels."""
+"""Combine stages by a weighted sum of their scores, which needs no labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text in, the same text without terminal control sequences out: text from files is displayed, never executed."""
+"""Make text from files safe to print: without terminal control sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts in, bags of words out: which words count, and their weights in a text. Linear models read these."""
+"""Bags of words for linear models: which words count, and their weights in a text."""
 
 from __future__ import annotations
 

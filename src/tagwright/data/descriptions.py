@@ -1,4 +1,4 @@
-"""Labels and keywords in, the texts that represent labels in retrieval out (DEPL 3.2); keywords as an editable file."""
+"""Texts that represent labels in retrieval, with keywords (DEPL 3.2), and the keywords as an editable file."""
 
 from __future__ import annotations
 

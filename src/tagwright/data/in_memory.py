@@ -1,4 +1,4 @@
-"""Documents and labels in any usual Python form in, `Document`s and a `Vocabulary` out.
+"""Convert documents and labels from any usual Python form to `Document`s and a `Vocabulary`.
 
 Documents may be texts, `Document`s, records, a column or a table of pandas, polars, Arrow or Hugging Face, a `Corpus`,
 or a `Path`. Labels may be names, `Label`s, a mapping from ids to names, a `Vocabulary`, or the name of a file.

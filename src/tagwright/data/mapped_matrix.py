@@ -1,4 +1,4 @@
-"""Sparse matrices that need not fit into memory: parts in, CSR over memory-mapped files out, read block by block.
+"""Sparse matrices that need not fit into memory: written part by part, read block by block.
 
 Up to 2**31 numbers, twenty million documents of a hundred words; beyond, scipy copies the columns into memory.
 """

@@ -1,4 +1,4 @@
-"""A document in, its paragraphs out: their places in its text, their sections, and their weights."""
+"""Split a document into paragraphs, with their places in its text, their sections and their weights."""
 
 from __future__ import annotations
 

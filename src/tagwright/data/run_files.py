@@ -1,4 +1,4 @@
-"""Run files: a Run in, JSON lines out, and back.
+"""Read and write run files: JSON lines, one document a line.
 
 One line per document, `{"id": document id, "suggestions": [{"label": id, "score": number}, ...]}`, best first. Each
 suggestion can have a `"confidence"` as well, from 0 to 1; a run has confidences where all of its suggestions have one.

@@ -1,4 +1,4 @@
-"""Labels in, arrays that are memory-mapped out: a vocabulary of a million labels loads at once.
+"""Store labels as memory-mapped arrays, so that a million of them load at once.
 
 A label is put together when it is asked for. Beside ids, names, descriptions and broader labels, what ids and names
 lead to is stored, so that nothing has to be built on loading.

@@ -1,4 +1,4 @@
-"""Texts in, arrays that are memory-mapped out: one text by its position, and positions by the text.
+"""Store texts as memory-mapped arrays: find a text by its position, and positions by the text.
 
 All texts lie one behind the other in UTF-8, with the place where each ends. To find a text, the checksums of all are
 kept in order: a binary search leads to those with its checksum, and these are compared.

@@ -1,4 +1,4 @@
-"""Vocabularies: a file of labels in, a `Vocabulary` out. JSON lines, TSV, CSV here; names in `term_lists`; `skos`."""
+"""`Vocabulary`: ordered labels, read from JSON lines, tables, SKOS or lists of names."""
 
 from __future__ import annotations
 

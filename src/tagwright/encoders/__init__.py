@@ -1,1 +1,1 @@
-"""Texts in, vectors out: the encoders, their fast inference and the cache of embeddings."""
+"""Encoders of texts: models, fast inference, and the cache of embeddings."""

@@ -1,4 +1,4 @@
-"""Texts in, vectors out: BERT for encoding alone, without padding, in the fastest way the machine has."""
+"""Encode texts with BERT, without padding and in the fastest way that the machine has."""
 
 from __future__ import annotations
 

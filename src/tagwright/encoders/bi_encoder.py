@@ -1,4 +1,4 @@
-"""BiEncoder: texts in, unit vectors out, whichever model computes them, and no text twice."""
+"""`BiEncoder`: encode texts as unit vectors with any model, each text once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts in, their cached vectors out: one SQLite file per encoder, shared by all processes.
+"""Cache embeddings: one SQLite file for each encoder, shared by all processes.
 
 The cache saves work and nothing else depends on it: when its file cannot be read or written, one line is logged and
 everything is computed again. Every row has a checksum: a damaged one counts as missing and is rewritten.

@@ -1,4 +1,4 @@
-"""CrossEncoder: pairs of texts in, a score each out, both texts read together; every text is tokenised once."""
+"""`CrossEncoder`: score pairs of texts that are read together; each text is tokenised once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shared encoder in, the encoders of documents and of labels out: each with its pooling and its pooler."""
+"""Encoders of documents and of labels over one shared model, each with its own pooling and pooler."""
 
 from __future__ import annotations
 

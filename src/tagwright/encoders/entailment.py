@@ -1,4 +1,4 @@
-"""A model for natural language inference in, a cross-encoder with one score out: how surely a text entails another."""
+"""Use a model for natural language inference as a cross-encoder: how surely a text entails another."""
 
 from __future__ import annotations
 

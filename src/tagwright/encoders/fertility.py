@@ -1,4 +1,4 @@
-"""A tokenizer and texts in, one number out: how well the tokenizer, and so its encoder, knows the texts' language."""
+"""Measure tokenizer fertility: how well a tokenizer, and so its encoder, knows the language of texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's name in, the folder with its files out; from the Hugging Face Hub where it is not on this machine yet.
+"""Find the folder of a model by its name; fetch it from the Hugging Face Hub if it is not on this machine.
 
 Nothing heavy is imported. No code of a model's own is fetched, and no pickled weights: both can run as they are read.
 """

@@ -1,4 +1,4 @@
-"""Token ids of pairs in, scores out: BERT without padding for BERT models, the library for any other."""
+"""Score tokenised pairs: without padding for BERT models, by the library for any other."""
 
 from __future__ import annotations
 

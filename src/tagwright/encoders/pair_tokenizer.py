@@ -1,4 +1,4 @@
-"""Two texts in, joint token ids for a cross-encoder out; no text is tokenised twice."""
+"""Tokenise pairs of texts for a cross-encoder; no text is tokenised twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The requested number format in, the one that this machine uses for transformers out."""
+"""Choose the number format in which this machine computes transformers."""
 
 from __future__ import annotations
 

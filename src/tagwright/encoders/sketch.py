@@ -1,4 +1,4 @@
-"""A transformer in, rough vectors out immediately: means of its input embeddings, without computing a layer.
+"""Rough vectors of texts without computing a transformer: means of its input embeddings.
 
 Good enough to propose labels, which the transformer then reads: a vocabulary need not be encoded before the first tag.
 """

@@ -1,4 +1,4 @@
-"""A transformer in, a static encoder out: one vector per token, so that a text is encoded by averaging."""
+"""Distil a transformer into a static encoder: one vector a token, averaged over a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts in, means of their tokens' vectors out: static encoders without torch, which takes a second to import."""
+"""Compute static encoders without torch, which takes a second to import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts in, the same in other words out: into another language by one local model and back by a second (UDA)."""
+"""Paraphrase texts by translating them to another language and back, with two local models (UDA)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors of any norm in, of norm 1 out."""
+"""Scale vectors to norm 1."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Runs in, measures out: metrics, significance, reports."""
+"""Measures, significance and calibration of runs, and descriptions of data."""

@@ -1,4 +1,4 @@
-"""Suggestions with their confidence and what is right in, how far the confidence can be trusted out.
+"""Measure how far confidences can be trusted.
 
 Two questions. Calibration: of the labels that are called 70% sure, are 70% right? `calibration_error`, `brier_score`
 and `reliability` tell. Selection: are the surest labels right more often than the others? `risk_coverage` and its areas

@@ -1,4 +1,4 @@
-"""Documents with gold labels in; a tagger's run over them, its scores and its recall ceilings out."""
+"""Documents with gold labels: tag them, score a run over them, and measure what candidates could reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents and labels in, a description out: contents, likely problems, and applicable methods."""
+"""Describe documents and labels: contents, likely problems, and methods that the data allow."""
 
 from __future__ import annotations
 

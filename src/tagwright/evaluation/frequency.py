@@ -1,4 +1,4 @@
-"""A run and the gold labels in, quality by label frequency out (DEPL Fig. 1)."""
+"""Measure quality by label frequency (DEPL Fig. 1)."""
 
 from __future__ import annotations
 

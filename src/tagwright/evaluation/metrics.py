@@ -1,4 +1,4 @@
-"""Rankings and gold labels in, one float64 per document out: each measure is one formula.
+"""Measures of rankings: each is one formula that gives one float64 for each document.
 
 What the measures share is computed once: `Hits` says which ranks are right, `Gains` their rewards where a rare label
 counts more than a common one. A measure at k uses the first k ranks and divides by the most that k ranks could earn, so

@@ -1,4 +1,4 @@
-"""Candidates and gold labels in, recall ceilings out: how many gold labels a ranking of them could reach."""
+"""Measure the recall ceiling of candidates: how many gold labels a ranking of them could reach."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run and the gold labels in, every measure with its interval out, for all documents and for slices of them."""
+"""Compute every measure of a run with its interval, for all documents and for slices of them."""
 
 from __future__ import annotations
 

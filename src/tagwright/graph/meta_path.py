@@ -1,4 +1,4 @@
-"""The meta-path language: an expression and the fields of the data in, a MetaPath or an error that marks a place out.
+"""The meta-path language: parse an expression over the metadata fields, and mark the place of an error.
 
     P->P          a document cites another            P<-P           is cited by another
     P-A-P         two share an author                 P-customer-P   a field by its name

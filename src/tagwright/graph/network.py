@@ -1,4 +1,4 @@
-"""The network of a corpus: documents with metadata in, the documents that a meta-path joins out.
+"""The metadata network of a corpus: find the documents that a meta-path joins.
 
     graph = Graph.of(documents)
     coauthored = graph.follow("P-A-P")

@@ -1,1 +1,1 @@
-"""Files in, documents and labels out: one module a format."""
+"""Readers of documents and of labels, one module a format."""

@@ -1,4 +1,4 @@
-"""A text file in; numbered lines, table rows or JSON records out; errors name file and line. And JSON lines out."""
+"""Read lines, table rows and JSON records with their line numbers, so that errors name the place; write JSON lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts of several reviewers in, how far they agree beyond chance out."""
+"""Measure how far reviewers agree beyond chance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events of a review in, in their order; what holds now out, kept up to date event by event."""
+"""Keep the current decisions of a review, updated event by event."""
 
 from __future__ import annotations
 

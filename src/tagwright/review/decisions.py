@@ -1,4 +1,4 @@
-"""Decisions of reviewers in, a log that is never rewritten on disk; what holds now, and who disagrees, out.
+"""The log of reviewers' decisions, which is only appended to; current decisions and disagreements.
 
 A decision is acknowledged when it is on disk: a killed server loses none. Undo is an event as well, and so is what was
 shown to whom: what was never shown is not taken for rejected.

@@ -1,4 +1,4 @@
-"""Documents to be reviewed in, kept with all of their text in the file of decisions; one after the other out."""
+"""The documents under review, kept with all of their text in the file of decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of reviews in, lines for other programs out: labelled documents, single verdicts, Annif's TSV, CSV."""
+"""Export a review: labelled documents, single verdicts, Annif's TSV, CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reviewers' decisions in, gold labels and judged labels of documents out: what `train auto --reviews` learns from."""
+"""Merge reviewers' decisions into gold labels, for `train auto --reviews`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents under review in, the order in which reviewers get them out: that of `tagwright sample`."""
+"""The order in which reviewers get documents, that of `tagwright sample`."""
 
 from __future__ import annotations
 

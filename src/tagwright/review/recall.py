@@ -1,4 +1,4 @@
-"""Candidates drawn at random from below the suggestions in, the share of right labels that are suggested out."""
+"""Estimate recall from candidates drawn at random from below the suggestions."""
 
 from __future__ import annotations
 

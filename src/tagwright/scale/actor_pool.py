@@ -1,4 +1,4 @@
-"""Shards and actors in, tagged shards out: which actor has which shard, and what is begun again when an actor dies.
+"""Give shards to actors, and begin those of a dead actor again.
 
 There are as many actors as devices, also of nodes that come later, and each has one shard at a time: so an actor that
 dies costs one shard, which the next free actor takes. Another actor is started in its place; it waits until a node has

@@ -1,4 +1,4 @@
-"""Documents and a saved tagger in, a folder with a file of suggestions for each shard out; what is there is skipped."""
+"""Tag documents shard by shard into a folder; shards that are there are skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shards in, the same shards tagged by processes of this machine out.
+"""Tag shards with several processes of this machine.
 
 Each process loads the tagger, memory-mapped, and computes with one thread: so the suggestions do not depend on the
 number of processes. A process that is killed costs the shard it was at, which another one takes over.

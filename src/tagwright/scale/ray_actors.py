@@ -1,4 +1,4 @@
-"""Shards in, the same shards tagged by the actors of a Ray cluster out.
+"""Tag shards with the actors of a Ray cluster.
 
 The tagger is put into the cluster once; an actor for each device writes it to its own disk and loads it. Documents
 travel to the actors and suggestions back, so only this machine needs the input and the output. An actor has one shard

@@ -1,4 +1,4 @@
-"""A shard of documents in, its file of suggestions out: the one function that every process and every node runs."""
+"""Tag one shard of documents into its file: the function that every process and node runs."""
 
 from __future__ import annotations
 

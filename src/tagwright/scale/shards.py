@@ -1,4 +1,4 @@
-"""Files of documents in, numbered shards of fixed size out, each as an Arrow file for whoever tags it.
+"""Cut the documents of files into numbered shards of fixed size, each an Arrow file.
 
 A shard is so many consecutive documents of the input, those that cannot be read included: which documents it holds
 depends on nothing else, and a document that is mended later does not move the others.

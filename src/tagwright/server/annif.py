@@ -1,4 +1,4 @@
-"""Annif's HTTP interface, version 1: a request as its clients send it in, an answer as they expect it out.
+"""Annif's HTTP interface, version 1, for Annif's clients.
 
 Each served model is a project. Scores are confidences from 0 to 1. Beyond Annif, forms may be multipart, and pages of
 other sites may post.

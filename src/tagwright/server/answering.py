@@ -1,4 +1,4 @@
-"""A tagger in, its answers to requests that are computed together out, in this process or in others.
+"""Compute the answers to batches of requests, in this process or in others.
 
 Other processes load a copy of the tagger from a folder; its arrays are memory-mapped, so that they are in memory once.
 """

@@ -1,4 +1,4 @@
-"""Served models in, a web application (ASGI) out: routes, limits, access, and answers for what goes wrong."""
+"""The web application (ASGI): routes, limits, access, and answers for what goes wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answered requests in, numbers for Prometheus out (text format 0.0.4)."""
+"""Count requests for Prometheus (text format 0.0.4)."""
 
 from __future__ import annotations
 

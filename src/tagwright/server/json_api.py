@@ -1,4 +1,4 @@
-"""The server's own interface: documents, files and searches in, suggestions with confidence and evidence out, as JSON.
+"""The server's own JSON interface: suggestions with confidence and evidence for documents and files, and searches.
 
 An `Operation` says all about an address: the function that answers, its parameters, and schemas.
 """

@@ -1,4 +1,4 @@
-"""A few typed characters in, the labels that may be meant out: by name, alternative name or id, within milliseconds.
+"""Find labels by a few typed characters of a name or id, within milliseconds.
 
 Names are inserted in the order in which they should be listed: shorter ones first, preferred names before others. An
 index of SQLite (FTS5) answers in the order of insertion, so that the first matches are the best ones, and a search

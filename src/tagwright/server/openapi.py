@@ -1,4 +1,4 @@
-"""Operations in, their routes and the description of the interface out (OpenAPI 3.1)."""
+"""Describe the operations of an interface (OpenAPI 3.1), and make their routes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The name of a template and what it shows in, HTML out. Every text goes through a template that escapes it."""
+"""Render HTML pages; every text goes through a template that escapes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests that come one by one in, batches that are computed together out; no more wait than can be answered soon."""
+"""Collect single requests into batches, and refuse more than can be answered soon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tagger in, what the server asks of it out: suggestions for many requests at once, and a swap without a pause."""
+"""A served tagger: suggestions for many requests at once, and a swap without a pause."""
 
 from __future__ import annotations
 

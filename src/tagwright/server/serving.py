@@ -1,4 +1,4 @@
-"""Options of `tagwright serve` in, a running server out."""
+"""Run the server with the options of `tagwright serve`."""
 
 from __future__ import annotations
 

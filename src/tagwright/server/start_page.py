@@ -1,4 +1,4 @@
-"""Served models in, the page at / out: what the server offers, for whoever opens its address in a browser."""
+"""The page at /, which shows what the server offers."""
 
 from __future__ import annotations
 

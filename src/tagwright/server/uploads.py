@@ -1,4 +1,4 @@
-"""Uploaded files in, documents out. A file that cannot be read gives one line that says why, and harms nobody else.
+"""Read uploaded files. One that cannot be read gives a one-line reason and harms nobody else.
 
 A file is read by a process of its own, with bounds for memory and time: some broken PDFs keep a reader busy for ever.
 The process is this module, run with the path of the file; it prints a line of JSON for each document, or the problem.

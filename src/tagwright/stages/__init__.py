@@ -1,1 +1,1 @@
-"""Documents in, labels out: stages that suggest or score labels, show evidence, and save themselves."""
+"""Stages: they suggest or score labels, show evidence, and save themselves."""

@@ -1,4 +1,4 @@
-"""Label texts in, BM25 or TF-IDF candidates out: documents are the queries, labels the items (MICoL, section 3.2)."""
+"""Find labels by BM25 or TF-IDF: documents are the queries, label texts the items (MICoL, section 3.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled documents in, a stage out: the labels of those whose words are most similar (k nearest neighbours)."""
+"""Suggest the labels of the labelled documents whose words are most similar (k nearest neighbours)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neighbours in, evidence for a label out: the documents that a meta-path joins with a document and that share it."""
+"""Evidence from the network: documents that a meta-path joins with a document and that share a label."""
 
 from __future__ import annotations
 

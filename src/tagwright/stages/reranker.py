@@ -1,4 +1,4 @@
-"""Labels and a cross-encoder in, scores of documents read together with their candidates out: a re-ranker."""
+"""Re-rank candidates with a cross-encoder, which reads document and label together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sparse vectors in, for each of them the items with the largest products out."""
+"""Find the items with the largest products with sparse vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tagger: retrieve, pool, score, combine, cut. Documents in, a Run with evidence out."""
+"""The tagger: retrieve, pool, score, combine, cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents in, those out that are worth labelling next: random, of all lengths, or those a tagger is unsure about."""
+"""Choose the documents to label next: random ones, of all lengths, or those a tagger is unsure about."""
 
 from __future__ import annotations
 

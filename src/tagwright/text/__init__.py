@@ -1,1 +1,1 @@
-"""Text in, words and sentences out, and the language they are in."""
+"""Words, sentences, stop words, and the language of texts."""

@@ -1,4 +1,4 @@
-"""Text in, words and sentences out: the only definition of a word, used by name matching and BM25."""
+"""Split text into words and sentences: the only definition of a word, for name matching and BM25 alike."""
 
 from __future__ import annotations
 

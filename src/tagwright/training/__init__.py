@@ -1,1 +1,1 @@
-"""Pairs, losses, objectives and the training loop: values in, models out."""
+"""Pairs, losses, objectives, and the training loop."""

@@ -1,4 +1,4 @@
-"""Documents in, pairs of a document and an augmented copy of it out: EDA and UDA, the text-only baselines of MICoL.
+"""Pair documents with augmented copies: EDA and UDA, the text-only baselines of MICoL.
 
 A copy is made of the folded words of title and abstract. Words in more than a tenth of the documents serve as stop
 words, so that it works in any language.

@@ -1,4 +1,4 @@
-"""A pair source in, batches out: without validation pairs, sorted by length if requested, prefetched."""
+"""Batch the pairs of a source: without validation pairs, sorted by length if requested, prefetched."""
 
 from __future__ import annotations
 

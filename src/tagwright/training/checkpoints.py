@@ -1,4 +1,4 @@
-"""The state of a training run in, one file out, and back: safetensors with JSON, replaced in one step, no pickle."""
+"""Save and load the state of a training run: safetensors with JSON, replaced in one step, no pickle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instance embeddings in, clusters out: MACLR's multi-scale adaptive clustering and its schedule (4.2.1).
+"""Cluster instances: MACLR's multi-scale adaptive clustering and its schedule (4.2.1).
 
 Contexts and titles of one cluster are each other's positives in `losses.cluster_loss`. Clusters are few and large at
 first and grow in number, from an easy task to the final one with every instance in its own cluster.

@@ -1,4 +1,4 @@
-"""Candidates of labelled documents in, the ranker that cross-validation chooses out, or none: the fixed sum then stays.
+"""Train the ranker of a learned combiner; cross-validation decides between rankers and the fixed sum.
 
 A ranker is shrunk towards the fixed sum and blended with it: the fewer labels there are, the more the sum counts. The
 sum stays in place of a blend that is clearly worse on documents that it was not trained on.

@@ -1,4 +1,4 @@
-"""Triples of texts in, a trained cross-encoder out: MICoL Eq. 11, FuTex Eq. 3."""
+"""Train a cross-encoder on triples of texts: MICoL Eq. 11, FuTex Eq. 3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents with labels in, training labels out: gold labels, or confident suggestions of another tagger."""
+"""Gold labels for training, or confident suggestions of another tagger in their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens and a loss in, gradients out: a loss over all vectors of a batch, however large, on all processes.
+"""Compute gradients of a loss over all vectors of a batch, however large, on all processes.
 
 Gradient caching (Gao et al., 2021, "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup"): the
 vectors of a batch are computed in chunks, keeping no graph; the loss over all of them gives a gradient for each vector;

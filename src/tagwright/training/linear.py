@@ -1,4 +1,4 @@
-"""Bags of words and gold labels in, linear classifiers out: an SVM one against the rest, or trees of labels."""
+"""Train linear classifiers: an SVM one against the rest, or trees of labels."""
 
 from __future__ import annotations
 

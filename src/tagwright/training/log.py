@@ -1,4 +1,4 @@
-"""The log of a training run: rows in, JSON lines on disk and, if asked for, TensorBoard."""
+"""The log of a training run: JSON lines on disk and, if asked for, TensorBoard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model, a source of pairs and an objective in, the trained model out: the training loop of every method."""
+"""The training loop of every method."""
 
 from __future__ import annotations
 

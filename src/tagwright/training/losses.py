@@ -1,4 +1,4 @@
-"""Embeddings in, a scalar out: each training loss of the papers as one pure function.
+"""The training losses of the papers, each as one pure function of embeddings.
 
 A contrastive loss sees matrices of embeddings and nothing else. So it can be called on a batch whose embeddings were
 computed in parts (cached gradients), and on several processes: `positives` then holds the rows of all of them, and

@@ -1,4 +1,4 @@
-"""Documents and their metadata in, sources of training pairs and triples out (MICoL 3.3.2), and mixtures of sources.
+"""Draw training pairs and triples from metadata (MICoL 3.3.2), and mix sources.
 
 A pair of documents has the groups of both, so that neither is its own negative; the group of the first decides whether
 it is for validation. A pair of a document and a short text, such as a keyword, has the groups of both too; there the

@@ -1,4 +1,4 @@
-"""Labelled documents in, stages that have not seen some of them out: each is scored by those trained on others."""
+"""Train stages on some labelled documents to score the others: out-of-fold predictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents and labels in, sources of training pairs out: RTS, the inverse cloze task, SimCSE, labels known or guessed.
+"""Draw training pairs: RTS, the inverse cloze task, SimCSE, known or guessed labels.
 
 A source gives the pairs of an epoch well shuffled: batches may take them in order. The draw for a document depends only
 on the seed, the epoch and the document's position, not on how much is read at a time.

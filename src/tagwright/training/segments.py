@@ -1,4 +1,4 @@
-"""A text in, its segments out, in order: the pieces that RTS pairs with the title and with each other."""
+"""Cut a text into the segments that RTS pairs with the title and with each other."""
 
 from __future__ import annotations
 

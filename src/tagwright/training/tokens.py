@@ -1,4 +1,4 @@
-"""Texts in, token ids out, for training: a batch of texts as one ragged array."""
+"""Tokenise texts for training: a batch as one ragged array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sentence-transformers model in, its interface for training out: tokens, chunks of texts, vectors with graphs."""
+"""Make a sentence-transformers model trainable: tokens, chunks of texts, vectors with gradients."""
 
 from __future__ import annotations
 

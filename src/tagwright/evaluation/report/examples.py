@@ -1,4 +1,4 @@
-"""A run and the gold labels in, examples for a reader out: single documents, and the labels it misses most."""
+"""Choose examples for a report: single documents, and the labels that a run misses most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores and comparisons in, a self-contained HTML page without scripts out, to send to a colleague."""
+"""Write scores and comparisons as one self-contained HTML page without scripts."""
 
 from __future__ import annotations
 

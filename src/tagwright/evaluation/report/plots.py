@@ -1,4 +1,4 @@
-"""Numbers in, drawings out: SVG for an HTML page, in its colours."""
+"""Draw the plots of a report as SVG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores and comparisons in, tables out: rows of text, for the terminal, per label as TSV."""
+"""Lay out scores and comparisons as tables of text, and scores of labels as TSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled documents in, candidates with features out, by stages that have not seen their labels; stored to resume.
+"""Describe candidates of labelled documents by stages that have not seen their labels, and compare combiners on them.
 
 Also what is compared afterwards: the outcome of each way to combine, and what each group of features brought.
 """

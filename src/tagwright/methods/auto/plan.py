@@ -1,4 +1,4 @@
-"""What the data hold in; out, the stages that pay there, why, and what they will cost: the plan of `train auto`.
+"""Plan `train auto`: which stages pay on these data, why, and what they will cost.
 
 `evaluation.advice.STAGES` says from how many labelled documents on a stage is tried, and on which measurement that
 rests.

@@ -1,4 +1,4 @@
-"""A tagger and a few documents in, how fast this machine is out: `train auto` predicts its time from that."""
+"""Measure how fast this machine is, from which `train auto` predicts its time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents in, Arrow record batches out, and back. Both directions convert whole columns, never single values."""
+"""Convert documents to Arrow record batches and back, whole columns at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Word file in, a document out. Needs python-docx (extra `docx`)."""
+"""Read Word files. Needs python-docx (extra `docx`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of files, folders and globs in, documents out: which reader reads which format."""
+"""Choose the reader for each file, folder or glob."""
 
 from __future__ import annotations
 

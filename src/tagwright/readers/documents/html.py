@@ -1,4 +1,4 @@
-"""A web page in, a document out: its headings are the sections, its running text the paragraphs."""
+"""Read web pages: headings become sections, running text becomes paragraphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ids of a work in, out the one id that documents and references share."""
+"""Give each work one id that documents and references share."""
 
 from __future__ import annotations
 

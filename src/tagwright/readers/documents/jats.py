@@ -1,4 +1,4 @@
-"""An XML file of JATS or NLM articles in (PubMed Central, publishers), documents out."""
+"""Read XML articles in JATS or NLM form (PubMed Central, publishers)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON lines in, documents out, and back: the project's own shape, Annif's, XC's, MICoL's, FuTex's, S2ORC's."""
+"""Read and write JSON lines: the project's own shape, Annif's, XC's, MICoL's, FuTex's, S2ORC's."""
 
 from __future__ import annotations
 

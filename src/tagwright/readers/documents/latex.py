@@ -1,4 +1,4 @@
-r"""A LaTeX file in, a document out: title, abstract, sections. Needs pylatexenc (extra `latex`).
+r"""Read LaTeX files: title, abstract, sections. Needs pylatexenc (extra `latex`).
 
 Nothing is executed: a macro defined in the file is expanded if it takes no arguments, and no other file is read.
 """

@@ -1,4 +1,4 @@
-"""A PDF file in, a document out. Needs pypdf (extra `pdf`)."""
+"""Read PDF files. Needs pypdf (extra `pdf`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of printed pages in, headings and paragraphs out: what a PDF does not say is inferred from its type.
+"""Find headings and paragraphs among the lines of printed pages, by their type and place.
 
 Headings are taken from the outline of the file if its titles occur in the text, or else from the size and weight of the
 type. Lines that recur on many pages, page and line numbers and tables of contents are left out.

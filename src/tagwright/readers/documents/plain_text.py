@@ -1,4 +1,4 @@
-"""Text and Markdown files in, documents out. Annif's `.tsv` or `.key` file beside a plain text holds its labels."""
+"""Read text and Markdown files. Annif's `.tsv` or `.key` file beside a plain text holds its labels."""
 
 from __future__ import annotations
 

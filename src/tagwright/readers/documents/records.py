@@ -1,4 +1,4 @@
-"""A record of any known shape in (a JSON object, a row of a table), a `Document` out. One place checks the fields.
+"""Make a `Document` of a record of any known shape; the only place that checks its fields.
 
 The shapes differ in the names of their fields. What a shape has no name for becomes metadata.
 """

@@ -1,4 +1,4 @@
-"""A record of S2ORC or CORD-19 in any of its layouts, a record in the usual form out.
+"""Bring records of S2ORC or CORD-19, in any of their layouts, into the usual shape.
 
 listed     {"paper_id", "title", "body_text": [{"section", "sec_num", "text"}], "bib_entries"}, where all but title
            and authors may be in "pdf_parse", "latex_parse" or "jats_parse", and those two in "metadata"

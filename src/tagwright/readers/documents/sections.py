@@ -1,4 +1,4 @@
-"""Headings and paragraphs in reading order in, a document with a tree of sections out: what all formats share."""
+"""Build a document with a tree of sections from headings and paragraphs in reading order."""
 
 from __future__ import annotations
 

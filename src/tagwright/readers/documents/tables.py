@@ -1,4 +1,4 @@
-"""TSV, CSV, Parquet and Arrow files in, documents out. A row is a record; its columns are named as in JSON lines."""
+"""Read TSV, CSV, Parquet and Arrow files: a row is a record with columns named as in JSON lines."""
 
 from __future__ import annotations
 

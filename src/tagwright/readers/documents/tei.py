@@ -1,4 +1,4 @@
-"""A TEI file as GROBID makes it from a PDF in, documents out."""
+"""Read TEI files as GROBID makes them from PDFs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An XML file in, the elements that are documents out, one at a time. Nothing outside the file is ever read.
+"""Iterate over the elements of an XML file that are documents. Nothing outside the file is ever read.
 
 Document types are ignored and no entity is expanded: a file that declares entities is refused.
 """

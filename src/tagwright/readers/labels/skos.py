@@ -1,4 +1,4 @@
-"""A SKOS thesaurus in Turtle, RDF/XML or N-Triples in, labels out. Needs rdflib (extra `skos`), never the network."""
+"""Read a SKOS thesaurus in Turtle, RDF/XML or N-Triples. Needs rdflib (extra `skos`), never the network."""
 
 from __future__ import annotations
 

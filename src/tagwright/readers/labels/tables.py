@@ -1,4 +1,4 @@
-"""Tables of labels in, labels with their lines out: TSV and CSV, in the forms that `Vocabulary.read` lists."""
+"""Read labels from TSV and CSV, in the forms that `Vocabulary.read` lists."""
 
 from __future__ import annotations
 

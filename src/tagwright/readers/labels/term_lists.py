@@ -1,4 +1,4 @@
-"""Plain text in, labels out: one name a line, paths as in Google's product taxonomy, or an outline by indentation."""
+"""Read labels from plain text: one name a line, paths as in Google's product taxonomy, or an indented outline."""
 
 from __future__ import annotations
 

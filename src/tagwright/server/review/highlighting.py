@@ -1,4 +1,4 @@
-"""A document and the evidence for its labels in, its text out: blocks of pieces, each with the suggestions it supports.
+"""Mark the evidence for labels in the text of a document.
 
 The pieces are plain text: whoever shows them escapes them.
 """

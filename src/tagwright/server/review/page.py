@@ -1,4 +1,4 @@
-"""A review in, its pages out: forms that work without scripts, for reviewers with a name and a session.
+"""The review pages: forms that work without scripts, for reviewers with a name and a session.
 
 Every form carries a token of its session, every text goes through a template that escapes it.
 """

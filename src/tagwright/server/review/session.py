@@ -1,4 +1,4 @@
-"""Documents, suggestions and decisions in, what a reviewer sees and does next out. No HTML, no HTTP."""
+"""What a reviewer sees and does next, without HTML and HTTP."""
 
 from __future__ import annotations
 

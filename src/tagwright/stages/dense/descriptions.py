@@ -1,4 +1,4 @@
-"""Labels and two encoders in, the labels that DEPL retrieves out: a document and a label's text give a probability."""
+"""Retrieve labels by their descriptions, with DEPL's dual encoder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors of labels in, the nearest of them to each query out: exact, or by a FAISS index with a measured recall."""
+"""Find the label vectors nearest to a query: exactly, or by a FAISS index with a measured recall."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels and an encoder in, the labels nearest in meaning to each document out (cosine of embeddings)."""
+"""Find the labels nearest in meaning to a document, by the cosine of embeddings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bags of words in, labels out: linear weights after training.
+"""Weights of linear classifiers over bags of words, after training.
 
 Training reads hard negatives and keywords off them; the stages score with them. They are trained by
 training/linear_training.py.

@@ -1,4 +1,4 @@
-"""Candidates by name: documents in, the labels one of whose names occurs in the text out (MICoL, section 3.2).
+"""Find labels one of whose names occurs in the text (MICoL, section 3.2).
 
 Whole words are compared, by their stems: see `name_patterns` and `word_trie`.
 """

@@ -1,4 +1,4 @@
-"""Names of labels in, what is searched in texts out: patterns of stems, and how specific each is for its labels.
+"""Compile names of labels into patterns of stems, with the specificity of each.
 
 All of it is arrays, which are memory-mapped: see `word_trie`.
 """

@@ -1,4 +1,4 @@
-"""Sequences of words in, where they occur in a text out: a trie in arrays, which is memory-mapped.
+"""Find sequences of words in a text, by a trie in memory-mapped arrays.
 
 Words are numbers. A node is a sequence of words with which a pattern begins. All places of a text go down the trie at
 the same time, one word at a step, until none is left.

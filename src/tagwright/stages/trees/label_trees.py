@@ -1,4 +1,4 @@
-"""Bags of words in, labels out: trees of labels (Parabel, Bonsai) as they are after training.
+"""Suggest labels by trees of labels over words (Parabel, Bonsai).
 
 omikuji trains and holds them in a separate process, see stages/omikuji_process.py. Training is started by
 training/linear_training.py.

@@ -1,4 +1,4 @@
-"""The program of the process that omikuji runs in: requests on standard input, answers on standard output.
+"""The program of the process that omikuji runs in.
 
 omikuji logs on stdout, draws bars on stderr, and aborts its process when it fails: all of that is confined to this
 process. A message is a line of JSON, whose "arrays" gives type and length of each array that follows it. When standard
