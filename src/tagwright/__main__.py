@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-INTERRUPTED = 130
-"The exit code after Ctrl-C, as in shells and typer."
+from tagwright.core.terminal import INTERRUPTED, interrupted
 
 
 def main() -> None:
@@ -19,12 +18,6 @@ def main() -> None:
         interrupted()
         sys.stderr.flush()
         os._exit(INTERRUPTED)  # half-imported modules have nothing to finish, and complain
-
-
-def interrupted() -> int:
-    """Report the interruption and return the exit code."""
-    sys.stderr.write("tagwright: interrupted\n")
-    return INTERRUPTED
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Optional
 import typer
 
 from tagwright import __version__
-from tagwright.__main__ import INTERRUPTED, interrupted
 from tagwright.app.arguments import (
     FORMATS,
     BestCut,
@@ -42,7 +41,7 @@ from tagwright.app.commands.sample import sample
 from tagwright.app.commands.serve import serve
 from tagwright.app.commands.train import options, train
 from tagwright.app.commands.verify import verify
-from tagwright.core.terminal import escape_warnings, escaped
+from tagwright.core.terminal import INTERRUPTED, escape_warnings, escaped, interrupted
 from tagwright.errors import TagwrightError, on_command_line
 
 app = typer.Typer(

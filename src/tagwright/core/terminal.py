@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 
 _OBEYED = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters but tab and line end; separators that end lines; what overrides the direction of text, so that
@@ -28,3 +29,13 @@ def escape_warnings() -> None:
 class _Escaping(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         return escaped(super().format(record))
+
+
+INTERRUPTED = 130
+"The exit code after Ctrl-C, as in shells and typer."
+
+
+def interrupted() -> int:
+    """Report the interruption and return the exit code."""
+    sys.stderr.write("tagwright: interrupted\n")
+    return INTERRUPTED
