@@ -363,11 +363,6 @@ class Stage(Protocol):
         """
         return None
 
-    @property
-    def budget(self) -> int | None:
-        """The most candidates of a document to score now, because more would take long; None: all."""
-        return None
-
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
         """The evidence of this stage for the label in the document, largest weight first; may be empty."""
         ...
@@ -389,10 +384,7 @@ class Retriever(Stage, Protocol):
     """A stage that finds candidates among all labels."""
 
     def find(self, reading: Any) -> Run:
-        """Candidate labels for each document that was read, best first.
-
-        While the stage has a budget they are proposals: their scores are not those of `score`.
-        """
+        """Candidate labels for each document that was read, best first."""
         ...
 
     def __call__(self, documents: Sequence[Document]) -> Run:

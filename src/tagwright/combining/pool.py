@@ -59,12 +59,10 @@ class CandidatePool:
         readings: Mapping[str, Any],
         options: PoolOptions = PoolOptions(),
     ) -> Self:
-        """The union of what the retrievers found, within the smallest limit: that of the options, or of a stage."""
+        """The union of what the retrievers found, within the limit of the options."""
         runs = [run for name, run in found.items() if name not in options.exclude]
-        limits = (options.limit, *(stage.budget for stage in stages.values()))
-        limit = min((each for each in limits if each is not None), default=None)
-        if limit is not None:
-            return cls(documents, reciprocal_ranks(runs).top(limit), found, stages, readings)
+        if options.limit is not None:
+            return cls(documents, reciprocal_ranks(runs).top(options.limit), found, stages, readings)
         return cls(documents, Run.union(runs) if len(runs) > 1 else runs[0], found, stages, readings)
 
     def scores(self, stage: str) -> Floats:
@@ -74,11 +72,11 @@ class CandidatePool:
         return self._scores[stage]
 
     def ranking(self, stage: str) -> Run:
-        """What the stage found; of a re-ranker, and of a retriever that only proposes, the pool in its order.
+        """What the stage found; of a re-ranker the pool in its order.
 
-        Candidates of which such a stage knows nothing are left out: equal zeros are no ranks.
+        Candidates of which a re-ranker knows nothing are left out: equal zeros are no ranks.
         """
-        if stage in self.found and self.stages[stage].budget is None:
+        if stage in self.found:
             return self.found[stage]
         run = self.run.rescored(self.scores(stage))
         return run if self.stages[stage].distribution == "normal" else run.keep(run.scores > 0)

@@ -226,8 +226,10 @@ class Bert:
             ids = torch.from_numpy(pair_batch % SECOND).to(self.device)
             types = torch.from_numpy(pair_batch // SECOND).to(self.device) if (pair_batch >= SECOND).any() else None
             vectors = self.forward(ids, types=types, skipped=skipped)
-            if not vectors.isfinite().all():
-                vectors = self.forward(ids, kernels.attend_any, types, skipped)
+            failed = ~vectors.isfinite().all(-1)
+            if failed.any():  # these texts only: the vector of a text must not depend on the others of its batch
+                types = None if types is None else types[failed]
+                vectors[failed] = self.forward(ids[failed], kernels.attend_any, types, skipped)
             return vectors.float().cpu().numpy()
 
 

@@ -7,7 +7,6 @@ import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -22,6 +21,7 @@ from tagwright.encoders.fertility import Fluency
 from tagwright.encoders.kernels import chosen_device, on_device
 from tagwright.encoders.library import same_vectors
 from tagwright.encoders.model_folder import PACKAGED, digest, find, revision_of
+from tagwright.encoders.once import once
 from tagwright.encoders.precision import Computed, Precision, chosen_precision, resolve
 from tagwright.encoders.prompts import Role
 from tagwright.encoders.sentence_transformer import General, load_model
@@ -165,7 +165,7 @@ class BiEncoder:
         with bar(progress, len(texts)) as done:
             return self._computed(texts, done, role) if texts else np.zeros((0, self.dim), np.float32)
 
-    @cached_property
+    @once
     def precision(self) -> Computed:
         """The number format of the computation. A static encoder gains nothing from fewer bits."""
         with on_device(self._device):
@@ -196,12 +196,12 @@ class BiEncoder:
         """The most tokens of a text; None: no limit."""
         return self._architecture.max_length
 
-    @cached_property
+    @once
     def cache(self) -> EmbeddingCache | None:
         """The cached vectors of earlier runs, if enabled."""
         return EmbeddingCache(self.fingerprint, self.dim) if self.cached else None
 
-    @cached_property
+    @once
     def fingerprint(self) -> str:
         """Differs between encoders that give different vectors: weights, tokenizer, pooling, length, precision."""
         # The rounding of activations in int8 depends on the processor.
@@ -227,11 +227,11 @@ class BiEncoder:
             return np.full(len(texts), np.nan, np.float32)
         return self._fluency.of_each(texts)
 
-    @cached_property
+    @once
     def _fluency(self) -> Fluency | None:
         return None if self._tokenizer is None else Fluency(self._tokenizer)
 
-    @cached_property
+    @once
     def _tokenizer(self) -> tokenizers.Tokenizer | None:
         """None for a model with another kind of tokenizer."""
         import tokenizers
@@ -242,7 +242,7 @@ class BiEncoder:
         found = getattr(self.model.tokenizer, "backend_tokenizer", self.model.tokenizer)
         return found if isinstance(found, tokenizers.Tokenizer) else None
 
-    @cached_property
+    @once
     def model(self) -> SentenceTransformer:
         """The sentence-transformers model, loaded when asked for. After training it, make an encoder `of` it."""
         self._check_unchanged()
@@ -301,7 +301,7 @@ class BiEncoder:
         if isinstance(self._source, Path) and _state(self._source) != self._found:
             raise ModelError(f"{self._source}: was replaced after it was loaded; load it, and its tagger, again")
 
-    @cached_property
+    @once
     def _forward(self) -> Forward:
         self._check_unchanged()
         with on_device(self._device):

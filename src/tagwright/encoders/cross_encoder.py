@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from tagwright.encoders.entailment import as_one_score
 from tagwright.encoders.kernels import best_device, chosen_device, on_device
 from tagwright.encoders.library import ModuleName, is_module, module_class, same_scores
 from tagwright.encoders.model_folder import PACKAGED, find
+from tagwright.encoders.once import once
 from tagwright.encoders.pair_scoring import BertScores, Forward, GeneralScores
 from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
 from tagwright.encoders.sentence_transformer import load_model
@@ -89,7 +89,7 @@ class CrossEncoder:
         with bar(progress, len(rows)) as done:
             return self._forward(pair_batch, done)
 
-    @cached_property
+    @once
     def model(self) -> sentence_transformers.CrossEncoder:
         """The sentence-transformers model, loaded when asked for. After training it, make a cross-encoder `of` it."""
         with on_device(self._device):
@@ -97,7 +97,7 @@ class CrossEncoder:
         model.eval()
         return model
 
-    @cached_property
+    @once
     def pair_tokenizer(self) -> PairTokenizer:
         """The tokenizer of pairs."""
         return PairTokenizer(self.model.tokenizer, int(self.model.max_seq_length or LONGEST))
@@ -113,7 +113,7 @@ class CrossEncoder:
             tokenizer.no_truncation()
         self.model.save(str(folder), create_model_card=False)
 
-    @cached_property
+    @once
     def _forward(self) -> Forward:
         with on_device(self._device):
             own = BertScores.of(self.model)

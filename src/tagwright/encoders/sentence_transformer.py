@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,11 +24,14 @@ _BATCH = 64
 
 
 class General:
-    """Texts in, vectors out, by `SentenceTransformer.encode`, in batches of texts of about the same length."""
+    """Texts in, vectors out, by `SentenceTransformer.encode`, in batches of texts of about the same length.
+
+    One thread at a time: the tokenizer is set up anew for each batch and refuses that while it is in use.
+    """
 
     def __init__(self, model: SentenceTransformer, precision: Computed, prompts: Prompts = NONE) -> None:
         self.model, self.halved, self.prompts = model, precision == "bfloat16", prompts
-        self.dim = int(model.get_embedding_dimension() or 0)
+        self.dim, self._lock = int(model.get_embedding_dimension() or 0), threading.Lock()
 
     def __call__(self, texts: Sequence[str], done: Callable[[int], object], role: Role | None = None) -> Floats:
         """(texts, dim) vectors of any norm. done: told how many texts have been encoded since the last time.
@@ -42,7 +46,7 @@ class General:
         vectors = np.empty((len(texts), self.dim), np.float32)
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
-            with torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.halved):
+            with self._lock, torch.autocast(self.model.device.type, torch.bfloat16, enabled=self.halved):
                 chunk = [texts[i] for i in batch]
                 encoded = encode(chunk, prompt=prompt, batch_size=_BATCH, show_progress_bar=False)
             vectors[batch] = encoded

@@ -1,8 +1,10 @@
-"""Labels that are encoded when they are needed: what is computed when, and that the results are those of all labels."""
+"""Labels that are encoded when they are candidates: what is computed when, and that nothing else depends on it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ from tests.tiny import tiny_encoder
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.stages import dense as module
+from tagwright.errors import ModelError
+from tagwright.stages import label_index
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger
@@ -22,6 +25,7 @@ from tagwright.types import Document, Floats, Label, Run
 WORDS = ("bee", "wasp", "honey", "flower", "wing", "market", "stock", "money", "bank", "river", "water", "stone")
 LABELS = Vocabulary([Label(a + b, (f"{a} {b}",)) for a in WORDS for b in WORDS])
 DOCUMENT = Document("d", title="honey bee", abstract="A bee near the water.")
+OPTIONS = DenseOptions(label_text="name", proposed=20)
 
 
 @pytest.fixture
@@ -43,50 +47,47 @@ def computed(encoder: BiEncoder, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return texts
 
 
-@pytest.fixture(autouse=True)
-def small_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BUDGET", 20)
-
-
 def tagger(dense: Dense) -> Tagger:
     names = ExactMatch(LABELS, ExactMatchOptions(k=50))
     return Tagger(LABELS, {"exact_match": names, "dense": dense}, combiner=WeightedSum(weights={"exact_match": 0.5}))
 
 
-def test_for_one_document_only_its_candidates_are_encoded(encoder: BiEncoder, computed: list[str]) -> None:
-    lazy = Dense.lazy(LABELS, encoder)
+def test_only_candidates_are_encoded_each_once(encoder: BiEncoder, computed: list[str]) -> None:
+    lazy = Dense(LABELS, encoder, OPTIONS)
     assert computed == []
-    assert lazy.budget == 20
-    run = tagger(lazy).tag([DOCUMENT], 5)
-    assert len(set(computed) - {DOCUMENT.text}) == 20
-    whole = Dense(LABELS, encoder)
-    scored = whole.score(whole.read([DOCUMENT]), run)
-    np.testing.assert_allclose(lazy.score(lazy.read([DOCUMENT]), run), scored, atol=1e-3)
-    assert lazy.describe().endswith("124 not encoded yet")
+    both = tagger(lazy)
+    pool = both.candidates([DOCUMENT])
+    assert len(pool.found["dense"].labels) == 20
+    both.tag([DOCUMENT, DOCUMENT], 5)
+    labels = [text for text in computed if text not in {DOCUMENT.text}]
+    assert len(labels) == len(set(labels)) == len(pool.run.labels) < len(LABELS)
+    assert lazy.missing == len(LABELS) - len(labels)
+    assert lazy.describe().endswith(f"exact, 20 proposed, {lazy.missing} not encoded yet")
 
 
-def test_no_label_is_encoded_twice(encoder: BiEncoder, computed: list[str]) -> None:
-    both = tagger(Dense.lazy(LABELS, encoder, DenseOptions(label_text="name")))
-    for _ in range(2):
-        both.tag([DOCUMENT], 5)
-    labels = [text for text in computed if text != DOCUMENT.text]
-    assert len(labels) == len(set(labels)) == 20
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+def test_the_answer_does_not_depend_on_what_is_encoded(storage: Any, encoder: BiEncoder) -> None:
+    options = DenseOptions(proposed=20, storage=storage)
+    cold, warm = Dense(LABELS, encoder, options), Dense(LABELS, encoder, options)
+    warm.encode_labels()
+    assert (cold.missing, warm.missing) == (len(LABELS), 0)
+    for documents in ([DOCUMENT], [Document(str(i), title=label.name) for i, label in enumerate(LABELS)]):
+        found, expected = tagger(cold).tag(documents), tagger(warm).tag(documents)
+        assert found.labels.tolist() == expected.labels.tolist()
+        np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-5)
 
 
-def test_for_many_documents_all_labels_are_encoded_and_the_result_is_that_of_all(
-    encoder: BiEncoder, computed: list[str]
-) -> None:
-    documents = [DOCUMENT] * 8  # 8 x 20 candidates would be more than the 144 labels
-    lazy = Dense.lazy(LABELS, encoder)
-    found, expected = tagger(lazy).tag(documents), tagger(Dense(LABELS, encoder)).tag(documents)
-    assert lazy.budget is None
-    assert found.labels.tolist() == expected.labels.tolist()
-    np.testing.assert_allclose(found.scores, expected.scores, atol=2e-3)
-    assert set(computed) >= {label.name for label in LABELS}
+def test_proposed_labels_are_ranked_by_their_cosines(encoder: BiEncoder) -> None:
+    """Which are proposed is the sketch's choice; compared with all labels, no other is before them."""
+    found = Dense(LABELS, encoder, OPTIONS)([DOCUMENT])
+    whole = Dense(LABELS, encoder, DenseOptions(label_text="name", k=len(LABELS)))([DOCUMENT])
+    proposed = set(found.labels.tolist())
+    assert found.labels.tolist() == [label for label in whole.labels.tolist() if label in proposed]
+    np.testing.assert_allclose(found.scores, whole.scores_of(found), atol=1e-5)
 
 
-def test_what_proposes_is_explained_by_its_own_scores(encoder: BiEncoder) -> None:
-    lazy = Dense.lazy(LABELS, encoder)
+def test_what_proposes_is_explained_by_its_cosines(encoder: BiEncoder) -> None:
+    lazy = Dense(LABELS, encoder, OPTIONS)
     label = LABELS.index["honeybee"]
     evidence = {each.stage: each for each in tagger(lazy).evidence(DOCUMENT, [label])[0]}
     pool = Run.from_rows([[label]])
@@ -95,30 +96,72 @@ def test_what_proposes_is_explained_by_its_own_scores(encoder: BiEncoder) -> Non
     assert evidence["exact_match"].rank == 1
 
 
-def test_a_saved_stage_is_whole_and_so_is_what_asks_for_all_vectors(encoder: BiEncoder, tmp_path: Path) -> None:
-    lazy, whole = Dense.lazy(LABELS, encoder), Dense(LABELS, encoder)
-    folder = tmp_path / "saved"
+def test_a_saved_stage_is_whole_and_answers_as_before(encoder: BiEncoder, tmp_path: Path) -> None:
+    documents = [DOCUMENT, Document("e", title="money bank"), Document("f")]
+    lazy = Dense(LABELS, encoder, OPTIONS)
+    before, folder = lazy(documents), tmp_path / "saved"
     folder.mkdir()
     lazy.save(folder)
     loaded = Dense.load(folder, LABELS)
-    assert loaded.budget is lazy.budget is None
-    np.testing.assert_allclose(loaded.vectors[:], whole.vectors[:], atol=1e-3)
-    other = Dense.lazy(LABELS, encoder).with_labels(LABELS[:2])
-    np.testing.assert_allclose(other.vectors[:], whole.vectors[:2], atol=1e-3)
+    assert loaded.missing == lazy.missing == 0
+    after = loaded(documents)
+    assert after.labels.tolist() == before.labels.tolist()
+    np.testing.assert_allclose(after.scores, before.scores, rtol=1e-5)
+    assert np.diff(after.indptr).tolist() == [20, 20, 0]
+
+
+def test_a_stage_follows_other_labels_with_or_without_all_vectors(encoder: BiEncoder) -> None:
+    fewer, whole = LABELS[:110], Dense(LABELS, encoder, OPTIONS)
+    whole.encode_labels()
+    documents = [DOCUMENT, Document("e", title="honey stock")]
+    found = [stage.with_labels(fewer)(documents) for stage in (whole, Dense(LABELS, encoder, OPTIONS))]
+    expected = Dense(fewer, encoder, OPTIONS)(documents)
+    assert [run.labels.tolist() for run in found] == [expected.labels.tolist()] * 2
+    np.testing.assert_allclose(whole.with_labels(LABELS[:2]).vectors[:], whole.vectors[:2], atol=1e-3)
+
+
+def test_a_saved_stage_without_its_table_of_tokens_is_refused(encoder: BiEncoder, tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    Dense(LABELS, encoder, OPTIONS).save(folder)
+    stage = Dense.load(folder, LABELS)
+    (folder / "encoder" / "tokenizer.json").unlink()
+    with pytest.raises(ModelError, match="save the model again"):
+        stage([DOCUMENT])
+
+
+def test_many_rough_vectors_have_an_index_which_is_saved(
+    encoder: BiEncoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(label_index, "INDEX_MINIMUM", 100)
+    folder = tmp_path / "saved"
+    folder.mkdir()
+    stage = Dense(LABELS, encoder, DenseOptions(proposed=10, index="hnsw"))
+    stage.save(folder)
+    assert (folder / "rough" / "index.faiss").is_file()
+    assert not (folder / "index.faiss").exists()
+    loaded = Dense.load(folder, LABELS)
+    assert "HNSW32" in stage.describe()
+    assert loaded([DOCUMENT]).labels.tolist() == stage([DOCUMENT]).labels.tolist()
 
 
 def test_labels_that_were_encoded_before_are_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "cache"))
     folder = str(tiny_encoder(tmp_path / "tiny"))
-    first = Dense.lazy(LABELS, BiEncoder.load(folder))
+    first = Dense(LABELS, BiEncoder.load(folder), OPTIONS)
     tagger(first).tag([DOCUMENT], 5)
-    assert Dense.lazy(LABELS, BiEncoder.load(folder)).describe().endswith("124 not encoded yet")
+    assert 0 < first.missing < len(LABELS)
+    assert Dense(LABELS, BiEncoder.load(folder), OPTIONS).missing == first.missing
     first.encode_labels()
-    assert Dense.lazy(LABELS, BiEncoder.load(folder)).budget is None
+    assert Dense(LABELS, BiEncoder.load(folder), OPTIONS).missing == 0
 
 
-def test_few_labels_are_encoded_at_once(encoder: BiEncoder) -> None:
-    assert Dense.lazy(LABELS[:20], encoder).budget is None
+def test_every_label_is_compared_where_they_are_few_or_nothing_is_to_propose(encoder: BiEncoder) -> None:
+    few = Dense(LABELS[:100], encoder, OPTIONS)
+    assert few.missing == 0
+    assert few.describe() == "100 labels x 16, float16, exact"
+    in_memory = BiEncoder.of(encoder.model)
+    assert Dense(LABELS, in_memory, OPTIONS).describe() == "144 labels x 16, float16, exact"
 
 
 def test_labels_of_one_text_are_sketched_once(encoder: BiEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,6 +175,28 @@ def test_labels_of_one_text_are_sketched_once(encoder: BiEncoder, monkeypatch: p
 
     monkeypatch.setattr(encoder, "sketch", lambda: counted)
     labels = [Label(str(i), ("bee" if i else "wasp",)) for i in range(300)]
-    lazy = Dense.lazy(labels, encoder, DenseOptions(label_text="name", k=3))
+    lazy = Dense(labels, encoder, DenseOptions(label_text="name", k=3, proposed=3))
     assert asked == [2]
     assert 0 not in lazy([Document("d", title="bee")]).labels.tolist()
+
+
+def test_threads_share_labels_that_are_being_encoded(encoder: BiEncoder, computed: list[str]) -> None:
+    """Half of the threads tag, half encode all labels at the same time: nobody sees vectors that are not there yet."""
+    documents = [[Document(str(i), title=f"{a} {b}.")] for i, (a, b) in enumerate(pairwise(WORDS))]
+    expected = [Dense(LABELS, encoder, OPTIONS)(each).labels.tolist() for each in documents]
+    for _ in range(20):
+        computed.clear()
+        lazy = Dense(LABELS, encoder, OPTIONS)
+
+        def one(number: int, lazy: Dense = lazy) -> list[int] | None:
+            if number % 2:
+                lazy.encode_labels()
+                return None
+            found: list[int] = lazy(documents[number // 2]).labels.tolist()
+            return found
+
+        with ThreadPoolExecutor(16) as threads:
+            found = list(threads.map(one, range(2 * len(documents))))
+        assert found[::2] == expected
+        labels = [text for text in computed if not text.endswith(".")]
+        assert sorted(labels) == sorted(label.name for label in LABELS)

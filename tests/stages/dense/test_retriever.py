@@ -1,5 +1,6 @@
 import zlib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ import pytest
 from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.encoders.prompts import Role
 from tagwright.errors import ConfigError, ModelError
-from tagwright.stages import dense
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.dense import index as label_index
 from tagwright.text.words import words
@@ -128,7 +128,6 @@ def test_candidates_of_another_stage_are_scored_by_cosine() -> None:
 
 @pytest.mark.parametrize("index", ["exact", "ivf", "hnsw"])
 def test_rescoring_its_own_candidates_changes_nothing(index: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dense, "WORTH", 1)
     monkeypatch.setattr(label_index, "INDEX_MINIMUM", 100)
     labels = [Label(str(i), (f"topic{i} group{i % 7}",)) for i in range(500)]
     stage = Dense(labels, BagOfWords(), DenseOptions(index=index, k=5))
@@ -210,7 +209,7 @@ def test_options_that_cannot_work_are_refused(wrong: dict[str, Any]) -> None:
         DenseOptions(**wrong)
 
 
-def test_an_index_is_built_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_is_built_once_and_answers_the_first_query_too(monkeypatch: pytest.MonkeyPatch) -> None:
     built: list[str] = []
     build = label_index.Index.build
 
@@ -220,12 +219,11 @@ def test_an_index_is_built_once_it_pays(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(label_index, "INDEX_MINIMUM", 100)
     monkeypatch.setattr(label_index.Index, "build", counted)
-    monkeypatch.setattr(dense, "WORTH", 3)
     labels = [Label(str(i), (f"topic{i} group{i % 7}",)) for i in range(500)]
     stage = Dense(labels, BagOfWords(), DenseOptions(index="ivf", k=1))
-    queries = [Document(str(i), title=f"topic{i} group{i % 7}") for i in (3, 4)]
-    assert stage(queries).labels.tolist() == [3, 4]
     assert built == []
-    assert stage(queries).labels.tolist() == [3, 4]
-    assert stage(queries).labels.tolist() == [3, 4]
+    queries = [Document(str(i), title=f"topic{i} group{i % 7}") for i in (3, 4)]
+    with ThreadPoolExecutor(4) as threads:
+        found = [run.labels.tolist() for run in threads.map(stage, [queries] * 4)]
+    assert found == [[3, 4]] * 4
     assert len(built) == 1

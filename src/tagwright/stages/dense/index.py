@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -202,6 +203,27 @@ class Index:
 
     def __str__(self) -> str:
         return f"{self.name}, {_parameter(self.name)} {self.effort}"
+
+
+class Search:
+    """The nearest of vectors; where there are many, through an index, which is built once. Threads may share it."""
+
+    def __init__(self, vectors: Vectors, kind: Kind, index: Index | None = None) -> None:
+        self.vectors, self._kind, self._index, self._lock = vectors, kind, index, threading.Lock()
+
+    @property
+    def index(self) -> Index | None:
+        """The index, built if it is not there yet; None where every vector is compared."""
+        with self._lock:
+            name = index_name(self._kind, len(self.vectors))
+            if name and self._index is None:
+                self._index = Index.build(self.vectors, name)
+            return self._index
+
+    def nearest(self, queries: Floats, k: int) -> Run:
+        """The k vectors of largest cosine for each query (m, dim), as far as the index finds them."""
+        index = self.index
+        return index.nearest(self.vectors, queries, k) if index else self.vectors.nearest(queries, k)
 
 
 def index_name(kind: Kind, size: int) -> str | None:

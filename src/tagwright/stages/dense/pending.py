@@ -1,77 +1,67 @@
-"""Labels without all vectors yet: rough vectors propose candidates, and only candidates are encoded."""
+"""Vectors of labels that are encoded when they are asked for: a vocabulary need not be encoded before the first tag."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
-from itertools import chain
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.encoders.prompts import Role
+from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.unit_vectors import unit
-from tagwright.stages.dense.index import Vectors
-from tagwright.types import Floats, Mask, Run
+from tagwright.stages.dense.index import Storage, Vectors
+from tagwright.types import Floats, Label, Mask
 
-BUDGET = 200
-"""Candidates per document that are encoded and scored while labels are missing; see `python -m benchmarks first`."""
-
-
-Sketch: TypeAlias = Callable[[Sequence[str]], Floats]
-"Turns texts into (texts, dim) rough vectors of norm 1, or zero, without delay. encoders.sketch makes one."
-
-
-class LazyEncoder(Protocol):
-    """An encoder with some cached vectors and a rough vector for any text. encoders.bi_encoder.BiEncoder is one."""
-
-    def encode(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
-        """(texts, dim), each of norm 1."""
-        ...
-
-    def known(self, texts: Sequence[str], role: Role | None = None) -> tuple[Floats, Mask]:
-        """(texts, dim) vectors and (texts,) whether each is cached."""
-        ...
-
-    def sketch(self) -> Sketch | None:
-        """The rough encoder for this one; None if there is none, or if encoding takes no time."""
-        ...
+Views: TypeAlias = Callable[[Sequence[Label]], list[tuple[str, ...]]]
+"The texts of each label, the same number for all. The vector of a label is the mean of theirs, of norm 1."
 
 
 class PendingLabels:
-    """views: the texts of each label, the same number for all; the vector of a label is their mean, of norm 1."""
+    """The vectors of labels, each encoded when it is first asked for. Threads may share them.
 
-    def __init__(self, views: Sequence[tuple[str, ...]], encoder: LazyEncoder, sketch: Sketch) -> None:
-        self.views, self.encoder, self.sketch = views, encoder, sketch
-        vectors, known = encoder.known([text for texts in views for text in texts], "document")
-        shape = len(views), len(views[0])
-        self._vectors = vectors.reshape(*shape, -1)
-        self._missing: Mask = ~np.asarray(known.reshape(shape).all(axis=1), np.bool_)
-        rows = {texts: row for row, texts in enumerate(dict.fromkeys(views))}  # many labels may share a name
-        place = {text: i for i, text in enumerate(dict.fromkeys(chain.from_iterable(rows)))}  # and have no other text
-        rough = sketch(list(place))[[place[text] for texts in rows for text in texts]].reshape(len(rows), shape[1], -1)
-        own = np.fromiter(map(rows.__getitem__, views), np.int64, len(views))
-        self._rough = Vectors.of(unit(rough.mean(axis=1)), "float16").take(own, Vectors.of(rough[:0, 0], "float16"))
+    Labels in the encoder's cache are read from there at once.
+    """
+
+    def __init__(self, labels: Sequence[Label], views: Views, encoder: BiEncoder, storage: Storage) -> None:
+        self.labels, self.views, self.encoder, self.storage = labels, views, encoder, storage
+        vectors, known = encoder.known([text for texts in views(labels) for text in texts], "document")
+        self._vectors = Vectors.of(mean_of_views(vectors, len(labels)), storage)
+        self._missing: Mask = ~np.asarray(known.reshape(len(labels), -1).all(axis=1), np.bool_)
+        self._lock = threading.Lock()
 
     @property
     def missing(self) -> int:
         """Labels that are not encoded yet."""
         return int(self._missing.sum())
 
-    def propose(self, texts: Sequence[str], k: int) -> Run:
-        """The k labels whose rough vectors are nearest to those of the texts."""
-        return self._rough.nearest(self.sketch(texts), k)
+    def all(self) -> Vectors:
+        """The vectors of all labels, as they are stored."""
+        self._encode(np.arange(len(self.labels)))
+        return self._vectors
 
-    def encode(self, labels: NDArray[np.integer], progress: str = "") -> None:
-        """Encode those of these labels that are missing."""
-        new = np.unique(labels[self._missing[labels]])
-        if not len(new):
+    def __getitem__(self, labels: NDArray[np.integer]) -> Floats:
+        """(labels, dim) float32, rounded as they are stored."""
+        self._encode(labels)
+        return self._vectors[labels]
+
+    def _encode(self, labels: NDArray[np.integer]) -> None:
+        if not self._missing[labels].any():
             return
-        texts = [text for label in new.tolist() for text in self.views[label]]
-        vectors = self.encoder.encode(texts, role="document", progress=progress)
-        self._vectors[new] = vectors.reshape(len(new), *self._vectors.shape[1:])
-        self._missing[new] = False
+        with self._lock:  # what is missing is asked again: another thread may just have encoded it
+            new = np.unique(labels[self._missing[labels]])
+            views = self.views([self.labels[label] for label in new.tolist()])
+            texts = [text for each in views for text in each]
+            vectors = self.encoder.encode(texts, role="document", progress="labels")
+            encoded = Vectors.of(mean_of_views(vectors, len(new)), self.storage)
+            self._vectors.codes[new] = encoded.codes
+            if self._vectors.scales is not None and encoded.scales is not None:
+                self._vectors.scales[new] = encoded.scales
+            self._missing[new] = False  # only now: others read without the lock
 
-    def vectors(self, labels: NDArray[np.integer]) -> Floats:
-        """(labels, dim) their vectors; zero for one that is missing."""
-        return unit(self._vectors[labels].mean(axis=1))
+
+def mean_of_views(vectors: Floats, labels: int) -> Floats:
+    """(labels, dim) of norm 1, from the vectors of their texts, those of a label one after the other."""
+    mean: Floats = vectors.reshape(labels, -1, vectors.shape[-1]).mean(axis=1) if labels else vectors
+    return unit(mean)

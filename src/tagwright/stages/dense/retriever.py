@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,18 +17,19 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cache import keeps_documents
 from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.prompts import Role
-from tagwright.encoders.unit_vectors import unit
 from tagwright.errors import ModelError
-from tagwright.stages.dense.index import Index, Kind, Storage, Vectors, index_name
-from tagwright.stages.dense.pending import BUDGET, PendingLabels
+from tagwright.stages.dense.index import Index, Kind, Search, Storage, Vectors
+from tagwright.stages.dense.pending import PendingLabels, mean_of_views
+from tagwright.stages.dense.rough import RoughLabels
 from tagwright.stages.dense.trust import report, trust
 from tagwright.text.words import sentence_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Mask, Retriever, Run, TextField
 
 LabelText: TypeAlias = Literal["name", "names", "text", "described", "both"]
 
-WORTH = 500
-"""The number of queries from which an index is worth building, see `python -m benchmarks first`."""
+PAYS = 5
+"""Labels for each proposed one from which on proposing pays: those that other stages find are encoded too, so that with
+fewer labels most would be."""
 
 SENTENCES = 100
 "The most sentences of a document that are encoded to find those nearest to a label."
@@ -84,11 +86,16 @@ class DenseOptions(Checked):
     index: Kind = "auto"
     "exact compares every label; hnsw and ivf are faster and miss some; auto is exact up to 100,000 labels, then ivf."
 
+    proposed: AtLeastOne | None = None
+    """The labels that rough vectors propose for a document, so that not all labels have to be encoded before the first
+    tag; the encoder ranks them. Every label is compared where this is None, where there are at most five times as many,
+    and by an encoder that is no transformer."""
+
 
 class Texts(NamedTuple):
     """Documents as an encoder sees them. vectors: (documents, dim); written: (documents,) whether there is any text.
 
-    proposed: their candidates, where not all labels are encoded. beginnings: of the texts, to recognise their language.
+    proposed: the labels that rough vectors propose, if they do. beginnings: of the texts, to recognise their language.
     """
 
     vectors: Floats
@@ -100,7 +107,11 @@ class Texts(NamedTuple):
 class Dense(Retriever):
     """Candidates by meaning: the labels of largest cosine to the whole document. A types.Retriever.
 
-    vectors: those of the labels if known; otherwise the labels are encoded now.
+    Of all labels, or of those that rough vectors propose: see `DenseOptions.proposed`. What is suggested depends
+    neither on what was encoded before nor on the other documents of a batch. Threads may share it.
+
+    vectors: those of the labels if known; otherwise the labels are encoded now, or, where they are proposed, when they
+    are candidates. rough: the rough vectors if known.
     """
 
     distribution: Distribution = "normal"
@@ -112,49 +123,42 @@ class Dense(Retriever):
         options: DenseOptions = DenseOptions(),
         vectors: Vectors | None = None,
         index: Index | None = None,
+        rough: RoughLabels | None = None,
     ) -> None:
         self.labels, self.encoder, self.options = labels, encoder, options
+        self._rough = rough or self._sketched()
         self._pending: PendingLabels | None = None
-        self._set(self._encode_labels(self._views(labels)) if vectors is None else vectors, index)
+        if vectors is None and self._rough and isinstance(encoder, BiEncoder):
+            self._pending = PendingLabels(labels, self._views, encoder, options.storage)
+        elif vectors is None:
+            vectors = self._encode_labels(self._views(labels))
+        self._search = None if vectors is None else Search(vectors, options.index, index)
+        self._lock = threading.Lock()
 
-    @classmethod
-    def lazy(cls, labels: Sequence[Label], encoder: BiEncoder, options: DenseOptions = DenseOptions()) -> Dense:
-        """The same, but labels are encoded on demand: the candidates of a few documents, or all for many.
-
-        Until then candidates are proposed by `encoders.sketch`. Labels that are in the encoder's cache are known.
-        """
-        sketch = encoder.sketch() if len(labels) > BUDGET else None
-        if sketch is None:
-            return cls(labels, encoder, options)
-        empty = Vectors.of(np.zeros((0, encoder.dim), np.float32), options.storage)
-        stage = cls([], encoder, options, empty)
-        stage.labels, stage._pending = labels, PendingLabels(stage._views(labels), encoder, sketch)
-        if not stage._pending.missing:
-            stage.encode_labels()
-        return stage
+    @property
+    def search(self) -> Search:
+        """The search among all labels; encodes missing ones."""
+        with self._lock:
+            if self._search is None:
+                assert self._pending
+                self._search, self._pending = Search(self._pending.all(), self.options.index), None
+            return self._search
 
     @property
     def vectors(self) -> Vectors:
         """The vectors of all labels; encodes missing ones."""
-        self.encode_labels()
-        return self._vectors
+        return self.search.vectors
 
     @property
     def index(self) -> Index | None:
-        """The index of many labels, built if necessary; encodes missing labels."""
-        self.encode_labels()
-        self._build_index()
-        return self._index
-
-    @property
-    def budget(self) -> int | None:
-        """The number of candidates that are scored while labels are missing."""
-        return BUDGET if self._pending else None
+        """The index of many labels, or of their rough vectors where these propose; built if necessary."""
+        return self._rough.search.index if self._rough else self.search.index
 
     @property
     def missing(self) -> int:
         """Labels that are not encoded yet."""
-        return self._pending.missing if self._pending else 0
+        pending = self._pending
+        return pending.missing if pending else 0
 
     def texts_of(self, label: Label) -> tuple[str, ...]:
         """What is encoded of a label."""
@@ -162,47 +166,35 @@ class Dense(Retriever):
 
     def encode_labels(self) -> None:
         """Encode the labels that are not encoded yet."""
-        if self._pending:
-            everything = np.arange(len(self.labels))
-            self._pending.encode(everything, progress="labels")
-            vectors, self._pending = self._pending.vectors(everything), None
-            self._set(Vectors.of(vectors, self.options.storage))
+        _ = self.search
 
     def read(self, documents: Sequence[Document]) -> Texts:
-        """Encode the documents, each of norm 1. If their candidates could be most of the missing labels, encode all."""
+        """Encode the documents, each of norm 1, and have labels proposed for them."""
         texts = [document.read_as(self.options.text_field) for document in documents]
-        if self._pending and len(texts) * BUDGET >= self._pending.missing:
-            self.encode_labels()
         written = np.array([bool(text.strip()) for text in texts], np.bool_)
-        proposed = self._pending.propose(texts, self.options.k) if self._pending else None
+        proposed = self._rough.propose(texts, self.options.proposed or len(self.labels)) if self._rough else None
         beginnings = [text[:BEGINNING] for text in texts]
         vectors = self.encoder.encode(texts, role="query", keep=keeps_documents())
         return Texts(vectors, written, proposed, beginnings)
 
     def find(self, reading: Texts) -> Run:
-        """The k nearest labels of each document, scored by cosine; none for a document without text.
-
-        While labels are missing, those proposed instead.
-        """
-        run = self.nearest(reading.vectors) if reading.proposed is None else reading.proposed
-        return run.keep(reading.written[run.rows])
+        """The k nearest labels of each document, scored by cosine; none for a document without text."""
+        if reading.proposed is None:
+            run = self.nearest(reading.vectors)
+            return run.keep(reading.written[run.rows])
+        run = reading.proposed.keep(reading.written[reading.proposed.rows])
+        return run.rescored(self.score(reading, run)).top(self.options.k)
 
     def nearest(self, queries: Floats) -> Run:
-        """The k labels of largest cosine to each query (queries, dim)."""
-        self.encode_labels()
-        self._asked += len(queries)
-        if self._index is None and self._asked >= WORTH:
-            self._build_index()
-        if self._index:
-            return self._index.nearest(self._vectors, queries, self.options.k)
-        return self._vectors.nearest(queries, self.options.k)
+        """The k labels of largest cosine to each query (queries, dim), of all labels; encodes missing ones."""
+        return self.search.nearest(queries, self.options.k)
 
     def score(self, reading: Texts, candidates: Run) -> Floats:
         """(suggestions,) the cosine of each document and its candidates, exact whatever the index."""
-        if not self._pending:
+        if self._pending is None:
             return self.vectors.cosines(reading.vectors, candidates.rows, candidates.labels)
         used, rows = np.unique(candidates.labels, return_inverse=True)
-        return self._some(used).cosines(reading.vectors, candidates.rows, rows)
+        return Vectors.of(self._some(used), "float32").cosines(reading.vectors, candidates.rows, rows)
 
     def trust(self, reading: Texts, weight: float) -> Floats | None:
         """(documents,) how well the encoder knows each document's language, from nearly 0 to 1; 1 if unknown.
@@ -232,7 +224,7 @@ class Dense(Retriever):
         pieces = self.encoder.encode([text[start:end] for start, end in spans], role="query", keep=keeps_documents())
         nearest = list[tuple[EvidenceSpan, ...]]()
         for label in labels:
-            cosines = pieces @ self._some(np.array([label]))[:][0]
+            cosines = pieces @ self._some(np.array([label]))[0]
             found = [EvidenceSpan(*span, cosine) for span, cosine in zip(spans, cosines.tolist(), strict=True)]
             nearest.append(tuple(sorted(found, key=lambda span: -span.weight)[:SPANS]))
         return nearest
@@ -240,10 +232,10 @@ class Dense(Retriever):
     def with_labels(self, labels: Sequence[Label]) -> Dense:
         """The same encoder over other labels: encodes the texts that are new, copies the vectors of the rest.
 
-        An index, if needed, is built again.
+        An index, if needed, is built again. While labels are missing, new ones are encoded when they are candidates.
         """
-        if self._pending and isinstance(self.encoder, BiEncoder):
-            return Dense.lazy(labels, self.encoder, self.options)
+        if self._pending:
+            return Dense(labels, self.encoder, self.options)
         known = {texts: row for row, texts in enumerate(self._views(self.labels))}
         views = self._views(labels)
         new = [texts for texts in dict.fromkeys(views) if texts not in known]
@@ -253,23 +245,29 @@ class Dense(Retriever):
 
     def describe(self) -> str:
         """How the labels are stored and searched: "26,983 labels x 384, float16, exact"."""
-        shape = f"{len(self.labels):,} labels x {self.encoder.dim}"
-        if self._pending:
-            return f"{shape}, {self.options.storage}, {self.missing:,} not encoded yet"
-        return f"{shape}, {self.options.storage}, {self.index or 'exact'}"
+        parts = [f"{len(self.labels):,} labels x {self.encoder.dim}", self.options.storage, str(self.index or "exact")]
+        if self._rough:
+            parts.append(f"{self.options.proposed:,} proposed")
+        if self.missing:
+            parts.append(f"{self.missing:,} not encoded yet")
+        return ", ".join(parts)
 
     def save(self, folder: Path) -> None:
         """Write the label vectors and their index, and the encoder unless it is the packaged one."""
         self.vectors.save(folder)
-        if self.index:
-            self.index.save(folder)
+        index = None if self._rough else self.search.index
+        if index:
+            index.save(folder)
+        if self._rough:
+            (folder / "rough").mkdir()
+            self._rough.save(folder / "rough")
         packaged = self.encoder.name == PACKAGED
         if not packaged:
             self.encoder.save(folder / "encoder")
-        index = self.index and self.index.described
         record = getattr(self.encoder, "record", None)
-        content = {"options": asdict(self.options), "packaged_encoder": packaged, "index": index}
-        write_manifest(folder, "dense", {**content, "encoder": record})
+        content = {"options": asdict(self.options), "packaged_encoder": packaged, "encoder": record}
+        proposing = {"index": index and index.described, "rough": self._rough is not None}
+        write_manifest(folder, "dense", {**content, **proposing})
 
     @classmethod
     def load(
@@ -290,23 +288,23 @@ class Dense(Retriever):
         name = PACKAGED if packaged else str(folder / "encoder")
         encoder = load_encoder(name) if load_encoder else BiEncoder.load_saved(name, manifest.get("encoder"))
         shape = (len(labels), encoder.dim)
-        vectors = Vectors.load(folder, options.storage, shape)
-        return cls(labels, encoder, options, vectors, Index.read(folder, manifest.get("index"), shape))
+        vectors, rough = Vectors.load(folder, options.storage, shape), None
+        if manifest.get("rough") and isinstance(encoder, BiEncoder):
+            rough = RoughLabels.load(folder / "rough", shape, options.index, encoder.sketch)
+        return cls(labels, encoder, options, vectors, Index.read(folder, manifest.get("index"), shape), rough)
 
-    def _set(self, vectors: Vectors, index: Index | None = None) -> None:
-        self._vectors, self._index, self._asked = vectors, index, 0
+    def _sketched(self) -> RoughLabels | None:
+        """The rough vectors that propose labels, where the options ask for them and the encoder has any."""
+        proposed = self.options.proposed
+        if proposed is None or len(self.labels) <= PAYS * proposed or not isinstance(self.encoder, BiEncoder):
+            return None
+        sketch = self.encoder.sketch()
+        return sketch and RoughLabels.of(self._views(self.labels), sketch, self.options.index)
 
-    def _build_index(self) -> None:
-        name = index_name(self.options.index, len(self._vectors))
-        if name and self._index is None:
-            self._index = Index.build(self._vectors, name)
-
-    def _some(self, labels: NDArray[np.integer]) -> Vectors:
+    def _some(self, labels: NDArray[np.integer]) -> Floats:
         """The vectors of these labels, computed if necessary."""
-        if not self._pending:
-            return Vectors.of(self._vectors[labels], "float32")
-        self._pending.encode(labels)
-        return Vectors.of(self._pending.vectors(labels), "float32")
+        pending = self._pending  # another thread may encode the rest meanwhile
+        return pending[labels] if pending else self.vectors[labels]
 
     def _views(self, labels: Sequence[Label]) -> list[tuple[str, ...]]:
         """The texts of each label whose vectors are averaged, the same number for all."""
@@ -320,7 +318,6 @@ class Dense(Retriever):
         return list(map(view[self.options.label_text], labels))
 
     def _encode_labels(self, views: Sequence[tuple[str, ...]]) -> Vectors:
-        texts, width = [text for texts in views for text in texts], len(views[0]) if views else 1
+        texts = [text for texts in views for text in texts]
         vectors = self.encoder.encode(texts, role="document", progress="labels")
-        mean = vectors.reshape(len(views), width, self.encoder.dim).mean(axis=1)
-        return Vectors.of(unit(mean), self.options.storage)
+        return Vectors.of(mean_of_views(vectors, len(views)), self.options.storage)

@@ -97,13 +97,13 @@ class NamePatterns:
 
 
 class WordCache(dict[str, V]):
-    """Caches a function of words; cleared when full."""
+    """Caches a function of words; cleared when full. Threads may share it."""
 
     def __init__(self, function: Callable[[str], V], size: int = 1 << 20) -> None:
         self._function, self._size = function, size
 
     def __missing__(self, word: str) -> V:
-        if len(self) == self._size:
+        if len(self) >= self._size:  # another thread may have added one meanwhile
             self.clear()
         self[word] = value = self._function(word)
         return value
