@@ -371,11 +371,11 @@ def test_a_vocabulary_can_be_encoded_beforehand(run: Command, tmp_path: Path, mo
     encoder = tiny_encoder(tmp_path / "tiny")
     monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "cache"))
     words = ("bee", "wasp", "honey", "flower", "wing", "market", "stock", "money", "bank", "river", "water", "stone")
-    Vocabulary([Label(a + b + c, (f"{a} {b} {c}",)) for a in words for b in words for c in "xy"]).write("many.jsonl")
+    Vocabulary([Label(a + b + c, (f"{a} {b} {c}",)) for a in words for b in words for c in words]).write("many.jsonl")
     done = run("labels", "--labels", "many.jsonl", "--encode", "--set", f"encoder={encoder}")
-    assert done.out == "288 labels are encoded\n"
-    lazy = Dense.lazy(Vocabulary.read("many.jsonl"), BiEncoder.load(str(encoder)), DenseOptions(k=500))
-    assert lazy.budget is None
+    assert done.out == "1,728 labels are encoded\n"
+    proposed = DenseOptions(proposed=zeroshot.PROPOSED)
+    assert Dense(Vocabulary.read("many.jsonl"), BiEncoder.load(str(encoder)), proposed).missing == 0
     assert "give a saved tagger" in run("labels", "--labels", "many.jsonl").err
     assert "give a saved tagger" in run("labels").err
 

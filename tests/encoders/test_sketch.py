@@ -28,6 +28,15 @@ def test_a_text_is_the_mean_of_its_tokens_weighted_by_rarity(folder: Path) -> No
     np.testing.assert_allclose(sketch(["bee honey bee"])[0], expected, atol=1e-5)
 
 
+def test_as_much_of_a_text_is_read_as_the_transformer_reads(folder: Path) -> None:
+    """Of five tokens, [CLS] and [SEP] are two."""
+    sketch = read_sketch(folder, max_length=5)
+    assert sketch is not None
+    beginning, same, more = sketch(["bee honey bee", "bee honey bee wasp wasp", "bee honey wasp"])
+    np.testing.assert_allclose(same, beginning, atol=1e-6)
+    assert not np.allclose(more, beginning, atol=1e-3)
+
+
 def test_texts_without_a_known_token_are_zero_and_no_text_is_cut(folder: Path) -> None:
     sketch = read_sketch(folder)
     assert sketch is not None

@@ -275,9 +275,12 @@ class BiEncoder:
     def sketch(self) -> TokenTable | None:
         """Rough vectors without computing a layer; None unless the model is a transformer in a folder.
 
-        They are computed without prompts: a prompt that all labels share does not help a mean of tokens.
+        They are computed without prompts, as one that all labels share does not help a mean of tokens, and of what the
+        transformer reads of a text.
         """
-        return read_sketch(self._source) if isinstance(self._source, Path) and self._architecture.is_bert else None
+        if not isinstance(self._source, Path) or not self._architecture.is_bert:
+            return None
+        return read_sketch(self._source, self.max_length)
 
     def _computed(self, texts: Sequence[str], done: Callable[[int], object], role: Role | None) -> Floats:
         vectors = self._forward(texts, done, role)

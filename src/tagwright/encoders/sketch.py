@@ -21,9 +21,10 @@ _TABLES = ("word_embeddings.weight", "embed_tokens.weight")
 "Names of the input embeddings in current transformers."
 
 
-def read_sketch(folder: Path) -> TokenTable | None:
+def read_sketch(folder: Path, max_length: int | None = None) -> TokenTable | None:
     """From the files of a transformer; None if they hold no table of input embeddings with such a name.
 
+    max_length: the tokens that the transformer reads of a text, [CLS] and [SEP] among them; the sketch reads no more.
     As in `static.distil`, the embeddings are centred and weighted by rarity; special tokens have none. Vectors are of
     norm 1. Raises ModelError when the tokenizer is damaged.
     """
@@ -31,7 +32,10 @@ def read_sketch(folder: Path) -> TokenTable | None:
     if not weights.is_file() or not tokens.is_file():
         return None
     tokenizer, embeddings = read_tokenizer(tokens), _input_embeddings(weights)
-    tokenizer.no_truncation()
+    if max_length is None:
+        tokenizer.no_truncation()
+    else:
+        tokenizer.enable_truncation(max(1, max_length - 2))
     used = _ordinary(tokenizer)
     if embeddings is None or embeddings.ndim != 2 or len(embeddings) <= max(used, default=0):
         return None
