@@ -299,7 +299,7 @@ class Dense(Retriever):
         if proposed is None or len(self.labels) <= PAYS * proposed or not isinstance(self.encoder, BiEncoder):
             return None
         sketch = self.encoder.sketch()
-        return sketch and RoughLabels.of(self._views(self.labels), sketch, self.options.index)
+        return None if sketch is None else RoughLabels.of(self._views(self.labels), sketch, self.options.index)
 
     def _some(self, labels: NDArray[np.integer]) -> Floats:
         """The vectors of these labels, computed if necessary."""
