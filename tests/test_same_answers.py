@@ -15,7 +15,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.precision import Precision
 from tagwright.errors import ConfigError
-from tagwright.methods import zeroshot
+from tagwright.methods import zero_shot
 from tagwright.methods.zero_shot import PROPOSED, Config
 from tagwright.stages.dense import PAYS, Dense
 from tagwright.tagger import Tagger
@@ -59,7 +59,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def from_nothing(encoder: str) -> Tagger:
     """A tagger over more labels than are compared one by one."""
     assert len(LABELS) > PAYS * PROPOSED
-    return zeroshot.fit(LABELS, Config(encoder=encoder, language="en"))
+    return zero_shot.fit(LABELS, Config(encoder=encoder, language="en"))
 
 
 def documents(texts: Sequence[str]) -> list[Document]:
@@ -83,13 +83,13 @@ def test_alone_or_in_a_batch_cold_or_warm(precision: Precision, encoder: str, ca
     some = documents(TEXTS[:64])
     config = Config(encoder=encoder, language="en", precision=precision)
     try:
-        tagger = zeroshot.fit(LABELS, config)
+        tagger = zero_shot.fit(LABELS, config)
     except ConfigError as error:
         pytest.skip(str(error))
     alone = Run.concat([tagger.tag([each]) for each in some])
     for size in (2, 32, 1024):
         many = (some * -(-size // len(some)))[: max(size, len(some))]
-        later = zeroshot.fit(LABELS, config)
+        later = zero_shot.fit(LABELS, config)
         parts = [later.tag(many[start : start + size]) for start in range(0, len(many), size)]
         same(Run.concat(parts).take(np.arange(len(some))), alone)
     for stage in later.stages.values():

@@ -374,7 +374,7 @@ def test_a_vocabulary_can_be_encoded_beforehand(run: Command, tmp_path: Path, mo
     Vocabulary([Label(a + b + c, (f"{a} {b} {c}",)) for a in words for b in words for c in words]).write("many.jsonl")
     done = run("labels", "--labels", "many.jsonl", "--encode", "--set", f"encoder={encoder}")
     assert done.out == "1,728 labels are encoded\n"
-    proposed = DenseOptions(proposed=zeroshot.PROPOSED)
+    proposed = DenseOptions(proposed=zero_shot.PROPOSED)
     assert Dense(Vocabulary.read("many.jsonl"), BiEncoder.load(str(encoder)), proposed).missing == 0
     assert "give a saved tagger" in run("labels", "--labels", "many.jsonl").err
     assert "give a saved tagger" in run("labels").err

@@ -547,7 +547,7 @@ def test_a_document_of_the_check_is_not_learnt_from_under_another_id(
     docs, *labels = many(tmp_path)
     lines = Path(docs).read_text().splitlines()[:100]
     Path(docs).write_text("\n".join([*lines, *(line.replace('"id": "m', '"id": "again') for line in lines)]))
-    monkeypatch.setattr("tagwright.methods.zeroshot.fit", tiny_zero_shot)
+    monkeypatch.setattr("tagwright.methods.zero_shot.fit", tiny_zero_shot)
     monkeypatch.setitem(METHODS, "svm", replace(METHODS["svm"], fit=fit))
     run("train", "svm", docs, *labels, "--output", str(tmp_path / "M"), check=True)
     (learnt,) = seen

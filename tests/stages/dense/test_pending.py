@@ -16,8 +16,8 @@ from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ModelError
-from tagwright.stages import label_index
 from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.dense import index as label_index
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Floats, Label, Run

@@ -2,9 +2,9 @@
 
 from tagwright.stages.dense.retriever import (
     BEGINNING,
+    PAYS,
     SENTENCES,
     SPANS,
-    WORTH,
     Dense,
     DenseOptions,
     LabelText,
@@ -12,4 +12,4 @@ from tagwright.stages.dense.retriever import (
     Texts,
 )
 
-__all__ = ["BEGINNING", "SENTENCES", "SPANS", "WORTH", "Dense", "DenseOptions", "LabelText", "TextEncoder", "Texts"]
+__all__ = ["BEGINNING", "PAYS", "SENTENCES", "SPANS", "Dense", "DenseOptions", "LabelText", "TextEncoder", "Texts"]
