@@ -149,7 +149,7 @@ def learned(name: str) -> dict[str, Any]:
         for draw in range(FITS):
             drawn = np.random.default_rng(draw).permutation(len(task.pool.run))[:size]
             fitted = fit_combiner(task.pool.take(np.sort(drawn)), combine.ndcg_at_5)
-            errors.append(_errors_of(fitted, task.scored(drawn)))
+            errors.append(confidence_errors(fitted, task.scored(drawn)))
             choices.append(fitted.choice)
         mean, most = (each(errors, axis=0).round(4).tolist() for each in (np.mean, np.max))
         found[f"{name} {size}"] = {
@@ -161,7 +161,7 @@ def learned(name: str) -> dict[str, Any]:
     return found
 
 
-def _errors_of(fitted: FittedCombiner, test: Examples) -> tuple[float, float]:
+def confidence_errors(fitted: FittedCombiner, test: Examples) -> tuple[float, float]:
     """ECE@5 and ECE@10 on other documents of the confidences that a tagger of the method has."""
     if fitted.ranker is None:
         examples, standard = fitted.examples, test.features.values[:, test.base].astype(np.float64)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tagwright.combining.candidate_ranker import CandidateRanker, Logistic
 from tagwright.combining.features import Features, StageScores, features
 from tagwright.combining.ranking_trees import BoostingOptions
 from tagwright.errors import ConfigError, InputError
@@ -52,6 +53,22 @@ def test_what_a_stage_knows_is_learned() -> None:
     others = example_documents(seed=1)
     ranked = others.run.rescored(found.ranker.predict(others.features))
     assert measure(ranked, others.gold).mean() > 0.9 > measure(others.run, others.gold).mean() + 0.2
+
+
+def test_another_ranker_can_be_trained_in_place_of_the_usual_one() -> None:
+    examples, seen = example_documents(), list[int]()
+
+    def told(training: Examples, options: CombinerOptions) -> CandidateRanker:
+        seen.append(len(training.run))
+        found = train_ranker(training, options)
+        weight = np.where(np.array(found.names) == "stage: score", 1.0, 0.0)
+        return CandidateRanker(found.names, Logistic(np.zeros_like(weight), np.ones_like(weight), weight, 0.0))
+
+    found = fit_combiner(examples, measure, OPTIONS, told)
+    assert found.ranker is not None
+    assert found.ranker.trees is None
+    assert seen == [32] * OPTIONS.folds + [40]
+    assert found.measured.mean() > 0.9  # the stage alone tells which candidate is right
 
 
 def test_the_fixed_sum_stays_where_what_is_learned_is_clearly_worse() -> None:

@@ -152,25 +152,8 @@ class FittedCombiner:
         return float((self.measured - self.fixed).mean())
 
 
-def fit_combiner(examples: Examples, measure: Measure, options: CombinerOptions = CombinerOptions()) -> FittedCombiner:
-    """The blend of ranker and fixed sum that cross-validation chooses, trained on all documents.
-
-    Documents without gold labels are left out. Raises InputError where fewer than two have any.
-    """
-    documents = np.flatnonzero(np.diff(examples.gold.indptr) > 0)
-    if len(documents) < 2:
-        raise InputError(f"{len(documents)} labelled documents: a combiner is trained on two or more; label some")
-    drawn = np.random.default_rng(options.seed).permutation(documents)[: options.documents]
-    examples = examples.take(np.sort(drawn))
-    fixed = measure(examples.run, examples.gold)
-    validations = cross_validate(examples, measure, options)
-    expected = len(fixed) / (len(fixed) + options.half)
-    choice = choose(fixed, {share: found.measured for share, found in validations.items()}, expected, options.margin)
-    if choice == FIXED:
-        return FittedCombiner(None, np.zeros(examples.labels), choice, validations, fixed, examples)
-    ranker = blend(train_ranker(examples, options), examples, choice)
-    bias = _bias(examples, validations[choice].raw, np.arange(len(examples.run)), options)
-    return FittedCombiner(ranker, bias, choice, validations, fixed, examples)
+Trainer: TypeAlias = Callable[[Examples, CombinerOptions], CandidateRanker]
+"Trains a ranker on all the examples that it is given."
 
 
 def train_ranker(examples: Examples, options: CombinerOptions) -> CandidateRanker:
@@ -184,6 +167,33 @@ def train_ranker(examples: Examples, options: CombinerOptions) -> CandidateRanke
     return CandidateRanker(examples.features.names, linear, trees)
 
 
+def fit_combiner(
+    examples: Examples,
+    measure: Measure,
+    options: CombinerOptions = CombinerOptions(),
+    train: Trainer = train_ranker,
+) -> FittedCombiner:
+    """The blend of ranker and fixed sum that cross-validation chooses, trained on all documents.
+
+    train: what trains the ranker. Documents without gold labels are left out. Raises InputError where fewer than two
+    have any.
+    """
+    documents = np.flatnonzero(np.diff(examples.gold.indptr) > 0)
+    if len(documents) < 2:
+        raise InputError(f"{len(documents)} labelled documents: a combiner is trained on two or more; label some")
+    drawn = np.random.default_rng(options.seed).permutation(documents)[: options.documents]
+    examples = examples.take(np.sort(drawn))
+    fixed = measure(examples.run, examples.gold)
+    validations = cross_validate(examples, measure, options, train)
+    expected = len(fixed) / (len(fixed) + options.half)
+    choice = choose(fixed, {share: found.measured for share, found in validations.items()}, expected, options.margin)
+    if choice == FIXED:
+        return FittedCombiner(None, np.zeros(examples.labels), choice, validations, fixed, examples)
+    ranker = blend(train(examples, options), examples, choice)
+    bias = _bias(examples, validations[choice].raw, np.arange(len(examples.run)), options)
+    return FittedCombiner(ranker, bias, choice, validations, fixed, examples)
+
+
 def blend(ranker: CandidateRanker, examples: Examples, share: float) -> CandidateRanker:
     """The ranker with the fixed sum's standard score added, so that this share of the ranking is learned.
 
@@ -194,14 +204,16 @@ def blend(ranker: CandidateRanker, examples: Examples, share: float) -> Candidat
     return replace(ranker, linear=replace(ranker.linear, weight=weight))
 
 
-def cross_validate(examples: Examples, measure: Measure, options: CombinerOptions) -> dict[float, Validation]:
+def cross_validate(
+    examples: Examples, measure: Measure, options: CombinerOptions, train: Trainer = train_ranker
+) -> dict[float, Validation]:
     """Every share on documents that the ranker was not trained on: a document's candidates are in one fold only."""
     folds = assign_folds(len(examples.run), options.folds, options.seed)
     scores = {share: np.zeros(len(examples.run.labels)) for share in SHARES}
     for fold in np.unique(folds):
         inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         training, validation = examples.take(inside), examples.take(outside)
-        ranker, places = train_ranker(training, options), examples.suggestions(outside)
+        ranker, places = train(training, options), examples.suggestions(outside)
         learned, base = ranker.predict(validation.features), _standard(ranker, validation)
         spread = ranker.predict(training.features).std()
         for share in SHARES:
