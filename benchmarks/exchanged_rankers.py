@@ -16,7 +16,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from tagwright.combining.candidate_ranker import CandidateRanker, fit_logistic
 from tagwright.combining.ranking_trees import BoostedTrees
-from tagwright.training.combiner_training import CombinerOptions, Examples, Trainer, train_ranker
+from tagwright.training.combiner import CombinerOptions, Examples, Trainer, train_ranker
 from tagwright.types import Doubles, Longs
 
 DEPTH = 10

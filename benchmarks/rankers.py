@@ -26,10 +26,12 @@ from benchmarks.calibration import confidence_errors
 from benchmarks.curve_methods import Task
 from benchmarks.exchanged_rankers import OURS, RANKERS
 
-from tagwright.methods import auto, auto_examples, auto_plan, combined, zeroshot
-from tagwright.methods.auto_examples import Weighted
-from tagwright.store import replace_file
-from tagwright.training.combiner_training import CombinerOptions, Examples, fit_combiner
+from tagwright.core.saved import replace_file
+from tagwright.methods import zero_shot
+from tagwright.methods.auto import combine, plan, recipe
+from tagwright.methods.auto import examples as auto_examples
+from tagwright.methods.auto.examples import Weighted
+from tagwright.training.combiner import CombinerOptions, Examples, fit_combiner
 from tagwright.training.out_of_fold import Folds
 
 RESULT = Path(__file__).parent / "results" / "rankers.json"
@@ -81,7 +83,7 @@ def rows(found: dict[str, Any], work: Path, options: argparse.Namespace) -> Iter
 def measure(ranker: str, training: Examples, test: Examples, folder: Path) -> dict[str, Any]:
     """One ranker on one draw. folder: for the scores of the candidates; those of our trees are compared with."""
     clock = time.process_time()
-    fitted = fit_combiner(training, combined.ndcg_at_5, choices(training), RANKERS[ranker])
+    fitted = fit_combiner(training, combine.ndcg_at_5, choices(training), RANKERS[ranker])
     to_fit, clock = time.process_time() - clock, time.process_time()
     scores, size = test.run.scores, 0
     if fitted.ranker:
@@ -94,7 +96,7 @@ def measure(ranker: str, training: Examples, test: Examples, folder: Path) -> di
     np.save(folder / f"{ranker}.npy", scores)
     run, ours = test.run.rescored(scores), test.run.rescored(np.load(folder / f"{OURS}.npy"))
     return {
-        "nDCG@5": round(float(combined.ndcg_at_5(run, test.gold).mean()), 4),
+        "nDCG@5": round(float(combine.ndcg_at_5(run, test.gold).mean()), 4),
         "p": round(curve.significance(run, ours, test.gold), 4),
         "ECE@5": round(confidence_errors(fitted, test)[0], 4),
         "cross-validation": round(float(fitted.measured.mean()), 4),
@@ -110,7 +112,7 @@ def measure(ranker: str, training: Examples, test: Examples, folder: Path) -> di
 def choices(training: Examples) -> CombinerOptions:
     """As in `train auto`."""
     options = CombinerOptions()
-    return options if len(training.run) < auto_plan.TRAINED_STAGES_ONLY else replace(options, folds=auto.FEWER)
+    return options if len(training.run) < plan.TRAINED_STAGES_ONLY else replace(options, folds=recipe.FEWER)
 
 
 def examples(name: str, size: str, work: Path) -> tuple[Examples, Examples]:
@@ -129,12 +131,12 @@ def examples(name: str, size: str, work: Path) -> tuple[Examples, Examples]:
 def prepare(task: Task, work: Path) -> None:
     """Describe the candidates, without and with the stages that are trained on labels, as `train auto` does."""
     unlabelled = [replace(each, labels=()) for each in task.train[:KNOWN]]
-    plain = zeroshot.fit(task.labels, documents=unlabelled[: combined.BATCH])
-    tagger = combined.with_more_stages(combined.without_confidence(plain))
-    described = combined.describe_corpus(tagger, unlabelled, combined.Config(exclude_self=task.name == "mdn"))
+    plain = zero_shot.fit(task.labels, documents=unlabelled[: combine.BATCH])
+    tagger = combine.with_more_stages(combine.without_confidence(plain))
+    described = combine.describe_corpus(tagger, unlabelled, combine.Config(exclude_self=task.name == "mdn"))
     few = task.dev if task.name in corpora.FROM_DEV else task.pool[:POOL]
-    _store(work / "test", combined.examples(tagger, described, task.dev))
-    _store(work / "pool", combined.examples(tagger, described, few))
+    _store(work / "test", combine.examples(tagger, described, task.dev))
+    _store(work / "pool", combine.examples(tagger, described, few))
     if task.name not in corpora.FROM_DEV:
         labelled = task.pool[:MANY]  # in random order
         found = Folds(labelled, task.labels, task.gold(labelled), np.arange(TEACHING))
@@ -142,7 +144,7 @@ def prepare(task: Task, work: Path) -> None:
         joined = replace(tagger, retrievers={**tagger.retrievers, **found.last()})
         described = auto_examples.weighted(described, made.weights)
         _store(work / "many", made.examples)
-        _store(work / "many test", combined.examples(joined, described, task.dev))
+        _store(work / "many test", combine.examples(joined, described, task.dev))
     (work / DONE).touch()
 
 

@@ -122,13 +122,6 @@ def test_ends_whose_differences_overflow_are_refused(tmp_path: Path) -> None:
         read_matrix(tmp_path, (4, 1))
 
 
-def test_a_matrix_that_was_saved_with_the_ends_of_rows_is_read(tmp_path: Path) -> None:
-    np.save(tmp_path / "data.npy", np.array([1.5, -2.0, 3.0], np.float32))
-    np.save(tmp_path / "indices.npy", np.array([0, 2, 1], np.int32))
-    np.save(tmp_path / "ends.npy", np.array([2, 2, 3], np.int64))  # two values, none, one
-    assert read_matrix(tmp_path, (3, 3)).toarray().tolist() == [[1.5, 0, -2], [0, 0, 0], [0, 3, 0]]
-
-
 @pytest.mark.parametrize(
     ("name", "array"), [("indices", [0.0, 1.0]), ("indptr", [0.0, 1.0, 2.0]), ("indptr", [1, 1, 2])]
 )

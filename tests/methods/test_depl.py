@@ -83,7 +83,7 @@ def test_a_tagger_that_is_saved_says_the_same_and_shows_its_keywords(
     encoder: dict[str, str], svm: Tagger, tmp_path: Path
 ) -> None:
     for tagger in (fitted("depl+cls", TRAIN, encoder["static"]), svm):
-        tagger.save(tmp_path / "tagger")
+        tagger.save(tmp_path / "tagger", overwrite=True)
         loaded = Tagger.load(tmp_path / "tagger")
         before, after = tagger.tag(UNSEEN), loaded.tag(UNSEEN)
         assert (before.labels == after.labels).all()

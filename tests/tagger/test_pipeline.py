@@ -331,7 +331,7 @@ def test_the_files_of_a_manifest_lie_in_its_folder(words: Tagger, tmp_path: Path
 def test_a_tagger_is_saved_and_loaded_through_a_link(words: Tagger, tmp_path: Path) -> None:
     words.save(tmp_path / "tagger")
     (tmp_path / "link").symlink_to("tagger")
-    words.save(tmp_path / "link")
+    words.save(tmp_path / "link", overwrite=True)
     assert (tmp_path / "link").is_symlink()
     assert list(Tagger.load(tmp_path / "link").vocabulary) == list(words.vocabulary)
 

@@ -278,6 +278,9 @@ def test_a_file_to_read_that_lies_in_the_output_is_refused(
 ) -> None:
     method = {"--keywords": "depl", "--guesses": "svm", "--reviews": "auto"}.get(given, "svm")
     name = str(tmp_path / folder / "mine")
+    if given == "--config":  # it is read before anything else
+        (tmp_path / folder).mkdir()
+        Path(name).write_text("")
     arguments = [name, *data[1:]] if given == "docs" else [*data, given, name]
     with pytest.raises(ConfigError, match=rf"{folder}.mine: is inside .*{folder}, which is replaced"):
         run("train", method, *arguments, "--output", str(tmp_path / "M"), "--overwrite")
@@ -379,7 +382,7 @@ def test_a_folder_that_no_training_made_is_left_alone(data: list[str], static: s
     mine = tmp_path / "M.training" / "thesis.txt"
     mine.parent.mkdir()
     mine.write_text("years of work")
-    with pytest.raises(TagwrightError, match=r"M\.training: exists and is not a training"):
+    with pytest.raises(TagwrightError, match=r"M\.training: exists and is not a saved unfinished training"):
         run("train", "ict", *data, "--output", str(tmp_path / "M"), settings=[*QUICK[2:], f"encoder={static}"])
     assert mine.read_text() == "years of work"
 
