@@ -33,7 +33,8 @@ def pairs(epoch: int) -> Iterator[Pair]:
 
 
 def plain_loss(anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
-    return info_nce(anchors, positives, groups=groups, symmetric=True)
+    both_ways = info_nce(anchors, positives, groups=groups) + info_nce(positives, anchors, groups=groups)
+    return both_ways / 2
 
 
 class Redrawing(Contrastive):

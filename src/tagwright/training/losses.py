@@ -1,16 +1,14 @@
 """The training losses of the papers, each as one pure function of embeddings.
 
 A contrastive loss sees matrices of embeddings and nothing else. So it can be called on a batch whose embeddings were
-computed in parts (cached gradients), and on several processes: `positives` then holds the rows of all of them, and
-`offset` is the first row of the caller. Half precision is converted to float32 first: at a temperature of 0.05 the last
-bit of a bfloat16 cosine moves a logit by 0.08. For the same reason, call the losses outside of autocast.
+computed in parts (cached gradients), on one process or several. Half precision is converted to float32 first: at a
+temperature of 0.05 the last bit of a bfloat16 cosine moves a logit by 0.08. For the same reason, call the losses
+outside of autocast.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import Literal, TypeAlias
 
 import torch
@@ -26,16 +24,13 @@ def info_nce(
     temperature: float = 0.05,
     *,
     similarity: Similarity = "cosine",
-    symmetric: bool = False,
     groups: Tensor | None = None,
-    offset: int = 0,
 ) -> Tensor:
     """RTS Eq. 1, MICoL Eq. 9, MACLR Eq. 1: cross-entropy of each anchor's own positive among all positives.
 
-    anchors: (batch, dim). positives: (candidates, dim); row offset + i belongs to anchor i, the others are its
-    negatives, but for those of its own group. groups: (candidates,) integers, or (candidates, n) for pairs of n groups,
-    of which one is enough to share. symmetric: the mean of both directions, which needs as many positives as anchors.
-    Returns a scalar, natural log, mean over the batch.
+    anchors: (batch, dim). positives: (candidates, dim); row i belongs to anchor i, the others are its negatives, but
+    for those of its own group. groups: (candidates,) integers, or (candidates, n) for pairs of n groups, of which one
+    is enough to share. Returns a scalar, natural log, mean over the batch.
 
     Two orthogonal pairs at temperature 1: each row is log(1 + e^-1).
 
@@ -50,10 +45,8 @@ def info_nce(
     >>> info_nce(eye, eye, groups=torch.tensor([[7, 8], [9, 7]])).item()
     0.0
     """
-    if symmetric:
-        return _both_ways(partial(info_nce, similarity=similarity, groups=groups), anchors, positives, temperature)
     logits = _similarities(anchors, positives, similarity) / temperature
-    own = _own_rows(anchors, offset)
+    own = _own_rows(anchors)
     if groups is not None:
         others_of_group = _same_group(groups, own).scatter(1, own[:, None], value=False)
         logits = logits.masked_fill(others_of_group, -torch.inf)
@@ -61,14 +54,7 @@ def info_nce(
 
 
 def cluster_loss(
-    anchors: Tensor,
-    positives: Tensor,
-    temperature: float = 1.0,
-    *,
-    similarity: Similarity = "dot",
-    symmetric: bool = False,
-    groups: Tensor,
-    offset: int = 0,
+    anchors: Tensor, positives: Tensor, temperature: float = 1.0, *, similarity: Similarity = "dot", groups: Tensor
 ) -> Tensor:
     """MACLR Eq. 2: cross-entropy of the pseudo labels of an instance's whole cluster among all pseudo labels.
 
@@ -84,10 +70,8 @@ def cluster_loss(
     >>> round(cluster_loss(eye, eye, groups=torch.tensor([0, 0])).item(), 4)
     0.8133
     """
-    if symmetric:
-        return _both_ways(partial(cluster_loss, similarity=similarity, groups=groups), anchors, positives, temperature)
     logits = _similarities(anchors, positives, similarity) / temperature
-    attract = _same_group(groups, _own_rows(anchors, offset)).to(logits.dtype)
+    attract = _same_group(groups, _own_rows(anchors)).to(logits.dtype)
     return (logits.logsumexp(1) - (logits * attract).sum(1) / attract.sum(1)).mean()
 
 
@@ -173,12 +157,6 @@ def missed_ndcg(scores: Tensor, relevant: Tensor, k: int) -> Tensor:
     return 1 - ((found * discount).sum(1) / ideal)[right > 0].mean()
 
 
-def _both_ways(loss: Callable[..., Tensor], anchors: Tensor, positives: Tensor, temperature: float) -> Tensor:
-    if anchors.shape != positives.shape:
-        raise ValueError(f"a symmetric loss needs one positive per anchor, got {len(positives)} for {len(anchors)}")
-    return (loss(anchors, positives, temperature) + loss(positives, anchors, temperature)) / 2
-
-
 def _similarities(x: Tensor, y: Tensor, similarity: Similarity) -> Tensor:
     """Every row of x with every row of y: (rows of x, rows of y)."""
     return _vectors(x, similarity) @ _vectors(y, similarity).mT
@@ -192,8 +170,8 @@ def _full(values: Tensor) -> Tensor:
     return values.to(torch.promote_types(values.dtype, torch.float32))
 
 
-def _own_rows(anchors: Tensor, offset: int) -> Tensor:
-    return torch.arange(offset, offset + len(anchors), device=anchors.device)
+def _own_rows(anchors: Tensor) -> Tensor:
+    return torch.arange(len(anchors), device=anchors.device)
 
 
 def _same_group(groups: Tensor, own: Tensor) -> Tensor:
