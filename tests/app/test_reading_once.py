@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tagwright.app import inputs
+from tagwright.app.arguments import Chosen, Scoring
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import dataset
@@ -47,7 +48,7 @@ def task(tmp_path: Path, decoded: Decoded) -> dataset.Task:
     documents, labels = tmp_path / "docs.jsonl", tmp_path / "labels.jsonl"
     write_jsonl([*DOCUMENTS, Document("x", "Wasps")], documents)
     LABELS.write(labels)
-    return inputs.task(Corpus.read(documents), labels, "", None, None, True, True)
+    return inputs.task(Corpus.read(documents), Chosen(labels), Scoring(exclude_self=True, skip_unlabelled=True))
 
 
 def test_what_is_to_be_scored_is_read_once(task: dataset.Task, decoded: Decoded) -> None:

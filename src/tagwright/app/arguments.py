@@ -1,55 +1,30 @@
-"""The arguments and options that several commands have."""
+"""The arguments and options that several commands have, alone and in groups.
+
+A command takes a group as one parameter: `grouped` shows its fields to typer as options of their own.
+"""
 
 from __future__ import annotations
 
-from enum import Enum
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
 
+from tagwright.core.progress import silence
 from tagwright.readers.limits import document_limit
 
-
-class Format(str, Enum):
-    """How suggestions are printed."""
-
-    text = "text"
-    jsonl = "jsonl"
-    tsv = "tsv"
-    spreadsheet = "spreadsheet"
-
+Format: TypeAlias = Literal["text", "jsonl", "tsv", "spreadsheet"]
 
 FORMATS = "How to print; spreadsheet is tsv with an apostrophe before cells that look like formulas."
 
-
-class Method(str, Enum):
-    """What can be trained."""
-
-    auto = "auto"
-    zero_shot = "zero-shot"
-    rts = "rts"
-    maclr = "maclr"
-    micol = "micol"
-    futex = "futex"
-    ict = "ict"
-    simcse = "simcse"
-    finetune = "finetune"
-    combine = "combine"
-    svm = "svm"
-    classifier = "classifier"
-    de_ret = "de-ret"
-    depl = "depl"
-    depl_cls = "depl+cls"
-
-
-class UnknownLabels(str, Enum):
-    """How to treat gold labels missing from the vocabulary."""
-
-    warn = "warn"
-    error = "error"
-    ignore = "ignore"
-
+Method: TypeAlias = Literal[
+    "auto", "zero-shot", "rts", "maclr", "micol", "futex", "ict", "simcse", "finetune", "combine", "svm", "classifier",
+    "de-ret", "depl", "depl+cls",
+]  # fmt: skip
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.", show_default=False)]
 Columns = Annotated[
@@ -67,13 +42,13 @@ InputFormat = Annotated[
 ]
 
 
-def _limit(context: typer.Context, size: Optional[int]) -> None:  # noqa: UP045
+def _limit(context: typer.Context, size: int | None) -> None:
     """Applies to all readers while the command runs."""
     context.with_resource(document_limit(size))
 
 
 MaxDocumentSize = Annotated[
-    Optional[int],  # noqa: UP045
+    int | None,
     typer.Option(
         "--max-document-size",
         metavar="BYTES",
@@ -100,7 +75,7 @@ Offline = Annotated[
     ),
 ]
 LabelFile = Annotated[
-    Optional[Path],  # noqa: UP045  (typer evaluates this on Python 3.10)
+    Path | None,
     typer.Option("--labels", help="Vocabulary: JSONL, TSV, CSV, SKOS, or a name or path per line.", show_default=False),
 ]
 Language = Annotated[
@@ -110,9 +85,9 @@ Language = Annotated[
         show_default=False,
     ),
 ]
-Model = Annotated[Optional[Path], typer.Option("--model", help="A saved tagger.", show_default=False)]  # noqa: UP045
+Model = Annotated[Path | None, typer.Option("--model", help="A saved tagger.", show_default=False)]
 MinConfidence = Annotated[
-    Optional[float],  # noqa: UP045
+    float | None,
     typer.Option(
         "--min-confidence",
         min=0,
@@ -122,7 +97,7 @@ MinConfidence = Annotated[
     ),
 ]
 MinScore = Annotated[
-    Optional[float],  # noqa: UP045
+    float | None,
     typer.Option(
         "--min-score", help="Only labels with this score or more, on the tagger's own scale.", show_default=False
     ),
@@ -155,10 +130,86 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label whose id is the document's own.")]
 SkipUnlabelled = Annotated[bool, typer.Option(help="Leave out documents without gold labels.")]
 Unknown = Annotated[
-    UnknownLabels,
+    Literal["warn", "error", "ignore"],
     typer.Option(
         "--unknown-labels",
         help="Gold labels missing from the vocabulary: warn, ignore, or stop.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bars, no hints.")]
+
+
+def _quiet(context: typer.Context, wanted: bool) -> None:
+    """Show no progress while the command runs."""
+    context.with_resource(silence(wanted))
+
+
+Quiet = Annotated[bool, typer.Option("--quiet", callback=_quiet, help="No progress bars, no hints.")]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Documents, and how to read them."""
+
+    docs: Docs
+    columns: Columns = ""
+    input_format: InputFormat = ""
+    max_document_size: MaxDocumentSize = None
+
+
+@dataclass(frozen=True)
+class OptionalSource(Source):
+    """The same where there may be none."""
+
+    docs: Docs = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The tagger: a saved one, with another vocabulary if one is given, or else the zero-shot method."""
+
+    labels: LabelFile = None
+    language: Language = ""
+    model: Model = None
+    settings: Settings = field(default_factory=list)
+    offline: Offline = False
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Which documents and labels are scored."""
+
+    exclude_self: ExcludeSelf = False
+    skip_unlabelled: SkipUnlabelled = False
+    unknown: Unknown = "warn"
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as typer reads it: in place of a parameter that is a group, a dataclass, the fields of the group."""
+    shown: list[Parameter] = []
+    groups: dict[str, Any] = {}
+    for parameter in signature(command, eval_str=True).parameters.values():
+        if is_dataclass(parameter.annotation):
+            groups[parameter.name] = parameter.annotation
+            shown += _options(parameter.annotation)
+        else:
+            shown.append(parameter.replace(kind=Parameter.KEYWORD_ONLY))
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        made = {
+            name: group(**{each.name: given.pop(each.name) for each in fields(group)}) for name, group in groups.items()
+        }
+        command(**made, **given)
+
+    run.__signature__ = Signature(shown)  # type: ignore[attr-defined]
+    return run
+
+
+def _options(group: Any) -> list[Parameter]:
+    types = get_type_hints(group, include_extras=True)
+    found = []
+    for each in fields(group):
+        default = each.default if each.default_factory is MISSING else each.default_factory()
+        default = Parameter.empty if default is MISSING else default
+        found.append(Parameter(each.name, Parameter.KEYWORD_ONLY, default=default, annotation=types[each.name]))
+    return found

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -14,26 +15,20 @@ from tagwright.app.arguments import (
     FORMATS,
     BestCut,
     BroaderNames,
-    Columns,
-    Docs,
+    Chosen,
     ExcludeSelf,
     ExplainedBy,
     Format,
-    InputFormat,
     Json,
     LabelFile,
     Language,
-    MaxDocumentSize,
     MinConfidence,
     MinScore,
-    Model,
-    Offline,
     Quiet,
-    Settings,
-    SkipUnlabelled,
+    Scoring,
+    Source,
     Train,
-    Unknown,
-    UnknownLabels,
+    grouped,
 )
 from tagwright.app.commands.batch import batch
 from tagwright.app.commands.reviews import reviews
@@ -76,241 +71,194 @@ def start(
 
 
 @app.command()
+@grouped
 def suggest(
-    docs: Docs,
-    columns: Columns = "",
-    input_format: InputFormat = "",
-    _max_document_size: MaxDocumentSize = None,
-    labels: LabelFile = None,
-    language: Language = "",
-    model: Model = None,
+    source: Source,
+    chosen: Chosen,
     k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10,
     min_score: MinScore = None,
     min_confidence: MinConfidence = None,
     best_cut: BestCut = False,
-    output: Annotated[Format, typer.Option("--format", help=FORMATS)] = Format.text,
+    output: Annotated[Format, typer.Option("--format", help=FORMATS)] = "text",
     explain: Annotated[bool, typer.Option(help="Show the evidence for each label: spans of the document.")] = False,
     path: ExplainedBy = [],  # noqa: B006
     paths: BroaderNames = False,
     exclude_self: ExcludeSelf = False,
-    settings: Settings = [],  # noqa: B006  (typer copies it)
-    _offline: Offline = False,
-    quiet: Quiet = False,
+    _quiet: Quiet = False,
 ) -> None:
     """Suggest labels for documents."""
     from tagwright.app import inputs, render
-    from tagwright.core.progress import silence
     from tagwright.tagger.suggestions import suggestions
 
-    with silence(quiet):
-        corpus = inputs.read(docs, columns, input_format)
-        tagger = inputs.tagger(model, labels, language, settings, corpus)
-        rules: dict[str, Any] = {"min_score": min_score, "min_confidence": min_confidence, "best_cut": best_cut}
-        found = suggestions(tagger, corpus, k, paths=path, exclude_self=exclude_self, explain=explain, **rules)
-        for line in render.suggestions(found, tagger.vocabulary, output.value, paths=paths):
-            print(line)
+    corpus = inputs.read(source)
+    tagger = inputs.tagger(chosen, corpus)
+    rules: dict[str, Any] = {"min_score": min_score, "min_confidence": min_confidence, "best_cut": best_cut}
+    found = suggestions(tagger, corpus, k, paths=path, exclude_self=exclude_self, explain=explain, **rules)
+    for line in render.suggestions(found, tagger.vocabulary, output, paths=paths):
+        print(line)
 
 
 @app.command()
+@grouped
 def evaluate(
-    docs: Docs,
-    columns: Columns = "",
-    input_format: InputFormat = "",
-    _max_document_size: MaxDocumentSize = None,
-    labels: LabelFile = None,
-    language: Language = "",
-    model: Model = None,
-    run: Annotated[Optional[Path], typer.Option(help="A run file instead of a tagger.", show_default=False)] = None,  # noqa: UP045
+    source: Source,
+    chosen: Chosen,
+    scoring: Scoring,
+    run: Annotated[Path | None, typer.Option(help="A run file instead of a tagger.", show_default=False)] = None,
     train: Train = [],  # noqa: B006
-    exclude_self: ExcludeSelf = False,
-    skip_unlabelled: SkipUnlabelled = False,
-    unknown: Unknown = UnknownLabels.warn,
-    per_label: Annotated[Optional[Path], typer.Option(help="Write a TSV with the scores of every label.")] = None,  # noqa: UP045
-    report: Annotated[Optional[Path], typer.Option(help="Write an HTML page with tables and plots.")] = None,  # noqa: UP045
-    settings: Settings = [],  # noqa: B006
+    per_label: Annotated[Path | None, typer.Option(help="Write a TSV with the scores of every label.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write an HTML page with tables and plots.")] = None,
     as_json: Json = False,
-    _offline: Offline = False,
-    quiet: Quiet = False,
+    _quiet: Quiet = False,
 ) -> None:
     """Score suggestions against gold labels, with 95% intervals."""
     from tagwright.app import inputs, render, reporting
-    from tagwright.core.progress import silence
     from tagwright.evaluation import dataset
 
-    if run and (model or settings):
+    if run and (chosen.model or chosen.settings):
         raise TagwrightError("a run is scored as it is: with --run leave out --model and --set")
-    with silence(quiet):
-        corpus = inputs.read(docs, columns, input_format)
-        seen = inputs.read(train, columns, input_format) if train else None
-        task = inputs.task(corpus, labels, language, model, seen, exclude_self, skip_unlabelled, unknown.value)
-        if run:
-            tagger, found = None, dataset.read_run(run, task)
-        else:
-            tagger = inputs.tagger(model, labels, language, settings, corpus)
-            found = dataset.tag(tagger, task)
-        scores = inputs.evaluate(found, task, per_label)
+    corpus = inputs.read(source)
+    seen = inputs.read(replace(source, docs=train)) if train else None
+    task = inputs.task(corpus, chosen, scoring, seen)
+    if run:
+        tagger, found = None, dataset.read_run(run, task)
+    else:
+        tagger = inputs.tagger(chosen, corpus)
+        found = dataset.tag(tagger, task)
+    scores = inputs.evaluate(found, task, per_label)
     if report:
-        source = run or model or "the zero-shot method"
-        notes = {"suggestions from": str(source), **reporting.settings_of(tagger, settings)}
-        render.save_scores(scores, report, reporting.details(task, found, tagger, notes, docs, labels or model))
+        origin = run or chosen.model or "the zero-shot method"
+        notes = {"suggestions from": str(origin), **reporting.settings_of(tagger, chosen.settings)}
+        details = reporting.details(task, found, tagger, notes, source.docs, chosen.labels or chosen.model)
+        render.save_scores(scores, report, details)
     render.scores(scores, as_json=as_json)
 
 
 @app.command()
+@grouped
 def compare(
-    docs: Docs,
+    source: Source,
+    scoring: Scoring,
     labels: LabelFile,
     run: Annotated[list[Path], typer.Option(help="A run file; give two.", show_default=False)],
-    columns: Columns = "",
-    input_format: InputFormat = "",
-    _max_document_size: MaxDocumentSize = None,
     language: Language = "",
     train: Train = [],  # noqa: B006
-    exclude_self: ExcludeSelf = False,
-    skip_unlabelled: SkipUnlabelled = False,
-    unknown: Unknown = UnknownLabels.warn,
-    report: Annotated[Optional[Path], typer.Option(help="Write an HTML page with tables and plots.")] = None,  # noqa: UP045
+    report: Annotated[Path | None, typer.Option(help="Write an HTML page with tables and plots.")] = None,
     as_json: Json = False,
-    quiet: Quiet = False,
+    _quiet: Quiet = False,
 ) -> None:
     """Compare two runs over the same documents: differences, intervals, paired tests."""
     from tagwright.app import inputs, render, reporting
-    from tagwright.core.progress import silence
     from tagwright.evaluation import dataset
     from tagwright.evaluation.report.page import Details
 
     if len(run) != 2:
         raise TagwrightError(f"compare needs two runs, got {len(run)}: --run A.jsonl --run B.jsonl")
-    with silence(quiet):
-        corpus = inputs.read(docs, columns, input_format)
-        seen = inputs.read(train, columns, input_format) if train else None
-        task = inputs.task(corpus, labels, language, None, seen, exclude_self, skip_unlabelled, unknown.value)
-        a, b = (dataset.read_run(each, task) for each in run)
-        comparison = inputs.compare(a, b, task)
+    corpus = inputs.read(source)
+    seen = inputs.read(replace(source, docs=train)) if train else None
+    task = inputs.task(corpus, Chosen(labels, language), scoring, seen)
+    a, b = (dataset.read_run(each, task) for each in run)
+    comparison = inputs.compare(a, b, task)
     if report:
-        notes = {"A": str(run[0]), "B": str(run[1]), **reporting.origin(task, docs, labels)}
+        notes = {"A": str(run[0]), "B": str(run[1]), **reporting.origin(task, source.docs, labels)}
         render.save_comparison(comparison, report, Details(notes, curves=reporting.curves({"A": a, "B": b}, task)))
     render.comparison(comparison, run, as_json=as_json)
 
 
 @app.command()
+@grouped
 def candidates(
-    docs: Docs,
-    columns: Columns = "",
-    input_format: InputFormat = "",
-    _max_document_size: MaxDocumentSize = None,
-    labels: LabelFile = None,
-    language: Language = "",
-    model: Model = None,
-    exclude_self: ExcludeSelf = False,
-    skip_unlabelled: SkipUnlabelled = False,
-    unknown: Unknown = UnknownLabels.warn,
-    settings: Settings = [],  # noqa: B006
+    source: Source,
+    chosen: Chosen,
+    scoring: Scoring,
     as_json: Json = False,
-    _offline: Offline = False,
-    quiet: Quiet = False,
+    _quiet: Quiet = False,
 ) -> None:
     """Show how many gold labels each candidate stage can find at most."""
     from tagwright.app import inputs, render
-    from tagwright.core.progress import silence
     from tagwright.evaluation import dataset
 
-    with silence(quiet):
-        corpus = inputs.read(docs, columns, input_format)
-        task = inputs.task(corpus, labels, language, model, None, exclude_self, skip_unlabelled, unknown.value)
-        tagger = inputs.tagger(model, labels, language, settings, corpus)
-        found = dataset.ceilings(tagger, task)
+    corpus = inputs.read(source)
+    task = inputs.task(corpus, chosen, scoring)
+    tagger = inputs.tagger(chosen, corpus)
+    found = dataset.ceilings(tagger, task)
     render.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
 for command in (train, options, batch, sample, serve, reviews, verify):
-    app.command()(command)
+    app.command()(grouped(command))
 
 
 @app.command("describe")
+@grouped
 def describe_(
-    docs: Docs,
-    columns: Columns = "",
-    input_format: InputFormat = "",
-    _max_document_size: MaxDocumentSize = None,
+    source: Source,
     labels: LabelFile = None,
     language: Language = "",
     test: Annotated[list[str], typer.Option(help="Test documents: report which of DOCS are among them.")] = [],  # noqa: B006
     every: Annotated[bool, typer.Option("--all", help="Every column and every warning.")] = False,
     as_json: Json = False,
-    quiet: Quiet = False,
+    _quiet: Quiet = False,
 ) -> None:
     """Describe the data: contents, problems, and applicable methods."""
     from tagwright.app import inputs, render
-    from tagwright.core.progress import silence
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.evaluation.description import describe
 
-    with silence(quiet):
-        corpus = inputs.read(docs, columns, input_format)
-        others = inputs.read(test, columns, input_format) if test else None
-        vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
-        found = describe(corpus, vocabulary, others)
+    corpus = inputs.read(source)
+    others = inputs.read(replace(source, docs=test)) if test else None
+    vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
+    found = describe(corpus, vocabulary, others)
     render.description(found, as_json=as_json, every=every)
 
 
 @app.command()
+@grouped
 def read(
-    docs: Docs,
-    columns: Columns = "",
-    input_format: InputFormat = "",
-    _max_document_size: MaxDocumentSize = None,
-    quiet: Quiet = False,
+    source: Source,
+    _quiet: Quiet = False,
 ) -> None:
     """Print documents as they were read, as JSON: title, abstract, nested sections, metadata."""
     from tagwright.app import inputs, render
-    from tagwright.core.progress import silence
 
-    with silence(quiet):
-        for _, documents in inputs.sources(docs, columns, input_format):
-            for _, document in documents:
-                render.document(document)
+    for _, documents in inputs.sources(source):
+        for _, document in documents:
+            render.document(document)
 
 
 @app.command()
+@grouped
 def graph(
-    docs: Docs,
+    source: Source,
     path: Annotated[
         list[str], typer.Option(metavar="EXPR", help='Such as "P-A-P", "P->P<-P".', show_default=False)
     ] = [],  # noqa: B006
-    columns: Columns = "",
-    input_format: InputFormat = "",
-    _max_document_size: MaxDocumentSize = None,
     list_: Annotated[bool, typer.Option("--list", help="Print the neighbours of each document: JSON lines.")] = False,
     as_json: Json = False,
-    quiet: Quiet = False,
+    _quiet: Quiet = False,
 ) -> None:
     """Show how many documents each meta-path joins, and its hubs; without --path, for all usual meta-paths."""
     from tagwright.app import inputs, render
-    from tagwright.core.progress import silence
     from tagwright.graph.network import Graph
 
     if list_ and len(path) != 1:
         raise TagwrightError(f"--list prints the neighbours over one meta-path, got {len(path)}: give one --path EXPR")
-    with silence(quiet):
-        network = Graph.of(inputs.read(docs, columns, input_format))
-        if list_:
-            render.neighbours(network.neighbour_ids(path[0]))
-        else:
-            render.coverages(network.coverages(path), as_json=as_json)
+    network = Graph.of(inputs.read(source))
+    if list_:
+        render.neighbours(network.neighbour_ids(path[0]))
+    else:
+        render.coverages(network.coverages(path), as_json=as_json)
 
 
 @app.command("labels")
+@grouped
 def labels_(
-    model: Model = None,
-    labels: LabelFile = None,
-    language: Language = "",
-    settings: Settings = [],  # noqa: B006
+    chosen: Chosen,
     encode: Annotated[
         bool, typer.Option("--encode", help="Encode all of --labels for the zero-shot method and cache the vectors.")
     ] = False,
     keywords: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(
             min=1, help="Print this many keywords of each label, for a tagger of `train svm`.", show_default=False
         ),
@@ -318,8 +266,7 @@ def labels_(
     described: Annotated[
         bool, typer.Option("--described", help="Print the labels with these keywords in their descriptions.")
     ] = False,
-    _offline: Offline = False,
-    quiet: Quiet = False,
+    _quiet: Quiet = False,
 ) -> None:
     """Print the labels of a saved tagger, or their keywords, as JSON lines to edit for `train depl`.
 
@@ -327,15 +274,13 @@ def labels_(
     vocabulary beforehand; otherwise only the candidates of the first documents are encoded.
     """
     from tagwright.app import inputs, render
-    from tagwright.core.progress import silence
 
-    if encode == bool(model) or bool(labels) == bool(model):
+    if encode == bool(chosen.model) or bool(chosen.labels) == bool(chosen.model):
         raise TagwrightError("give a saved tagger, --model DIR, or a vocabulary to encode, --labels FILE --encode")
-    with silence(quiet):
-        if model:
-            render.records(inputs.labels(model, keywords, described=described))
-        else:
-            print(f"{inputs.encode_labels(labels, language, settings):,} labels are encoded")
+    if chosen.model:
+        render.records(inputs.labels(chosen.model, keywords, described=described))
+    else:
+        print(f"{inputs.encode_labels(chosen):,} labels are encoded")
 
 
 @app.command()
@@ -354,13 +299,11 @@ def cache(
 
 
 @app.command()
-def demo(quiet: Quiet = False) -> None:
+def demo(_quiet: Quiet = False) -> None:
     """Tag the functions of SciPy, which is installed here, with the headings of its manual, and score it."""
     from tagwright.app.demo import run
-    from tagwright.core.progress import silence
 
-    with silence(quiet):
-        run()
+    run()
 
 
 def main() -> None:

@@ -7,13 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, cast
 
+from tagwright.app.arguments import Chosen, Scoring, Source
 from tagwright.app.options import configure
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.in_memory import to_vocabulary
-from tagwright.data.vocabulary import Unknown, Vocabulary
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.evaluation import dataset
 from tagwright.evaluation.dataset import Task
@@ -31,69 +32,50 @@ from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
 
 
-def tagger(
-    model: Path | None,
-    labels: Path | None,
-    language: str,
-    settings: Sequence[str],
-    documents: Sequence[Document] = (),
-) -> Tagger:
-    """A saved tagger, with another vocabulary if one is given, or else the zero-shot method.
+def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
+    """The saved tagger, with another vocabulary if one is given, or else the zero-shot method.
 
     documents: to be tagged; their language is used if none is given.
     """
-    if model and settings:
+    if chosen.model and chosen.settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
-    if not model:
-        config = configure(ZERO_SHOT, settings=settings, language=language)
-        made = zero_shot.fit(_vocabulary(labels, config.language, documents), config, documents)
+    if not chosen.model:
+        config = configure(ZERO_SHOT, settings=chosen.settings, language=chosen.language)
+        made = zero_shot.fit(_vocabulary(chosen.labels, config.language, documents), config, documents)
         stages = made.combiner.describe(made.stages)
         hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
         return made
-    vocabulary = to_vocabulary(labels, language, documents) if labels else None  # before anything heavy is loaded
-    saved = Tagger.load(model)
+    # before anything heavy is loaded
+    vocabulary = to_vocabulary(chosen.labels, chosen.language, documents) if chosen.labels else None
+    saved = Tagger.load(chosen.model)
     return saved.with_labels(vocabulary) if vocabulary else saved
 
 
-def read(docs: Sequence[str], columns: str = "", input_format: str = "") -> Corpus:
-    """The documents, read and checked before a vocabulary is read or encoded.
-
-    columns, input_format: what `--columns` and `--input-format` say. Raises ConfigError, InputError.
-    """
-    return Corpus.read(*docs, format=_format(input_format), columns=parse_columns(columns))
+def read(source: Source) -> Corpus:
+    """The documents, read and checked before a vocabulary is read or encoded. Raises ConfigError, InputError."""
+    return Corpus.read(*source.docs, format=_format(source.input_format), columns=parse_columns(source.columns))
 
 
-def sources(docs: Sequence[str], columns: str = "", input_format: str = "") -> Iterator[tuple[str, Iterator[Located]]]:
+def sources(source: Source) -> Iterator[tuple[str, Iterator[Located]]]:
     """The documents file by file, as far as they can be read."""
-    return open_sources(*docs, format=_format(input_format), columns=parse_columns(columns))
+    return open_sources(*source.docs, format=_format(source.input_format), columns=parse_columns(source.columns))
 
 
 def _format(name: str) -> Format | None:
     return cast("Format", name) if name else None  # an unknown name is refused by the readers
 
 
-def task(
-    corpus: Corpus,
-    labels: Path | None,
-    language: str,
-    model: Path | None,
-    train: Corpus | None,
-    exclude_self: bool,
-    skip_unlabelled: bool,
-    unknown: Unknown = "warn",
-) -> Task:
+def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None = None) -> Task:
     """What is to be scored, with the labels of a file or of a saved tagger.
 
     Raises InputError, see `evaluation.dataset.task`.
     """
-    if model and not labels:
-        read_manifest(model, "tagger")  # explains what is wrong if there is no tagger
-        vocabulary = Vocabulary.load(model / VOCABULARY)
+    if chosen.model and not chosen.labels:
+        read_manifest(chosen.model, "tagger")  # explains what is wrong if there is no tagger
+        vocabulary = Vocabulary.load(chosen.model / VOCABULARY)
     else:
-        vocabulary = _vocabulary(labels, language, corpus)
-    return dataset.task(
-        corpus, vocabulary, train, exclude_self=exclude_self, skip_unlabelled=skip_unlabelled, unknown=unknown
-    )
+        vocabulary = _vocabulary(chosen.labels, chosen.language, corpus)
+    return dataset.task(corpus, vocabulary, train, **vars(scoring))
 
 
 def evaluate(run: Run, task: Task, per_label_file: Path | None = None) -> Scores:
@@ -120,9 +102,9 @@ def labels(model: Path, keywords: int | None, *, described: bool = False) -> Ite
     return keyword_records(tagger.vocabulary, words)
 
 
-def encode_labels(labels: Path | None, language: str, settings: Sequence[str]) -> int:
+def encode_labels(chosen: Chosen) -> int:
     """Encode all labels for the zero-shot method into the cache; returns their number."""
-    made = tagger(None, labels, language, settings, ())
+    made = tagger(chosen)
     for stage in made.stages.values():
         if isinstance(stage, Dense):
             stage.encode_labels()

@@ -3,85 +3,61 @@
 from __future__ import annotations
 
 import json
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import (
-    Columns,
-    Docs,
-    ExcludeSelf,
-    InputFormat,
-    Json,
-    MaxDocumentSize,
-    MinConfidence,
-    Offline,
-    Quiet,
-)
+from tagwright.app.arguments import ExcludeSelf, Json, MinConfidence, Offline, Quiet, Source
 
 if TYPE_CHECKING:
     from tagwright.scale.batch import Summary
-
 
 SOME_FAILED = 3
 "The exit code where documents of this run have no suggestions; the others do."
 
 
-class FileFormat(str, Enum):
-    """What the files of suggestions are."""
-
-    jsonl = "jsonl"
-    parquet = "parquet"
-
-
 def batch(
-    docs: Docs,
+    source: Source,
     model: Annotated[Path, typer.Option("--model", help="A saved tagger.", show_default=False)],
     output: Annotated[Path, typer.Option("--output", help="A folder, new or of the same batch.", show_default=False)],
-    columns: Columns = "",
-    input_format: InputFormat = "",
-    _max_document_size: MaxDocumentSize = None,
     k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10,
     min_confidence: MinConfidence = None,
     exclude_self: ExcludeSelf = False,
     file_format: Annotated[
-        FileFormat, typer.Option("--format", help="What to write: run files, or Parquet.")
-    ] = FileFormat.jsonl,
+        Literal["jsonl", "parquet"], typer.Option("--format", help="What to write: run files, or Parquet.")
+    ] = "jsonl",
     shard_size: Annotated[int, typer.Option(min=1, help="Documents per file.")] = 20_000,
     shard: Annotated[
         str, typer.Option(metavar="i/n", help="Tag every n-th shard only, from the i-th, 0 to n - 1: one job of n.")
     ] = "0/1",
     processes: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(min=1, help="Processes on this machine; half of the processors if unset.", show_default=False),
     ] = None,
     ray: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(metavar="ADDRESS", help='A Ray cluster, or "local"; extra "ray".', show_default=False),
     ] = None,
     _offline: Offline = False,
     as_json: Json = False,
-    quiet: Quiet = False,
+    _quiet: Quiet = False,
 ) -> None:
     """Tag any number of documents into a folder, shard by shard; the same command continues where it stopped.
 
     Documents that cannot be read or tagged are listed in errors.jsonl, with the reason; the exit code is then 3.
     """
     from tagwright.app import inputs
-    from tagwright.core.progress import silence
     from tagwright.scale import batch as work
     from tagwright.scale.batch_options import BatchOptions
 
     options = BatchOptions(
-        k=k, min_confidence=min_confidence, exclude_self=exclude_self, shard_size=shard_size, format=file_format.value
+        k=k, min_confidence=min_confidence, exclude_self=exclude_self, shard_size=shard_size, format=file_format
     )
     share = work.Share.parse(shard)
-    work.check_apart(docs, output)
-    with silence(quiet):
-        sources = inputs.sources(docs, columns, input_format)
-        found = work.run(sources, model, output, options, share, processes=processes, ray=ray)
+    work.check_apart(source.docs, output)
+    sources = inputs.sources(source)
+    found = work.run(sources, model, output, options, share, processes=processes, ray=ray)
     if as_json:
         print(json.dumps({**vars(found), "documents_per_second": round(found.documents_per_second, 1)}))
         _exit(found)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,25 +18,16 @@ if TYPE_CHECKING:
     from tagwright.review.recall import Recall
 
 
-class ExportAs(str, Enum):
-    """What is exported."""
-
-    jsonl = "jsonl"
-    verdicts = "verdicts"
-    tsv = "tsv"
-    csv = "csv"
-
-
 def reviews(
     file: Annotated[Path, typer.Argument(metavar="FILE.sqlite", help="What `tagwright serve --reviews` stored.")],
     export: Annotated[bool, typer.Option("--export", help="Print the decisions for other programs.")] = False,
     output: Annotated[
-        ExportAs,
+        Literal["jsonl", "verdicts", "tsv", "csv"],
         typer.Option(
             "--format",
             help="jsonl: labelled documents, for train and evaluate; verdicts: JSON, one a line; tsv: for Annif; csv.",
         ),
-    ] = ExportAs.jsonl,
+    ] = "jsonl",
     as_json: Json = False,
 ) -> None:
     """Show how far a review is and how well reviewers agree, or export its decisions."""
@@ -51,8 +41,8 @@ def reviews(
     opened = ReviewFile.to_read(file)
     try:
         if export:
-            for line in exported(opened, output.value):
-                print(escaped(line) if output is not ExportAs.csv else line)
+            for line in exported(opened, output):
+                print(escaped(line) if output != "csv" else line)
             return
         decisions = Decisions(opened)
         _show(decisions.statistics(), len(ReviewedDocuments(opened)), len(decisions.differences()), as_json=as_json)

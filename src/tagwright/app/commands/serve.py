@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import LabelFile, Language, Quiet, Settings
+from tagwright.app.arguments import Chosen, LabelFile, Language, Quiet, Settings
 from tagwright.errors import ConfigError
-
-
-class Order(str, Enum):
-    """In which order documents are reviewed."""
-
-    given = "given"
-    random = "random"
-    length = "length"
-    uncertainty = "uncertainty"
 
 
 def serve(
@@ -32,19 +22,19 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for a free one.")] = 8765,
     token: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             envvar="TAGWRIGHT_TOKEN", help="What clients send: Authorization: Bearer TOKEN.", show_default=False
         ),
     ] = None,
     tokens: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(metavar="FILE", help="TOKEN ROLE NAME a line; roles: suggest, review, admin.", show_default=False),
     ] = None,
     insecure: Annotated[bool, typer.Option("--insecure", help="Let other machines in without a token.")] = False,
     learn: Annotated[bool, typer.Option("--learn", help="Store the labelled documents that clients send.")] = False,
     reviews: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             metavar="FILE.sqlite",
             help="Where decisions are stored; with it there is a review page.",
@@ -55,7 +45,10 @@ def serve(
         list[str],
         typer.Option(metavar="DOCS", help="Documents to review; may be repeated.", show_default=False),
     ] = [],  # noqa: B006
-    order: Annotated[Order, typer.Option(help="In which documents are reviewed; see tagwright sample.")] = Order.random,
+    order: Annotated[
+        Literal["given", "random", "length", "uncertainty"],
+        typer.Option(help="In which documents are reviewed; see tagwright sample."),
+    ] = "random",
     random_share: Annotated[
         float,
         typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall."),
@@ -63,11 +56,10 @@ def serve(
     workers: Annotated[
         int, typer.Option(min=0, help="Processes that compute, for each model; 0: the server itself computes.")
     ] = 0,
-    quiet: Quiet = False,
+    _quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
     from tagwright.app import inputs
-    from tagwright.core.progress import silence
 
     try:
         from tagwright.server import serving
@@ -77,13 +69,12 @@ def serve(
         raise ConfigError(f'serve needs {error.name}: pip install "tagwright[serve]"') from None
     options = serving.ServerOptions(
         host=host, port=port, access=Access.of(token, tokens), insecure=insecure, learn=learn, reviews=reviews,
-        documents=documents, order=order.value, random_share=random_share, workers=workers,
+        documents=documents, order=order, random_share=random_share, workers=workers,
     )  # fmt: skip
     if model and (labels or settings):
         raise ConfigError("--labels and --set are for the zero-shot method; a saved tagger (--model) has its own")
-    with silence(quiet):
-        if model:
-            models = serving.saved_models(model, learns=learn)
-        else:
-            models = [serving.zero_shot_model(inputs.tagger(None, labels, language, settings), learns=learn)]
-        serving.serve(models, options, refit_combiner)
+    if model:
+        models = serving.saved_models(model, learns=learn)
+    else:
+        models = [serving.zero_shot_model(inputs.tagger(Chosen(labels, language, settings=settings)), learns=learn)]
+    serving.serve(models, options, refit_combiner)

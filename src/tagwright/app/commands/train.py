@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import (
-    Columns,
-    Docs,
-    InputFormat,
-    Json,
-    LabelFile,
-    Language,
-    MaxDocumentSize,
-    Method,
-    Model,
-    Offline,
-    Quiet,
-    Unknown,
-    UnknownLabels,
-)
+from tagwright.app.arguments import Json, LabelFile, Language, Method, Model, Offline, OptionalSource, Quiet, Unknown
 from tagwright.core.terminal import escaped
 from tagwright.errors import ConfigError
 
@@ -29,13 +15,10 @@ from tagwright.errors import ConfigError
 def train(
     method: Annotated[Method, typer.Argument(help="finetune and combine continue from a saved tagger (--model).")],
     output: Annotated[Path, typer.Option(help="Where to save the tagger.", show_default=False)],
-    docs: Docs = [],  # noqa: B006
-    columns: Columns = "",
-    input_format: InputFormat = "",
-    _max_document_size: MaxDocumentSize = None,
+    source: OptionalSource,
     labels: LabelFile = None,
     language: Language = "",
-    config: Annotated[Optional[Path], typer.Option(help="Options of the method: TOML.", show_default=False)] = None,  # noqa: UP045
+    config: Annotated[Path | None, typer.Option(help="Options of the method: TOML.", show_default=False)] = None,
     settings: Annotated[
         list[str],
         typer.Option(
@@ -50,19 +33,19 @@ def train(
     ] = [],  # noqa: B006
     model: Model = None,
     share_of_labels: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option(help="finetune: learn from this share of the labels, 0.01 being 1%.", show_default=False),
     ] = None,
     share_of_pairs: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option(help="finetune: learn from this share of the documents' labels.", show_default=False),
     ] = None,
     keywords: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="depl: keywords of the labels, as `tagwright labels` prints them.", show_default=False),
     ] = None,
     guesses: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             metavar="RUN",
             help="svm to depl+cls: learn from the most confident suggestions of a run file instead of gold labels.",
@@ -70,24 +53,24 @@ def train(
         ),
     ] = None,
     minutes: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option(help="auto: leave out what would take longer, 10 by default.", show_default=False),
     ] = None,
     reviews: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(
             metavar="FILE",
             help="auto: learn from reviewers' decisions, a file of `tagwright serve`.",
             show_default=False,
         ),
     ] = None,
-    unknown: Unknown = UnknownLabels.warn,
+    unknown: Unknown = "warn",
     check: Annotated[
         bool,
         typer.Option(help="Compare with zero-shot on up to 200 labelled documents that are left out of training."),
     ] = True,
     _offline: Offline = False,
-    quiet: Quiet = False,
+    _quiet: Quiet = False,
 ) -> None:
     """Train a method and save its tagger.
 
@@ -100,37 +83,34 @@ def train(
     """
     from tagwright.app import inputs
     from tagwright.app.options import configure
-    from tagwright.core.progress import silence
     from tagwright.job import Job
     from tagwright.methods.table import ZERO_SHOT, check_given
 
-    name = method.value
-    check_given(name, {"minutes": minutes is not None})
+    check_given(method, {"minutes": minutes is not None})
     values = [*settings, *([] if minutes is None else [f"minutes={minutes}"])]
-    if not docs and name != ZERO_SHOT:
-        raise ConfigError(f"{name} learns from documents; name some: train {name} DOCS...")
-    with silence(quiet):
-        Job(
-            method=name,
-            config=configure(name, config, values, language),
-            documents=(lambda: inputs.read(docs, columns, input_format)) if docs else (),
-            files=[*docs, *([config] if config else [])],
-            labels=labels,
-            language=language,
-            unknown=unknown.value,
-            check=check,
-            folder=output,
-            resume=resume,
-            overwrite=overwrite,
-            fuse=fuse,
-            fuse_with=fuse_with,
-            keywords=keywords,
-            guesses=guesses,
-            reviews=reviews,
-            model=model,
-            share_of_labels=share_of_labels,
-            share_of_pairs=share_of_pairs,
-        ).run()
+    if not source.docs and method != ZERO_SHOT:
+        raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
+    Job(
+        method=method,
+        config=configure(method, config, values, language),
+        documents=(lambda: inputs.read(source)) if source.docs else (),
+        files=[*source.docs, *([config] if config else [])],
+        labels=labels,
+        language=language,
+        unknown=unknown,
+        check=check,
+        folder=output,
+        resume=resume,
+        overwrite=overwrite,
+        fuse=fuse,
+        fuse_with=fuse_with,
+        keywords=keywords,
+        guesses=guesses,
+        reviews=reviews,
+        model=model,
+        share_of_labels=share_of_labels,
+        share_of_pairs=share_of_pairs,
+    ).run()
     print(escaped(f"saved {output}"))
 
 
@@ -140,4 +120,4 @@ def options(method: Annotated[Method, typer.Argument(help="A method of train.")]
     from tagwright.app.options import options_of
     from tagwright.methods.table import named
 
-    render.options(options_of(named(method.value).config), as_json=as_json)
+    render.options(options_of(named(method).config), as_json=as_json)
