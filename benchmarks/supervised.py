@@ -23,8 +23,7 @@ import numpy as np
 from benchmarks import bound, corpora, rows
 
 from tagwright.core.saved import replace_file
-from tagwright.evaluation.frequency import Bin, by_frequency
-from tagwright.evaluation.metrics import Contingency, f1
+from tagwright.evaluation.metrics import Bin, Contingency, by_frequency, f1
 from tagwright.evaluation.report.page import write_page
 from tagwright.evaluation.report.plots import FREQUENCY, rank_plot
 from tagwright.methods import auto, depl, svm

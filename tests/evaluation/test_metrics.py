@@ -1,6 +1,10 @@
 """The measures, one document and one formula at a time."""
 
+from __future__ import annotations
+
+import re
 from collections.abc import Callable
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -9,9 +13,13 @@ from hypothesis import strategies as st
 
 from tagwright.errors import InputError
 from tagwright.evaluation.metrics import (
+    Bin,
     Contingency,
     Gains,
     Hits,
+    by_frequency,
+    ceiling,
+    ceilings,
     inverse_propensity,
     labelled,
     macro_f1,
@@ -26,6 +34,10 @@ from tagwright.evaluation.metrics import (
     sample_f1,
     success,
 )
+from tagwright.evaluation.report.page import Details, scores_page
+from tagwright.evaluation.report.plots import rank_plot
+from tagwright.evaluation.resampling import Score
+from tagwright.evaluation.scores import Scores
 from tagwright.types import Doubles, Run
 
 sklearn_metrics = pytest.importorskip("sklearn.metrics")
@@ -195,3 +207,78 @@ def test_sample_f1_is_that_of_scikit_learn_on_the_first_suggestions(
         right[row, list(labels)] = 1
     theirs = sklearn_metrics.f1_score(right, predicted, average="samples", zero_division=0)
     assert sample_f1(hits_of(rankings, gold), suggested, k).mean() == pytest.approx(theirs)
+
+
+rows = st.lists(st.sets(st.integers(0, 12), max_size=6), min_size=4, max_size=4)
+
+
+def test_labels_stand_from_rare_to_frequent_and_those_that_are_never_gold_are_not_counted() -> None:
+    train = Run.from_rows([{0, 1, 3}, {0, 1}, {0}])
+    gold = Run.from_rows([{0, 1}, {2}])
+    run = Run.from_rows([{0: 0.9, 3: 0.8}, {2: 0.7, 1: 0.6}])
+    # 2 occurs never, 1 twice, 0 three times; 3 is gold nowhere. Label 2 is found, 1 is missed, 0 is found.
+    assert by_frequency(run, gold, train, k=1, size=1) == [Bin(0, 1, 0, 1.0), Bin(1, 2, 2, 0.0), Bin(2, 3, 3, 1.0)]
+    assert by_frequency(run, gold, train, k=1, size=2) == [Bin(0, 3, 3, 2 / 3)]
+
+
+def test_without_gold_labels_there_are_no_bins() -> None:
+    assert by_frequency(Run.from_rows([[1]]), Run.from_rows([[]]), Run.from_rows([[1]])) == []
+
+
+@given(rows, rows, rows, st.integers(1, 5), st.integers(1, 20))
+def test_the_bins_together_are_macro_f1(
+    run: list[set[int]], gold: list[set[int]], train: list[set[int]], k: int, size: int
+) -> None:
+    runs = [Run.from_rows(part) for part in (run, gold, train)]
+    bins = by_frequency(*runs, k=k, size=size)
+    total = sum((each.last - each.first) * each.macro_f1 for each in bins)
+    labels = bins[-1].last if bins else 0
+    assert total == pytest.approx(labels * macro_f1(Contingency.of(runs[0], runs[1], 13, k)))
+    assert labels == len(np.unique(runs[1].labels))
+    assert all(each.last - each.first >= min(size, labels) for each in bins)
+
+
+def test_a_curve_is_drawn_from_left_to_right_and_its_best_bin_touches_the_top() -> None:
+    plot = rank_plot({"<svm>": [Bin(0, 100, 1, 0.1), Bin(100, 200, 9, 0.4)], "depl": [Bin(0, 200, 9, 0.2)]})
+    lines = ElementTree.fromstring(re.findall(r"<svg.*</svg>", plot, re.DOTALL)[0]).findall("g/polyline")
+    first, second = ([tuple(map(float, point.split(","))) for point in line.attrib["points"].split()] for line in lines)
+    assert [x for x, _ in first] == pytest.approx([50 + 520 / 4, 50 + 520 * 3 / 4])
+    assert [y for _, y in first] == pytest.approx([195.0, 0.0])
+    assert second == [(310.0, 130.0)]
+    assert "<svm>" not in plot
+
+
+def test_a_page_has_the_curves_it_is_given() -> None:
+    half = Score(0.5, 0.25, 0.75)
+    scores = Scores(3, {"P@1": half})
+    assert "rank of label frequency" not in scores_page("t", scores, Details({}))
+    assert "rank of label frequency" in scores_page("t", scores, Details({}, curves={"run": [Bin(0, 9, 1, 0.5)]}))
+
+
+GOLD = Run.from_rows([[0, 1], [2], [3, 1]])
+A = Run.from_rows([{5: 3.0, 0: 2.0, 1: 1.0}, {}, {4: 1.0}])
+B = Run.from_rows([{0: 1.0}, {3: 2.0, 2: 1.0}, {}])
+
+
+def test_recall_counts_gold_labels_among_the_first_candidates() -> None:
+    """A: the first document has label 0 at rank 2 and label 1 at rank 3, two of five gold labels."""
+    found = ceiling(A, GOLD, depths=(1, 2, 3))
+    assert found.recall == pytest.approx({1: 0, 2: 1 / 5, 3: 2 / 5})
+    assert (found.all, found.mean_size) == pytest.approx((2 / 5, 4 / 3))
+
+
+def test_the_union_reaches_what_any_stage_reaches_and_the_rest_is_missed() -> None:
+    """The union holds labels 0 and 1 of the first document and 2 of the second; 3 and 1 of the third are missed."""
+    union = Run.from_rows([{5: 3.0, 0: 2.0, 1: 1.0}, {3: 2.0, 2: 1.0}, {4: 1.0}])
+    found = ceilings({"a": A, "b": B}, union, GOLD, labels=6)
+    assert found.documents == 3
+    assert {name: stage.all for name, stage in found.stages.items()} == pytest.approx(
+        {"a": 2 / 5, "b": 2 / 5, "union": 3 / 5}
+    )
+    assert list(found.missed.items()) == [(1, 1), (3, 1)]
+
+
+def test_labels_missed_most_often_come_first() -> None:
+    gold = Run.from_rows([[0], [1], [1]])
+    nothing = Run.from_rows([[], [], []])
+    assert list(ceilings({}, nothing, gold, labels=2).missed.items()) == [(1, 2), (0, 1)]

@@ -11,12 +11,11 @@ from starlette.testclient import TestClient
 from tests.server.conftest import word_tagger
 
 from tagwright.review.file import ReviewFile
-from tagwright.server.access import Access
+from tagwright.server.access import Access, WrongTokens
 from tagwright.server.application import application
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.session import Review
 from tagwright.server.served_model import ServedModel
-from tagwright.server.wrong_tokens import WrongTokens
 
 TOKEN = "a long enough token"
 

@@ -20,7 +20,7 @@ from tagwright.core.terminal import escaped
 from tagwright.data.paragraphs import headings_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.description import Description, many
-from tagwright.evaluation.recall_ceilings import Ceiling, Ceilings
+from tagwright.evaluation.metrics import Ceiling, Ceilings
 from tagwright.evaluation.report import page, tables
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tagwright import __version__
 from tagwright.evaluation.dataset import Task
-from tagwright.evaluation.frequency import Bin, by_frequency
+from tagwright.evaluation.metrics import Bin, by_frequency
 from tagwright.evaluation.report.examples import Example, K, example, most_missed, spread
 from tagwright.evaluation.report.page import Details
 from tagwright.tagger import Tagger

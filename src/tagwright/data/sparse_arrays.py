@@ -1,7 +1,8 @@
-"""Keep sparse matrices as arrays that are memory-mapped."""
+"""Keep sparse matrices as arrays that are memory-mapped, and find the largest products of sparse vectors."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from tagwright.core.saved import read_array, write_arrays
 from tagwright.data.string_table import check_ends, check_places
 from tagwright.errors import ModelError
+from tagwright.types import Run
 
 Matrix: TypeAlias = Any
 "A scipy.sparse.csr_matrix; scipy has no types and is imported where it is needed."
@@ -41,3 +43,20 @@ def check_indptr(path: Path, indptr: NDArray[np.integer], length: int) -> None:
     if not len(indptr) or indptr[0] != 0:
         raise ModelError(f"{path}: damaged (its rows do not begin at 0); save the model again")
     check_ends(path, indptr[1:], length)
+
+
+SHARE = 8
+"Queries that keep a thread busy. For fewer, starting another takes longer than it saves."
+
+
+def largest_products(queries: Matrix, items: Matrix, k: int, threshold: float | None = None) -> Run:
+    """The items of the k largest products with each query, the largest first: (queries, words) by (words, items).
+
+    Only products above the threshold, None: all that are not 0; of equal products at the cut an arbitrary one is kept.
+    """
+    from sparse_dot_topn import sp_matmul_topn
+
+    threads = min(os.cpu_count() or 1, max(1, queries.shape[0] // SHARE))
+    products = sp_matmul_topn(queries, items, top_n=k, threshold=threshold, n_threads=threads)
+    found = int(products.indptr[-1])
+    return Run.of(products.indptr, products.indices[:found], products.data[:found])

@@ -1,18 +1,17 @@
-"""`CrossEncoder`: score pairs of texts that are read together; each text is tokenised once."""
+"""Score pairs of texts by a model that reads both together, also one for natural language inference."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.core.progress import bar
 from tagwright.encoders.architecture import Architecture, read_architecture, read_json
-from tagwright.encoders.entailment import as_one_score
 from tagwright.encoders.kernels import best_device, chosen_device, on_device
 from tagwright.encoders.library import ModuleName, is_module, module_class, same_scores
 from tagwright.encoders.model_folder import PACKAGED, find
@@ -184,4 +183,30 @@ def _checked(model: sentence_transformers.CrossEncoder, name: str) -> sentence_t
         raise ModelError(f"{name}: gives {model.num_labels} scores for a pair, expected a cross-encoder with one")
     if modules not in {("Transformer",), ("Transformer", "Pooling", "Dense")} or model.default_prompt_name:
         raise ModelError(f"{name}: reads its pairs in a prompt, expected a cross-encoder that reads them as they are")
+    return model
+
+
+ENTAILMENT, CONTRADICTION = "entailment", ("contradiction", "not_entailment")
+
+
+def as_one_score(model: sentence_transformers.CrossEncoder) -> sentence_transformers.CrossEncoder:
+    """The model with the difference of its logits of entailment and contradiction as its only score.
+
+    That ranks as the probability of entailment between the two does (0SHOT-TC, FuTex 4.1). The last layer is changed
+    in place, so that the model is an ordinary cross-encoder from here on. One whose classes are others stays as it is.
+    """
+    import torch
+
+    inner: Any = model.transformers_model
+    classes = {str(name).lower(): number for number, name in inner.config.id2label.items()}
+    other = next((classes[name] for name in CONTRADICTION if name in classes), None)
+    if ENTAILMENT not in classes or other is None:
+        return model
+    linear = [module for module in inner.modules() if isinstance(module, torch.nn.Linear)]
+    last = next(module for module in reversed(linear) if module.out_features == len(classes))
+    with torch.no_grad():
+        for name, weight in dict(last.named_parameters()).items():
+            difference = weight[classes[ENTAILMENT]] - weight[other]
+            setattr(last, name, torch.nn.Parameter(difference[None].clone()))
+    last.out_features = inner.num_labels = inner.config.num_labels = 1
     return model

@@ -17,9 +17,8 @@ from tagwright.data.same_text import text_key
 from tagwright.data.vocabulary import Unknown, Vocabulary
 from tagwright.errors import InputError, option
 from tagwright.evaluation import scores
-from tagwright.evaluation.metrics import labelled
-from tagwright.evaluation.recall_ceilings import Ceilings
-from tagwright.evaluation.recall_ceilings import ceilings as recall_ceilings
+from tagwright.evaluation.metrics import Ceilings, labelled
+from tagwright.evaluation.metrics import ceilings as recall_ceilings
 from tagwright.evaluation.scores import Scores
 from tagwright.tagger import BATCH, Tagger
 from tagwright.types import Document, Longs, Run

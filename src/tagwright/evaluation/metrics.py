@@ -1,4 +1,4 @@
-"""Measures of rankings: each is one formula that gives one float64 for each document.
+"""Measure rankings against gold labels: each measure is one formula, most of them one float64 per document.
 
 What the measures share is computed once: `Hits` says which ranks are right, `Gains` their rewards where a rare label
 counts more than a common one. A measure at k uses the first k ranks and divides by the most that k ranks could earn, so
@@ -8,8 +8,9 @@ scores 0.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -333,3 +334,87 @@ def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> Doubles:
     """Part / whole, 0 where the whole is 0."""
     ratio: Doubles = np.divide(part, whole, out=np.zeros(whole.shape), where=whole > 0)
     return ratio
+
+
+class Bin(NamedTuple):
+    """Labels first to last (not included), counted from the rarest; `most`: the most training documents of one."""
+
+    first: int
+    last: int
+    most: int
+    macro_f1: float
+
+
+def by_frequency(run: Run, gold: Run, train: Run, *, k: int = 5, size: int = 100) -> list[Bin]:
+    """macro-F1@k of labels from rare to frequent, `size` at a time; the last bin takes the rest.
+
+    train: the gold labels of the training documents. Labels that are gold for none of the documents are not counted, as
+    in `metrics.macro_f1`; labels of equal frequency are in the order of the vocabulary.
+
+    Label 1 has one training document and is found, label 0 has two and is missed:
+
+    >>> gold, train = Run.from_rows([[0, 1]]), Run.from_rows([[0, 1], [0]])
+    >>> by_frequency(Run.from_rows([[1]]), gold, train, k=1, size=1)
+    [Bin(first=0, last=1, most=1, macro_f1=1.0), Bin(first=1, last=2, most=2, macro_f1=0.0)]
+    """
+    labels = 1 + max(int(part.labels.max(initial=-1)) for part in (run, gold, train))
+    table, counts = Contingency.of(run, gold, labels, k), label_counts(train, labels)
+    order = np.argsort(counts, kind="stable")
+    order = order[(table.tp + table.fn)[order] > 0]
+    values = f1(table.tp, table.fp, table.fn)[order]
+    ends = [*range(size, len(order) - size + 1, size), len(order)] if len(order) else []
+    starts = [0, *ends[:-1]]
+    return [
+        Bin(start, end, int(counts[order[end - 1]]), float(values[start:end].mean()))
+        for start, end in zip(starts, ends, strict=False)
+    ]
+
+
+DEPTHS = (10, 50, 100, 500)
+"Numbers of candidates at which recall is measured."
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """What one stage can reach. recall: k -> share of all gold labels among its first k candidates.
+
+    all: the same for all its candidates. mean_size: candidates per document.
+    """
+
+    recall: Mapping[int, float]
+    all: float
+    mean_size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ceilings:
+    """The ceilings of several stages. missed: label -> gold occurrences that no stage reaches, most first."""
+
+    documents: int
+    stages: Mapping[str, Ceiling]
+    missed: Mapping[int, int]
+
+
+def ceiling(candidates: Run, gold: Run, depths: Sequence[int] = DEPTHS) -> Ceiling:
+    """The recall ceiling of one stage; gold: a row per document, with at least one label in all.
+
+    Of three gold labels, one is the first candidate of its document and another the second:
+
+    >>> found = ceiling(Run.from_rows([{4: 0.9, 2: 0.8}, {1: 0.5}]), Run.from_rows([[2, 4], [3]]), depths=[1])
+    >>> round(found.recall[1], 2), round(found.all, 2), found.mean_size
+    (0.33, 0.67, 1.5)
+    """
+    hits, ranks = is_gold(candidates, gold), candidates.ranks
+    recall = {k: float(hits[ranks <= k].sum() / len(gold.labels)) for k in depths}
+    return Ceiling(recall, float(hits.sum() / len(gold.labels)), len(candidates.labels) / len(candidates))
+
+
+def ceilings(stages: Mapping[str, Run], union: Run, gold: Run, labels: int) -> Ceilings:
+    """The ceiling of each stage, and of the union of their candidates. labels: the size of the vocabulary."""
+    missed = label_counts(gold.keep(~is_gold(gold, union)), labels)
+    order = np.argsort(-missed, kind="stable")[: int((missed > 0).sum())]
+    return Ceilings(
+        documents=len(gold),
+        stages={name: ceiling(run, gold) for name, run in {**stages, "union": union}.items()},
+        missed={int(label): int(missed[label]) for label in order},
+    )

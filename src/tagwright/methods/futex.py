@@ -44,8 +44,7 @@ from tagwright.training.config import TrainingConfig, TrainingPlan, lasting_opti
 from tagwright.training.cross_encoder import train_cross_encoder
 from tagwright.training.encoder import VectorOptions, in_batch, load, settle, stage_folder, train_encoder, untrained
 from tagwright.training.linear import LabelTreeOptions, fit_trees
-from tagwright.training.metadata_pairs import View, metadata_pairs, metadata_triples
-from tagwright.training.paragraph_pairs import one_paragraph
+from tagwright.training.metadata_pairs import View, metadata_pairs, metadata_triples, one_paragraph
 from tagwright.training.shared_work import shared_dense, shared_run
 from tagwright.types import Document, Retriever, Run, Stage, TextField
 

@@ -21,7 +21,6 @@ from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.model_folder import STATIC as STATIC_ENCODER
-from tagwright.encoders.translation import Translator
 from tagwright.errors import ConfigError
 from tagwright.graph.meta_path_selection import PathEstimate, rank_paths, split_paths
 from tagwright.graph.network import Graph
@@ -31,7 +30,7 @@ from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker, PairedText, RerankerOptions
 from tagwright.tagger import Tagger, batches
 from tagwright.text.language import check
-from tagwright.training.augmentation import eda_pairs, near_words, translated_pairs, uda_pairs
+from tagwright.training.augmentation import Translator, eda_pairs, near_words, translated_pairs, uda_pairs
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.cross_encoder import CROSS as MICOL_CROSS
 from tagwright.training.cross_encoder import train_cross_encoder, with_negatives

@@ -1,20 +1,50 @@
-"""The largest document that is read, so that the memory for a file is bounded, however it is compressed.
+"""Documents that are not read: those above a size, so that memory is bounded, and those that cannot be read.
 
-The size of a document is the uncompressed size in bytes of the line, row, XML element or file that holds it.
+The size of a document is the uncompressed size in bytes of the line, row, XML element or file that holds it. A document
+that cannot be read is an error, unless somebody collects such errors while the rest is read.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import IO
 
 from tagwright.errors import ConfigError, InputError
-from tagwright.readers.rejected import is_collected
+
+_collect: ContextVar[Callable[[InputError], object] | None] = ContextVar("collect", default=None)
+
+
+@contextmanager
+def collecting(collect: Callable[[InputError], object]) -> Iterator[None]:
+    """Inside this block, readers hand over a line, row or file that they cannot read, and go on with the next.
+
+    What makes the rest of a file unreadable, such as damaged compression, is still raised.
+    """
+    token = _collect.set(collect)
+    try:
+        yield
+    finally:
+        _collect.reset(token)
+
+
+def is_collected(error: InputError) -> bool:
+    """Hand over what is wrong with one document; False where nobody collects."""
+    collect = _collect.get()
+    if collect:
+        collect(error)
+    return collect is not None
+
+
+def reject(error: InputError) -> None:
+    """Hand over what is wrong with one document. Raises it where nobody collects."""
+    if not is_collected(error):
+        raise error from None
+
 
 DEFAULT = 20_000_000
 "About forty novels; anything larger is hardly one document."

@@ -18,8 +18,7 @@ from typing import IO, Any, Literal, NamedTuple, TypeAlias
 from tagwright.core import saved
 from tagwright.core.checked import shown
 from tagwright.errors import InputError
-from tagwright.readers.limits import largest_document, leave_out, too_large
-from tagwright.readers.rejected import reject
+from tagwright.readers.limits import largest_document, leave_out, reject, too_large
 from tagwright.text.words import clean
 
 WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xls", ".ods", ".numbers"})

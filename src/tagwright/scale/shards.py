@@ -17,7 +17,7 @@ from tagwright.core.checked import shown
 from tagwright.errors import InputError
 from tagwright.readers.documents import arrow
 from tagwright.readers.documents.records import Located
-from tagwright.readers.rejected import collecting
+from tagwright.readers.limits import collecting
 from tagwright.types import Document
 
 T = TypeVar("T")

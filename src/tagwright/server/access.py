@@ -1,8 +1,12 @@
-"""Read tokens, and say who holds them and what they may do."""
+"""Read tokens, say who holds them and what they may do, and limit how many wrong ones an address may try."""
 
 from __future__ import annotations
 
 import hmac
+import ipaddress
+import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -12,8 +16,60 @@ from starlette.types import Scope
 
 from tagwright.errors import ConfigError, InputError
 from tagwright.server.problems import Problem
-from tagwright.server.wrong_tokens import WrongTokens
 from tagwright.text.words import clean
+
+MOST = 10
+"Wrong tokens of one address within a minute."
+
+ADDRESSES = 10_000
+"Addresses that are remembered; of more, those whose first wrong token is oldest are forgotten."
+
+
+class WrongTokens:
+    """Count wrong tokens by address, over `seconds` from the first one. A network of IPv6 (/64) is one address."""
+
+    def __init__(
+        self,
+        most: int = MOST,
+        seconds: float = 60.0,
+        addresses: int = ADDRESSES,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most, self._seconds, self._addresses, self._clock = most, seconds, addresses, clock
+        self._counted: dict[str, tuple[float, int]] = {}
+
+    def __len__(self) -> int:
+        return len(self._counted)
+
+    def add(self, address: str) -> None:
+        """Count a wrong token."""
+        key, now = _network(address), self._clock()
+        begun, count = self._counted.get(key, (now, 0))
+        if now >= begun + self._seconds:
+            begun, count = now, 0
+        if not count:
+            self._counted.pop(key, None)  # so that the dictionary is in the order of the first wrong tokens
+            if len(self._counted) >= self._addresses:
+                del self._counted[next(iter(self._counted))]
+        self._counted[key] = begun, count + 1
+
+    def wait(self, address: str) -> int:
+        """Seconds for which no token of this address is to be tried."""
+        begun, count = self._counted.get(_network(address), (0.0, 0))
+        left = begun + self._seconds - self._clock()
+        return max(0, math.ceil(left)) if count >= self._most else 0
+
+
+def _network(address: str) -> str:
+    """The address, or the network of one of version 6: whoever has one address of it has all."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:  # a socket of another kind
+        return address
+    if isinstance(parsed, ipaddress.IPv4Address):
+        return address
+    return str(parsed.ipv4_mapped or ipaddress.IPv6Address(int(parsed) >> 64 << 64))
+
 
 Role: TypeAlias = Literal["suggest", "review", "admin"]
 "Each may do what those before it may: ask for suggestions; review and add documents; train the model."

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Probability, fits
 from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.data.bags import count_words, smooth_idf
-from tagwright.data.sparse_arrays import Matrix, read_matrix, write_matrix
+from tagwright.data.sparse_arrays import Matrix, largest_products, read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex
 from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.stages.sparse_search import largest_products
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.text.words import word_spans, words
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run, TextField

@@ -1,4 +1,4 @@
-"""Draw training pairs: RTS, the inverse cloze task, SimCSE, known or guessed labels.
+"""Draw training pairs of texts: RTS and its segments, the inverse cloze task, SimCSE, labels known or guessed.
 
 A source gives the pairs of an epoch well shuffled: batches may take them in order. The draw for a document depends only
 on the seed, the epoch and the document's position, not on how much is read at a time.
@@ -13,15 +13,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import chain, groupby
-from typing import TypeAlias
+from itertools import accumulate, chain, groupby
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 
 from tagwright.core.checked import Checked
 from tagwright.errors import ConfigError
-from tagwright.training.segments import Segmentation, segments
+from tagwright.text.words import sentence_spans
 from tagwright.types import Document, Label, Mask, Pair, Run
 
 Key: TypeAlias = tuple[int, ...]
@@ -300,3 +300,41 @@ def _check_texts(documents: Sequence[Document], options: RtsOptions) -> None:
         raise ConfigError(f"title_pairs is on, but none of {len(documents)} documents has a title; switch it off")
     if not any(_contents(document).strip() for document in documents):
         raise ConfigError(f"none of {len(documents)} documents has text below its title; RTS cuts that into segments")
+
+
+Segmentation: TypeAlias = Literal["random", "fixed", "natural"]
+"random: lengths between the bounds, redrawn each time; fixed: their mean; natural: sentences (RTS 3.2.1, 4.5)."
+
+
+def segments(text: str, kind: Segmentation, min_words: int, max_words: int, rng: Generator) -> list[str]:
+    r"""Cut a text into segments (RTS 3.2.1).
+
+    Words are separated by spaces; a segment joins its words with single spaces. When the last segment has fewer than
+    min_words / 2 words, it is joined to the one before it. Sentences are left as they are, whatever their length. A
+    text without words has no segments.
+
+    Of five words cut in twos, the last is alone; cut in fours, it is shorter than 4 / 2.
+
+    >>> import numpy as np
+    >>> text, rng = "To be, or not\nto...", np.random.default_rng(0)
+    >>> segments(text, "fixed", 2, 2, rng)
+    ['To be,', 'or not', 'to...']
+    >>> segments(text, "fixed", 4, 4, rng)
+    ['To be, or not to...']
+    >>> segments(text, "natural", 4, 4, rng)
+    ['To be, or not', 'to...']
+    """
+    if kind == "natural":
+        return [text[start:end] for start, end in sentence_spans(text)]
+    words = text.split()
+    if len(words) <= min_words:
+        return [" ".join(words)] if words else []
+    if kind == "fixed":
+        mean = (min_words + max_words) // 2
+        cuts = list(range(mean, len(words), mean))
+    else:
+        enough = rng.integers(min_words, max_words, size=len(words) // min_words + 1, endpoint=True)
+        cuts = [end for end in accumulate(enough.tolist()) if end < len(words)]
+    if cuts and len(words) - cuts[-1] < min_words / 2:
+        cuts.pop()
+    return [" ".join(words[start:end]) for start, end in zip([0, *cuts], [*cuts, len(words)], strict=True)]

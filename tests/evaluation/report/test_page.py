@@ -12,8 +12,7 @@ from tests.evaluation.report.test_tables import COMPARISON, HALF, SCORES
 from tagwright.errors import TagwrightError
 from tagwright.evaluation.calibration import Calibration, ReliabilityBin, RiskCoverage, Threshold
 from tagwright.evaluation.report.examples import Example, Missed, Shown
-from tagwright.evaluation.report.glossary import SENTENCES, SLICES
-from tagwright.evaluation.report.page import Details, comparison_page, scores_page, write_page
+from tagwright.evaluation.report.page import SENTENCES, SLICES, Details, comparison_page, scores_page, write_page
 from tagwright.evaluation.report.plots import reliability_plot, risk_coverage_plot
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import STANDARD, WITH_TRAIN, Scores, label_groups, length_groups, split

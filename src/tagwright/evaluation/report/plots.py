@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
 from tagwright.evaluation.calibration import ReliabilityBin, RiskCoverage
-from tagwright.evaluation.frequency import Bin
+from tagwright.evaluation.metrics import Bin
 from tagwright.evaluation.report.tables import between, percent
 from tagwright.evaluation.resampling import Score
 

@@ -28,8 +28,8 @@ from tagwright.readers.documents.plain_text import SUFFIXES, read_text
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.tables import read_arrow, read_csv, read_parquet, read_tsv
 from tagwright.readers.documents.tei import read_tei
+from tagwright.readers.limits import is_collected
 from tagwright.readers.lines import WORKBOOKS, open_bytes
-from tagwright.readers.rejected import is_collected
 from tagwright.text.words import clean
 
 _log = logging.getLogger(__name__)

@@ -9,9 +9,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from tagwright.errors import InputError
-from tagwright.readers.documents.identifiers import work_id
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, one_line, present, to_document
+from tagwright.readers.documents.sections import Block, one_line, present, to_document, work_id
 from tagwright.readers.limits import read_whole
 from tagwright.readers.lines import open_bytes
 from tagwright.types import Document

@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeAlias
 from tagwright.core.checked import shown
 from tagwright.errors import InputError
 from tagwright.readers.documents.s2orc import adapt_s2orc
+from tagwright.readers.limits import reject
 from tagwright.readers.lines import Place, id_field, ids_field, text_field, texts_field
-from tagwright.readers.rejected import reject
 from tagwright.text.words import clean
 from tagwright.types import Document, Section
 

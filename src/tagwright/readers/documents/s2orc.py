@@ -14,8 +14,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple, TypeAlias
 
 from tagwright.core.checked import shown
-from tagwright.readers.documents.identifiers import work_id
-from tagwright.readers.documents.sections import Block, numbered_depth, to_sections
+from tagwright.readers.documents.sections import Block, numbered_depth, to_sections, work_id
 
 _Object: TypeAlias = Mapping[str, Any]
 

@@ -14,8 +14,8 @@ from tagwright.readers.documents import arrow
 from tagwright.readers.documents.columns import ALIASES, SAMPLE, Columns, folded, running_text, split_labels, to_fields
 from tagwright.readers.documents.parquet import parquet_rows
 from tagwright.readers.documents.records import Located, Record, checked, recognise, to_documents
+from tagwright.readers.limits import reject
 from tagwright.readers.lines import Place, csv_rows, tsv_rows, unescape_formula
-from tagwright.readers.rejected import reject
 
 LONGEST_NAME = 6
 "The most words in the name of a column."

@@ -7,9 +7,8 @@ from pathlib import Path
 from xml.etree.ElementTree import Element  # trees that tagwright.readers.documents.xml has built
 
 from tagwright.errors import InputError
-from tagwright.readers.documents.identifiers import work_id
 from tagwright.readers.documents.records import Located
-from tagwright.readers.documents.sections import Block, numbered_depth, present, to_sections
+from tagwright.readers.documents.sections import Block, numbered_depth, present, to_sections, work_id
 from tagwright.readers.documents.xml import line, paragraphs, read_elements
 from tagwright.types import Document
 

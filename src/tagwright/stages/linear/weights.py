@@ -13,9 +13,8 @@ import numpy as np
 from typing_extensions import Self
 
 from tagwright.core.saved import read_array, read_manifest, read_number, write_arrays, write_manifest
-from tagwright.data.sparse_arrays import Matrix, read_matrix, write_matrix
+from tagwright.data.sparse_arrays import Matrix, largest_products, read_matrix, write_matrix
 from tagwright.errors import ModelError
-from tagwright.stages.sparse_search import largest_products
 from tagwright.types import Floats, Longs, Run
 
 CELLS = 1 << 23

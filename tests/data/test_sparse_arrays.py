@@ -1,4 +1,4 @@
-"""The largest products of sparse vectors."""
+"""The largest products of sparse vectors, by hand and beside scipy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, random_array
 
-from tagwright.stages.sparse_search import SHARE, largest_products
+from tagwright.data.sparse_arrays import SHARE, largest_products
 
 
 def test_by_hand() -> None:
