@@ -22,7 +22,6 @@ from tagwright.core.saved import (
     read_array,
     read_manifest,
     read_whole,
-    recover,
     replace_file,
     replace_folder,
     write_manifest,
@@ -30,14 +29,12 @@ from tagwright.core.saved import (
 from tagwright.errors import ModelError, TagwrightError
 
 
-@pytest.mark.parametrize("step", ["check", "save", "recover"])
+@pytest.mark.parametrize("step", ["check", "save"])
 def test_an_old_folder_that_a_kill_has_left_is_removed_and_does_not_rise_again(tmp_path: Path, step: str) -> None:
     save(tmp_path / "box", 8)
     save(tmp_path / ".box.previous", 7)
     if step == "check":
         check_replaceable(tmp_path / "box", "box")
-    elif step == "recover":
-        recover(tmp_path / "box")
     else:
         save(tmp_path / "box", 9)
     assert names(tmp_path) == ["box"]
@@ -60,7 +57,7 @@ KILLED = """
 import os, signal, sys, shutil
 from pathlib import Path
 from types import SimpleNamespace
-from tagwright import replacing
+from tagwright.core import atomic
 from tagwright.core.saved import *
 step, folder = int(sys.argv[1]), Path(sys.argv[2])
 def dying(function):
@@ -71,8 +68,8 @@ def dying(function):
         step -= 1
         return function(*arguments, **options)
     return run
-replacing._rename = dying(replacing._rename)
-replacing.shutil = SimpleNamespace(rmtree=dying(shutil.rmtree))  # others have their own temporary folders
+atomic._rename = dying(atomic._rename)
+atomic.shutil = SimpleNamespace(rmtree=dying(shutil.rmtree))  # others have their own temporary folders
 with replace_folder(folder, "box") as target:
     write_manifest(target, "box", {"number": 8})
 """

@@ -21,7 +21,6 @@ from tagwright.core.saved import (
     lies_in,
     read_array,
     read_manifest,
-    recover,
     replace_file,
     replace_folder,
     write_arrays,
@@ -65,10 +64,9 @@ def test_a_replacement_cut_off_between_its_renames_is_put_back(tmp_path: Path) -
     assert read_manifest(tmp_path / "box", "box")["number"] == 7
 
 
-def test_recover_does_not_touch_a_folder_that_is_there(tmp_path: Path) -> None:
+def test_reading_does_not_touch_a_folder_that_is_there(tmp_path: Path) -> None:
     save(tmp_path / "box", 7)
     save(tmp_path / ".box.previous", 6)
-    recover(tmp_path / "box")
     assert read_manifest(tmp_path / "box", "box")["number"] == 7
 
 

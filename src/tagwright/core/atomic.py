@@ -104,22 +104,13 @@ def check_replaceable(folder: Path, kind: str, *, overwrite: bool = True) -> Non
                 _refuse_others(place, kind, overwrite=overwrite)
 
 
-def recover(folder: Path) -> None:
-    """Restore a saved folder whose replacement was interrupted between its two renames; otherwise change nothing."""
-    with contextlib.suppress(OSError):
-        folder = _followed(folder)
-        if _previous(folder).is_dir():
-            with contextlib.suppress(TagwrightError), _locked(folder, READERS_PATIENCE):
-                pass  # the owner of the lock has cleaned up
-
-
-def put_back(folder: Path, file: Path) -> bool:
-    """Whether a file is in a saved folder, after a running or interrupted replacement is settled."""
-    for _ in range(TRIES):
-        recover(folder)
-        if file.is_file() or not _is_on_its_way(folder):
-            break
-        time.sleep(0.01)
+def exists(folder: Path, file: Path) -> bool:
+    """Whether a file is in a saved folder. A folder that is being replaced is waited for, or put back after a kill."""
+    with contextlib.suppress(OSError, TagwrightError):
+        place = _followed(folder)
+        if not file.is_file() and _previous(place).is_dir():
+            with _locked(place, READERS_PATIENCE):  # its owner has cleaned up
+                return file.is_file()
     return file.is_file()
 
 
@@ -130,7 +121,7 @@ def read_whole(folder: Path, read: Callable[[], T]) -> T:
         try:
             found = read()
         except (TagwrightError, OSError):
-            if _version(folder) == before and not _is_on_its_way(folder):
+            if _version(folder) == before:
                 raise
         else:
             if _version(folder) == before:
@@ -349,14 +340,6 @@ def _previous(folder: Path) -> Path:
 
 def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.tmp{secrets.token_hex(4)}")
-
-
-def _is_on_its_way(folder: Path) -> bool:
-    """Whether a writer is between its two renames, or died there."""
-    with contextlib.suppress(OSError):
-        place = _followed(folder)
-        return not place.exists() and _previous(place).is_dir()
-    return False
 
 
 def _version(folder: Path) -> tuple[int, ...] | None:

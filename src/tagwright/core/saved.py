@@ -21,10 +21,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from tagwright.core.atomic import (
     check_replaceable,
+    exists,
     lies_in,
-    put_back,
     read_whole,
-    recover,
     remove_folder,
     remove_leftovers,
     replace_file,
@@ -48,7 +47,6 @@ __all__ = [
     "read_number",
     "read_options",
     "read_whole",
-    "recover",
     "remove_folder",
     "remove_leftovers",
     "replace_file",
@@ -115,7 +113,7 @@ def write_manifest_file(path: Path, kind: str, content: Mapping[str, Any]) -> No
 def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     """Read `manifest.json` of a saved `kind`. Raises ModelError when it is missing, damaged, or of another kind."""
     path = folder / "manifest.json"
-    if not put_back(folder, path):
+    if not exists(folder, path):
         raise ModelError(f"{folder}: no saved {kind} here (manifest.json is missing)")
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
