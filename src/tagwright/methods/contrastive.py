@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from tagwright.core.checked import AtLeastOne, Positive
+from tagwright.core.checked import Positive
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.stages.dense import DenseOptions, LabelText
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
-from tagwright.training.encoder import VectorOptions, in_batch, settle, train_encoder
+from tagwright.training.encoder import RetrievalOptions, in_batch, settle, train_encoder
 from tagwright.training.pairs import ict_pairs, simcse_pairs
 from tagwright.training.shared_work import shared_dense
 from tagwright.types import Document
@@ -28,16 +27,11 @@ STATIC = TrainingPlan(batch=1024, epochs=20, learning_rate=1e-2, weight_decay=0.
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(VectorOptions):
+class Config(RetrievalOptions):
     """The choices of SimCSE, and of ICT as well."""
 
     temperature: Positive = 0.05
     "tau of Eq. 1."
-    label_text: LabelText = "both"
-    """The text of a label to embed. The papers use its full text ("text"); "both" averages the vectors of name and
-    text, so that a long description does not hide the name: see `DenseOptions`."""
-    candidates: AtLeastOne = 500
-    "The number of labels to find for a document."
     training: TrainingConfig = TrainingConfig()
     "How to train; unset values are those of `TRANSFORMER` or `STATIC`."
 
@@ -96,5 +90,4 @@ def fit(
         pairs = simcse_pairs(documents, seed=seed)
     plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
     encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, output, resume=resume)
-    options = DenseOptions(k=config.candidates, label_text=config.label_text)
-    return Tagger(labels, {"dense": shared_dense(labels, encoder, options)})
+    return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})

@@ -15,14 +15,14 @@ from tagwright.core.checked import AtLeastOne, Checked, Positive
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
-from tagwright.stages.dense import Dense, DenseOptions, LabelText
+from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.tagger import Tagger
 from tagwright.tagger.fuse import TRAINED
 from tagwright.training.clusters import ClusterSchedule
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import (
-    VectorOptions,
+    RetrievalOptions,
     check_batch,
     count_steps,
     in_batch,
@@ -47,7 +47,7 @@ pair, a tenth of what RTS cuts from it: hence the epochs. It has no dropout; Eq.
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(VectorOptions):
+class Config(RetrievalOptions):
     """The choices of MACLR. The four switches are the columns of Table 4.
 
     pooling, projection, max_length: by default the encoder's own, so that its knowledge is kept; the paper has a CLS
@@ -71,18 +71,8 @@ class Config(VectorOptions):
     "Whether repetitions of the title in the text are removed; the paper does not."
     exclude_self: bool = False
     "Whether a document that is a label too is excluded from its own pseudo labels."
-    label_text: LabelText = "both"
-    """The text of a label to embed. The papers use its full text ("text"); "both" averages the vectors of name and
-    text, so that a long description does not hide the name: see `DenseOptions`."""
-    candidates: AtLeastOne = 500
-    "The number of labels to find for a document."
     training: TrainingConfig = TrainingConfig()
     "How to train in both stages; unset values are those of `TRANSFORMER` or `STATIC`."
-
-    @property
-    def dense(self) -> DenseOptions:
-        """Retrieval of labels (4.1), and their text."""
-        return DenseOptions(k=self.candidates, label_text=self.label_text)
 
 
 def paper() -> Config:

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tagwright.core.checked import AtLeastOne, Positive
+from tagwright.core.checked import Positive
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.stages.dense import DenseOptions, LabelText
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
-from tagwright.training.encoder import VectorOptions, in_batch, settle, train_encoder
+from tagwright.training.encoder import RetrievalOptions, in_batch, settle, train_encoder
 from tagwright.training.pairs import RtsOptions, rts_pairs
 from tagwright.training.shared_work import shared_dense
 from tagwright.types import Document
@@ -30,8 +29,8 @@ token's vector moves only with the texts that hold it. Weight decay would shrink
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config(RtsOptions, VectorOptions):
-    """The choices of RTS; the options of the pairs are in `RtsOptions`, those of the encoder in `VectorOptions`.
+class Config(RtsOptions, RetrievalOptions):
+    """The choices of RTS; the options of the pairs are in `RtsOptions`, those of the encoder in `RetrievalOptions`.
 
     pooling: MiniLM averages its tokens, as it was trained; the paper's MPNet uses its CLS token (3.2.3).
     """
@@ -41,11 +40,6 @@ class Config(RtsOptions, VectorOptions):
     groups: bool = True
     """False-negative masking: two segments of one document are not each other's negatives. Eq. 1 does not mask them:
     False is the paper's loss, and measures worse (benchmarks/results/unsupervised.json, "RTS, no groups")."""
-    label_text: LabelText = "both"
-    """The text of a label to embed. The papers use its full text ("text"); "both" averages the vectors of name and
-    text, so that a long description does not hide the name: see `DenseOptions`."""
-    candidates: AtLeastOne = 500
-    "The number of labels to find for a document."
     training: TrainingConfig = TrainingConfig()
     "How to train; unset values are those of `TRANSFORMER` or `STATIC`."
 
@@ -84,5 +78,4 @@ def fit(
     # A title is paired with the text below it: it stands for a label, which is searched.
     loss = in_batch(config.temperature, groups=config.groups, roles=("document", "query"))
     encoder = train_encoder(config, pairs, loss, plan, output, resume=resume)
-    options = DenseOptions(k=config.candidates, label_text=config.label_text)
-    return Tagger(labels, {"dense": shared_dense(labels, encoder, options)})  # 3.2.4
+    return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})  # 3.2.4

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from tagwright.core.checked import Checked, Range
+from tagwright.core.checked import AtLeastOne, Checked, Range
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.kernels import best_device
@@ -16,6 +16,7 @@ from tagwright.encoders.library import is_module, module_class
 from tagwright.encoders.model_folder import PACKAGED, STATIC, find, pinned
 from tagwright.encoders.prompts import Role, check_prompts
 from tagwright.errors import ConfigError
+from tagwright.stages.dense import DenseOptions, LabelText
 from tagwright.training.batching import Batches, SamplerState
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.objectives import Contrastive, Objective
@@ -89,6 +90,22 @@ class VectorOptions(EncoderOptions):
     @property
     def _of_transformers(self) -> bool:
         return super()._of_transformers or self.pooling is not None or self.projection is not None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetrievalOptions(VectorOptions):
+    """The encoder to train, and how labels are found by its vectors."""
+
+    label_text: LabelText = "both"
+    """The text of a label to embed. The papers use its full text ("text"); "both" averages the vectors of name and
+    text, so that a long description does not hide the name: see `DenseOptions`."""
+    candidates: AtLeastOne = 500
+    "The number of labels to find for a document."
+
+    @property
+    def dense(self) -> DenseOptions:
+        """How labels are found, and their text."""
+        return DenseOptions(k=self.candidates, label_text=self.label_text)
 
 
 def settle(config: TrainingConfig, plan: TrainingPlan, pairs: PairSource) -> TrainingPlan:
