@@ -11,11 +11,11 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from tagwright.evaluation.calibration import (
     Judged,
+    _Areas,
+    _brier,
+    _CalibrationErrors,
     assess,
-    augrc,
-    aurc,
     bin_of,
-    brier_score,
     calibration_error,
     reliability,
     risk_coverage,
@@ -28,6 +28,19 @@ PAIRS = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 0.9, 1.0])
 
 def arrays(pairs: list[tuple[float, bool]]) -> tuple[Doubles, Mask]:
     return np.array([sure for sure, _ in pairs]), np.array([right for _, right in pairs], np.bool_)
+
+
+def measured(confidence: Doubles, right: Mask) -> dict[str, float]:
+    """Brier score, AURC and AUGRC of suggestions for a document each."""
+    one = np.ones(len(right), np.int64)
+    judged = Judged(one, np.arange(len(right)), one, confidence, right)
+    measures = [_brier("Brier", judged), _Areas.of(judged)]
+    weights = np.ones((1, len(right)))
+    return {
+        name: value
+        for each in measures
+        for name, value in zip(each.names, each.values(each.sums(weights))[0].tolist(), strict=True)
+    }
 
 
 def repeated(judged: Judged, times: Longs) -> Judged:
@@ -61,8 +74,8 @@ def test_calibration_error_is_that_of_a_plain_loop(pairs: list[tuple[float, bool
 def test_the_order_of_the_suggestions_does_not_matter(pairs: list[tuple[float, bool]], random: object) -> None:
     shuffled = list(pairs)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    for measure in (calibration_error, brier_score, aurc, augrc):
-        assert measure(*arrays(pairs)) == pytest.approx(measure(*arrays(shuffled)))
+    assert calibration_error(*arrays(pairs)) == pytest.approx(calibration_error(*arrays(shuffled)))
+    assert measured(*arrays(pairs)) == pytest.approx(measured(*arrays(shuffled)))
 
 
 def test_bins_of_different_confidences_hold_as_many_suggestions_each() -> None:
@@ -79,7 +92,7 @@ def test_equal_confidences_stay_in_one_bin() -> None:
 @given(PAIRS)
 def test_brier_score_is_that_of_scikit_learn(pairs: list[tuple[float, bool]]) -> None:
     confidence, right = arrays(pairs)
-    assert brier_score(confidence, right) == pytest.approx(brier_score_loss(right, confidence, pos_label=True))
+    assert measured(confidence, right)["Brier"] == pytest.approx(brier_score_loss(right, confidence, pos_label=True))
 
 
 @given(PAIRS)
@@ -92,7 +105,7 @@ def test_aurc_is_the_mean_risk_over_all_orders_of_equally_sure_suggestions(pairs
         rate = group.count(False) / len(group)
         risks += [(wrong + i * rate) / (accepted + i) for i in range(1, len(group) + 1)]
         accepted, wrong = accepted + len(group), wrong + group.count(False)
-    assert aurc(confidence, right) == pytest.approx(sum(risks) / len(risks))
+    assert measured(confidence, right)["AURC"] == pytest.approx(sum(risks) / len(risks))
 
 
 @given(PAIRS)
@@ -101,7 +114,9 @@ def test_augrc_is_what_auroc_and_accuracy_make_it(pairs: list[tuple[float, bool]
     confidence, right = arrays(pairs)
     share = right.mean()
     ranked = roc_auc_score(right, confidence) if 0 < share < 1 else 0.5
-    assert augrc(confidence, right) == pytest.approx((1 - ranked) * share * (1 - share) + (1 - share) ** 2 / 2)
+    assert measured(confidence, right)["AUGRC"] == pytest.approx(
+        (1 - ranked) * share * (1 - share) + (1 - share) ** 2 / 2
+    )
 
 
 @given(PAIRS)
@@ -151,9 +166,9 @@ def test_measures_of_a_run_are_those_of_its_first_suggestions_and_lie_in_their_i
     expected = {
         "ECE@5": calibration_error(five.confidence, five.right),
         "ECE@10": calibration_error(ten.confidence, ten.right),
-        "Brier@5": brier_score(five.confidence, five.right),
-        "AURC": aurc(ten.confidence, ten.right),
-        "AUGRC": augrc(ten.confidence, ten.right),
+        "Brier@5": measured(five.confidence, five.right)["Brier"],
+        "AURC": measured(ten.confidence, ten.right)["AURC"],
+        "AUGRC": measured(ten.confidence, ten.right)["AUGRC"],
     }
     assert {name: score.value for name, score in found.measures.items()} == pytest.approx(expected)
     assert all(score.low < score.value < score.high for score in found.measures.values())
@@ -162,14 +177,12 @@ def test_measures_of_a_run_are_those_of_its_first_suggestions_and_lie_in_their_i
 
 def test_documents_that_are_drawn_twice_count_twice() -> None:
     """What weights make of the measures is what copies of the documents make of them."""
-    from tagwright.evaluation.calibration import _Areas, _CalibrationErrors
-
     judged = made_up(20, 2, 0.1)
     times = np.array([0, 3, 1, 2, *[1] * 16])
     weights, copies = times[None, :].astype(np.float64), repeated(judged, times)
     areas = _Areas.of(judged)
     assert areas.values(areas.sums(weights))[0].tolist() == pytest.approx(
-        [aurc(copies.confidence, copies.right), augrc(copies.confidence, copies.right)]
+        [measured(copies.confidence, copies.right)[name] for name in ("AURC", "AUGRC")]
     )
     errors = _CalibrationErrors.of("ECE", judged)
     bins = bin_of(judged.confidence)[
@@ -194,7 +207,8 @@ def test_nothing_is_said_of_no_suggestions() -> None:
     empty = Run.from_rows([[], []])
     assert assess(Judged.of(empty, np.zeros(0), Run.from_rows([[0], [1]]))) is None
     nothing, none = np.zeros(0), np.zeros(0, np.bool_)
-    assert [measure(nothing, none) for measure in (calibration_error, brier_score, aurc, augrc)] == [0, 0, 0, 0]
+    assert calibration_error(nothing, none) == 0
+    assert measured(nothing, none) == {"Brier": 0, "AURC": 0, "AUGRC": 0}
     assert not len(risk_coverage(nothing, none).risk)
 
 

@@ -1,6 +1,6 @@
 """Measure how far confidences can be trusted.
 
-Two questions. Calibration: of the labels that are called 70% sure, are 70% right? `calibration_error`, `brier_score`
+Two questions. Calibration: of the labels that are called 70% sure, are 70% right? `calibration_error`, the Brier score
 and `reliability` tell. Selection: are the surest labels right more often than the others? `risk_coverage` and its areas
 tell. All look at suggestions of many documents together, and the intervals draw documents anew, because the suggestions
 of one document are right or wrong together.
@@ -174,17 +174,6 @@ def calibration_error(confidence: Doubles, right: Mask, bins: int = BINS) -> flo
     return float(np.abs(gaps).sum() / max(1, len(confidence)))
 
 
-def brier_score(confidence: Doubles, right: Mask) -> float:
-    """The mean squared distance of confidence from 1 for what is right and 0 for what is wrong (Brier 1950).
-
-    (0.1^2 + 0.8^2 + 0.3^2) / 3 = 0.74 / 3.
-
-    >>> round(brier_score(np.array([0.9, 0.8, 0.3]), np.array([True, False, False])), 4)
-    0.2467
-    """
-    return float(((confidence - right) ** 2).mean()) if len(confidence) else 0.0
-
-
 def bin_of(confidence: Doubles, bins: int = BINS) -> Longs:
     """(suggestions,) the equal-mass bin of each, from 0 for the least sure; those equally sure share the lowest.
 
@@ -219,36 +208,6 @@ def risk_coverage(confidence: Doubles, right: Mask) -> RiskCoverage:
     order, ends = surest_first(confidence)
     wrong, accepted = np.cumsum(~right[order])[ends], ends + 1.0
     return RiskCoverage(confidence[order][ends], accepted / max(1, len(confidence)), wrong / accepted)
-
-
-def aurc(confidence: Doubles, right: Mask) -> float:
-    """AURC: the area under risk over coverage, the mean of the risks at 1, 2, ..., n accepted suggestions.
-
-    Geifman et al. 2019. Equally sure suggestions are accepted in random order: the mean over all such orders.
-
-    Right, wrong, wrong: the risks are 0, 1/2, 2/3, their mean 7/18.
-
-    >>> round(aurc(np.array([0.9, 0.8, 0.3]), np.array([True, False, False])), 4)
-    0.3889
-    """
-    order, ends = surest_first(confidence)
-    return _areas(np.ones(len(order)), (~right[order]).astype(np.float64), ends)[0]
-
-
-def augrc(confidence: Doubles, right: Mask) -> float:
-    """AUGRC: the area under the generalised risk over coverage, by trapezoids (Traub et al. 2024).
-
-    The generalised risk is the share of all suggestions that is accepted and wrong. Unlike AURC it does not let the
-    few surest suggestions decide. It is (1 - AUROC) a (1 - a) + (1 - a)^2 / 2 for the share a of right suggestions: at
-    best (1 - a)^2 / 2, at worst (1 - a)^2 / 2 + a (1 - a).
-
-    Right, wrong, wrong: 0, 0, 1/3, 2/3 are accepted and wrong. Trapezoids: (0 + 1/6 + 1/2) / 3 = 2/9.
-
-    >>> round(augrc(np.array([0.9, 0.8, 0.3]), np.array([True, False, False])), 4)
-    0.2222
-    """
-    order, ends = surest_first(confidence)
-    return _areas(np.ones(len(order)), (~right[order]).astype(np.float64), ends)[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -299,6 +258,7 @@ class _Areas:
 
 
 def _brier(name: str, judged: Judged) -> Ratios:
+    """The mean squared distance of confidence from 1 for what is right and 0 for what is wrong (Brier 1950)."""
     squares: Doubles = np.bincount(judged.rows, (judged.confidence - judged.right) ** 2, judged.documents).astype(float)
     sizes = np.bincount(judged.rows, minlength=judged.documents).astype(np.float64)
     return Ratios((name,), squares[:, None], sizes[:, None])
@@ -307,8 +267,20 @@ def _brier(name: str, judged: Judged) -> Ratios:
 def _areas(weights: Doubles, wrong: Doubles, ends: Longs) -> tuple[float, float]:
     """AURC and AUGRC of suggestions by falling confidence that count `weights` (whole numbers) times each.
 
+    AURC: the area under risk over coverage, the mean of the risks at 1, 2, ..., n accepted suggestions (Geifman et al.
+    2019); equally sure suggestions are accepted in random order, the mean over all such orders. AUGRC: the area under
+    the generalised risk over coverage, by trapezoids (Traub et al. 2024); it is the share of all suggestions that is
+    accepted and wrong, so that the few surest do not decide. For the share a of right suggestions it is
+    (1 - AUROC) a (1 - a) + (1 - a)^2 / 2.
+
     Within a group of equally sure suggestions the number of wrong ones rises in a line w(i) = w_a + s (i - a), from a
     to b accepted. The sum of w(i) / i is s (b - a) + (w_a - s a)(H_b - H_a), with the harmonic numbers H.
+
+    Right, wrong, wrong: the risks are 0, 1/2, 2/3, their mean 7/18. Of all, 0, 0, 1/3, 2/3 are accepted and wrong; the
+    trapezoids are (0 + 1/6 + 1/2) / 3 = 2/9.
+
+    >>> [round(area, 4) for area in _areas(np.ones(3), np.array([0.0, 1.0, 1.0]), np.arange(3))]
+    [0.3889, 0.2222]
     """
     accepted = np.concatenate([[0.0], np.cumsum(weights)[ends]])
     errors = np.concatenate([[0.0], np.cumsum(weights * wrong)[ends]])
