@@ -215,12 +215,12 @@ def test_a_hugging_face_dataset_gives_its_columns_and_names_of_classes() -> None
     )
     rows = {"title": ["B", "W"], "text": ["Buzz.", "Sting."], "venue": ["N", None], "labels": [[0, 1], [-1]]}
     dataset = datasets.Dataset.from_dict(rows, features=features)
-    assert list(Corpus.from_dataset(dataset)) == [
+    assert list(Corpus.of(dataset)) == [
         Document("1", "B", "Buzz.", (), {"venue": ("N",)}, ("bees", "wasps")),
         Document("2", "W", "Sting."),
     ]
-    with pytest.raises(InputError, match="the dataset has the splits train, test; give one of them"):
-        Corpus.from_dataset(datasets.DatasetDict(train=dataset, test=dataset))
+    with pytest.raises(InputError, match='mapping with the keys "train", "test"; give one of its values'):
+        Corpus.of(datasets.DatasetDict(train=dataset, test=dataset))
 
 
 @pytest.mark.corpora

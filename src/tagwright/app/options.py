@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import pairwise
@@ -12,14 +11,11 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, get_type_hints
 
+import tomllib
+
 from tagwright.core.checked import in_words, shown
 from tagwright.errors import ConfigError
 from tagwright.methods.table import configuration, put
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def scratch_folder() -> Iterator[Path]:
     remove_abandoned()
     folder = Path(tempfile.gettempdir()) / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"
     lock = folder.with_suffix(".lock")
-    with _room(), FileLock(lock):  # locked before it exists: nobody takes it for abandoned
+    with full_disk_explained(), FileLock(lock):  # locked before it exists: nobody takes it for abandoned
         folder.mkdir(mode=0o700)
         try:
             yield folder
@@ -47,7 +47,8 @@ def remove_abandoned() -> None:
 
 
 @contextlib.contextmanager
-def _room() -> Iterator[None]:
+def full_disk_explained() -> Iterator[None]:
+    """Raise TagwrightError, which says how to get room, for any error of the disk of temporary files."""
     try:
         yield
     except OSError as error:

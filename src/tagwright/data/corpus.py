@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import tempfile
 import weakref
@@ -11,14 +10,15 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
 from tagwright.core import saved
 from tagwright.core.checked import shown
+from tagwright.core.scratch import full_disk_explained
 from tagwright.data.in_memory import Texts, located
-from tagwright.errors import InputError, TagwrightError, option
+from tagwright.errors import InputError, option
 from tagwright.readers.documents import arrow
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.files import Format, open_sources
@@ -88,16 +88,6 @@ class Corpus(Sequence[Document]):
         return cls._build([("documents", located(documents, columns, check=True))])
 
     @classmethod
-    def from_dataset(cls, dataset: Any) -> Corpus:
-        """A split of a Hugging Face dataset, its columns named as in JSON lines or CSV; class labels give their names.
-
-        Raises InputError as `read` does; places are rows, from 1.
-        """
-        if isinstance(dataset, dict):
-            raise InputError(f"the dataset has the splits {', '.join(dataset)}; give one of them")
-        return cls.of(dataset)
-
-    @classmethod
     def open(cls, path: Path | str) -> Corpus:
         """Open a saved corpus in place. It is read once and checked, which takes about a second for 20,000 pages.
 
@@ -153,7 +143,7 @@ class Corpus(Sequence[Document]):
         os.close(handle)
         path, origins = Path(name), _Origins()
         try:
-            with _writing(path):
+            with full_disk_explained():
                 arrow.write(origins.note(sources), path)
             corpus = cls(path, temporary=True)
         except BaseException:
@@ -216,15 +206,6 @@ class _Origins:
     def _place(self, position: int) -> str:
         file, line = self._files[bisect_right(self._starts, position) - 1], self._lines[position]
         return f"{file}:{line}" if line else file
-
-
-@contextlib.contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        problem = f"{path}: cannot be written ({error.strerror or error}); set TMPDIR to a folder with room"
-        raise TagwrightError(problem) from error
 
 
 def _remove_after_use(path: Path, corpus: Corpus, file: arrow.MappedFile) -> None:
