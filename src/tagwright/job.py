@@ -42,7 +42,7 @@ from tagwright.methods.table import (
     record,
     resolved,
 )
-from tagwright.review.gold import with_reviews
+from tagwright.review.export import with_reviews
 from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.fuse import TRAINED, fuse
 from tagwright.text.language import AUTO

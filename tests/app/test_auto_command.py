@@ -14,8 +14,8 @@ from tagwright.app.cli import app
 from tagwright.errors import InputError, TagwrightError
 from tagwright.review.current import Decision, Verdict
 from tagwright.review.decisions import Decisions
+from tagwright.review.export import with_reviews
 from tagwright.review.file import ReviewFile
-from tagwright.review.gold import with_reviews
 from tagwright.tagger import Tagger
 from tagwright.types import Run
 

@@ -35,7 +35,6 @@ from tagwright.app.commands.reviews import reviews
 from tagwright.app.commands.sample import sample
 from tagwright.app.commands.serve import serve
 from tagwright.app.commands.train import options, train
-from tagwright.app.commands.verify import verify
 from tagwright.core.terminal import INTERRUPTED, escape_warnings, escaped, interrupted
 from tagwright.errors import TagwrightError, on_command_line
 
@@ -185,7 +184,7 @@ def candidates(
     render.ceilings(found, tagger.vocabulary, as_json=as_json)
 
 
-for command in (train, options, batch, sample, serve, reviews, verify):
+for command in (train, options, batch, sample, serve, reviews):
     app.command()(grouped(command))
 
 
@@ -281,6 +280,15 @@ def labels_(
         render.records(inputs.labels(chosen.model, keywords, described=described))
     else:
         print(f"{inputs.encode_labels(chosen):,} labels are encoded")
+
+
+@app.command()
+def verify(model: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved tagger.", show_default=False)]) -> None:
+    """Check every byte of a saved tagger. Loading one checks 64 MB, and of larger files only their sizes."""
+    from tagwright.tagger import Tagger
+
+    tagger = Tagger.load(model, verify=True)
+    print(escaped(f"{model}: whole, {len(tagger.vocabulary):,} labels"))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Export a review: labelled documents, single verdicts, Annif's TSV, CSV."""
+"""What a file of reviews is for others: labelled documents, verdicts, Annif's TSV, CSV, and gold labels to train on."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from tagwright.core.checked import shown
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
 from tagwright.readers.documents.columns import join_labels
 from tagwright.readers.documents.records import to_record
@@ -18,7 +21,7 @@ from tagwright.readers.lines import escape_formula
 from tagwright.review.decisions import Decisions
 from tagwright.review.documents import ReviewedDocuments
 from tagwright.review.file import ReviewFile
-from tagwright.types import Document
+from tagwright.types import Document, Run
 
 ExportFormat: TypeAlias = Literal["jsonl", "verdicts", "tsv", "csv"]
 
@@ -92,3 +95,44 @@ _FORMATS: Mapping[ExportFormat, Callable[[ReviewFile], Iterator[str]]] = {
     "tsv": _tsv,
     "csv": _csv,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Reviewed:
+    """Both with a row for each document. gold: its labels.
+
+    judged: labels of which it is known whether they are right, see `Decisions.judged`; empty where all are.
+    """
+
+    gold: Run
+    judged: Run
+
+
+def with_reviews(gold: Run, ids: Sequence[str], labels: Vocabulary, file: Path) -> Reviewed:
+    """Gold labels with the decisions of a file of `tagwright serve` put in.
+
+    gold: a row for each document, given by their ids. An accepted label is added, a rejected one taken away, and so is
+    one that reviewers disagree about; what was never shown to a reviewer is unknown. Decisions on other documents and
+    labels do not matter. Raises InputError for a file without any on these documents.
+    """
+    if not file.is_file():
+        raise InputError("there is no such file of decisions", file)
+    with closing(ReviewFile.to_read(file)) as opened:
+        decisions = Decisions(opened)
+        verdicts, examples = decisions.verdicts(), decisions.judged()
+    rows = {id_: row for row, id_ in enumerate(ids)}
+    known = [set(found.tolist()) for found, _ in gold]
+    judged = [{labels.index[id_] for id_ in examples.get(document, ()) if id_ in labels.index} for document in ids]
+    found = False
+    for (document, label), given in verdicts.items():
+        row, place = rows.get(document), labels.index.get(label)
+        if row is None or place is None or document not in examples:
+            continue
+        found = True
+        if set(given.values()) == {"accept"}:
+            known[row].add(place)
+        else:
+            known[row].discard(place)
+    if not found and not any(judged):
+        raise InputError("has no decision on any of these documents and labels", file)
+    return Reviewed(Run.from_rows(known), Run.from_rows(judged))

@@ -22,11 +22,12 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tagwright.review.file import StorageError
-from tagwright.server import deadlines, openapi, start_page
+from tagwright.server import deadlines, openapi
 from tagwright.server.access import OPEN, Access, address_of
 from tagwright.server.annif import AnnifApi, Learn
 from tagwright.server.counters import Counters, CountRequests
 from tagwright.server.json_api import JsonApi
+from tagwright.server.pages import start_page
 from tagwright.server.problems import (
     Problem,
     answer_failure,
@@ -88,7 +89,7 @@ def application(
                 await asyncio.to_thread(model.workers.close)
 
     routes: list[BaseRoute] = [
-        *start_page.routes(models, access, reviews=pages is not None),
+        *start_page(models, access, reviews=pages is not None),
         Route("/v1", _with_slash, methods=["GET"]),
         *openapi.routes([*AnnifApi(by_id, learn or _forget).operations(), *JsonApi(by_id, counters).operations()]),
         Mount("/static", StaticFiles(packages=[("tagwright.server", "static")])),

@@ -20,7 +20,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.review.current import Decision, Step
 from tagwright.review.file import StorageError
 from tagwright.server.access import LONGEST_NAME, OPEN, Access, Holder, Role, address_of, check_origin
-from tagwright.server.page_templates import render
+from tagwright.server.pages import render
 from tagwright.server.problems import Problem, bad_request, not_stored
 from tagwright.server.request_bodies import check_charset
 from tagwright.server.review.refit import Refitter

@@ -1,21 +1,31 @@
-"""The page at /, which shows what the server offers."""
+"""Fill the templates of pages, and serve the page at /. Every text goes through a template that escapes it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from tagwright import __version__
 from tagwright.server.access import Access
-from tagwright.server.page_templates import render
 from tagwright.server.served_model import ServedModel
 
+_environment = Environment(
+    loader=PackageLoader("tagwright.server"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+)
 
-def routes(models: Iterable[ServedModel], access: Access, *, reviews: bool) -> list[Route]:
-    """The page, and the address at which Annif has its own. reviews: whether there is a review page."""
+
+def render(template: str, **content: Any) -> str:
+    """The page. content: by the names that the template uses."""
+    return _environment.get_template(template).render(content)
+
+
+def start_page(models: Iterable[ServedModel], access: Access, *, reviews: bool) -> list[Route]:
+    """The routes of the page for browsers, also at Annif's address. reviews: whether there is a review page."""
 
     async def page(_: Request) -> Response:
         shown = list(models) if access.is_open else []  # a browser has no token to show
