@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 
 from tagwright.core.saved import replace_file
@@ -148,9 +149,9 @@ def _page(title: str, *parts: str) -> str:
         f'<meta name="color-scheme" content="light dark"><title>{escape(title)}</title>'
     )
     body = "\n".join(part for part in (f"<h1>{escape(title)}</h1>", *parts) if part)
-    return (
-        f'<!DOCTYPE html>\n<html lang="en"><head>{head}<style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n'
-    )
+    style = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    head += f"<style>\n{style}</style>"
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head>\n<body>\n{body}\n</body></html>\n'
 
 
 def _section(title: str, *parts: str) -> str:
@@ -252,56 +253,3 @@ def _table(rows: Rows) -> str:
         for row in rows[1:]
     )
     return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
-
-
-_STYLE = """
-:root { --text: #1b1f24; --soft: #5b6470; --line: #d7dce1; --page: #fff; --card: #f5f7f9; --mark: #2f6fb5;
-  --right: #1f7a3d; --wrong: #b3392f }
-@media (prefers-color-scheme: dark) { :root { --text: #e3e6e9; --soft: #9aa4af; --line: #363c43; --page: #14171a;
-  --card: #1d2226; --mark: #6aa6e6; --right: #6cc487; --wrong: #f0867c } }
-* { box-sizing: border-box }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 84rem;
-  margin: 0 auto; padding: 1.5rem clamp(1rem, 3vw, 2.5rem) 3rem; overflow-wrap: anywhere }
-h1 { font-size: 1.8rem; margin: 0 0 .3rem }
-h2 { font-size: 1.25rem; margin: 0 0 .8rem; padding-top: 1rem; border-top: 1px solid var(--line) }
-h3 { font-size: 1rem; margin: 0 0 .5rem }
-section { margin-top: 1.6rem }
-.lead { font-size: 1.1rem; margin: 0 0 1.2rem }
-.cards, .panels, .examples { display: grid; gap: 1rem }
-.cards { grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)) }
-.panels { grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)) }
-.examples { grid-template-columns: repeat(auto-fill, minmax(min(24rem, 100%), 1fr)) }
-.card, article, figure { background: var(--card); border-radius: .5rem; padding: .9rem 1rem; margin: 0 }
-.card span { display: block; color: var(--soft); font-size: .9rem }
-.card .name { font-weight: 600; color: var(--text) }
-.card .number { font-size: 2rem; line-height: 1.2; color: var(--text); font-variant-numeric: tabular-nums }
-.card p { margin: .5rem 0 0; font-size: .85rem; color: var(--soft) }
-.beside { display: grid; gap: 1rem 3rem; grid-template-columns: minmax(0, 1.4fr) minmax(0, 1fr) }
-@media (max-width: 60rem) { .beside { grid-template-columns: minmax(0, 1fr) } }
-dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: .5rem 2rem;
-  margin: 0 0 1rem }
-dt { font-weight: 600; font-size: .9rem }
-dd { margin: 0; color: var(--soft); font-size: .9rem }
-.wide { overflow-x: auto }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem }
-th, td { padding: .25rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line) }
-tr > :first-child { text-align: left; padding-left: 0; white-space: normal; font-weight: 400 }
-thead th { color: var(--soft); font-weight: 600 }
-.intervals { width: 100% }
-.intervals tr > * { white-space: nowrap; overflow-wrap: normal }
-.intervals .bar { width: 100%; min-width: 3rem }
-.bar svg { display: block; width: 100%; height: 14px; overflow: visible }
-svg path { fill: none; vector-effect: non-scaling-stroke; stroke: var(--soft); stroke-width: 1 }
-svg .interval { stroke: var(--mark); stroke-width: 3; opacity: .55 }
-svg .value { stroke: var(--mark); stroke-width: 4 }
-.curves { width: 100%; min-width: 32rem; max-width: 60rem; height: auto; font-size: 13px }
-.shares { width: 100%; max-width: 26rem; height: auto; font-size: 12px }
-figcaption { font-weight: 600; margin-bottom: .3rem }
-ol { margin: 0; padding: 0; list-style: none }
-li { margin: .15rem 0 }
-.right b { color: var(--right) } .wrong b { color: var(--wrong) }
-.words, .missed { color: var(--soft); font-size: .85rem }
-.missed { margin: .5rem 0 0 }
-details { margin-top: 1rem } summary { cursor: pointer }
-@media (max-width: 30rem) { th, td { padding: .25rem .4rem } }
-"""
