@@ -21,6 +21,7 @@ from tagwright.evaluation.calibration import (
     risk_coverage,
     thresholds,
 )
+from tagwright.evaluation.resampling import Measures
 from tagwright.types import Doubles, Longs, Mask, Run
 
 PAIRS = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.7, 0.9, 1.0]), st.booleans()), min_size=1)
@@ -34,7 +35,7 @@ def measured(confidence: Doubles, right: Mask) -> dict[str, float]:
     """Brier score, AURC and AUGRC of suggestions for a document each."""
     one = np.ones(len(right), np.int64)
     judged = Judged(one, np.arange(len(right)), one, confidence, right)
-    measures = [_brier("Brier", judged), _Areas.of(judged)]
+    measures: list[Measures] = [_brier("Brier", judged), _Areas.of(judged)]
     weights = np.ones((1, len(right)))
     return {
         name: value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from tagwright.encoders.prompts import Role
-from tagwright.training.objectives import Arrays, Encode, OwnWeight
+from tagwright.training.objectives import Objective, OwnWeight
 from tagwright.training.pairs import Key, Source
 from tagwright.types import Document, Floats, Ints, Longs, Mask, Pair, Run
 
@@ -163,8 +163,8 @@ class Rates:
 
 
 @dataclass(eq=False)
-class DualEncoder:
-    """Binary cross-entropy of documents and the labels S_b of their batch. An objectives.Objective.
+class DualEncoder(Objective):
+    """Binary cross-entropy of documents and the labels S_b of their batch.
 
     texts: the text of every label; not read without heads.label. Pairs are those of `labelled_documents`. seen:
     (labels,) which labels have a training document. The others have no classifier weights, in training as in tagging:
@@ -232,17 +232,6 @@ class DualEncoder:
     def weights(self) -> Mapping[str, OwnWeight]:
         """The heads."""
         return self.heads.weights(self.rates)
-
-    def before_step(self, step: int, encode: Encode) -> bool:  # noqa: ARG002
-        """Nothing changes."""
-        return False
-
-    def state(self) -> Arrays:
-        """Nothing has changed."""
-        return {}
-
-    def restore(self, state: Arrays) -> None:
-        """Nothing to restore."""
 
     def _texts(self, labels: Ints) -> list[str]:
         return [] if self.heads.label is None else [self.texts[label] for label in labels.tolist()]

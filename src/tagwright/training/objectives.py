@@ -34,7 +34,10 @@ class OwnWeight(NamedTuple):
 
 
 class Objective(Protocol):
-    """The interface of an objective for `train`. `Contrastive` is the simplest one, to inherit from."""
+    """The interface of an objective for `train`: without weights of its own and without state, if it does not say so.
+
+    `Contrastive` is the simplest one, to inherit from.
+    """
 
     def views(self, batch: Sequence[Pair], step: int) -> Sequence[Sequence[Text]]:
         """The texts to be encoded for a batch, in groups. The first two groups are anchors and positives.
@@ -64,27 +67,26 @@ class Objective(Protocol):
 
         They are stored in checkpoints.
         """
-        ...
+        return {}
 
-    def before_step(self, step: int, encode: Encode) -> bool:
+    def before_step(self, step: int, encode: Encode) -> bool:  # noqa: ARG002
         """Called before each step, from 0.
 
         True: the rest of the epoch is dropped and the pair source is called again. Otherwise, later pairs must not
         depend on changes here: they may have been drawn already.
         """
-        ...
+        return False
 
     def state(self) -> Arrays:
         """The state changed by `before_step`, for a checkpoint."""
-        ...
+        return {}
 
     def restore(self, state: Arrays) -> None:
         """Restore `state`."""
-        ...
 
 
 @dataclass
-class Contrastive:
+class Contrastive(Objective):
     """Only a loss of anchors and positives, as in RTS and the baselines. roles: the roles of anchors and positives.
 
     An anchor is usually text of a document, with which labels are searched, and its positive a label, or a substitute
@@ -114,18 +116,3 @@ class Contrastive:
     def validation_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
         """The same loss."""
         return self.pair_loss(anchors, positives, groups)
-
-    def weights(self) -> Mapping[str, OwnWeight]:
-        """None but the model's."""
-        return {}
-
-    def before_step(self, step: int, encode: Encode) -> bool:  # noqa: ARG002
-        """Nothing changes."""
-        return False
-
-    def state(self) -> Arrays:
-        """Nothing has changed."""
-        return {}
-
-    def restore(self, state: Arrays) -> None:
-        """Nothing to restore."""
