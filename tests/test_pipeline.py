@@ -165,6 +165,7 @@ class Sure:
 
     known: Mapping[str, float]
     labels: tuple[str, ...]
+    estimates_confidence: bool = True
 
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
         pass

@@ -103,7 +103,8 @@ def test_what_does_not_fit_is_refused(classifier: TaggerClassifier, x: Any, y: A
 
 def test_parameters_are_those_of_the_constructor_and_the_method() -> None:
     classifier = TaggerClassifier("rts", NAMES, k=3, temperature=0.1)
-    given = {"method": "rts", "labels": NAMES, "k": 3, "min_score": None, "depth": 100, "temperature": 0.1}
+    rules = {"k": 3, "min_score": None, "min_confidence": None, "best_cut": False}
+    given = {"method": "rts", "labels": NAMES, **rules, "depth": 100, "temperature": 0.1}
     assert classifier.get_params() == given
     assert clone(classifier).get_params() == given
     assert clone(classifier).set_params(temperature=0.2, k=1).get_params() == {**given, "k": 1, "temperature": 0.2}

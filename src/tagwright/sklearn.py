@@ -9,9 +9,11 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from tagwright.api import train, zero_shot
+from tagwright.combining.acceptance import SuggestArguments
+from tagwright.combining.confidence import squashed
 from tagwright.data.in_memory import Labels, Texts, is_indicator, to_vocabulary
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
@@ -28,8 +30,8 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Any method of Tagwright for pipelines, grid search and cross-validation.
 
     method: as in `tagwright.train`. labels: names, Labels, a Vocabulary or a file; None: the labels of y, by name. k:
-    the most labels that `predict` gives a document. min_score: the least score of a predicted label. depth: the most
-    labels of a document that get a probability above 0. options: those of the method.
+    the most labels that `predict` gives a document; min_score, min_confidence, best_cut: which of them, as for
+    `Tagger.suggest`. depth: the most labels of a document that get a probability above 0. options: those of the method.
 
     X: texts, Documents, or a column of them. y: an indicator matrix (documents, labels), dense or sparse, as in
     scikit-learn, with the columns in the order of `classes_`; or the ids or names of each document's labels.
@@ -52,10 +54,13 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         k: int = 5,
         min_score: float | None = None,
+        min_confidence: float | None = None,
+        best_cut: bool = False,
         depth: int = 100,
         **options: Any,
     ) -> None:
-        self.method, self.labels, self.k, self.min_score, self.depth = method, labels, k, min_score, depth
+        self.method, self.labels, self.k, self.depth = method, labels, k, depth
+        self.min_score, self.min_confidence, self.best_cut = min_score, min_confidence, best_cut
         self._options = options
 
     def fit(self, X: Texts, y: Any = None) -> Self:  # noqa: N803
@@ -78,14 +83,16 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Texts) -> csr_matrix:  # noqa: N803
-        """(documents, labels) a sparse indicator matrix: 1 for the first k labels that reach min_score.
+        """(documents, labels) a sparse indicator matrix: 1 for the labels that `Tagger.suggest` suggests.
+
+        Raises ConfigError for a min_confidence or a best_cut where the tagger estimates no confidences.
 
         >>> classifier = TaggerClassifier(labels=["Bees"], stages=["exact_match"]).fit([])
         >>> classifier.predict(["Bees!", "Ants!"]).toarray().tolist()
         [[1], [0]]
         """
-        run = self._run(X, self.k)
-        run = run if self.min_score is None else run.keep(run.scores >= self.min_score)
+        rules = SuggestArguments(min_score=self.min_score, min_confidence=self.min_confidence, best_cut=self.best_cut)
+        run = self._run(X, self.k, **rules)
         return self._matrix(run, np.ones(len(run.labels), np.int64))
 
     def predict_proba(self, X: Texts) -> csr_matrix:  # noqa: N803
@@ -102,8 +109,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         run = self._run(X, self.depth)
         if run.confidences is not None:
             return self._matrix(run, run.confidences.astype(np.float64))
-        scores = run.scores.astype(np.float64)
-        return self._matrix(run, (1 + scores / (1 + np.abs(scores))) / 2)
+        return self._matrix(run, squashed(run.scores.astype(np.float64)))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The arguments of the constructor, the method's options among them.
@@ -146,9 +152,9 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError("y is an indicator matrix, which has no names of labels; give labels=[...], one a column")
         return Vocabulary(sorted({name for row in y for name in _names(row)}))
 
-    def _run(self, X: Texts, k: int) -> Run:  # noqa: N803
+    def _run(self, X: Texts, k: int, **rules: Unpack[SuggestArguments]) -> Run:  # noqa: N803
         check_is_fitted(self, "tagger_")
-        return self.tagger_.tag(_texts(X), k)
+        return self.tagger_.tag(_texts(X), k, **rules)
 
     def _matrix(self, run: Run, values: NDArray[Any]) -> csr_matrix:
         matrix = csr_matrix((values, run.labels, run.indptr), (len(run), len(self.classes_)))

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.scale.conftest import BROKEN, DOCUMENTS, NAMELESS, NAMES, REPEATED, words
 
+from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.in_memory import to_vocabulary
 from tagwright.data.run_files import read_run
 from tagwright.errors import ConfigError, ModelError, TagwrightError
@@ -179,14 +180,14 @@ def test_errors_say_which_document_and_why(
 def test_a_document_that_the_tagger_fails_on_costs_no_other(
     documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Tagger.tag
+    real = Tagger.best
 
-    def failing(self: Tagger, batch: list[object], k: int) -> object:
+    def failing(self: Tagger, batch: list[object], options: SuggestOptions) -> object:
         if any(getattr(each, "id", "") == "d15" for each in batch):
             raise ValueError("no\nsuch thing")
-        return real(self, batch, k)  # type: ignore[arg-type]
+        return real(self, batch, options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Tagger, "tag", failing)
+    monkeypatch.setattr(Tagger, "best", failing)
     here(monkeypatch, model, OPTIONS)
     tag(documents, model, tmp_path / "out", OPTIONS)
     errors = records(tmp_path / "out" / "errors.jsonl")
@@ -201,7 +202,7 @@ def test_a_tagger_that_fails_on_everything_is_an_error(
     def failing(*_: object) -> object:
         raise RuntimeError("out of order")
 
-    monkeypatch.setattr(Tagger, "tag", failing)
+    monkeypatch.setattr(Tagger, "best", failing)
     here(monkeypatch, model, OPTIONS)
     with pytest.raises(RuntimeError, match="out of order"):
         tag(documents, model, tmp_path / "out", OPTIONS)

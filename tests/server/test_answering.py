@@ -11,6 +11,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import LABELS, word_tagger
 
+from tagwright.combining.acceptance import SuggestOptions
 from tagwright.server.answering import Answering, Wanted, Workers
 from tagwright.server.application import application
 from tagwright.server.served_model import ServedModel
@@ -18,11 +19,11 @@ from tagwright.types import Document
 
 BEES = Document("d", "Honey bees visit orchards")
 REQUESTS = [
-    Wanted(BEES, 5),
-    Wanted(BEES, 1),
-    Wanted(BEES, 5, evidence=True),
-    Wanted(BEES, 5, excluded=frozenset({"o"})),
-    Wanted(BEES, 5, within=frozenset({"o"})),
+    Wanted(BEES, SuggestOptions(k=5)),
+    Wanted(BEES, SuggestOptions(k=1)),
+    Wanted(BEES, SuggestOptions(k=5), evidence=True),
+    Wanted(BEES, SuggestOptions(k=5), excluded=frozenset({"o"})),
+    Wanted(BEES, SuggestOptions(k=5), within=frozenset({"o"})),
 ]
 
 
@@ -42,7 +43,7 @@ def test_other_processes_give_the_same_answers(workers: Workers) -> None:
     for _ in range(3):
         assert workers(REQUESTS) == expected
     suggested = tuple(expected[0])
-    assert workers([Wanted(BEES, 2, suggested=suggested)]) == [expected[2]]
+    assert workers([Wanted(BEES, SuggestOptions(k=2), suggested=suggested)]) == [expected[2]]
 
 
 def test_a_process_that_is_killed_costs_no_request(workers: Workers) -> None:
@@ -58,9 +59,9 @@ def test_a_process_that_is_killed_costs_no_request(workers: Workers) -> None:
 
 
 def test_a_request_that_fails_says_so_and_the_process_goes_on(workers: Workers) -> None:
-    with pytest.raises(RuntimeError, match="ConfigError: k is 0"):
-        workers([Wanted(BEES, 0)])
-    assert workers([Wanted(BEES, 1)])[0]
+    with pytest.raises(RuntimeError, match="ConfigError: this tagger does not estimate confidences"):
+        workers([Wanted(BEES, SuggestOptions(best_cut=True))])
+    assert workers([Wanted(BEES)])[0]
 
 
 def test_another_tagger_answers_from_the_next_batch_on() -> None:
@@ -68,7 +69,9 @@ def test_another_tagger_answers_from_the_next_batch_on() -> None:
     try:
         for ids in (["o"], ["http://x.org/bee"], ["o"], LABELS.ids):
             found.use(word_tagger().restrict(ids))
-            assert {each.id for each in found([Wanted(BEES, 5)])[0]} == set(ids) - {"http://x.org/tax"}
+            assert {each.id for each in found([Wanted(BEES, SuggestOptions(k=5))])[0]} == set(ids) - {
+                "http://x.org/tax"
+            }
     finally:
         found.close()
 

@@ -54,7 +54,6 @@ def test_labels_are_restricted_and_excluded(client: TestClient) -> None:
     assert suggest(client, within=[]) == []
     assert sorted(suggest(client, exclude=["3", "4"])) == ["1", "2"]
     assert len(suggest(client, exclude=["3"], limit=3)) == 3
-    assert suggest(client, limit=0) == []
 
 
 def test_a_model_is_named_or_the_first_is_taken(client: TestClient) -> None:
@@ -66,7 +65,8 @@ def test_a_model_is_named_or_the_first_is_taken(client: TestClient) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        [], "x", {"limit": -1}, {"limit": 1.5}, {"limit": True}, {"limit": 10**9}, {"threshold": 2}, {"threshold": "1"},
+        [], "x", {"limit": 0}, {"limit": -1}, {"limit": 1.5}, {"limit": True}, {"limit": 10**9}, {"threshold": 2},
+        {"threshold": "1"},
         {"within": "2"}, {"within": [2]}, {"exclude": [None]}, {"branch": "nowhere"}, {"branch": 2}, {"evidence": 1},
         {"sections": "x"}, {"text": {"a": 1}}, {"model": 1},
     ],

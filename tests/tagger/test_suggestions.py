@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 
 from tagwright import zero_shot
+from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.corpus import Corpus
-from tagwright.errors import ConfigError
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.network_evidence import NetworkEvidence
-from tagwright.tagger import Tagger, batches
-from tagwright.tagger import suggestions as module
-from tagwright.tagger.suggestions import suggestions
+from tagwright.tagger import Tagger, batches, pipeline
+from tagwright.tagger.suggestions import explained_by_neighbours
 from tagwright.types import Document, Label
 
 TAGGER = zero_shot(["Bees", "Rain"], stages=["exact_match"], language="en")
@@ -28,7 +27,7 @@ CORPUS = Corpus.of(
 
 
 def named(*, exclude_self: bool = False) -> list[tuple[str, set[str]]]:
-    found = suggestions(TAGGER, CORPUS, exclude_self=exclude_self)
+    found = TAGGER.suggestions(CORPUS, SuggestOptions(exclude_self=exclude_self))
     return [(document.id, {each.name for each in labels}) for document, labels in found]
 
 
@@ -42,18 +41,19 @@ def test_a_document_that_is_a_label_is_not_tagged_with_itself() -> None:
 
 def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = named()
-    monkeypatch.setattr(module, "batches", lambda documents: batches(documents, 2))
+    monkeypatch.setattr(pipeline, "batches", lambda documents: batches(documents, 2))
     assert named() == whole
 
 
 def test_evidence_and_neighbours_are_added_when_asked_for() -> None:
-    (_, found), (_, shared), (_, alone) = suggestions(TAGGER, CORPUS, explain=True, paths=["P-A-P"])
+    (_, found), (_, shared), (_, alone) = explained_by_neighbours(TAGGER, CORPUS, SuggestOptions(), ["P-A-P"])
     near = {each.name: each.neighbours for each in found}
     assert near == {"Rain": (NetworkEvidence("P-A-P", 1, 1, ("b",)),), "Bees": ()}
     assert shared[0].neighbours == (NetworkEvidence("P-A-P", 1, 1, ("a",)),)
     assert alone[0].neighbours == ()
     assert [each.stage for each in shared[0].evidence] == ["exact_match"]
-    assert all(not each.evidence and not each.neighbours for _, plain in suggestions(TAGGER, CORPUS) for each in plain)
+    plain = [each for labels in TAGGER.suggest(CORPUS) for each in labels]
+    assert all(not each.evidence and not each.neighbours for each in plain)
 
 
 class Counting(ExactMatch):
@@ -71,13 +71,8 @@ class Counting(ExactMatch):
 def test_a_document_is_read_once_for_its_labels_and_their_evidence() -> None:
     stage = Counting(TAGGER.vocabulary)
     tagger = Tagger(TAGGER.vocabulary, {"exact_match": stage})
-    found = [labels for _, labels in suggestions(tagger, CORPUS, explain=True)]
+    found = [labels for _, labels in tagger.suggestions(CORPUS, SuggestOptions(), explain=True)]
     assert stage.batches == [3]
     assert tagger.explain(CORPUS) == found
     assert stage.batches == [3, 3]
     assert [len(each.evidence) for labels in found for each in labels] == [1, 1, 1, 1]
-
-
-def test_neighbours_are_part_of_an_explanation() -> None:
-    with pytest.raises(ConfigError, match="add explain=True"):
-        next(suggestions(TAGGER, CORPUS, paths=["P-A-P"]))

@@ -36,7 +36,7 @@ from tagwright.app.commands.sample import sample
 from tagwright.app.commands.serve import serve
 from tagwright.app.commands.train import options, train
 from tagwright.core.terminal import INTERRUPTED, escape_warnings, escaped, interrupted
-from tagwright.errors import TagwrightError, on_command_line
+from tagwright.errors import ConfigError, TagwrightError, on_command_line
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -87,12 +87,20 @@ def suggest(
 ) -> None:
     """Suggest labels for documents."""
     from tagwright.app import inputs, render
-    from tagwright.tagger.suggestions import suggestions
+    from tagwright.combining.acceptance import SuggestOptions
+    from tagwright.tagger.suggestions import explained_by_neighbours
 
+    if path and not explain:
+        raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")
+    options = SuggestOptions(
+        k=k, min_score=min_score, min_confidence=min_confidence, best_cut=best_cut, exclude_self=exclude_self
+    )
     corpus = inputs.read(source)
     tagger = inputs.tagger(chosen, corpus)
-    rules: dict[str, Any] = {"min_score": min_score, "min_confidence": min_confidence, "best_cut": best_cut}
-    found = suggestions(tagger, corpus, k, paths=path, exclude_self=exclude_self, explain=explain, **rules)
+    if path:
+        found = explained_by_neighbours(tagger, corpus, options, path)
+    else:
+        found = tagger.suggestions(corpus, options, explain=explain)
     for line in render.suggestions(found, tagger.vocabulary, output, paths=paths):
         print(line)
 

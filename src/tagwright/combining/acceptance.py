@@ -1,4 +1,4 @@
-"""Choose the suggestions to act on: by thresholds, by cuts, and by thresholds with a guarantee.
+"""Decide which suggestions of a ranking are made: by number, score and confidence; and thresholds with a guarantee.
 
 A guarantee needs labelled documents that had no part in how the confidences came to be, and that are exchangeable with
 those to be tagged: drawn from the same source, in no order. It is conformal risk control (Angelopoulos et al. 2022):
@@ -11,36 +11,88 @@ assumed of the confidences, and poor ones cost suggestions, not the guarantee.
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.label_free import LEAST_LABELS
-from tagwright.errors import ConfigError, option
+from tagwright.core.checked import AtLeastOne, Checked, Probability
+from tagwright.errors import ConfigError
 from tagwright.types import Longs, Mask, Run
 
 Confidences: TypeAlias = NDArray[np.floating]
 
 
-def acceptable(
-    run: Run, min_score: float | None = None, min_confidence: float | None = None, *, cut: bool = False
-) -> Run:
-    """The suggestions with at least this score and confidence. cut: of each document those that `best_cut` takes.
+class SuggestArguments(TypedDict, total=False):
+    """The fields of `SuggestOptions` besides k, as keyword arguments of `Tagger.suggest`."""
 
-    Raises ConfigError for a run without confidences where they are needed.
+    min_score: float | None
+    min_confidence: float | None
+    best_cut: bool
+    exclude_self: bool
 
-    >>> run = Run.of(np.array([0, 3]), np.array([7, 8, 9]), np.array([3.0, 2.0, 1.0]), np.array([0.9, 0.3, 0.1]))
-    >>> [acceptable(run, **rule).labels.tolist() for rule in ({"min_score": 2.0}, {"min_confidence": 0.5})]
-    [[7, 8], [7]]
-    >>> acceptable(run, cut=True).labels.tolist()
-    [7]
+
+@dataclass(frozen=True, kw_only=True)
+class SuggestOptions(Checked):
+    """Which of a document's ranked labels are suggested, whoever asks: command line, Python, server, batch.
+
+    Raises ConfigError for a value that cannot be.
     """
-    if cut:
-        run = run.keep(best_cut(run, _confidences(run, "best_cut")))
-    if min_confidence is not None:
-        run = run.keep(accepted(run, _confidences(run, "min_confidence"), min_confidence))
-    return run if min_score is None else run.keep(run.scores >= min_score)
+
+    k: AtLeastOne = 10
+    "Labels per document, at most."
+
+    min_score: float | None = None
+    "Only labels with this score or more, on the tagger's own scale."
+
+    min_confidence: Probability | None = None
+    "Only labels that are right with this probability, as the tagger sees it; 0 asks for nothing, as None does."
+
+    best_cut: bool = False
+    "Of each document as many labels as have the greatest expected F1, by their confidences."
+
+    exclude_self: bool = False
+    "Never suggest the label whose id is the document's own."
+
+    def __post_init__(self) -> None:
+        for name in ("k", "min_score", "min_confidence"):
+            value = getattr(self, name)
+            if isinstance(value, np.generic):
+                object.__setattr__(self, name, value.item())
+        if not isinstance(self.k, int) or self.k < 1:
+            raise ConfigError(f"k is {self.k!r}, expected a whole number, at least 1")
+        super().__post_init__()
+
+    def check(self, confident: bool) -> None:
+        """Raise ConfigError where these options ask for confidences and the tagger does not estimate any."""
+        if not confident and (self.best_cut or self.min_confidence):
+            raise ConfigError(
+                f"this tagger does not estimate confidences (zero-shot does with {LEAST_LABELS} labels or more); leave "
+                "out the least confidence and the best cut, or cut by the score or the number of labels"
+            )
+
+    def cut(self, run: Run) -> Run:
+        """Those suggestions of a ranking that are made: the first k, of these the best cut and those that are enough.
+
+        Raises ConfigError for suggestions without confidences where they are needed.
+
+        >>> run = Run.of(np.array([0, 3]), np.array([7, 8, 9]), np.array([3.0, 2.0, 1.0]), np.array([0.9, 0.3, 0.1]))
+        >>> rules = {"k": 2}, {"min_score": 1.5}, {"min_confidence": 0.5}, {"best_cut": True}
+        >>> [SuggestOptions(**rule).cut(run).labels.tolist() for rule in rules]
+        [[7, 8], [7, 8], [7], [7]]
+        """
+        first = run.top(self.k)
+        made = np.ones(len(first.labels), np.bool_)
+        if first.confidences is None:
+            self.check(confident=not len(first.labels))
+        else:
+            made &= accepted(first, first.confidences, self.min_confidence or 0.0)
+            made &= best_cut(first, first.confidences) if self.best_cut else made
+        if self.min_score is not None:
+            made &= first.scores >= self.min_score
+        return first.keep(made)
 
 
 def accepted(run: Run, confidence: Confidences, least: float = 0.0, most: int | None = None) -> Mask:
@@ -159,18 +211,6 @@ def surest_first(confidence: Confidences) -> tuple[Longs, Longs]:
     order = np.argsort(-confidence, kind="stable")
     changes = np.diff(confidence[order]) != 0
     return order, np.flatnonzero(np.append(changes, np.ones(min(1, len(order)), np.bool_)))
-
-
-def _confidences(run: Run, needed: str) -> Confidences:
-    """Those of the run. needed: the option that asks for them."""
-    if run.confidences is not None:
-        return run.confidences
-    if len(run.labels):
-        raise ConfigError(
-            f"this tagger does not estimate confidences (zero-shot does with {LEAST_LABELS} labels or more); "
-            f"leave out {option(needed, python=needed)}"
-        )
-    return np.zeros(0)
 
 
 def _check(gold: Longs, alpha: float, name: str) -> int:

@@ -23,6 +23,8 @@ class Combiner(Protocol):
             "Candidates by their greatest score, times the factor."
             factor: float = 1.0
 
+            estimates_confidence = False
+
             def check(self, retrievers, rerankers):
                 if len(retrievers) + len(rerankers) < 2:
                     raise ConfigError("the best of one stage is that stage")
@@ -44,6 +46,11 @@ class Combiner(Protocol):
             def load(cls, folder, labels):
                 return read_options(folder, cls, read_manifest(folder, "best score").get("options"))
     """
+
+    @property
+    def estimates_confidence(self) -> bool:
+        """Whether its rankings have confidences."""
+        ...
 
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
         """Raise ConfigError where it does not go with these stages."""

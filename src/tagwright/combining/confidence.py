@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ first ones seemed too unsure by 0.1 with 50 documents; chosen on epmc, arxiv and
 
 LIKELY, POSSIBLE = 0.5, 0.2
 "Likely: right more often than not. Possible: right at least one time in five. Unlikely: less often."
+
+Number = TypeVar("Number", float, Doubles)
 
 Word: TypeAlias = Literal["likely", "possible", "unlikely"]
 
@@ -191,6 +193,17 @@ def sigmoid(logits: Doubles) -> Doubles:
     from scipy.special import expit
 
     return np.asarray(expit(logits), np.float64)
+
+
+def squashed(score: Number) -> Number:
+    """From 0 to 1 in the order of the scores, for rankings without confidences: (1 + s / (1 + |s|)) / 2.
+
+    score: one, or an array of them. What comes out are no probabilities.
+
+    >>> squashed(3.0), squashed(np.array([-1.0, 0.0])).tolist()
+    (0.875, [0.25, 0.5])
+    """
+    return (1 + score / (1 + abs(score))) / 2
 
 
 def in_words(confidence: float) -> Word:

@@ -35,6 +35,11 @@ class Followed:
     first: WeightedSum
     options: FollowedOptions
 
+    @property
+    def estimates_confidence(self) -> bool:
+        """Never: the labels that follow have none."""
+        return False
+
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
         """Raise ConfigError where the stage that follows is no retriever, or the sum does not fit the others."""
         by = self.options.by

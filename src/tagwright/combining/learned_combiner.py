@@ -46,6 +46,11 @@ class LearnedCombiner:
     bias: NDArray[np.float64]
     confidence: ScoreMap | None = None
 
+    @property
+    def estimates_confidence(self) -> bool:
+        """Whether a map from scores to probabilities was learnt."""
+        return self.confidence is not None
+
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
         """Raise ConfigError where the stages are not those that it was trained with."""
         self.described.first.check(retrievers, rerankers)

@@ -52,6 +52,11 @@ class WeightedSum(Checked):
     labels_per_document: Positive | None = None
     "How many labels a document has as a rule, if that is known: confidences are much better then."
 
+    @property
+    def estimates_confidence(self) -> bool:
+        """Whether the ranking has confidences."""
+        return self.confidence != "none"
+
     def weight(self, stage: str) -> float:
         """How much a stage counts."""
         return self.weights.get(stage, 1.0)

@@ -7,36 +7,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from tagwright.core.checked import AtLeastOne, Checked
+from tagwright.combining.acceptance import SuggestOptions
+from tagwright.core.checked import AtLeastOne
 from tagwright.core.saved import read_manifest
-from tagwright.errors import ConfigError
 
 FileFormat = Literal["jsonl", "parquet"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchOptions(Checked):
+class BatchOptions(SuggestOptions):
     """Everything besides documents and tagger on which the files of suggestions depend."""
-
-    k: AtLeastOne = 10
-    "Labels per document, at most."
-
-    min_confidence: float | None = None
-    "Only labels that are right with this probability, as the tagger sees it."
-
-    exclude_self: bool = False
-    "Never suggest the label whose id is the document's own."
 
     shard_size: AtLeastOne = 20_000
     "Documents per file. A tagger computes over whole batches, so another size can change the last digit of a score."
 
     format: FileFormat = "jsonl"
     "JSON lines, a run file that `evaluate --run` reads, or Parquet."
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.min_confidence is not None and not 0 <= self.min_confidence <= 1:
-            raise ConfigError(f"min_confidence is {self.min_confidence}, expected a number from 0 to 1")
 
     def settings(self, model: Path) -> dict[str, Any]:
         """What is compared when a batch is continued. Raises ModelError where no tagger is saved."""

@@ -14,7 +14,6 @@ from tagwright.readers.documents.arrow import MappedFile
 from tagwright.scale.batch_options import BatchOptions
 from tagwright.scale.shards import Unread
 from tagwright.tagger import Tagger, batches
-from tagwright.tagger.suggestions import best_labels
 from tagwright.types import Document, Run
 
 if TYPE_CHECKING:
@@ -30,8 +29,10 @@ class ShardTagger:
 
     @classmethod
     def load(cls, model: Path, options: BatchOptions) -> ShardTagger:
-        """Load a saved tagger, memory-mapped. Raises ModelError."""
-        return cls(Tagger.load(model), options)
+        """Load a saved tagger, memory-mapped. Raises ModelError, and ConfigError as `Tagger.check` does."""
+        tagger = Tagger.load(model)
+        tagger.check(options)
+        return cls(tagger, options)
 
     def write(self, documents: Path, path: Path) -> list[Unread]:
         """Tag documents in an Arrow file and write their suggestions; returns those that could not be tagged.
@@ -63,15 +64,8 @@ class ShardTagger:
         self, batch: Sequence[Document]
     ) -> tuple[list[tuple[list[str], Run]], list[tuple[str, Exception]]]:
         """Halved until the documents that make the tagger fail are alone."""
-        options = self.options
         try:
-            run = best_labels(
-                self.tagger,
-                batch,
-                options.k,
-                exclude_self=options.exclude_self,
-                min_confidence=options.min_confidence,
-            )
+            run = self.tagger.best(batch, self.options)
         except (TagwrightError, MemoryError):
             raise
         except Exception as error:

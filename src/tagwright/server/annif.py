@@ -1,6 +1,7 @@
 """Annif's HTTP interface, version 1, for Annif's clients.
 
-Each served model is a project. Scores are confidences from 0 to 1. Beyond Annif, forms may be multipart, and pages of
+Each served model is a project. Scores are confidences from 0 to 1; where a tagger estimates none they are squashed, and
+a threshold is refused. Beyond Annif, forms may be multipart, and pages of
 other sites may post.
 """
 
@@ -17,6 +18,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from tagwright import __version__
+from tagwright.combining.acceptance import SuggestOptions
+from tagwright.combining.confidence import squashed
 from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
 from tagwright.server.openapi import Operation, array, nullable, object_, query, schema
 from tagwright.server.problems import Problem, bad_request
@@ -43,7 +46,7 @@ _DOCUMENT = object_({"text": _TEXT, "document_id": _TEXT, "metadata": _METADATA}
 _SUBJECT = object_({"uri": _TEXT, "label": _TEXT}, ("uri",))
 _OPTIONS = {
     "limit": schema("integer", "The most subjects to suggest.", minimum=0, default=10),
-    "threshold": schema("number", "Least score.", minimum=0, maximum=1, default=0),
+    "threshold": schema("number", "Least score; above 0 where it is a confidence.", minimum=0, maximum=1, default=0),
     "language": schema("string", "Of the labels; by default that of the project."),
 }
 
@@ -110,23 +113,22 @@ class AnnifApi:
         if "text" not in form:
             raise bad_request("'text' is a required property")
         check_size(form["text"])
-        limit = _integer(form.get("limit", "10"))
-        threshold = _threshold(form.get("threshold", "0"))
+        options = _options(form)
         _check_language(model, form.get("language", ""))
-        (found,) = await model.suggest([form["text"]], limit)
-        return JSONResponse({"results": _results(found, threshold)})
+        (found,) = await _suggestions(model, [form["text"]], options)
+        return JSONResponse({"results": _results(found)})
 
     async def suggest_for_texts(self, request: Request) -> Response:
         """Suggest subjects for each of several texts."""
         model, given = self._model(request), request.query_params
         model.queue.check_room(LARGEST_BATCH)
         documents = _documents(await json_body(request))
-        limit, threshold = _integer(given.get("limit", "10")), _threshold(given.get("threshold", "0"))
+        options = _options(given)
         _check_language(model, given.get("language", ""))
-        found = await model.suggest([document["text"] for document in documents], limit)
+        found = await _suggestions(model, [document["text"] for document in documents], options)
         return JSONResponse(
             [
-                {"document_id": document.get("document_id"), "results": _results(suggestions, threshold)}
+                {"document_id": document.get("document_id"), "results": _results(suggestions)}
                 for document, suggestions in zip(documents, found, strict=True)
             ]
         )
@@ -203,20 +205,21 @@ def _vocabulary(model: ServedModel) -> dict[str, Any]:
     return {"vocab_id": model.id.partition("-")[0], "languages": [model.language], "size": size, "loaded": True}
 
 
-def _results(suggestions: Sequence[Suggestion], threshold: float) -> list[dict[str, Any]]:
-    """Suggestions as the interface has them; nothing where the threshold is no number."""
-    scored = [(each, _score(each)) for each in suggestions]
+async def _suggestions(
+    model: ServedModel, texts: Sequence[str], options: SuggestOptions | None
+) -> list[list[Suggestion]]:
+    return [[] for _ in texts] if options is None else await model.suggest(texts, options)
+
+
+def _results(suggestions: Sequence[Suggestion]) -> list[dict[str, Any]]:
+    """Suggestions as the interface has them. Scores are confidences, or squashed where a tagger estimates none."""
     return [
-        {"uri": each.id, "label": each.name, "notation": None, "score": score}
-        for each, score in scored
-        if score >= threshold
-    ]
-
-
-def _score(suggestion: Suggestion) -> float:
-    """The confidence; where a tagger has none, its score cut to 0 to 1."""
-    value = suggestion.score if suggestion.confidence is None else suggestion.confidence
-    return min(1.0, max(0.0, value))
+        {
+            "uri": each.id, "label": each.name, "notation": None,
+            "score": squashed(each.score) if each.confidence is None else each.confidence,
+        }
+        for each in suggestions
+    ]  # fmt: skip
 
 
 async def _form(request: Request) -> dict[str, str]:
@@ -284,6 +287,12 @@ def _check_fields(value: Any, place: str, texts: Sequence[str], required: Sequen
     check_size(value.get("text", ""))
 
 
+def _options(given: Mapping[str, str]) -> SuggestOptions | None:
+    """What is asked for; None for nothing: a limit of 0, and a threshold that is no number, which none reaches."""
+    limit, threshold = _integer(given.get("limit", "10")), _threshold(given.get("threshold", "0"))
+    return None if limit == 0 or math.isnan(threshold) else SuggestOptions(k=limit, min_confidence=threshold)
+
+
 def _integer(text: str) -> int:
     if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
         raise bad_request("Wrong type, expected 'integer' for requestBody parameter 'limit'")
@@ -301,7 +310,7 @@ def _threshold(text: str) -> float:
         raise bad_request(f"{value} is less than the minimum of 0.0 - 'threshold'")
     if value > 1:
         raise bad_request(f"{value} is greater than the maximum of 1.0 - 'threshold'")
-    return math.inf if math.isnan(value) else value
+    return value
 
 
 def _check_language(model: ServedModel, language: str) -> None:

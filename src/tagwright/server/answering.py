@@ -18,6 +18,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from tagwright.combining.acceptance import SuggestOptions
+from tagwright.core.progress import silence
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.types import Document
 
@@ -31,12 +35,13 @@ ATTEMPTS = 2
 class Wanted(NamedTuple):
     """One document, and which suggestions it should get.
 
-    within: ids of the only labels that may be suggested, None for all; excluded: those that may not be; evidence:
-    whether to say why. suggested: suggestions that are there already, and only lack their evidence.
+    options: how many and which. within: ids of the only labels that may be suggested, None for all; excluded: those
+    that may not be; evidence: whether to say why. suggested: suggestions that are there already, and only lack their
+    evidence.
     """
 
     document: Document
-    limit: int
+    options: SuggestOptions = SuggestOptions()
     within: frozenset[str] | None = None
     excluded: frozenset[str] = frozenset()
     evidence: bool = False
@@ -52,17 +57,21 @@ class Answering:
 
     def __call__(self, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
         """Suggestions for each request; plain ones are computed together."""
-        rows = iter(_together(self.tagger, [each for each in wanted if _is_plain(each)]))
-        return [next(rows) if _is_plain(each) else self._alone(each) for each in wanted]
+        with silence():
+            rows = iter(_together(self.tagger, [each for each in wanted if _is_plain(each)]))
+            return [next(rows) if _is_plain(each) else self._alone(each) for each in wanted]
 
     def _alone(self, wanted: Wanted) -> list[Suggestion]:
-        """As many more are asked for as are excluded, so that enough are left."""
+        """What is excluded leaves the ranking before it is cut, so that enough labels are left."""
+        tagger, documents = self.tagger if wanted.within is None else self._part(wanted.within), [wanted.document]
+        pool = tagger.candidates(documents)
         if wanted.suggested is not None:
-            return next(self.tagger.explained(self.tagger.candidates([wanted.document]), [wanted.suggested]))
-        part = self.tagger if wanted.within is None else self._part(wanted.within)
-        ask = part.explain if wanted.evidence else part.suggest
-        (row,) = ask([wanted.document], k=wanted.limit + len(wanted.excluded), progress=False)
-        return [each for each in row if each.id not in wanted.excluded][: wanted.limit]
+            return next(tagger.explained(pool, [wanted.suggested]))
+        ranking = tagger.rank(pool)
+        excluded = [tagger.vocabulary.index[id_] for id_ in wanted.excluded if id_ in tagger.vocabulary.index]
+        ranking = ranking.keep(~np.isin(ranking.labels, excluded))
+        found = tagger.named(tagger.cut(documents, ranking, wanted.options))
+        return next(tagger.explained(pool, found) if wanted.evidence else found)
 
     def _part(self, ids: frozenset[str]) -> Tagger:
         """The tagger over these labels alone."""
@@ -168,6 +177,7 @@ def _is_plain(wanted: Wanted) -> bool:
 def _together(tagger: Tagger, wanted: Sequence[Wanted]) -> Iterable[list[Suggestion]]:
     if not wanted:
         return []
-    documents, most = [each.document for each in wanted], max(each.limit for each in wanted)
-    rows = tagger.suggest(documents, k=most, progress=False)
-    return [row[: each.limit] for row, each in zip(rows, wanted, strict=True)]
+    documents = [each.document for each in wanted]
+    ranking = tagger.rank(tagger.candidates(documents))
+    cuts = (tagger.cut([each.document], ranking.take([row]), each.options) for row, each in enumerate(wanted))
+    return [next(tagger.named(cut)) for cut in cuts]

@@ -14,7 +14,8 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
-from tagwright.errors import InputError
+from tagwright.combining.acceptance import SuggestOptions
+from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
 from tagwright.server.answering import Wanted
@@ -50,8 +51,10 @@ _DOCUMENT = {
 }
 _OPTIONS = {
     "model": schema("string", "Id of the model; by default the first."),
-    "limit": schema("integer", "The most labels to suggest.", minimum=0, maximum=LARGEST_LIMIT, default=10),
-    "threshold": schema("number", "Least confidence.", minimum=0, maximum=1, default=0),
+    "limit": schema("integer", "The most labels to suggest.", minimum=1, maximum=LARGEST_LIMIT, default=10),
+    "threshold": schema("number", "Least confidence; above 0 where it is estimated.", minimum=0, maximum=1, default=0),
+    "min_score": schema("number", "Least score, on the model's own scale."),
+    "best_cut": schema("boolean", "As many labels as have the greatest expected F1, by their confidences."),
     "within": array(_TEXT, "Ids of the only labels that may be suggested."),
     "branch": schema("string", "Id of a label: it and the labels below it alone may be suggested."),
     "exclude": array(_TEXT, "Ids of labels that may not be suggested."),
@@ -149,7 +152,7 @@ class JsonApi:
         given = request.query_params
         if "q" not in given:
             raise bad_request("'q' is a required parameter")
-        model, limit = self._model(given.get("model")), _Options.read({"limit": _whole(given.get("limit", "10"))}).limit
+        model, limit = self._model(given.get("model")), _limit(_whole(given.get("limit", "10")))
         search = await asyncio.to_thread(model.search)
         positions = await asyncio.to_thread(search, clean(given["q"])[:200], limit)
         vocabulary = model.tagger.vocabulary
@@ -170,7 +173,7 @@ class JsonApi:
     async def _suggested(self, documents: Sequence[Document], options: _Options) -> list[dict[str, Any]]:
         model = self._model(options.model)
         within = await asyncio.to_thread(options.allowed, model)
-        wanted = [Wanted(each, options.limit, within, options.exclude, options.evidence) for each in documents]
+        wanted = [Wanted(each, options.rules, within, options.exclude, options.evidence) for each in documents]
         found = await model.suggest_all(wanted)
         return [_answer(document, each, options) for document, each in zip(documents, found, strict=True)]
 
@@ -187,8 +190,7 @@ class _Options:
     """The options of a request."""
 
     model: str | None = None
-    limit: int = 10
-    threshold: float = 0.0
+    rules: SuggestOptions = field(default_factory=SuggestOptions)
     within: frozenset[str] | None = None
     branch: str | None = None
     exclude: frozenset[str] = frozenset()
@@ -197,19 +199,15 @@ class _Options:
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> _Options:
         """Check every option. Raises Problem."""
-        limit, threshold = content.get("limit", 10), content.get("threshold", 0)
-        if type(limit) is not int or not 0 <= limit <= LARGEST_LIMIT:
-            raise bad_request(f"limit is no whole number from 0 to {LARGEST_LIMIT}")
-        if type(threshold) not in (int, float) or not 0 <= threshold <= 1:
-            raise bad_request("threshold is no number from 0 to 1")
         for key in ("model", "branch"):
             if not isinstance(content.get(key), str | None):
                 raise bad_request(f"{key} is no text")
         if type(content.get("evidence", False)) is not bool:
             raise bad_request("evidence is neither true nor false")
+        rules = _rules(content)
         within = None if content.get("within") is None else frozenset(_ids(content, "within"))
         exclude, evidence = frozenset(_ids(content, "exclude")), content.get("evidence", False)
-        return cls(content.get("model"), limit, threshold, within, content.get("branch"), exclude, evidence)
+        return cls(content.get("model"), rules, within, content.get("branch"), exclude, evidence)
 
     def allowed(self, model: ServedModel) -> frozenset[str] | None:
         """The only labels that may be suggested, None for all. Raises Problem for an unknown branch."""
@@ -220,6 +218,24 @@ class _Options:
         except KeyError:
             raise bad_request(f"branch is '{self.branch[:100]}', which is no label") from None
         return below if self.within is None else self.within & below
+
+
+def _rules(content: Mapping[str, Any]) -> SuggestOptions:
+    """How many labels and which. Raises Problem."""
+    limit, threshold = _limit(content.get("limit", 10)), content.get("threshold", 0)
+    if type(threshold) not in (int, float) or not 0 <= threshold <= 1:
+        raise bad_request("threshold is no number from 0 to 1")
+    least, best_cut = content.get("min_score"), content.get("best_cut", False)
+    try:
+        return SuggestOptions(k=limit, min_score=least, min_confidence=threshold, best_cut=best_cut)
+    except ConfigError as error:
+        raise bad_request(str(error)) from None
+
+
+def _limit(value: Any) -> int:
+    if type(value) is not int or not 1 <= value <= LARGEST_LIMIT:
+        raise bad_request(f"limit is no whole number from 1 to {LARGEST_LIMIT}")
+    return value
 
 
 def _ids(content: Mapping[str, Any], key: str) -> Sequence[str]:
@@ -237,13 +253,8 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _confidence(suggestion: Suggestion) -> float:
-    return 1.0 if suggestion.confidence is None else suggestion.confidence
-
-
 def _answer(document: Document, found: Sequence[Suggestion], options: _Options) -> dict[str, Any]:
-    kept = [each for each in found if _confidence(each) >= options.threshold]
-    content = {"id": document.id, "suggestions": [_suggestion(each, document, options.evidence) for each in kept]}
+    content = {"id": document.id, "suggestions": [_suggestion(each, document, options.evidence) for each in found]}
     return {**content, "text": document.text} if options.evidence else content
 
 

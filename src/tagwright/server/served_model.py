@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.in_memory import to_documents
 from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import ConfigError
 from tagwright.server.answering import Answering, Wanted, Workers
 from tagwright.server.label_search import LabelSearch, kept_index
+from tagwright.server.problems import bad_request
 from tagwright.server.request_queue import RequestQueue
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.types import Document
@@ -44,9 +47,9 @@ class ServedModel:
         """Which tagger it is, for the log of decisions: the id and when it was made."""
         return self.id if self.modified is None else f"{self.id} {self.modified.isoformat(timespec='seconds')}"
 
-    async def suggest(self, texts: Sequence[str], limit: int) -> list[list[Suggestion]]:
-        """Suggestions for texts, best first; none for an empty one. Raises Busy when too many requests wait."""
-        return await self.suggest_all([Wanted(document, limit) for document in to_documents(texts)])
+    async def suggest(self, texts: Sequence[str], options: SuggestOptions) -> list[list[Suggestion]]:
+        """Suggestions for texts, best first; none for an empty one. Raises Problem as `suggest_all` does."""
+        return await self.suggest_all([Wanted(document, options) for document in to_documents(texts)])
 
     async def suggest_for(self, wanted: Wanted) -> list[Suggestion]:
         """The same for a document with conditions. Ids that the vocabulary lacks are no error: they never occur."""
@@ -54,23 +57,32 @@ class ServedModel:
         return found
 
     async def suggest_all(self, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
-        """The same for several documents, which are refused together when too many requests wait."""
-        meant = [self._meant(each) for each in wanted]
+        """The same for several documents, which are refused together.
+
+        Raises Busy when too many requests wait, Problem for options that the tagger cannot follow.
+        """
+        try:
+            meant = [self._meant(each) for each in wanted]
+        except ConfigError as error:
+            raise bad_request(str(error)) from None
         found = iter(await self.queue.all([each for each in meant if each is not None]))
         return [[] if each is None else next(found) for each in meant]
 
     def _meant(self, wanted: Wanted) -> Wanted | None:
-        """What is asked of the tagger; None where there is nothing to suggest."""
-        known = self.tagger.vocabulary.index.keys()
+        """What is asked of the tagger; None where there is nothing to suggest. Raises ConfigError."""
+        vocabulary, combiner = self.tagger.vocabulary, self.tagger.combiner
+        known = vocabulary.index.keys()
         within = None if wanted.within is None else frozenset(wanted.within & known)
-        limit = min(wanted.limit, len(known) if within is None else len(within))
-        if limit < 1 or not wanted.document.text.strip():
+        if within:
+            combiner = combiner.with_labels(vocabulary, vocabulary.restrict(within))
+        wanted.options.check(combiner.estimates_confidence)
+        if within == frozenset() or not wanted.document.text.strip():
             return None
-        return wanted._replace(limit=limit, within=within, excluded=frozenset(wanted.excluded & known))
+        return wanted._replace(within=within, excluded=frozenset(wanted.excluded & known))
 
     async def explain(self, document: Document, suggested: Sequence[Suggestion]) -> list[Suggestion]:
         """The same suggestions for a document, with their evidence. Raises Busy."""
-        return await self.queue(Wanted(document, len(suggested), suggested=tuple(suggested))) if suggested else []
+        return await self.queue(Wanted(document, suggested=tuple(suggested))) if suggested else []
 
     def search(self) -> LabelSearch:
         """The search in its labels; the first call makes the index, which takes time where there are many."""

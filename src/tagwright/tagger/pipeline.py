@@ -9,7 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, overload
 
-from tagwright.combining.acceptance import acceptable
+from typing_extensions import Unpack
+
+from tagwright.combining.acceptance import SuggestArguments, SuggestOptions
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.followed import Followed
 from tagwright.combining.learned_combiner import Contribution, LearnedCombiner, by_group
@@ -158,52 +160,47 @@ class Tagger:
         """One ranking of all candidates, with confidences where the combiner estimates them."""
         return self.combiner.combine(pool)
 
-    def tag(self, documents: Texts, k: int = 10) -> Run:
+    def cut(self, documents: Sequence[Document], ranking: Run, options: SuggestOptions) -> Run:
+        """What of a ranking of these documents is suggested."""
+        return options.cut(ranking.without(self.vocabulary.own(documents)) if options.exclude_self else ranking)
+
+    def best(self, documents: Sequence[Document], options: SuggestOptions) -> Run:
+        """What is suggested for a batch of documents."""
+        return self.cut(documents, self.rank(self.candidates(documents)), options)
+
+    def check(self, options: SuggestOptions) -> None:
+        """Raise ConfigError where the options ask for confidences and none are estimated."""
+        options.check(self.combiner.estimates_confidence)
+
+    def tag(self, documents: Texts, k: int = 10, **rules: Unpack[SuggestArguments]) -> Run:
         """The k best labels of every document (fewer where the stages find fewer), in batches of bounded memory.
 
-        Texts are documents too, and so is whatever `suggest` takes; one document is a run of one row.
+        Texts are documents too, and so is whatever `suggest` takes; one document is a run of one row. rules: as for
+        `suggest`.
         """
-        return Run.concat([self.rank(self.candidates(batch)).top(k) for batch in batches(to_documents(documents))])
+        options = SuggestOptions(k=k, **rules)
+        self.check(options)
+        return Run.concat([self.best(batch, options) for batch in batches(to_documents(documents))])
 
     @overload
     def suggest(  # type: ignore[overload-overlap]  # a text is an iterable of texts, but means itself
-        self,
-        documents: str | Document,
-        k: int = 10,
-        *,
-        min_score: float | None = None,
-        min_confidence: float | None = None,
-        best_cut: bool = False,
-        progress: bool = True,
+        self, documents: str | Document, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> list[Suggestion]: ...
     @overload
     def suggest(
-        self,
-        documents: Texts,
-        k: int = 10,
-        *,
-        min_score: float | None = None,
-        min_confidence: float | None = None,
-        best_cut: bool = False,
-        progress: bool = True,
+        self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> list[list[Suggestion]]: ...
     def suggest(
-        self,
-        documents: Texts,
-        k: int = 10,
-        *,
-        min_score: float | None = None,
-        min_confidence: float | None = None,
-        best_cut: bool = False,
-        progress: bool = True,
+        self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> list[Suggestion] | list[list[Suggestion]]:
         """The k best labels of a document, best first; of several documents, a list of such lists.
 
         documents: a text or Document; or texts, Documents, records, a column or table (pandas, polars, Arrow, Hugging
-        Face), a Corpus, a Path to read. min_score, min_confidence: leave out what has less. best_cut: of each document
-        as many labels as have the greatest expected F1, by their confidences. progress: show progress bars on a
-        terminal. Raises InputError for anything that is not a document, ConfigError for a min_confidence or a best_cut
-        where the tagger estimates no confidences.
+        Face), a Corpus, a Path to read. progress: show progress bars on a terminal. rules: min_score, min_confidence
+        leave out what has less; best_cut=True takes of each document as many labels as have the greatest expected F1,
+        by their confidences; exclude_self=True leaves out the label whose id is the document's own. Raises InputError
+        for anything that is not a document, ConfigError for a min_confidence above 0 or a best_cut where the tagger
+        estimates no confidences.
 
         >>> from tagwright.methods import zero_shot
         >>> config = zero_shot.Config(stages=("exact_match", "tfidf"), language="english")
@@ -211,41 +208,21 @@ class Tagger:
         >>> [each.name for each in tagger.suggest("Honey bees visit apple orchards.", k=3)]
         ['Bees', 'Orchards']
         """
+        options = SuggestOptions(k=k, **rules)
         with silence(not progress):
-            rows = [row for _, row in self._suggest(documents, k, min_score, min_confidence, best_cut)]
+            rows = [row for _, row in self.suggestions(to_documents(documents), options)]
         return rows[0] if is_single(documents) else rows
 
     @overload
     def explain(  # type: ignore[overload-overlap]
-        self,
-        documents: str | Document,
-        k: int = 10,
-        *,
-        min_score: float | None = None,
-        min_confidence: float | None = None,
-        best_cut: bool = False,
-        progress: bool = True,
+        self, documents: str | Document, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> list[Suggestion]: ...
     @overload
     def explain(
-        self,
-        documents: Texts,
-        k: int = 10,
-        *,
-        min_score: float | None = None,
-        min_confidence: float | None = None,
-        best_cut: bool = False,
-        progress: bool = True,
+        self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> list[list[Suggestion]]: ...
     def explain(
-        self,
-        documents: Texts,
-        k: int = 10,
-        *,
-        min_score: float | None = None,
-        min_confidence: float | None = None,
-        best_cut: bool = False,
-        progress: bool = True,
+        self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> list[Suggestion] | list[list[Suggestion]]:
         """The same suggestions as `suggest`, each with the evidence of the stages that suggest it.
 
@@ -256,9 +233,23 @@ class Tagger:
         >>> [(each.stage, text[each.spans[0].start : each.spans[0].end]) for each in best.evidence]
         [('exact_match', 'bees'), ('tfidf', 'bees')]
         """
+        options = SuggestOptions(k=k, **rules)
         with silence(not progress):
-            rows = [row for _, row in self._suggest(documents, k, min_score, min_confidence, best_cut, explain=True)]
+            rows = [row for _, row in self.suggestions(to_documents(documents), options, explain=True)]
         return rows[0] if is_single(documents) else rows
+
+    def suggestions(
+        self, documents: Iterable[Document], options: SuggestOptions, *, explain: bool = False
+    ) -> Iterator[tuple[Document, list[Suggestion]]]:
+        """Each document with its suggestions, best first; a batch is tagged when its first document is asked for.
+
+        explain: add the evidence. Raises ConfigError as `check` does.
+        """
+        self.check(options)
+        for batch in batches(documents):
+            pool = self.candidates(batch)
+            found = self.named(self.cut(batch, self.rank(pool), options))
+            yield from zip(batch, self.explained(pool, found) if explain else found, strict=True)
 
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
         """For each of these labels the evidence of every stage that suggests it for the document."""
@@ -396,23 +387,6 @@ class Tagger:
         found = [Suggestion(term.id, term.name, score, confidence) for term, score, confidence in parts]
         for start, end in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), strict=True):
             yield found[start:end]
-
-    def _suggest(
-        self,
-        documents: Texts,
-        k: int,
-        min_score: float | None,
-        min_confidence: float | None,
-        best_cut: bool,
-        explain: bool = False,
-    ) -> Iterator[tuple[Document, list[Suggestion]]]:
-        """Each document with its suggestions."""
-        if not hasattr(k, "__index__") or k < 1:  # numpy's whole numbers are fine
-            raise ConfigError(f"k is {k!r}, expected a whole number, at least 1")
-        for batch in batches(to_documents(documents)):
-            pool = self.candidates(batch)
-            found = self.named(acceptable(self.rank(pool).top(k), min_score, min_confidence, cut=best_cut))
-            yield from zip(batch, self.explained(pool, found) if explain else found, strict=True)
 
 
 def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[Document]]:

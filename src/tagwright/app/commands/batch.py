@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import ExcludeSelf, Json, MinConfidence, Offline, Quiet, Source
+from tagwright.app.arguments import BestCut, ExcludeSelf, Json, MinConfidence, MinScore, Offline, Quiet, Source
 
 if TYPE_CHECKING:
     from tagwright.scale.batch import Summary
@@ -22,7 +22,9 @@ def batch(
     model: Annotated[Path, typer.Option("--model", help="A saved tagger.", show_default=False)],
     output: Annotated[Path, typer.Option("--output", help="A folder, new or of the same batch.", show_default=False)],
     k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10,
+    min_score: MinScore = None,
     min_confidence: MinConfidence = None,
+    best_cut: BestCut = False,
     exclude_self: ExcludeSelf = False,
     file_format: Annotated[
         Literal["jsonl", "parquet"], typer.Option("--format", help="What to write: run files, or Parquet.")
@@ -52,7 +54,13 @@ def batch(
     from tagwright.scale.batch_options import BatchOptions
 
     options = BatchOptions(
-        k=k, min_confidence=min_confidence, exclude_self=exclude_self, shard_size=shard_size, format=file_format
+        k=k,
+        min_score=min_score,
+        min_confidence=min_confidence,
+        best_cut=best_cut,
+        exclude_self=exclude_self,
+        shard_size=shard_size,
+        format=file_format,
     )
     share = work.Share.parse(shard)
     work.check_apart(source.docs, output)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from tagwright.combining.acceptance import SuggestOptions
 from tagwright.evaluation.advice import Gain, expected_gain
 from tagwright.review.current import Decision, Verdict
 from tagwright.review.decisions import Decisions
@@ -198,7 +199,7 @@ class Review:
         """The suggestions and, now and then, a candidate from below them."""
         key = number, version
         if key not in self._found:
-            ranked = await self.model.suggest_for(Wanted(document, DEPTH))
+            ranked = await self.model.suggest_for(Wanted(document, SuggestOptions(k=DEPTH)))
             places = list(range(min(SUGGESTIONS, len(ranked))))
             drawn = drawn_place(document.id, len(ranked), self.random_share)
             places += [] if drawn is None else [drawn]
