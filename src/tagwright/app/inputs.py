@@ -39,16 +39,16 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
     """
     if chosen.model and chosen.settings:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
-    if not chosen.model:
-        config = configure(ZERO_SHOT, settings=chosen.settings, language=chosen.language)
-        made = zero_shot.fit(_vocabulary(chosen.labels, config.language, documents), config, documents)
-        stages = made.combiner.describe(made.stages)
-        hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
-        return made
-    # before anything heavy is loaded
-    vocabulary = to_vocabulary(chosen.labels, chosen.language, documents) if chosen.labels else None
-    saved = Tagger.load(chosen.model)
-    return saved.with_labels(vocabulary) if vocabulary else saved
+    if chosen.model and not chosen.labels:
+        return Tagger.load(chosen.model)
+    config = configure(ZERO_SHOT, settings=chosen.settings, language=chosen.language)
+    vocabulary = _vocabulary(chosen.labels, config.language, documents)  # before anything heavy is loaded
+    if chosen.model:
+        return Tagger.load(chosen.model).with_labels(vocabulary)
+    made = zero_shot.fit(vocabulary, config, documents)
+    stages = made.combiner.describe(made.stages)
+    hint(f"no --model, so the zero-shot method, which needs no training: stages and weights {stages}")
+    return made
 
 
 def read(source: Source) -> Corpus:

@@ -73,26 +73,24 @@ class SuggestOptions(Checked):
                 "out the least confidence and the best cut, or cut by the score or the number of labels"
             )
 
-    def cut(self, run: Run) -> Run:
-        """Those suggestions of a ranking that are made: the first k, of these the best cut and those that are enough.
+    def accepts(self, run: Run) -> Mask:
+        """(suggestions,) true for those of a ranking that are made: of the first k the best cut, and those above both.
 
         Raises ConfigError for suggestions without confidences where they are needed.
 
         >>> run = Run.of(np.array([0, 3]), np.array([7, 8, 9]), np.array([3.0, 2.0, 1.0]), np.array([0.9, 0.3, 0.1]))
         >>> rules = {"k": 2}, {"min_score": 1.5}, {"min_confidence": 0.5}, {"best_cut": True}
-        >>> [SuggestOptions(**rule).cut(run).labels.tolist() for rule in rules]
+        >>> [run.labels[SuggestOptions(**rule).accepts(run)].tolist() for rule in rules]
         [[7, 8], [7, 8], [7], [7]]
         """
-        first = run.top(self.k)
-        made = np.ones(len(first.labels), np.bool_)
-        if first.confidences is None:
-            self.check(confident=not len(first.labels))
-        else:
-            made &= accepted(first, first.confidences, self.min_confidence or 0.0)
-            made &= best_cut(first, first.confidences) if self.best_cut else made
-        if self.min_score is not None:
-            made &= first.scores >= self.min_score
-        return first.keep(made)
+        first = run.ranks <= self.k
+        made = first if self.min_score is None else first & (run.scores >= self.min_score)
+        if run.confidences is None:
+            self.check(confident=not len(run.labels))
+            return made
+        if self.best_cut:
+            made = made & best_cut(run, np.where(first, run.confidences, 0.0))
+        return made & accepted(run, run.confidences, self.min_confidence or 0.0)
 
 
 def accepted(run: Run, confidence: Confidences, least: float = 0.0, most: int | None = None) -> Mask:

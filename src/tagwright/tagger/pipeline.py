@@ -162,7 +162,9 @@ class Tagger:
 
     def cut(self, documents: Sequence[Document], ranking: Run, options: SuggestOptions) -> Run:
         """What of a ranking of these documents is suggested."""
-        return options.cut(ranking.without(self.vocabulary.own(documents)) if options.exclude_self else ranking)
+        if options.exclude_self:
+            ranking = ranking.without(self.vocabulary.own(documents))
+        return ranking.keep(options.accepts(ranking))
 
     def best(self, documents: Sequence[Document], options: SuggestOptions) -> Run:
         """What is suggested for a batch of documents."""

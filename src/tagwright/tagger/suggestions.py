@@ -24,7 +24,8 @@ def explained_by_neighbours(
     graph = Graph.of(corpus)
     joined, ids = [graph.follow(path) for path in paths], corpus.ids
     tagger.check(options)
-    whole = Run.concat([tagger.best(batch, options) for batch in batches(corpus)])
+    runs = [tagger.best(batch, options) for batch in batches(corpus)]
+    whole = Run.concat(runs)
     for row, (document, labels) in enumerate(tagger.suggestions(corpus, options, explain=True)):
         near = (network_evidence(joined, ids, whole, row, label) for label in whole[row][0].tolist())
         yield document, [replace(one, neighbours=shared) for one, shared in zip(labels, near, strict=True)]

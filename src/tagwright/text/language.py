@@ -138,7 +138,8 @@ def resolve(language: str, labels: Sequence[Label], documents: Iterable[Document
 
 def likely(documents: Iterable[Document]) -> str:
     """The languages of the documents, joined by "+", largest first; empty where none is recognised."""
-    return "+".join(language.name for language in main_languages(recognise(document_texts(documents))))
+    texts = document_texts(documents)
+    return "+".join(language.name for language in main_languages(recognise(texts)))
 
 
 def vocabulary_texts(labels: Sequence[Label]) -> list[str]:
