@@ -20,6 +20,7 @@ from tagwright.app import render
 from tagwright.app.commands.cache import show_cache
 from tagwright.app.options import Option
 from tagwright.methods import zero_shot
+from tagwright.tagger import Tagger
 
 TAGWRIGHT = [sys.executable, "-c", "from tagwright.app.cli import main; main()"]
 WORDS = ("--set", 'stages=["exact_match", "tfidf"]', "--set", "weights=[0.5, 1.0]")
@@ -242,15 +243,13 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 def test_an_interrupted_command_says_so_and_keeps_what_it_printed(
     run: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tagwright.tagger import suggestions as module
-
-    suggestions = module.suggestions
+    suggestions = Tagger.suggestions
 
     def interrupted(*arguments: Any, **options: Any) -> object:
         yield next(suggestions(*arguments, **options))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "suggestions", interrupted)
+    monkeypatch.setattr(Tagger, "suggestions", interrupted)
     outcome = run("suggest", *ON, *WORDS, "--format", "tsv")
     assert (outcome.code, outcome.err) == (130, "tagwright: interrupted\n")
     assert outcome.out.startswith("1\tbee\tBees\t")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.server.conftest import word_tagger
 
+from tagwright.combining.acceptance import SuggestOptions
 from tagwright.errors import ConfigError
 from tagwright.review.current import Decision
 from tagwright.review.file import ReviewFile
@@ -60,13 +61,13 @@ def test_it_learns_from_what_was_decided_and_swaps_without_dropping_a_request(re
         await asyncio.to_thread(asked.wait, 600)
         assert not refitter.start()  # one at a time
         text = "Honey bees and orchards"
-        (found,) = await review.model.suggest([text], 5)
+        (found,) = await review.model.suggest([text], SuggestOptions(k=5))
         assert {each.id for each in found} == {"http://x.org/bee", "o"}
-        requests = [asyncio.create_task(review.model.suggest([text], 5)) for _ in range(20)]
+        requests = [asyncio.create_task(review.model.suggest([text], SuggestOptions(k=5))) for _ in range(20)]
         go.set()
         assert all(found for (found,) in await asyncio.gather(*requests))
         await refitter.finish()
-        (found,) = await review.model.suggest([text], 5)
+        (found,) = await review.model.suggest([text], SuggestOptions(k=5))
         assert [each.id for each in found] == ["o"]
         assert review.model.version != version
 
