@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm
     from tagwright.readers.documents.jsonl import write_jsonl
     from tagwright.tagger import Evidence, Suggestion, Tagger
-    from tagwright.types import Document, Label, Run, Section
+    from tagwright.types import Document, EvidenceSpan, Label, Retriever, Run, Section, Stage
 
 __version__ = "0.1.0"
 
@@ -35,6 +35,7 @@ __all__ = [  # noqa: RUF022  # the functions first, then what they take and give
     "Tagger", "Suggestion", "Evidence", "Scores", "Score", "Run",
     "Document", "Section", "Corpus", "Label", "Vocabulary",
     "read_run", "write_run", "write_jsonl",
+    "Stage", "Retriever", "EvidenceSpan",
     "TagwrightError", "InputError", "ConfigError", "ModelError",
     "auto", "rts", "maclr", "micol", "futex", "contrastive", "svm", "depl", "sklearn",
 ]
@@ -45,7 +46,7 @@ _PLACES = {
     "tagwright.tagger.pipeline": ("Tagger", "Suggestion", "Evidence"),
     "tagwright.evaluation.scores": ("Scores",),
     "tagwright.evaluation.resampling": ("Score",),
-    "tagwright.types": ("Run", "Document", "Section", "Label"),
+    "tagwright.types": ("Run", "Document", "Section", "Label", "Stage", "Retriever", "EvidenceSpan"),
     "tagwright.data.corpus": ("Corpus",),
     "tagwright.data.vocabulary": ("Vocabulary",),
     "tagwright.data.run_files": ("read_run", "write_run"),

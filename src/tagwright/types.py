@@ -343,7 +343,8 @@ class Stage(Protocol):
     """Scores labels of a fixed vocabulary for documents, says why, follows a changed vocabulary, and is stored.
 
     There are two kinds: a re-ranker scores the candidates of others, a `Retriever` finds candidates too. A batch of
-    documents is read once; candidates are then found and scored from what was read.
+    documents is read once; candidates are then found and scored from what was read. One that is saved also has
+    `load(folder, labels)`, a class method. `testing.check_stage` tells what is missing.
     """
 
     distribution: Distribution

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError, TagwrightError
-from tagwright.readers.documents.files import Format, open_sources
+from tagwright.readers.documents.files import open_sources
 from tagwright.types import Document
 
 same_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -22,11 +22,11 @@ def written(folder: Path, content: str | bytes, name: str = "x.jsonl") -> Path:
     return path
 
 
-def read(*sources: Path | str, format: Format | None = None) -> list[Document]:  # noqa: A002
+def read(*sources: Path | str, format: str | None = None) -> list[Document]:  # noqa: A002
     return [document for _, located in open_sources(*sources, format=format) for _, document in located]
 
 
-def refusal(*sources: Path | str, format: Format | None = None) -> str:  # noqa: A002
+def refusal(*sources: Path | str, format: str | None = None) -> str:  # noqa: A002
     with pytest.raises(InputError) as caught:
         read(*sources, format=format)
     assert "\n" not in str(caught.value)
@@ -41,7 +41,7 @@ def labels_refusal(path: Path, error: type[TagwrightError] = InputError, languag
     return str(caught.value).removeprefix(f"{path.parent}/")
 
 
-def outcome(path: Path, format: Format | None = None) -> list[Document] | str:  # noqa: A002
+def outcome(path: Path, format: str | None = None) -> list[Document] | str:  # noqa: A002
     """The documents, or the message of the one error that is allowed."""
     try:
         return read(path, format=format)

@@ -174,11 +174,18 @@ def test_it_is_sent_to_another_process_by_pickle_with_whatever_can_be_saved(tiny
     assert copy.deepcopy(tiny) is copy.copy(tiny) is tiny
 
 
-def test_a_save_on_a_full_disk_leaves_the_old_tagger(words: Tagger, tmp_path: Path) -> None:
+def test_a_save_on_a_full_disk_leaves_the_old_tagger(
+    words: Tagger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words.save(tmp_path / "saved")
-    full = Tagger(LABELS[:2], {"exact_match": ExactMatch(LABELS[:2]), "fixed": Fixed({})})
+
+    def full(self: Lexical, folder: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Lexical, "save", full)
+    smaller = Tagger(LABELS[:2], {"exact_match": ExactMatch(LABELS[:2]), "tfidf": Lexical(LABELS[:2])})
     with pytest.raises(TagwrightError, match=r"saved: cannot be written \(No space left on device\)"):
-        full.save(tmp_path / "saved", overwrite=True)
+        smaller.save(tmp_path / "saved", overwrite=True)
     assert as_lists(Tagger.load(tmp_path / "saved").tag(DOCUMENTS)) == as_lists(words.tag(DOCUMENTS))
     assert [path.name for path in tmp_path.iterdir()] == ["saved"]
 

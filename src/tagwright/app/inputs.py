@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tagwright.app.arguments import Chosen, Scoring, Source
 from tagwright.app.options import configure
@@ -25,7 +25,7 @@ from tagwright.evaluation.significance import compare as test
 from tagwright.methods import depl, zero_shot
 from tagwright.methods.table import ZERO_SHOT
 from tagwright.readers.documents.columns import parse_columns
-from tagwright.readers.documents.files import Format, open_sources
+from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger
@@ -53,16 +53,12 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
 
 def read(source: Source) -> Corpus:
     """The documents, read and checked before a vocabulary is read or encoded. Raises ConfigError, InputError."""
-    return Corpus.read(*source.docs, format=_format(source.input_format), columns=parse_columns(source.columns))
+    return Corpus.read(*source.docs, format=source.input_format or None, columns=parse_columns(source.columns))
 
 
 def sources(source: Source) -> Iterator[tuple[str, Iterator[Located]]]:
     """The documents file by file, as far as they can be read."""
-    return open_sources(*source.docs, format=_format(source.input_format), columns=parse_columns(source.columns))
-
-
-def _format(name: str) -> Format | None:
-    return cast("Format", name) if name else None  # an unknown name is refused by the readers
+    return open_sources(*source.docs, format=source.input_format or None, columns=parse_columns(source.columns))
 
 
 def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None = None) -> Task:

@@ -15,8 +15,9 @@ from tagwright.types import Label, Run
 class Combiner(Protocol):
     """Ranks a pool of candidates by what the stages of a tagger say of them, and may say how sure it is.
 
-    A new combiner is a frozen dataclass of typed options, and one more entry in `tagger.COMBINERS`. This one ranks by
-    the best score of any stage; its `save` and `load` store the options, and arrays if it has learnt some:
+    A new combiner is a frozen dataclass of typed options, which its package registers as an entry point in the group
+    `tagwright.combiners`. This one ranks by the best score of any stage; its `save` and `load` store the options, and
+    arrays if it has learnt some:
 
         @dataclass(frozen=True, kw_only=True)
         class Best:

@@ -8,7 +8,7 @@ whenever it is made, and `build` makes one from values as TOML and JSON have the
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -19,6 +19,15 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar, Union, get_args,
 from tagwright.errors import ConfigError
 
 C = TypeVar("C")
+
+
+def canonical(name: str) -> str:
+    """The one spelling of a name that may be written with hyphens, a plus or underscores.
+
+    >>> canonical("zero-shot"), canonical("depl+cls"), canonical("exact_match")
+    ('zero_shot', 'depl_cls', 'exact_match')
+    """
+    return name.replace("-", "_").replace("+", "_")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +69,28 @@ class Distinct:
         return "at least one, each once"
 
 
+@dataclass(frozen=True)
+class OneOf:
+    """One of these names, or another one that is admitted, such as those that installed packages register.
+
+    >>> OneOf(("tfidf",), str.isupper, "capitals").admits("ABC"), str(OneOf(("tfidf",), str.isupper, "capitals"))
+    (True, 'one of tfidf, or capitals')
+    """
+
+    names: tuple[str, ...]
+    others: Callable[[str], bool]
+    "Whether another name is admitted; asked for the canonical one."
+    said: str
+    "What the others are, for messages."
+
+    def admits(self, value: Any) -> bool:
+        """Whether the name is known."""
+        return (name := canonical(value)) in self.names or self.others(name)
+
+    def __str__(self) -> str:
+        return f"one of {', '.join(self.names)}, or {self.said}"
+
+
 AtLeastOne: TypeAlias = Annotated[int, Range(least=1)]
 AtLeastZero: TypeAlias = Annotated[int, Range(least=0)]
 Positive: TypeAlias = Annotated[float, Range(above=0)]
@@ -70,9 +101,15 @@ PartialShare: TypeAlias = Annotated[float, Range(least=0, below=1)]
 
 
 class Checked:
-    """A dataclass of options. Raises ConfigError when it is made with a value that does not fit its field."""
+    """A dataclass of options. Raises ConfigError when it is made with a value that does not fit its field.
+
+    Names are kept in their one spelling, see `canonical`.
+    """
 
     def __post_init__(self) -> None:
+        for name, hint in _hints(type(self)).items():  # type: ignore[arg-type]
+            if (value := getattr(self, name)) != (spelled := _spelled(value, hint)):
+                object.__setattr__(self, name, spelled)  # the dataclass is frozen
         check(type(self), {field.name: getattr(self, field.name) for field in fields(self)})  # type: ignore[arg-type]
 
 
@@ -89,9 +126,7 @@ def build(kind: type[C], values: Mapping[str, Any], within: str = "") -> C:
     made = {
         name: build(hints[name], value, f"{within}{name}.")
         if is_dataclass(hints[name]) and isinstance(value, Mapping)
-        else tuple(value)
-        if isinstance(value, list)
-        else value
+        else _spelled(tuple(value) if isinstance(value, list) else value, hints[name])
         for name, value in values.items()
     }
     check(kind, made, within)
@@ -123,6 +158,19 @@ def check(kind: type, values: Mapping[str, object], within: str = "") -> None:
 def _hints(kind: type) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
     return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _spelled(value: Any, kind: Any) -> Any:
+    """The value with names in their one spelling, where its field holds names: Literal, OneOf, and tuples of them."""
+    if isinstance(value, str) and get_origin(kind) is Literal and value not in get_args(kind):
+        return next((name for name in get_args(kind) if canonical(name) == canonical(value)), value)
+    if get_origin(kind) is Annotated:
+        inner, *rules = get_args(kind)
+        named = isinstance(value, str) and any(isinstance(rule, OneOf) for rule in rules)
+        return canonical(value) if named else _spelled(value, inner)
+    if get_origin(kind) is tuple and isinstance(value, tuple):
+        return tuple(_spelled(part, get_args(kind)[0]) for part in value)
+    return value
 
 
 def fits(value: object, kind: Any) -> bool:
@@ -175,7 +223,8 @@ def in_words(kind: Any) -> str:
         return " or ".join(in_words(part) for part in get_args(kind) if part is not NoneType)
     if get_origin(kind) is Annotated:
         inner, *rules = get_args(kind)
-        return ", ".join([in_words(inner), *map(str, rules)])
+        names = any(isinstance(rule, OneOf) for rule in rules)  # which are texts, of course
+        return ", ".join([*([] if names else [in_words(inner)]), *map(str, rules)])
     if get_origin(kind) is Literal:
         return f"one of {', '.join(get_args(kind))}"
     if get_origin(kind) is tuple:

@@ -21,7 +21,7 @@ from tagwright.data.in_memory import Texts, located
 from tagwright.errors import InputError, option
 from tagwright.readers.documents import arrow
 from tagwright.readers.documents.columns import Columns
-from tagwright.readers.documents.files import Format, open_sources
+from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located, checked
 from tagwright.readers.limits import document_limit
 from tagwright.readers.lines import Place
@@ -43,7 +43,7 @@ class Corpus(Sequence[Document]):
     def read(
         cls,
         *sources: str | Path,
-        format: Format | None = None,  # noqa: A002
+        format: str | None = None,  # noqa: A002
         columns: Columns | None = None,
         max_document_size: int | None = None,
     ) -> Corpus:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
-from tagwright.core.checked import AtLeastOne, Checked, Distinct, Positive
+from tagwright.core import plugins
+from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.model_folder import pinned
@@ -23,13 +24,19 @@ from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.names.title_match import TitleMatch, share
 from tagwright.tagger import Tagger
+from tagwright.tagger.parts import made_by_name
 from tagwright.text.language import AUTO, check, joins_words, parse_all, resolve
 from tagwright.types import Document, Retriever, Stage, TextField
 
-StageName = Literal["exact_match", "bm25", "tfidf", "dense"]
-
 WEIGHTS: Mapping[str, float] = {"exact_match": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5}
-"The default weight of each stage."
+"The default weight of each stage; 1 for those of other packages."
+
+
+def _is_registered(name: str) -> bool:
+    return plugins.find(plugins.STAGES, name) is not None
+
+
+StageName: TypeAlias = Annotated[str, OneOf(tuple(WEIGHTS), _is_registered, "a stage that a package registers")]
 
 STATIC_WEIGHT = 1.5
 """The default weight of dense with a static encoder, whose cosines say less: of 0.25, 0.5, 1, 1.5 and 2.5 the best mean
@@ -55,7 +62,7 @@ class Config(Checked):
     """
 
     stages: Annotated[tuple[StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
-    "Which stages suggest and score: exact_match, bm25, tfidf, dense."
+    "Which stages suggest and score: exact_match, bm25, tfidf, dense, and those that installed packages register."
 
     weights: tuple[float, ...] | None = None
     """One per stage; None: exact_match 0.5, bm25 and tfidf 1, dense 2.5. The weight of dense was chosen by
@@ -112,8 +119,8 @@ class Config(Checked):
     @property
     def weight_of(self) -> dict[str, float]:
         """Stage -> weight."""
-        weights = [WEIGHTS[name] for name in self.stages] if self.weights is None else self.weights
-        return dict(zip(map(str, self.stages), weights, strict=True))
+        weights = [WEIGHTS.get(name, 1.0) for name in self.stages] if self.weights is None else self.weights
+        return dict(zip(self.stages, weights, strict=True))
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -127,8 +134,10 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     documents: some of those to tag, if known; their language is used if names show none.
     """
     resolved = replace(config, language=resolve(config.language, labels, documents))
-    retrievers = {str(name): _retriever(name, labels, resolved) for name in config.stages}
-    rerankers, weights = dict[str, Stage](), dict(config.weight_of)
+    stages = {name: _stage(name, labels, resolved) for name in config.stages}
+    retrievers = {name: cast("Retriever", stage) for name, stage in stages.items() if hasattr(stage, "find")}
+    rerankers = {name: stage for name, stage in stages.items() if name not in retrievers}
+    weights = dict(config.weight_of)
     if config.weights is None and _is_static(retrievers.get("dense")):
         weights["dense"] = STATIC_WEIGHT
     if config.title_match and {"exact_match", "dense"} <= retrievers.keys():
@@ -145,15 +154,18 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     return Tagger(labels, retrievers, share(rerankers, retrievers), combiner=combiner)
 
 
-def _retriever(name: StageName, labels: Vocabulary, config: Config) -> Retriever:
+def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:
     if name == "exact_match":
         return ExactMatch(labels, ExactMatchOptions(stem=config.language, k=config.candidates))
     if name == "dense":
         encoder = BiEncoder.load(config.encoder, prompts=config.prompts, precision=config.precision)
         return Dense(labels, encoder, DenseOptions(k=config.candidates, proposed=PROPOSED))
+    if name not in ("tfidf", "bm25"):
+        return made_by_name(name, labels)
+    weighting: Literal["tfidf", "bm25"] = "tfidf" if name == "tfidf" else "bm25"
     ngrams = NGRAMS if name == "tfidf" and joins_words(parse_all(config.language)) else 0
     lexical = LexicalOptions(
-        weighting=name, stem=config.language, text_field=config.text_field, k=config.candidates, ngrams=ngrams
+        weighting=weighting, stem=config.language, text_field=config.text_field, k=config.candidates, ngrams=ngrams
     )
     return Lexical(labels, lexical)
 

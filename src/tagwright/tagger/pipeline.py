@@ -13,10 +13,10 @@ from typing_extensions import Unpack
 
 from tagwright.combining.acceptance import SuggestArguments, SuggestOptions
 from tagwright.combining.combiner import Combiner
-from tagwright.combining.followed import Followed
 from tagwright.combining.learned_combiner import Contribution, LearnedCombiner, by_group
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.plugins import COMBINERS, STAGES
 from tagwright.core.progress import silence
 from tagwright.core.saved import (
     VOCABULARY,
@@ -34,28 +34,13 @@ from tagwright.core.saved import (
 from tagwright.data.in_memory import Labels, Texts, is_single, to_documents, to_vocabulary
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, ModelError
-from tagwright.stages.dense import Dense
-from tagwright.stages.dense.descriptions import DescriptionRetriever
-from tagwright.stages.full_text import FullText
-from tagwright.stages.lexical import Lexical
-from tagwright.stages.linear.classifiers import Linear, Trees
-from tagwright.stages.names.exact_match import ExactMatch
-from tagwright.stages.names.title_match import TitleMatch, share
-from tagwright.stages.nearest_labelled import NearestLabelled
+from tagwright.stages.names.title_match import share
 from tagwright.stages.network_evidence import NetworkEvidence
-from tagwright.stages.reranker import CrossEncoderReranker
+from tagwright.tagger.parts import load_part, load_retriever, saved_kind
 from tagwright.types import Document, EvidenceSpan, Retriever, Run, Stage
 
 KIND = "tagger"
 "What the manifest of a saved tagger says."
-
-RETRIEVERS: Mapping[str, Any] = {
-    kind.__name__: kind
-    for kind in (ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, NearestLabelled, Trees)
-}
-STAGES: Mapping[str, Any] = {**RETRIEVERS, **{kind.__name__: kind for kind in (TitleMatch, CrossEncoderReranker)}}
-COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, Followed, LearnedCombiner)}
-"""The closed tables of what a saved tagger may hold; each has a `load(folder, labels)`. Any stage can re-rank."""
 
 BATCH = 1024
 "Documents that are in memory at once, with their candidates from every stage."
@@ -319,7 +304,8 @@ class Tagger:
         """Save to a folder; an interrupted save changes nothing.
 
         overwrite: whether a tagger that is saved there may be replaced. Raises ConfigError if that is not allowed,
-        TagwrightError when the folder holds anything else, files of others among them, or cannot be written.
+        or for a stage that no installed package registers; TagwrightError when the folder holds anything else, files of
+        others among them, or cannot be written.
         """
         with replace_folder(folder, KIND, overwrite=overwrite) as target:
             self.write(target)
@@ -330,19 +316,19 @@ class Tagger:
         Files that are there already are logs: they are listed as parts of the tagger, but may change or be removed.
         """
         logs = digests(folder)
+        content = {
+            "retrievers": {name: saved_kind(stage, STAGES) for name, stage in self.retrievers.items()},
+            "rerankers": {name: saved_kind(stage, STAGES) for name, stage in self.rerankers.items()},
+            "pool": asdict(self.pool),
+            "combiner": saved_kind(self.combiner, COMBINERS),
+            "training": self.training,
+        }
         (folder / VOCABULARY).mkdir()
         self.vocabulary.save(folder / VOCABULARY)
         parts: dict[str, Stage | Combiner] = {**self.stages, "combiner": self.combiner}
         for name, part in parts.items():
             (folder / name).mkdir()
             part.save(folder / name)
-        content = {
-            "retrievers": {name: type(stage).__name__ for name, stage in self.retrievers.items()},
-            "rerankers": {name: type(stage).__name__ for name, stage in self.rerankers.items()},
-            "pool": asdict(self.pool),
-            "combiner": type(self.combiner).__name__,
-            "training": self.training,
-        }
         files = {name: known for name, known in digests(folder).items() if name not in logs}
         write_manifest(folder, KIND, {**content, "files": files, "logs": list(logs)})
 
@@ -351,7 +337,7 @@ class Tagger:
         """Load a saved tagger, the old or the new one while it is being replaced.
 
         verify: check all of every file; otherwise of files beyond 64 MB in all only their sizes. Raises ModelError when
-        the folder holds none or is damaged.
+        the folder holds none, is damaged, or has a stage of a package that is not installed.
         """
         return read_whole(Path(folder), lambda: cls._read(Path(folder), verify))
 
@@ -371,11 +357,9 @@ class Tagger:
         check_files(folder, manifest.get("files", {}), whole=verify)
         try:
             vocabulary = Vocabulary.load(folder / VOCABULARY)
-            retrievers, rerankers = (
-                {name: _load(table, kind, folder / name, vocabulary) for name, kind in named.items()}
-                for table, named in zip((RETRIEVERS, STAGES), kinds, strict=True)
-            )
-            combiner = _load(COMBINERS, manifest.get("combiner"), folder / "combiner", vocabulary)
+            retrievers = {name: load_retriever(kind, folder / name, vocabulary) for name, kind in kinds[0].items()}
+            rerankers = {name: load_part(STAGES, kind, folder / name, vocabulary) for name, kind in kinds[1].items()}
+            combiner = load_part(COMBINERS, manifest.get("combiner"), folder / "combiner", vocabulary)
             pool = read_options(folder, PoolOptions, manifest.get("pool"))
             return cls(vocabulary, retrievers, share(rerankers, retrievers), pool, combiner, training)
         except (ConfigError, InputError) as error:
@@ -396,10 +380,3 @@ def batches(documents: Iterable[Document], size: int = BATCH) -> Iterator[list[D
     rest = iter(documents)
     while batch := list(islice(rest, size)):
         yield batch
-
-
-def _load(table: Mapping[str, Any], kind: Any, folder: Path, vocabulary: Vocabulary) -> Any:
-    """A stage or the combiner, from its own folder."""
-    if not isinstance(kind, str) or kind not in table:
-        raise ModelError(f"{folder}: is a part of kind {str(kind)[:100]!r}, expected one of {', '.join(table)}")
-    return table[kind].load(folder, vocabulary)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.readers.reading import outcome, read, refusal, same_folder, written
 
 from tagwright.errors import ConfigError
-from tagwright.readers.documents.files import READERS, Format, guess_format
+from tagwright.readers.documents.files import READERS, guess_format
 from tagwright.types import Document
 
 
@@ -130,7 +130,7 @@ def test_a_pipe_is_read_once_and_whole() -> None:
         (b"ARROW1\x00", "arrow"),
     ],
 )
-def test_a_file_of_unknown_name_is_known_by_its_content(tmp_path: Path, content: bytes, expected: Format) -> None:
+def test_a_file_of_unknown_name_is_known_by_its_content(tmp_path: Path, content: bytes, expected: str) -> None:
     assert guess_format(written(tmp_path, content, "documents.data")) == expected
 
 
@@ -193,7 +193,7 @@ def test_json_over_several_lines(tmp_path: Path) -> None:
 
 def test_a_format_there_is_not_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown format 'xml' of documents; the formats are jsonl, annif"):
-        read(written(tmp_path, "{}"), format="xml")  # type: ignore[arg-type]
+        read(written(tmp_path, "{}"), format="xml")
 
 
 @same_folder
@@ -202,7 +202,7 @@ def test_a_format_there_is_not_is_refused(tmp_path: Path) -> None:
 @example(b'{"text": "x", "subjects": [1], "metadata": 3}', "annif", False)
 @example(b'"a\x00', "csv", False)
 @example(b"text\n\r", "csv", False)
-def test_any_bytes_are_read_or_refused(tmp_path: Path, content: bytes, format: Format, packed: bool) -> None:  # noqa: A002
+def test_any_bytes_are_read_or_refused(tmp_path: Path, content: bytes, format: str, packed: bool) -> None:  # noqa: A002
     path = written(tmp_path, gzip.compress(content) if packed else content, "x.gz" if packed else "x")
     result = outcome(path, format)
     assert result.startswith(str(path)) if isinstance(result, str) else result

@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Literal, NamedTuple, TypeAlias
+from typing import IO, NamedTuple, TypeAlias
 
-from tagwright.errors import ConfigError, InputError, option
+from tagwright.core import plugins
+from tagwright.errors import ConfigError, InputError, TagwrightError, one_line_of, option
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.docx import read_docx
 from tagwright.readers.documents.html import read_html
@@ -31,17 +32,14 @@ from tagwright.readers.documents.tei import read_tei
 from tagwright.readers.limits import is_collected
 from tagwright.readers.lines import WORKBOOKS, open_bytes
 from tagwright.text.words import clean
+from tagwright.types import Document
 
 _log = logging.getLogger(__name__)
 
-Format: TypeAlias = Literal[
-    "jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet", "arrow",
-    "text", "latex", "jats", "tei", "html", "docx", "pdf",
-]  # fmt: skip
 Reader: TypeAlias = Callable[..., Iterator[Located]]
 "A path in, for the formats in TABLES also the `columns`; documents with their lines out."
 
-READERS: Mapping[Format, Reader] = {
+READERS: Mapping[str, Reader] = {
     "jsonl": read_jsonl,
     "annif": partial(read_jsonl, flavour="annif"),
     "xc": partial(read_jsonl, flavour="xc"),
@@ -61,20 +59,22 @@ READERS: Mapping[Format, Reader] = {
     "docx": read_docx,
     "pdf": read_pdf,
 }
-"Format -> reader. `jsonl` recognises the kinds of JSON lines itself; naming one skips the guess."
+"""Format -> reader. `jsonl` recognises the kinds of JSON lines itself; naming one skips the guess.
 
-TABLES: frozenset[Format] = frozenset(
-    {"jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet"}
-)
+An installed package registers another one by an entry point in the group `tagwright.readers`: its name is that of the
+format and the suffix of its files, and it names a function that takes a Path and yields Documents.
+"""
+
+TABLES: frozenset[str] = frozenset({"jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet"})
 "Formats whose columns or keys may be named."
 
-PAPERS: frozenset[Format] = frozenset({"text", "latex", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
+PAPERS: frozenset[str] = frozenset({"text", "latex", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
 "Formats with one document or a few in a file: among many files a damaged one is reported and the rest are read."
 
-SKIPPABLE: frozenset[Format] = PAPERS | {"arrow"}
+SKIPPABLE: frozenset[str] = PAPERS | {"arrow"}
 "Formats whose damaged files are reported and skipped; folders are not searched for saved corpora."
 
-_SUFFIXES: Mapping[str, Format] = {
+_SUFFIXES: Mapping[str, str] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv",
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
@@ -84,16 +84,16 @@ _SUFFIXES: Mapping[str, Format] = {
 }  # fmt: skip
 _EMPTY = "is empty, expected documents"
 _IN_FOLDERS = frozenset({".xml", *(suffix for suffix, format_ in _SUFFIXES.items() if format_ in PAPERS)})
-_SIGNS: Mapping[bytes, Format] = {
+_SIGNS: Mapping[bytes, str] = {
     b"PAR1": "parquet", b"ARROW1": "arrow", b"{": "jsonl", b"%PDF-": "pdf", b"PK\x03\x04": "docx",
 }  # fmt: skip
-_ROOTS: Mapping[bytes, Format] = {b"article": "jats", b"TEI": "tei", b"html": "html"}
+_ROOTS: Mapping[bytes, str] = {b"article": "jats", b"TEI": "tei", b"html": "html"}
 _ROOT = re.compile(rb"<(?:!DOCTYPE\s+|\w+:)?(article|TEI|html)(?=[\s/>])", re.IGNORECASE)
 
 
 def open_sources(
     *sources: str | Path,
-    format: Format | None = None,  # noqa: A002
+    format: str | None = None,  # noqa: A002
     columns: Columns | None = None,
 ) -> Iterator[tuple[str, Iterator[Located]]]:
     """Each file of the sources, with its documents and their lines.
@@ -107,7 +107,10 @@ def open_sources(
     none.
     """
     if format is not None and format not in READERS:
-        raise ConfigError(f"unknown format {format!r} of documents; the formats are {', '.join(READERS)}")
+        point = plugins.find(plugins.READERS, format)
+        if point is None:
+            raise ConfigError(f"unknown format {format!r} of documents; the formats are {', '.join(_formats())}")
+        format = point.name  # noqa: A001
     if not sources:
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
     files = _told_apart([file for source in sources for file in _files(str(source), format)])
@@ -128,9 +131,9 @@ def open_sources(
         _log.warning("%d of %d files could not be read", len(damaged), len(files))
 
 
-def guess_format(path: Path) -> Format:
+def guess_format(path: Path) -> str:
     """The format of a file from its name, or else from its first bytes. Raises InputError when neither tells."""
-    if by_name := _SUFFIXES.get(_suffix(path)):
+    if by_name := _by_suffix(path):
         return by_name
     start = _start(path)
     if not start:
@@ -149,7 +152,7 @@ def guess_format(path: Path) -> Format:
     problem = (
         "is XML of an unknown kind, expected JATS (article), TEI or html"
         if plain.startswith(b"<?xml")
-        else f"has no recognisable format; name it: {which}, one of {', '.join(READERS)}"
+        else f"has no recognisable format; name it: {which}, one of {', '.join(_formats())}"
     )
     raise InputError(problem, path)
 
@@ -159,10 +162,10 @@ class _File(NamedTuple):
 
     path: Path
     name: str
-    format: Format | None
+    format: str | None
 
 
-def _files(source: str, format: Format | None) -> list[_File]:  # noqa: A002
+def _files(source: str, format: str | None) -> list[_File]:  # noqa: A002
     found = list[_File]()
     for path in [Path(source)] if source == "-" else _paths(source):
         found += _in_folder(path, format) if path.is_dir() else [_File(path, _id(path), format)]
@@ -177,7 +180,7 @@ def _told_apart(files: list[_File]) -> list[_File]:
 
 def _check_columns(files: list[_File], columns: Columns | None) -> None:
     """Refuse columns when no file can have any; files of a yet unknown format can."""
-    formats = [file.format or _SUFFIXES.get(_suffix(file.path), "jsonl") for file in files]
+    formats = [file.format or _by_suffix(file.path) or "jsonl" for file in files]
     if columns and TABLES.isdisjoint(formats):
         raise ConfigError(f"columns are given, but {files[0].path} has none; tables and JSON lines have")
 
@@ -192,20 +195,39 @@ def _paths(source: str) -> list[Path]:
     return [path for path in matches if path.is_file()] or matches
 
 
-def _in_folder(folder: Path, format: Format | None) -> list[_File]:  # noqa: A002
+def _in_folder(folder: Path, format: str | None) -> list[_File]:  # noqa: A002
     """The papers in a folder and its subfolders, without hidden ones.
 
     With a format, the files whose names do not say otherwise.
     """
-    wanted = [suffix for suffix, each in _SUFFIXES.items() if each == format]
-    fits = (lambda suffix: suffix in wanted or suffix not in _SUFFIXES) if format else _IN_FOLDERS.__contains__
-    paths = [path for path in sorted(folder.rglob("*")) if fits(_suffix(path)) and path.is_file()]
+    paths = [path for path in sorted(folder.rglob("*")) if _fits(path, format) and path.is_file()]
     named = ((path, path.relative_to(folder)) for path in paths)
     files = [_File(path, _id(name), format) for path, name in named if not any(part[0] == "." for part in name.parts)]
     if not files:
         kinds = ", ".join(sorted(_IN_FOLDERS))
         raise InputError(f"holds no files of text ({kinds}); give files of other kinds by name", folder)
     return files
+
+
+def _fits(path: Path, format: str | None) -> bool:  # noqa: A002
+    """Whether a file in a folder is read: as a paper, or as a file of the given format."""
+    suffix, named = _suffix(path), _by_suffix(path)
+    if format is None:
+        return suffix in _IN_FOLDERS or (named is not None and named not in READERS)
+    return named in (None, format)
+
+
+def _by_suffix(path: Path) -> str | None:
+    """The format that the suffix says, ours or that of an installed package."""
+    ours, other = _SUFFIXES.get(_suffix(path)), path.suffix.lower()
+    if ours or other in ("", ".", ".xml"):  # what is in XML, its content says
+        return ours
+    point = plugins.find(plugins.READERS, other[1:])
+    return point.name if point else None
+
+
+def _formats() -> list[str]:
+    return [*READERS, *(point.name for point in plugins.registered(plugins.READERS))]
 
 
 def _suffix(path: Path) -> str:
@@ -221,7 +243,8 @@ def _id(path: Path) -> str:
 def _is_paper(file: _File) -> bool:
     """Whether a file may be skipped among others; so may one of an unknown format."""
     try:
-        return (file.format or guess_format(file.path)) in SKIPPABLE
+        found = file.format or guess_format(file.path)
+        return found in SKIPPABLE or found not in READERS
     except InputError:
         return True
 
@@ -230,12 +253,28 @@ def _read(file: _File, columns: Columns | None) -> Iterator[Located]:
     found = file.format or guess_format(file.path)
     if found in PAPERS and found != "text" and not file.path.stat().st_size:
         raise InputError(_EMPTY, file.path)
-    read = READERS[found]
+    read = READERS[found] if found in READERS else partial(_read_registered, found)
     nameless = 0
     for line, document in _not_empty(read(file.path, columns) if found in TABLES else read(file.path), file.path):
         nameless += not document.id
         name = file.name if nameless == 1 else f"{file.name}#{nameless}"
         yield line, document if document.id else replace(document, id=name)
+
+
+def _read_registered(name: str, path: Path) -> Iterator[Located]:
+    """What the reader of an installed package reads. Raises InputError whatever error it raises."""
+    point = plugins.find(plugins.READERS, name)
+    assert point is not None
+    read, package = plugins.load(point), plugins.package_of(point)
+    try:
+        for document in read(path):
+            if not isinstance(document, Document):
+                raise InputError(f"the package {package} reads a {type(document).__name__}, expected a Document", path)
+            yield 0, document
+    except TagwrightError:
+        raise
+    except Exception as error:  # the code of another package may fail in any way
+        raise InputError(f"cannot be read by the package {package} ({one_line_of(error)})", path) from error
 
 
 def _sparing(documents: Iterator[Located], damaged: list[InputError]) -> Iterator[Located]:
@@ -273,9 +312,9 @@ def _piped(source: _File, columns: Columns | None) -> Iterator[Located]:
     yield from _read(source._replace(format=source.format or _piped_format(source.path)), columns)
 
 
-def _piped_format(path: Path) -> Format:
+def _piped_format(path: Path) -> str:
     """The format that the name says; JSON, or a paper or table whose first bytes are unmistakable; or else text."""
-    if by_name := _SUFFIXES.get(_suffix(path)):
+    if by_name := _by_suffix(path):
         return by_name
     start = _start(path)
     if not start:

@@ -1,0 +1,111 @@
+"""What a saved tagger may be made of: our stages and combiners, and those that other packages register.
+
+Ours are named by their class; those of others by their entry point and its package, and looked up when they are met.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tagwright.combining.combiner import Combiner
+from tagwright.combining.followed import Followed
+from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core import plugins
+from tagwright.errors import ConfigError, ModelError, TagwrightError, one_line_of
+from tagwright.stages.dense import Dense
+from tagwright.stages.dense.descriptions import DescriptionRetriever
+from tagwright.stages.full_text import FullText
+from tagwright.stages.lexical import Lexical
+from tagwright.stages.linear.classifiers import Linear, Trees
+from tagwright.stages.names.exact_match import ExactMatch
+from tagwright.stages.names.title_match import TitleMatch
+from tagwright.stages.nearest_labelled import NearestLabelled
+from tagwright.stages.reranker import CrossEncoderReranker
+from tagwright.types import Label, Retriever, Stage
+
+STAGES: Mapping[str, Any] = {
+    kind.__name__: kind
+    for kind in (
+        *(ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, NearestLabelled, Trees),
+        *(TitleMatch, CrossEncoderReranker),
+    )
+}
+COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, Followed, LearnedCombiner)}
+"""Our own by class; each has a `load(folder, labels)`."""
+
+_TABLES: Mapping[str, Mapping[str, Any]] = {plugins.STAGES: STAGES, plugins.COMBINERS: COMBINERS}
+_NAME = re.compile(r"\w[\w.+-]{0,99}", re.ASCII)
+
+Saved = str | dict[str, str]
+"How a manifest names the kind of a part: a class of ours, or an entry point and its package."
+
+
+def saved_kind(part: Stage | Combiner, group: str) -> Saved:
+    """How a manifest names the kind of a stage or combiner. group: of entry points.
+
+    Raises ConfigError for a class that is neither ours nor registered, since it could not be loaded again.
+    """
+    kind = type(part)
+    name: str = kind.__name__
+    if _TABLES[group].get(name) is kind:
+        return name
+    for point in plugins.registered(group):
+        if point.attr == kind.__qualname__ and plugins.load(point) is kind:
+            return {"entry_point": point.name, "package": plugins.package_of(point)}
+    raise ConfigError(
+        f"{kind.__module__}.{kind.__qualname__} cannot be saved, because no installed package registers it, so that it "
+        f'could not be loaded; add an entry point of the group "{group}" to a package that holds it'
+    )
+
+
+def made_by_name(name: str, labels: Sequence[Label]) -> Stage:
+    """The stage that a package registers under this name, made over the labels. Raises ConfigError if it is not one."""
+    point = plugins.find(plugins.STAGES, name)
+    if point is None:
+        raise ConfigError(f"no installed package registers a stage {name}; install the one that does")
+    kind = plugins.load(point)
+    try:
+        made: Stage = kind(labels)
+    except TypeError as error:
+        raise ConfigError(f"{name}: cannot be made of labels alone ({error}); make it in Python") from error
+    return made
+
+
+def load_part(group: str, kind: object, folder: Path, labels: Sequence[Label]) -> Any:
+    """A stage or combiner from its own folder. Raises ModelError, which names the package that is to be installed."""
+    ours = _TABLES[group]
+    if isinstance(kind, str) and kind in ours:
+        return ours[kind].load(folder, labels)
+    names = (kind.get("entry_point"), kind.get("package")) if isinstance(kind, dict) else ()
+    if not names or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in names):
+        raise ModelError(f"{folder}: is a part of kind {str(kind)[:100]!r}, expected one of {', '.join(ours)}")
+    name, package = map(str, names)
+    point = plugins.find(group, name, package)
+    if point is None:
+        raise ModelError(
+            f"{folder}: is a part of kind {name} of the package {package}, which is not installed; "
+            f"install it if you trust it: pip install {package}"
+        )
+    loaded = plugins.load(point)
+    try:
+        return loaded.load(folder, labels)
+    except TagwrightError:
+        raise
+    except Exception as error:  # the code of another package may fail in any way
+        raise ModelError(
+            f"{folder}: cannot be loaded by {name} of the package {package} ({one_line_of(error)}); "
+            f"install the version of {package} that saved it"
+        ) from error
+
+
+def load_retriever(kind: object, folder: Path, labels: Sequence[Label]) -> Retriever:
+    """The same for a stage that must find candidates."""
+    stage = load_part(plugins.STAGES, kind, folder, labels)
+    if not hasattr(stage, "find"):
+        raise ModelError(f"{folder}: {type(stage).__name__} finds no candidates, expected a retriever; save it again")
+    found: Retriever = stage
+    return found

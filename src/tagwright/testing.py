@@ -1,0 +1,316 @@
+"""Check a stage before it is published: `check_stage` tells its author all that is wrong with it.
+
+For the tests of a package that registers a stage, see docs/new-stage.md.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickletools
+import traceback
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tagwright.core.plugins import STAGES
+from tagwright.data.in_memory import Labels, Texts, to_documents, to_vocabulary
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.errors import TagwrightError, one_line_of
+from tagwright.tagger.parts import saved_kind
+from tagwright.types import Distribution, Document, Longs, Retriever, Run, Stage
+
+_METHODS = {
+    "read": ("documents",),
+    "score": ("reading", "candidates"),
+    "trust": ("reading", "weight"),
+    "spans": ("document", "label"),
+    "spans_of": ("document", "labels"),
+    "with_labels": ("labels",),
+    "save": ("folder",),
+    "load": ("folder", "labels"),
+}
+"What every stage has, with its arguments; `Stage` itself has trust and spans_of."
+
+_MOST = 50
+"The labels and documents that are checked at most: all pairs of them are scored, several times."
+
+_RELATIVE, _ABSOLUTE = 1e-3, 1e-4
+"Scores may differ by that much: encoders round differently in batches of another size."
+
+
+def check_stage(stage: Stage, labels: Labels, documents: Texts) -> None:
+    """Check whether a stage does what a tagger expects of it. Raises AssertionError with all problems, one a line.
+
+    labels: those that the stage was made over. documents: some for which it finds labels, or scores them above 0. It is
+    checked that the methods are there and take their arguments; that documents are read once, and that find and score
+    then agree; that evidence spans lie in the text; that answers stay the same, whatever else is in the batch; that
+    other labels may be given; that a saved stage gives the same answers when it is loaded, and holds no pickle; and
+    that an installed package registers it. What needs a method that is missing is not checked.
+
+    >>> from tagwright.stages.names.exact_match import ExactMatch
+    >>> check_stage(ExactMatch(labels := to_vocabulary(["Bees", "Taxes"])), labels, ["Bees fly.", "Income"])
+    """
+    problems = [*_interface(stage)]
+    if not problems:
+        case = _Case(stage, to_vocabulary(labels), list(to_documents(documents))[:_MOST])
+        for check in (_answers, _repeats, _batches, _evidence, _other_labels, _saved):
+            problems += _problems(check, case)
+    problems += _registered(stage)
+    if problems:
+        listed = "".join(f"\n- {problem}" for problem in problems)
+        raise AssertionError(f"{type(stage).__name__} cannot be used as a stage yet:{listed}")
+
+
+@dataclass(frozen=True)
+class _Case:
+    stage: Stage
+    labels: Vocabulary
+    documents: Sequence[Document]
+
+    @property
+    def retriever(self) -> Retriever | None:
+        found: Any = self.stage
+        return found if hasattr(found, "find") else None
+
+
+def _interface(stage: Stage) -> Iterator[str]:
+    """Missing methods, and those that do not take their arguments by position."""
+    known = get_args(Distribution)
+    if getattr(stage, "distribution", None) not in known:
+        yield f"distribution is {getattr(stage, 'distribution', None)!r}, expected one of {', '.join(known)}"
+    if not hasattr(stage, "budget"):
+        yield "has no property budget; inherit from tagwright.Stage or tagwright.Retriever, which say None: no limit"
+    methods = {**_METHODS, "find": ("reading",), "__call__": ("documents",)} if hasattr(stage, "find") else _METHODS
+    for name, arguments in methods.items():
+        call = f"{name}({', '.join(arguments)})"
+        method = getattr(stage, name, None)
+        if not callable(method):
+            has_default = name in ("trust", "spans_of", "__call__")
+            hint = "; inherit from tagwright.Stage or tagwright.Retriever, which have it" if has_default else ""
+            yield f"has no {'class method' if name == 'load' else 'method'} {call}{hint}"
+            continue
+        signature = inspect.signature(method)
+        try:
+            signature.bind(*arguments)
+        except TypeError as error:
+            has = ", ".join(map(str, signature.parameters))
+            yield f"{name}({has}) cannot be called as {call} ({error})"
+    if "load" in dir(stage) and not isinstance(inspect.getattr_static(stage, "load"), classmethod | staticmethod):
+        yield "load is no class method; write @classmethod above it"
+
+
+def _problems(check: Callable[[_Case], Iterator[str]], case: _Case) -> list[str]:
+    """What a check finds, with the error that it may end in."""
+    found: list[str] = []
+    try:
+        found.extend(check(case))
+    except Exception as error:  # the stage of another author may fail in any way
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
+        found.append(f"{check.__name__[1:].replace('_', ' ')}: {type(error).__name__}: {one_line_of(error)} ({place})")
+    return found
+
+
+def _answers(case: _Case) -> Iterator[str]:
+    """Scores and candidates are what they should be, and agree."""
+    stage, size = case.stage, len(case.labels)
+    reading, none = stage.read(case.documents), stage.read([])
+    pairs = _pairs(len(case.documents), np.arange(min(size, _MOST)))
+    scores = stage.score(reading, pairs)
+    yield from _bad_scores(scores, pairs)
+    yield from _bad_scores(stage.score(none, _pairs(0, np.arange(0))), _pairs(0, np.arange(0)))
+    trust = stage.trust(reading, 1.0)
+    if trust is not None and not (np.shape(trust) == (len(case.documents),) and np.all((trust >= 0) & (trust <= 1))):
+        yield "trust gives no number from 0 to 1 for each document"
+    if case.retriever is None:
+        if not np.any(scores):
+            yield "score gives only zeros; give documents for which it does not"
+        return
+    yield from _bad_run(case.retriever.find(none), 0, size)
+    found = case.retriever.find(reading)
+    if problems := [*_bad_run(found, len(case.documents), size)]:
+        yield from problems
+        return
+    if not len(found.labels):
+        yield "find finds no label; give documents for which it does"
+    if stage.budget is None and not _alike(stage.score(reading, found), found.scores):
+        yield "find and score give the same candidates different scores, though there is no budget"
+
+
+def _repeats(case: _Case) -> Iterator[str]:
+    """Answers stay the same."""
+    one, other = (_scores(case.stage, case.documents, case.labels) for _ in range(2))
+    if not _alike(one, other):
+        yield "score gives other scores when it is asked again; draw random numbers from a fixed seed"
+    if case.retriever and _found(case.retriever, case.documents) != _found(case.retriever, case.documents):
+        yield "find finds other labels when it is asked again; draw random numbers from a fixed seed"
+
+
+def _batches(case: _Case) -> Iterator[str]:
+    """Answers do not depend on the other documents of the batch."""
+    alone = [_scores(case.stage, [document], case.labels) for document in case.documents]
+    if not _alike(np.concatenate(alone), _scores(case.stage, case.documents, case.labels)):
+        yield "score gives a document other scores when other documents are in the batch"
+    if case.retriever is not None:
+        single = [labels for document in case.documents for labels in _found(case.retriever, [document])]
+        if single != _found(case.retriever, case.documents):
+            yield "find finds other labels for a document when other documents are in the batch"
+
+
+def _evidence(case: _Case) -> Iterator[str]:
+    """Evidence spans lie in the text, the largest weight first."""
+    scores = _scores(case.stage, case.documents, case.labels)
+    for document, row in zip(case.documents, scores, strict=True):
+        labels = np.argsort(-row, kind="stable")[:10].tolist()
+        spans = [case.stage.spans(document, label) for label in labels]
+        if list(case.stage.spans_of(document, labels)) != spans:
+            yield f"spans_of does not give what spans gives for each label (document {document.id})"
+        for each in spans:
+            if wrong := next((span for span in each if not 0 <= span.start < span.end <= len(document.text)), None):
+                yield (
+                    f"an evidence span is {wrong.start}-{wrong.end}, expected one in the {len(document.text)} "
+                    f"characters of document.text (document {document.id})"
+                )
+            weights = [span.weight for span in each]
+            if not np.isfinite(weights).all() or weights != sorted(weights, reverse=True):
+                yield f"the weights of evidence spans are not sorted, largest first (document {document.id})"
+
+
+def _other_labels(case: _Case) -> Iterator[str]:
+    """Labels are data: the same labels in another order get the same scores, and fewer are fine."""
+    before = _scores(case.stage, case.documents, case.labels)
+    turned = Vocabulary(list(case.labels)[::-1])
+    moved = case.stage.with_labels(turned)
+    if not isinstance(moved, type(case.stage)):
+        yield f"with_labels gives a {type(moved).__name__}, expected a {type(case.stage).__name__}"
+        return
+    places = len(case.labels) - 1 - _places(case.labels)
+    if not _alike(_scores(moved, case.documents, turned, places), before):
+        yield "with_labels: a label has another score after the labels are put in another order"
+    if not _alike(_scores(case.stage, case.documents, case.labels), before):
+        yield "with_labels changes the stage itself, expected a new one"
+    fewer = Vocabulary(list(case.labels)[:1])
+    few: Any = case.stage.with_labels(fewer)
+    _scores(few, case.documents, fewer)
+    if case.retriever is not None:
+        yield from _bad_run(few.find(few.read(case.documents)), len(case.documents), 1)
+
+
+def _saved(case: _Case) -> Iterator[str]:
+    """A stage that was saved and loaded gives the same answers; no file is a pickle."""
+    with TemporaryDirectory(ignore_cleanup_errors=True) as name:  # Windows keeps mapped files
+        case.stage.save(folder := Path(name))
+        for file in sorted(filter(_is_pickle, folder.rglob("*"))):
+            yield f"save writes {file.name}, which is a pickle; loading it could run code: save JSON and .npy arrays"
+        kind: Any = type(case.stage)
+        again = kind.load(folder, case.labels)
+        if not isinstance(again, kind):
+            yield f"load gives a {type(again).__name__}, expected a {kind.__name__}"
+            return
+        if again.distribution != case.stage.distribution:
+            yield f"distribution is {again.distribution} after save and load, {case.stage.distribution} before"
+        before, after = (_scores(stage, case.documents, case.labels) for stage in (case.stage, again))
+        if not _alike(after, before):
+            yield "score gives other scores after save and load"
+        if case.retriever and _found(again, case.documents) != _found(case.retriever, case.documents):
+            yield "find finds other labels after save and load"
+
+
+def _registered(stage: Stage) -> Iterator[str]:
+    """An installed package registers the class."""
+    try:
+        saved_kind(stage, STAGES)
+    except TagwrightError as error:
+        yield str(error)
+
+
+def _pairs(documents: int, labels: NDArray[np.integer]) -> Run:
+    """All labels as candidates of each document."""
+    return Run.from_rows([dict.fromkeys(sorted(labels.tolist()), 0.0)] * documents)
+
+
+def _alike(one: NDArray[np.floating], other: NDArray[np.floating]) -> bool:
+    return np.allclose(one, other, rtol=_RELATIVE, atol=_ABSOLUTE)
+
+
+def _places(labels: Vocabulary) -> Longs:
+    return np.arange(min(len(labels), _MOST))
+
+
+def _scores(
+    stage: Stage, documents: Sequence[Document], labels: Vocabulary, places: Longs | None = None
+) -> NDArray[np.floating]:
+    """(documents, places) the scores of these labels, by default of the first."""
+    places = _places(labels) if places is None else places
+    scores = np.asarray(stage.score(stage.read(documents), _pairs(len(documents), places)))
+    return scores.reshape(len(documents), len(places))[:, np.argsort(np.argsort(places))]
+
+
+def _found(stage: Retriever, documents: Sequence[Document]) -> list[set[int]]:
+    return [set(labels.tolist()) for labels, _ in stage.find(stage.read(documents))]
+
+
+def _bad_scores(scores: object, candidates: Run) -> Iterator[str]:
+    size = len(candidates.labels)
+    if not isinstance(scores, np.ndarray) or scores.shape != (size,) or scores.dtype.kind != "f":
+        got = f"{scores.shape} {scores.dtype}" if isinstance(scores, np.ndarray) else type(scores).__name__
+        yield f"score gives {got} for {size} candidates, expected an array ({size},) float32"
+    elif not np.isfinite(scores).all():
+        yield "score gives scores that are not finite"
+
+
+def _bad_run(found: object, documents: int, labels: int) -> Iterator[str]:
+    if not isinstance(found, Run):
+        yield f"find gives a {type(found).__name__}, expected a Run: see Run.from_rows"
+    elif len(found) != documents:
+        yield f"find gives {len(found)} rows for {documents} documents, expected one each, if only an empty one"
+    elif len(found.labels) and not 0 <= found.labels.min() <= found.labels.max() < labels:
+        yield f"find gives labels {found.labels.min()} to {found.labels.max()}, expected positions below {labels}"
+    else:
+        try:
+            ranked = Run.of(found.indptr, found.labels, found.scores)
+        except ValueError as error:
+            yield f"find gives a damaged Run ({error})"
+        else:
+            if not np.array_equal(ranked.labels, found.labels):
+                yield "find gives rows that are not sorted, best first, ties by label: see Run.of"
+
+
+def _is_pickle(file: Path) -> bool:
+    """Whether a file is a pickle, or an array or archive that holds one."""
+    if not file.is_file():
+        return False
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as archive:
+            return any(name.endswith(".pkl") for name in archive.namelist()) or any(
+                _needs_pickle(archive.read(name)) for name in archive.namelist() if name.endswith(".npy")
+            )
+    content = file.read_bytes()
+    return _needs_pickle(content) if content.startswith(b"\x93NUMPY") else _parses_as_pickle(content)
+
+
+def _needs_pickle(array: bytes) -> bool:
+    try:
+        np.load(BytesIO(array), allow_pickle=False)
+    except ValueError as error:
+        return "pickle" in str(error)
+    return False
+
+
+def _parses_as_pickle(content: bytes) -> bool:
+    """Whether this is a pickle of protocol 2 or later; joblib's are too."""
+    if not content.startswith(b"\x80"):
+        return False
+    try:
+        for _ in pickletools.genops(content):
+            pass
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,249 @@
+"""What `check_stage` says of stages that are wrong in one way each; our own have no problems."""
+# ruff: noqa: ARG002, ARG005
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.tiny import tiny_encoder
+
+from tagwright.data.bags import BagOfWords, BagOptions
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.cross_encoder import CrossEncoder
+from tagwright.stages.dense import Dense, DenseOptions
+from tagwright.stages.dense.descriptions import DescriptionRetriever
+from tagwright.stages.full_text import FullText, FullTextOptions
+from tagwright.stages.lexical import Lexical, LexicalOptions
+from tagwright.stages.linear.classifiers import Linear, Trees
+from tagwright.stages.names.exact_match import ExactMatch
+from tagwright.stages.names.title_match import TitleMatch
+from tagwright.stages.nearest_labelled import NearestLabelled
+from tagwright.stages.reranker import CrossEncoderReranker
+from tagwright.tagger import STAGES
+from tagwright.testing import check_stage
+from tagwright.training.linear import LabelTreeOptions, SvmOptions, fit_svm, fit_trees
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run, Section, Stage
+
+LABELS = Vocabulary(["bees", "rain", "tax"])
+DOCUMENTS = [Document("1", "bees and rain"), Document("2", "tax", "the tax on bees"), Document("3")]
+
+
+class Contains(Retriever):
+    """Labels whose names the title contains. The only problem: no package registers it."""
+
+    distribution: Distribution = "sparse"
+
+    def __init__(self, labels: Sequence[Label]) -> None:
+        self.labels = labels
+
+    def read(self, documents: Sequence[Document]) -> list[str]:
+        return [document.title for document in documents]
+
+    def find(self, reading: list[str]) -> Run:
+        return Run.from_rows([[i for i, label in enumerate(self.labels) if label.name in text] for text in reading])
+
+    def score(self, reading: list[str], candidates: Run) -> Floats:
+        pairs = zip(candidates.rows.tolist(), candidates.labels.tolist(), strict=True)
+        return np.array([self.labels[label].name in reading[row] for row, label in pairs], np.float32)
+
+    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
+        start = document.title.find(name := self.labels[label].name)
+        return () if start < 0 else (EvidenceSpan(start, start + len(name), 1.0),)
+
+    def with_labels(self, labels: Sequence[Label]) -> Contains:
+        return type(self)(labels)
+
+    def save(self, folder: Path) -> None:
+        (folder / "options.json").write_text("{}")
+
+    @classmethod
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Contains:
+        json.loads((folder / "options.json").read_text())
+        return cls(labels)
+
+
+def problems(stage: Stage, documents: Sequence[Document] = DOCUMENTS) -> list[str]:
+    """What is said of a stage, apart from the entry point that it has not."""
+    with pytest.raises(AssertionError) as caught:
+        check_stage(stage, LABELS, documents)
+    first, *listed, last = str(caught.value).splitlines()
+    assert first == f"{type(stage).__name__} cannot be used as a stage yet:"
+    assert "no installed package registers it" in last
+    return [line.removeprefix("- ") for line in listed]
+
+
+def test_a_right_stage_lacks_only_its_entry_point() -> None:
+    assert problems(Contains(LABELS)) == []
+
+
+def test_missing_methods_are_all_listed_with_their_arguments() -> None:
+    class Empty:
+        distribution = "gauss"
+
+        def read(self) -> None: ...
+
+    stage: Any = Empty()
+    found = problems(stage)
+    assert found[0] == "distribution is 'gauss', expected one of normal, sparse, information_content"
+    assert any(line.startswith("read() cannot be called as read(documents)") for line in found)
+    assert "has no method score(reading, candidates)" in found
+    assert (
+        "has no method trust(reading, weight); inherit from tagwright.Stage or tagwright.Retriever, which have it"
+        in found
+    )
+    assert "has no class method load(folder, labels)" in found
+
+
+def test_load_must_be_a_class_method() -> None:
+    class Wrong(Contains):
+        def load(self, folder: Path, labels: Sequence[Label]) -> Contains:  # type: ignore[override]
+            return self
+
+    assert problems(Wrong(LABELS)) == ["load is no class method; write @classmethod above it"]
+
+
+def changed(**methods: Any) -> Contains:
+    kind: type[Contains] = type("Changed", (Contains,), methods)
+    return kind(LABELS)
+
+
+def of_batch(self: Contains, reading: list[str], candidates: Run) -> Floats:
+    return Contains.score(self, reading, candidates) * np.float32(len(reading))
+
+
+def pickled(self: Contains, folder: Path) -> None:
+    (folder / "options.json").write_text("{}")
+    (folder / "labels").write_bytes(pickle.dumps(["bees"]))
+
+
+def objects(self: Contains, folder: Path) -> None:
+    (folder / "options.json").write_text("{}")
+    np.save(folder / "names.npy", np.array(["bees", None], object))
+
+
+def emptied(self: Contains, labels: Sequence[Label]) -> Contains:
+    self.labels = labels
+    return self
+
+
+class Counting:
+    """A score that grows whenever it is asked for."""
+
+    def __init__(self) -> None:
+        self.asked = 0.0
+
+    def __call__(self, reading: list[str], candidates: Run) -> Floats:
+        self.asked += 1
+        return np.full(len(candidates.labels), self.asked, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("methods", "problem"),
+    [
+        ({"find": lambda self, reading: [[0]]}, "find gives a list, expected a Run"),
+        ({"find": lambda self, reading: Run.from_rows([[0]])}, "find gives 1 rows for 3 documents"),
+        (
+            {"find": lambda self, reading: Run.from_rows([[7]] * len(reading))},
+            "labels 7 to 7, expected positions below 3",
+        ),
+        ({"find": lambda self, reading: Run.from_rows([[]] * len(reading))}, "find finds no label; give documents"),
+        (
+            {"find": lambda self, reading: (run := Contains.find(self, reading)).rescored(run.scores * 2)},
+            "find and score give the same candidates different scores",
+        ),
+        (
+            {"score": lambda self, reading, candidates: [0.0] * len(candidates.labels)},
+            "score gives list for 9 candidates, expected an array (9,) float32",
+        ),
+        (
+            {"score": lambda self, reading, candidates: np.full(len(candidates.labels), np.nan, np.float32)},
+            "score gives scores that are not finite",
+        ),
+        ({"score": Counting()}, "score gives other scores when it is asked again"),
+        ({"score": of_batch}, "score gives a document other scores when other documents are in the batch"),
+        (
+            {"spans": lambda self, document, label: (EvidenceSpan(0, 99, 1.0),)},
+            "an evidence span is 0-99, expected one in the 13 characters of document.text (document 1)",
+        ),
+        (
+            {"spans": lambda self, document, label: (EvidenceSpan(0, 0, 1.0),)},
+            "an evidence span is 0-0, expected one in the 13 characters",
+        ),
+        (
+            {"spans_of": lambda self, document, labels: [(EvidenceSpan(0, 1, 1.0),)]},
+            "spans_of does not give what spans",
+        ),
+        ({"trust": lambda self, reading, weight: np.full(3, 2.0)}, "trust gives no number from 0 to 1"),
+        ({"with_labels": emptied}, "with_labels changes the stage itself"),
+        ({"with_labels": lambda self, labels: self}, "a label has another score after the labels are put in another"),
+        ({"save": pickled}, "save writes labels, which is a pickle"),
+        ({"save": objects}, "save writes names.npy, which is a pickle"),
+        ({"save": lambda self, folder: None}, "saved: FileNotFoundError"),
+        (
+            {"load": classmethod(lambda cls, folder, labels: cls(list(labels)[::-1]))},
+            "score gives other scores after save and load",
+        ),
+        (
+            {"read": lambda self, documents: 1 / 0},
+            "answers: ZeroDivisionError: division by zero (test_testing.py, line",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_problem_is_said_in_words(methods: dict[str, Callable[..., Any]], problem: str) -> None:
+    found = problems(changed(**methods))
+    assert any(problem in line for line in found), found
+
+
+STONES = "amber basalt coral diamond emerald flint"
+"A name of so many bits that a title is evidence for it."
+
+TOPICS = Vocabulary([Label(name, (name,)) for name in ("bee", "money", "river", STONES)])
+TRAIN = [
+    Document("1", "bee honey", labels=("bee",)),
+    Document("2", "honey market", labels=("bee", "money")),
+    Document("3", "river bank", labels=("river",)),
+]
+BAG = BagOfWords.of((document.text for document in TRAIN), BagOptions(min_documents=1))
+FEATURES = BAG.transform(document.text for document in TRAIN)
+QUERIES = [
+    Document("q", "honey bee", "The river bank.", (Section("Money", 1, ("The market.", "Honey for a bee.")),)),
+    Document("r", "a river"),
+    Document("t", STONES),
+    Document("s"),
+]
+
+
+def own(name: str, folder: Path) -> Stage:
+    """One of our stages, with a tiny encoder or trained on a few words where it needs that."""
+    gold, size = TOPICS.gold(TRAIN), len(TOPICS)
+    if name == "Linear":
+        return Linear(TOPICS, BAG, fit_svm(FEATURES, gold, size, SvmOptions(workers=1)))
+    if name == "Trees":
+        pytest.importorskip("omikuji")
+        return Trees(TOPICS, BAG, fit_trees(FEATURES, gold, size, LabelTreeOptions(leaf=2, workers=1)))
+    if name == "NearestLabelled":
+        return NearestLabelled(TOPICS, BAG, FEATURES, gold)
+    if name in ("ExactMatch", "TitleMatch"):
+        return (ExactMatch if name == "ExactMatch" else TitleMatch)(TOPICS)
+    if name == "Lexical":
+        return Lexical(TOPICS, LexicalOptions(weighting="tfidf", stem="english"))
+    if name == "CrossEncoderReranker":
+        return CrossEncoderReranker(TOPICS, CrossEncoder.load(str(tiny_encoder(folder / "tiny"))))
+    encoder = BiEncoder.load(str(tiny_encoder(folder / "tiny")))
+    if name == "DescriptionRetriever":
+        return DescriptionRetriever(TOPICS, encoder, encoder)
+    dense = Dense(TOPICS, encoder, DenseOptions(label_text="name", storage="float32"))
+    return FullText(dense, FullTextOptions(shortest=0)) if name == "FullText" else dense
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_our_own_stages_have_no_problems(name: str, tmp_path: Path) -> None:
+    check_stage(own(name, tmp_path), TOPICS, QUERIES)
