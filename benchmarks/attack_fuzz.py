@@ -162,7 +162,7 @@ Attack = Callable[[Path, range], tuple[Tally, Counter[str]]]
 def with_access(folder: Path, numbers: range) -> tuple[Tally, Counter[str]]:
     """Requests of somebody who may do everything; what the server's log says besides."""
     with serving(folder) as server:
-        requests = samples("zero-shot", "bee", *entered(server.address))
+        requests = samples("zero_shot", "bee", *entered(server.address))
         tally = fuzz(server.address, requests, numbers, lambda _, __: "")
         _still_there(server, tally)
         return tally, server.tracebacks()
@@ -175,7 +175,7 @@ def without_token(folder: Path, numbers: range) -> tuple[Tally, Counter[str]]:
         return "tells what nobody may know" if HIDDEN.encode() in content else ""
 
     with serving(folder, environment={"TAGWRIGHT_TOKEN": "a long and secret token"}) as server:
-        tally = fuzz(server.address, samples("zero-shot", "bee", "tagwright_session=W10=.0", "0"), numbers, check)
+        tally = fuzz(server.address, samples("zero_shot", "bee", "tagwright_session=W10=.0", "0"), numbers, check)
         _still_there(server, tally)
         return tally, server.tracebacks()
 

@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.attack_fuzz import ask, serving
 from benchmarks.attack_requests import FORM, Request
 
-_SUGGEST = Request("POST", "/v1/projects/zero-shot/suggest", (("Content-Type", FORM),), b"text=Honey+bees" * 20)
+_SUGGEST = Request("POST", "/v1/projects/zero_shot/suggest", (("Content-Type", FORM),), b"text=Honey+bees" * 20)
 
 KINDS: Mapping[str, Callable[[random.Random], bytes]] = {
     "nothing is sent": lambda _: b"",

@@ -1,7 +1,7 @@
 """What `train auto` brings and costs: `python -m benchmarks auto CORPUS N [--corpus 1000] [--output FILE]`.
 
 N documents have labels, drawn with seed 0 from the train documents (of epmc, which has too few: from dev); others are
-unlabelled. One row: nDCG@5 of what was tried in cross-validation, of the tagger and of zero-shot on dev documents that
+unlabelled. One row: nDCG@5 of what was tried in cross-validation, of the tagger and of zero_shot on dev documents that
 were not drawn from, and time and memory as predicted and as measured. One process for each row, as memory is a peak.
 Predicted is the time on a machine that does nothing else: compare it with that of the wall on such a machine, and with
 that of the processor (OMP_NUM_THREADS=1) where other programs run. Tagging: texts that no cache knows, encoder too.

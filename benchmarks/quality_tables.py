@@ -42,9 +42,9 @@ SAID: Mapping[str, str] = {
     "dense name": "encoder, names of labels",
     "dense text": "encoder, texts of labels",
     "dense both": "encoder, mean of both",
-    "zeroshot": "zero-shot, before title match and languages",
-    "zeroshot, described": "zero-shot, with keywords",
-    "zero-shot": "zero-shot, before title match and languages",
+    "zeroshot": "zero_shot, before title match and languages",
+    "zeroshot, described": "zero_shot, with keywords",
+    "zero-shot": "zero_shot, before title match and languages",
     "RTS, fused": "RTS, fused with that",
     "all labels: names": "all labels: exact match",
     "RTS, no groups": "RTS, no false-negative masking",
@@ -86,13 +86,13 @@ def overview() -> Iterator[str]:
     auto = {corpus: supervised[f"{corpus}, static"]["auto"] for corpus in ("mdn", "tib")}
     rows: Mapping[str, Mapping[str, Any]] = {
         "exact match and TF-IDF": words,
-        "**zero-shot, the default**": zero_shot,
+        "**zero_shot, the default**": zero_shot,
         "`rts --fuse`": rts,
         "`maclr`": maclr,
         "`micol`": micol,
         "`futex`": futex,
         "`svm`, all labels": svm,
-        "`svm` and `depl+cls` fused, all labels": both,
+        "`svm` and `depl_cls` fused, all labels": both,
         "**`auto`, all labels**": auto,
     }
     body = [[name, *(slashed(row.get(corpus), ("P@1", "nDCG@5")) for corpus in CORPORA)] for name, row in rows.items()]
@@ -236,8 +236,8 @@ def few_labels() -> Iterator[str]:
     for measure in ("nDCG@5", "P@1", "P@5"):
         yield from ("", f"{measure}, %:", "")
         body = ([corpus, *_curve(found[corpus], sizes, measure)] for corpus in shown)
-        yield from table(["", "zero-shot", *heads], body)
-    yield from ("", "Draws in which nDCG@5 is significantly above / below zero-shot (p < 0.05):", "")
+        yield from table(["", "zero_shot", *heads], body)
+    yield from ("", "Draws in which nDCG@5 is significantly above / below zero_shot (p < 0.05):", "")
     body = ([corpus, *(_significant(found[corpus], size) for size in sizes)] for corpus in shown)
     yield from table(["", *heads], body)
 
@@ -278,7 +278,7 @@ def auto() -> Iterator[str]:
     for name, row in result("auto")["rows"].items():
         checked = ", ".join(f"{kind} {percent(value)}" for kind, value in row["cross-validation"].items())
         body.append([name, checked, row["kept"], f"{percent(row['zero_shot'])}, {percent(row['auto'])}"])
-    yield from table(["corpus, labelled", "cross-validation", "kept", "dev: zero-shot, auto"], body)
+    yield from table(["corpus, labelled", "cross-validation", "kept", "dev: zero_shot, auto"], body)
 
 
 def single_methods() -> Iterator[str]:

@@ -11,6 +11,8 @@ from benchmarks.ray_nodes import MOMENTS
 from benchmarks.scale import slopes as fit
 from benchmarks.scale_measures import MEASURES, RECALL
 
+from tagwright.core.checked import canonical
+
 MACHINES = {"2 cores, as measured": 2, "16 cores": 16, "4 machines of 32 cores": 128}
 MILLIONS = 10_000_000
 
@@ -171,7 +173,8 @@ def _storms() -> Iterator[list[str]]:
         if not found:
             continue
         kills, inputs, lost = (sum(map(amount, found.values())) for amount in (_kills, _inputs, _lost))
-        each = ", ".join(f"{name.removeprefix('train ')} {_times_of(trial):,}" for name, trial in found.items())
+        names = [canonical(name.removeprefix("train ")) if kind == "train" else name for name in found]
+        each = ", ".join(f"{name} {_times_of(trial):,}" for name, trial in zip(names, found.values(), strict=True))
         tried = [f"{kills:,} kills"] * bool(kills) + [f"{inputs:,} inputs"] * bool(inputs)
         yield [
             what,

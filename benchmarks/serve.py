@@ -63,7 +63,7 @@ def texts() -> list[str]:
 
 @contextmanager
 def tagwright(stages: Stages = (), *more: str) -> Iterator[Service]:
-    """Our server over the vocabulary: zero-shot, with these stages or those of the default."""
+    """Our server over the vocabulary: zero_shot, with these stages or those of the default."""
     path = corpora.FOLDER / CORPUS / "labels.jsonl.gz"
     chosen = ["--set", f"stages={list(stages)}"] if stages else []
     command = [sys.executable, "-m", "tagwright", "serve", "--labels", str(path), "--port", "0", "--quiet", *chosen]
@@ -73,7 +73,7 @@ def tagwright(stages: Stages = (), *more: str) -> Iterator[Service]:
         assert process.stdout is not None
         said = re.search(r"http://([^/:]+):(\d+)", process.stdout.readline())
         assert said, "the server did not start"
-        yield Service((said[1], int(said[2])), "zero-shot", process.pid)
+        yield Service((said[1], int(said[2])), "zero_shot", process.pid)
     finally:
         process.kill()
         process.communicate()
@@ -170,4 +170,4 @@ PARTS: Mapping[str, Callable[[float], dict[str, Any]]] = {
     "page": lambda _: page_weight(tagwright),
     "memory": memory,
 }
-"words: exact matches and TF-IDF; zero-shot: the default, with an encoder."
+"words: exact matches and TF-IDF; zero_shot: the default, with an encoder."

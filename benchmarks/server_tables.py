@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks.markdown import result, table
 
-WORDS, ENCODER = "Tagwright, exact match and TF-IDF", "Tagwright, zero-shot with an encoder"
+WORDS, ENCODER = "Tagwright, exact match and TF-IDF", "Tagwright, zero_shot with an encoder"
 KINDS = (("single", "one document a request"), ("batches of 32", "32 documents a request"))
 
 
@@ -58,7 +58,7 @@ def _overload(found: Mapping[str, Any]) -> Iterator[list[str]]:
     before, after = (found[f"one client {when}"]["p50 ms"] for when in ("before", "afterwards"))
     most = found["64 clients before"]["documents/s"]
     yield [
-        f"{found['asked/s']:,.0f} requests a second where {most:,.0f} are answered (zero-shot), for "
+        f"{found['asked/s']:,.0f} requests a second where {most:,.0f} are answered (zero_shot), for "
         f"{found['seconds']:.0f} s",
         "503 quickly, and recovers",
         f"{statuses.get('503', 0):,} refused, {statuses.get('200', 0):,} answered; a refusal takes "

@@ -162,7 +162,7 @@ def test_labels_are_exchanged_and_taggers_saved(words: tw.Tagger, tmp_path: Path
 def test_an_unknown_option_is_refused_with_the_nearest() -> None:
     with pytest.raises(tw.ConfigError, match='unknown option "encodr"; did you mean "encoder"'):
         tw.zero_shot(NAMES, encodr="minilm")
-    with pytest.raises(tw.ConfigError, match='no method "bert"; there are zero-shot, auto, rts'):
+    with pytest.raises(tw.ConfigError, match='no method "bert"; there are zero_shot, auto, rts'):
         tw.train("bert", [BEES], NAMES)
     with pytest.raises(tw.ConfigError, match=r"guesses=\.\.\. belongs to svm"):
         tw.train("rts", [BEES], NAMES, guesses=tw.Run.from_rows([[0]]))
@@ -181,7 +181,7 @@ def test_rts_is_trained_from_texts(tiny: str) -> None:
     assert len(tagger.suggest(ONE, k=1)) == 2
     plain = tw.zero_shot(["Bee", "Bank"], encoder=tiny)
     fine = tw.train("finetune", ONE * 4, y=[["Bee"], ["Bank"]] * 4, model=plain, steps=1, batch=2, validation=0.0)
-    assert fine.training["before"]["method"] == "zero-shot"
+    assert fine.training["before"]["method"] == "zero_shot"
     assert list(fine.stages) == list(plain.stages)
 
 

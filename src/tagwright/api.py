@@ -82,14 +82,14 @@ def train(
     """Train a method on documents and give its tagger.
 
     method: auto trains and combines what pays, with labels of some documents or of none (`methods.auto`). rts, maclr,
-    micol, futex, ict, simcse learn from texts; svm, classifier, de-ret, depl, depl+cls from documents with gold labels;
-    finetune and combine continue from `model`; zero-shot learns nothing. y: gold labels, ids or names, a list for each
+    micol, futex, ict, simcse learn from texts; svm, classifier, de_ret, depl, depl_cls from documents with gold labels;
+    finetune and combine continue from `model`; zero_shot learns nothing. y: gold labels, ids or names, a list for each
     document, instead of those the documents have; an empty list, and for auto None as well, is an unlabelled document.
     unknown: what to do about labels that the vocabulary lacks.
     fuse: add the stages of the zero-shot method; fuse_with: those of other taggers. keywords: label id -> words that
-    describe it (depl, depl+cls). guesses: a Run whose most confident labels take the place of gold ones.
+    describe it (depl, depl_cls). guesses: a Run whose most confident labels take the place of gold ones.
     share_of_labels, share_of_pairs: learn from this share only (finetune). check: leave up to 200 labelled documents
-    out of training, compare with zero-shot on them, and log the outcome. output: save the tagger to this folder, with
+    out of training, compare with zero_shot on them, and log the outcome. output: save the tagger to this folder, with
     checkpoints beside it until then; resume: continue a training that was interrupted; overwrite: replace a tagger
     saved there. language: for names and stop words, as in "fi" or "de+en". options: those of the method's Config;
     training options are given as a table, `training={"epochs": 2}`, as a TrainingConfig, or directly: `epochs=2`.

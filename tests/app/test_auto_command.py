@@ -141,6 +141,6 @@ def test_documents_to_label_are_printed_without_those_that_have_labels(tmp_path:
 
 def test_a_tagger_without_confidence_cannot_say_what_it_is_unsure_about(data: list[str], tmp_path: Path) -> None:
     (tmp_path / "more.jsonl").write_text(json.dumps({"id": "x", "title": "bees"}))
-    run("train", "zero-shot", *data[1:], "--output", str(tmp_path / "out"), *QUICK)
+    run("train", "zero_shot", *data[1:], "--output", str(tmp_path / "out"), *QUICK)
     with pytest.raises(TagwrightError, match="sample at random"):
         run("sample", str(tmp_path / "more.jsonl"), "--model", str(tmp_path / "out"), "--by", "uncertainty")

@@ -302,9 +302,9 @@ def test_a_table_that_is_piped_keeps_its_columns(run: Command, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("method", "some", "none"),
     [
-        ("zero-shot", {"stages", "weights", "encoder"}, {"training.epochs"}),
+        ("zero_shot", {"stages", "weights", "encoder"}, {"training.epochs"}),
         ("svm", {"candidates", "seed", "cost"}, {"tokens", "encoder", "training.validation", "training.epochs"}),
-        ("depl+cls", {"tokens", "apart", "encoder", "training.dropout", "training.warmup"}, {"pooling", "training"}),
+        ("depl_cls", {"tokens", "apart", "encoder", "training.dropout", "training.warmup"}, {"pooling", "training"}),
         ("simcse", {"temperature"}, {"pairs", "delete_title"}),
         ("finetune", {"training.epochs", "temperature"}, {"encoder"}),
     ],
@@ -324,8 +324,8 @@ def test_the_help_of_train_says_where_the_options_are(run: Command) -> None:
 def test_describe_says_what_the_data_hold(run: Command) -> None:
     text = answer(run, "describe", *ON)
     assert re.search(r"^ *documents +3 *$", text, re.MULTILINE)
-    assert "zero-shot: yes" in text
-    assert "To begin with: zero-shot\n  tagwright suggest DOCS... --labels FILE\n" in text
+    assert "zero_shot: yes" in text
+    assert "To begin with: zero_shot\n  tagwright suggest DOCS... --labels FILE\n" in text
 
 
 def test_describe_as_json(run: Command) -> None:

@@ -91,14 +91,14 @@ def test_unknown_gold_labels_are_named() -> None:
 
 def test_methods_need_what_they_learn_from() -> None:
     assert describe([Document("1", "Bees")], None, None).methods == (
-        "zero-shot: needs a vocabulary (--labels)",
+        "zero_shot: needs a vocabulary (--labels)",
         "text pairs (RTS, MACLR): no, no document has a title and a text",
         "metadata (MICoL): no, no metadata value is shared by two documents",
         "full text (FuTex): no, no document has sections",
         "supervised (DEPL): no, no document has labels",
     )
     assert describe([BEES, WASPS], LABELS, None).methods == (
-        "zero-shot: yes, nothing is trained",
+        "zero_shot: yes, nothing is trained",
         "text pairs (RTS, MACLR): yes, 2 of 2 documents have a title and a text",
         "metadata (MICoL): yes, by author",
         "full text (FuTex): yes, 1 of 2 documents have sections",
@@ -109,7 +109,7 @@ def test_methods_need_what_they_learn_from() -> None:
 def test_labels_decide_with_which_method_to_begin() -> None:
     papers = [Document(str(number), sections=(Section("", 1, ("word " * 2000,)),)) for number in range(20)]
     labelled = [replace(paper, labels=("bee",)) for paper in papers]
-    assert describe([*papers, *labelled[:19]], LABELS, None).advice.method == "zero-shot"
+    assert describe([*papers, *labelled[:19]], LABELS, None).advice.method == "zero_shot"
     assert describe(labelled, LABELS, None).advice.method == "auto"
 
 

@@ -37,7 +37,7 @@ TRAINING = TrainingConfig(batch=15, epochs=30, learning_rate=0.02)
 QUICK = depl.Config(training=TRAINING)
 
 
-SUPERVISED = ("svm", "classifier", "de-ret", "depl", "depl+cls")
+SUPERVISED = ("svm", "classifier", "de_ret", "depl", "depl_cls")
 
 
 def fitted(method: str, documents: Sequence[Document], encoder: str) -> Tagger:
@@ -82,7 +82,7 @@ def test_keywords_are_the_words_of_the_topic(svm: Tagger) -> None:
 def test_a_tagger_that_is_saved_says_the_same_and_shows_its_keywords(
     encoder: dict[str, str], svm: Tagger, tmp_path: Path
 ) -> None:
-    for tagger in (fitted("depl+cls", TRAIN, encoder["static"]), svm):
+    for tagger in (fitted("depl_cls", TRAIN, encoder["static"]), svm):
         tagger.save(tmp_path / "tagger", overwrite=True)
         loaded = Tagger.load(tmp_path / "tagger")
         before, after = tagger.tag(UNSEEN), loaded.tag(UNSEEN)

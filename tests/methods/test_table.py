@@ -31,7 +31,7 @@ def test_in_python_options_of_the_training_may_stand_beside_the_others(
 
 def test_every_method_has_the_settings_of_its_paper() -> None:
     for name, method in METHODS.items():
-        assert (method.paper is None) == (name in ("zero-shot", "auto", "finetune", "combine"))
+        assert (method.paper is None) == (name in ("zero_shot", "auto", "finetune", "combine"))
         assert method.paper is None or type(method.paper()) is method.config
 
 

@@ -83,7 +83,7 @@ def is_running(process: str) -> bool:
 
 def test_the_command_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
     with serving(tmp_path) as (process, address):
-        request = urllib.request.Request(f"{address}/v1/projects/zero-shot/suggest", b"text=Honey+bees")
+        request = urllib.request.Request(f"{address}/v1/projects/zero_shot/suggest", b"text=Honey+bees")
         with urllib.request.urlopen(request, timeout=LONGEST) as answer:
             assert [each["label"] for each in json.load(answer)["results"]] == ["Bees"]
         process.send_signal(signal.SIGTERM)
@@ -92,7 +92,7 @@ def test_the_command_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
 
 def test_other_processes_end_with_the_server(tmp_path: Path) -> None:
     with serving(tmp_path, "--workers", "1") as (process, address):
-        request = urllib.request.Request(f"{address}/v1/projects/zero-shot/suggest", b"text=Honey+bees")
+        request = urllib.request.Request(f"{address}/v1/projects/zero_shot/suggest", b"text=Honey+bees")
         with urllib.request.urlopen(request, timeout=LONGEST) as answer:
             assert [each["label"] for each in json.load(answer)["results"]] == ["Bees"]
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
@@ -161,7 +161,7 @@ def test_what_is_under_way_is_finished_when_it_is_told_to_end(tmp_path: Path) ->
         host, port = urlsplit(address).netloc.split(":")
         with socket.create_connection((host, int(port)), timeout=LONGEST) as connection:
             connection.sendall(
-                b"POST /v1/projects/zero-shot/suggest HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 15\r\n"
+                b"POST /v1/projects/zero_shot/suggest HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 15\r\n"
                 b"Content-Type: application/x-www-form-urlencoded\r\n\r\ntext="
             )
             urllib.request.urlopen(f"{address}/health", timeout=LONGEST).close()  # the first request has arrived by now

@@ -22,8 +22,8 @@ Format: TypeAlias = Literal["text", "jsonl", "tsv", "spreadsheet"]
 FORMATS = "How to print; spreadsheet is tsv with an apostrophe before cells that look like formulas."
 
 Method: TypeAlias = Literal[
-    "auto", "zero-shot", "rts", "maclr", "micol", "futex", "ict", "simcse", "finetune", "combine", "svm", "classifier",
-    "de-ret", "depl", "depl+cls",
+    "auto", "zero_shot", "rts", "maclr", "micol", "futex", "ict", "simcse", "finetune", "combine", "svm", "classifier",
+    "de_ret", "depl", "depl_cls",
 ]  # fmt: skip
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.", show_default=False)]
@@ -118,7 +118,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="An option of the zero-shot method: tagwright options zero-shot.",
+        help="An option of the zero-shot method: tagwright options zero_shot.",
         show_default=False,
     ),
 ]

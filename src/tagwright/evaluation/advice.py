@@ -1,6 +1,6 @@
 """Say with which method to begin, which stages are worth training, and what more labelled documents would bring.
 
-By the figures of docs/results only two methods are ever the best to begin with: zero-shot, and `auto` from twenty
+By the figures of docs/results only two methods are ever the best to begin with: zero_shot, and `auto` from twenty
 labelled documents on. `describe` lists what else the data allow, and docs/which-method.md compares the methods.
 """
 
@@ -141,19 +141,19 @@ def advise(labelled: int) -> Advice:
     """The method to begin with, for so many labelled documents.
 
     >>> advise(19).method, advise(20).method
-    ('zero-shot', 'auto')
+    ('zero_shot', 'auto')
     """
     if labelled < FEW_LABELLED:
         return Advice(
-            "zero-shot",
+            "zero_shot",
             "suggest DOCS... --labels FILE",
             f"fewer than {FEW_LABELLED} labelled documents (here {labelled}): no method that is trained without labels "
-            "was clearly better in the first five; on full papers FuTex has P@1 78.7 and P@5 49.4, zero-shot 75.6 and "
+            "was clearly better in the first five; on full papers FuTex has P@1 78.7 and P@5 49.4, zero_shot 75.6 and "
             "50.4",
         )
     return Advice(
         "auto",
         "train auto DOCS... --labels FILE --output DIR",
         f"{FEW_LABELLED} labelled documents or more (here {labelled:,}): above every other method with 50 of them and "
-        "with all; with 50 full papers nDCG@5 65.6, zero-shot 56.6; the SVM is among its stages",
+        "with all; with 50 full papers nDCG@5 65.6, zero_shot 56.6; the SVM is among its stages",
     )

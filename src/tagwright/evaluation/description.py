@@ -179,7 +179,7 @@ def _label_warnings(labels: Vocabulary, survey: Survey) -> Iterator[str]:
 
 def _methods(survey: Survey, labels: Vocabulary | None) -> Iterator[str]:
     documents = len(survey.words)
-    yield "zero-shot: yes, nothing is trained" if labels else "zero-shot: needs a vocabulary (--labels)"
+    yield "zero_shot: yes, nothing is trained" if labels else "zero_shot: needs a vocabulary (--labels)"
     yield f"text pairs (RTS, MACLR): {_yes(survey.titled_texts, documents, 'a title and a text')}"
     linked = [name for name in survey.values if survey.joins(name)]
     names = ", ".join(sorted(linked))

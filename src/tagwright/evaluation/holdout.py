@@ -60,9 +60,9 @@ class Check:
     def __str__(self) -> str:
         found = (
             f"nDCG@{DEPTH} on {self.documents} labelled documents that were not learnt from: "
-            f"{100 * self.trained:.1f}, untrained (zero-shot) {100 * self.untrained:.1f}, p = {self.p:.2g}"
+            f"{100 * self.trained:.1f}, untrained (zero_shot) {100 * self.untrained:.1f}, p = {self.p:.2g}"
         )
-        return found + "; the untrained method is better here: train zero-shot, or add --fuse" * self.worse
+        return found + "; the untrained method is better here: train zero_shot, or add --fuse" * self.worse
 
 
 def check(

@@ -46,7 +46,7 @@ ARGUMENTS = (
 )  # fmt: skip
 "Arguments of a training that only some methods accept."
 
-ZERO_SHOT, AUTO_METHOD, FINETUNE, COMBINE = "zero-shot", "auto", "finetune", "combine"
+ZERO_SHOT, AUTO_METHOD, FINETUNE, COMBINE = "zero_shot", "auto", "finetune", "combine"
 
 _FUSED = frozenset({"fuse", "fuse_with"})  # the tagger ranks by its stages alone, so that it can be fused with others
 _LABELLED = _FUSED | {"guesses"}
@@ -94,9 +94,9 @@ METHODS: dict[str, Method] = {
     COMBINE: Method(combine.Config, _combine, "labels", accepts=_CONTINUED | {"reviews"}),
     "svm": Method(svm.Config, svm.fit, "labels", svm.paper, _LABELLED),
     "classifier": Method(depl.ClassifierConfig, depl.fit_classifier, "labels", depl.classifier_paper, _LABELLED),
-    "de-ret": Method(depl.DeRetConfig, depl.fit, "labels", depl.de_ret_paper, _LABELLED),
+    "de_ret": Method(depl.DeRetConfig, depl.fit, "labels", depl.de_ret_paper, _LABELLED),
     "depl": Method(depl.Config, depl.fit, "labels", depl.paper, _LABELLED | {"keywords"}),
-    "depl+cls": Method(depl.ClsConfig, depl.fit, "labels", depl.cls_paper, _LABELLED | {"keywords"}),
+    "depl_cls": Method(depl.ClsConfig, depl.fit, "labels", depl.cls_paper, _LABELLED | {"keywords"}),
 }
 "All methods by name."
 
@@ -115,7 +115,7 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "") ->
     Options of the training are in a table: `{"training": {"epochs": 2}}`. Raises ConfigError for an unknown method or
     option, with the nearest known one, and for a bad value.
 
-    >>> configuration("zero-shot", {"stages": ["exact_match"], "candidates": 20}).candidates
+    >>> configuration("zero_shot", {"stages": ["exact_match"], "candidates": 20}).candidates
     20
     """
     kind = named(method).config

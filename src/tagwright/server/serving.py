@@ -17,6 +17,7 @@ from starlette.applications import Starlette
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
+from tagwright.methods.table import ZERO_SHOT
 from tagwright.readers.documents.files import open_sources
 from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
@@ -94,7 +95,7 @@ def saved_models(models: Sequence[str], *, learns: bool = False) -> list[ServedM
 
 def zero_shot_model(tagger: Tagger, *, learns: bool = False) -> ServedModel:
     """The untrained method over a vocabulary."""
-    return ServedModel("zero-shot", tagger, "Zero-shot", _language(tagger.vocabulary), learns)
+    return ServedModel(ZERO_SHOT, tagger, "Zero-shot", _language(tagger.vocabulary), learns)
 
 
 def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | None = None) -> None:

@@ -236,8 +236,8 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
         (["rts", "--set", "epoch=4"], 'unknown option "epoch"; did you mean "training.epochs"'),
         (["micol", "--fuse"], r"--fuse belongs to rts, maclr, ict, simcse, finetune, svm, .*, not to micol"),
         (["futex", "--fuse-with", "M"], "--fuse-with belongs to rts, maclr, .*, not to futex"),
-        (["zero-shot", "--fuse"], "--fuse belongs to rts, maclr, .*, not to zero-shot"),
-        (["finetune", "--model", "M", "--keywords", "K"], r"--keywords belongs to depl, depl\+cls, not to finetune"),
+        (["zero_shot", "--fuse"], "--fuse belongs to rts, maclr, .*, not to zero_shot"),
+        (["finetune", "--model", "M", "--keywords", "K"], r"--keywords belongs to depl, depl_cls, not to finetune"),
         (["finetune", "--model", "M", "--guesses", "G"], "--guesses belongs to svm, .* not to finetune"),
         (["svm", "--set", "encoder=minilm"], 'unknown option "encoder"; known are loss, cost'),
         (["simcse", "--set", "delete_title=true"], 'unknown option "delete_title"'),
@@ -256,7 +256,7 @@ def test_an_output_that_is_something_else_is_refused_before_training(data: list[
         run("train", "rts", *data, "--output", str(tmp_path))
 
 
-@pytest.mark.parametrize("method", ["zero-shot", "svm"])
+@pytest.mark.parametrize("method", ["zero_shot", "svm"])
 @pytest.mark.parametrize("manifest", ['{"name": "an app"}', '{"tagwright": 4, "kind": "batch"}'])
 def test_a_folder_with_another_manifest_is_refused_before_training(
     data: list[str], tmp_path: Path, method: str, manifest: str
@@ -466,14 +466,14 @@ def test_the_svm_joins_the_stages_of_the_zero_shot_method_and_is_explained(
 def test_two_trained_taggers_are_fused(data: list[str], static: str, tmp_path: Path) -> None:
     run("train", "svm", *data, "--output", str(tmp_path / "S"))
     cls = [*data, "--output", str(tmp_path / "C"), "--fuse-with", str(tmp_path / "S")]
-    run("train", "depl+cls", *cls, settings=[f"encoder={static}", "training.epochs=2", "training.batch=8"])
+    run("train", "depl_cls", *cls, settings=[f"encoder={static}", "training.epochs=2", "training.batch=8"])
     assert list(Tagger.load(tmp_path / "C").stages) == ["svm", "dual"]
 
 
 def test_a_saved_zero_shot_tagger_is_fine_tuned_and_joined(
     data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run("train", "zero-shot", *data[1:], "--output", str(tmp_path / "Z"), settings=[f"encoder={static}"])
+    run("train", "zero_shot", *data[1:], "--output", str(tmp_path / "Z"), settings=[f"encoder={static}"])
     assert list(Tagger.load(tmp_path / "Z").stages) == ["exact_match", "tfidf", "dense", "title_match"]
     few = [data[0], "--model", str(tmp_path / "Z")]
     run("train", "finetune", *few, "--output", str(tmp_path / "F"), settings=["training.validation=0"])
@@ -529,11 +529,11 @@ def test_a_training_is_compared_with_the_untrained_method(
     data = many(tmp_path)
     monkeypatch.setattr("tagwright.methods.zero_shot.fit", tiny_zero_shot)
     good = run("train", "svm", *data, "--output", str(tmp_path / "M"), check=True)
-    expected = "nDCG@5 on 20 labelled documents that were not learnt from: 100.0, untrained (zero-shot) 100.0, p = 1"
+    expected = "nDCG@5 on 20 labelled documents that were not learnt from: 100.0, untrained (zero_shot) 100.0, p = 1"
     assert expected in good.stderr
     monkeypatch.setitem(METHODS, "svm", replace(METHODS["svm"], fit=fit))
     run("train", "svm", *data, "--output", str(tmp_path / "N"), check=True)
-    assert "0.0, untrained (zero-shot) 100.0, p = 0; the untrained method is better here" in caplog.messages[-1]
+    assert "0.0, untrained (zero_shot) 100.0, p = 0; the untrained method is better here" in caplog.messages[-1]
     run("train", "svm", *data, "--output", str(tmp_path / "O"))
     assert seen == [180, 200]
 
@@ -610,7 +610,7 @@ def test_guesses_of_another_tagger_give_labels_their_descriptions(data: list[str
     assert any(len(new.description) > len(old.description) for old, new in zip(before, after, strict=True))
     with pytest.raises(ConfigError, match="say how many: --keywords 20"):
         run(*printed[:-3], "--described")
-    with pytest.raises(ConfigError, match=r"--guesses belongs to svm, classifier, de-ret, depl, depl\+cls, not to rts"):
+    with pytest.raises(ConfigError, match=r"--guesses belongs to svm, classifier, de_ret, depl, depl_cls, not to rts"):
         run("train", "rts", *data, "--output", str(tmp_path / "M"), "--guesses", str(guesses))
 
 

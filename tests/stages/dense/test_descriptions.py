@@ -60,7 +60,7 @@ def expected(sides: tuple[BiEncoder, BiEncoder], vectors: ClassifierWeights | No
     return chances
 
 
-@pytest.mark.parametrize("kind", ["depl", "depl+cls", "classifier"])
+@pytest.mark.parametrize("kind", ["depl", "depl_cls", "classifier"])
 def test_labels_are_ranked_by_the_probabilities_of_the_paper(kind: str, sides: tuple[BiEncoder, BiEncoder]) -> None:
     texts, vectors = kind != "classifier", None if kind == "depl" else weights_of([0, 2, 3])
     stage: Retriever = DescriptionRetriever(LABELS, sides[0], sides[1] if texts else None, vectors, KEYWORDS, OPTIONS)
@@ -135,7 +135,7 @@ def test_the_sentence_that_speaks_for_a_label_is_quoted_first(sides: tuple[BiEnc
     assert stage.spans(DOCUMENTS[2], 1) == ()
 
 
-@pytest.mark.parametrize("kind", ["depl", "depl+cls", "classifier"])
+@pytest.mark.parametrize("kind", ["depl", "depl_cls", "classifier"])
 def test_what_is_saved_is_the_same_when_loaded_and_its_towers_load_elsewhere(
     kind: str, sides: tuple[BiEncoder, BiEncoder], tmp_path: Path
 ) -> None:

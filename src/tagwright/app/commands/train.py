@@ -48,7 +48,7 @@ def train(
         Path | None,
         typer.Option(
             metavar="RUN",
-            help="svm to depl+cls: learn from the most confident suggestions of a run file instead of gold labels.",
+            help="svm to depl_cls: learn from the most confident suggestions of a run file instead of gold labels.",
             show_default=False,
         ),
     ] = None,
@@ -67,7 +67,7 @@ def train(
     unknown: Unknown = "warn",
     check: Annotated[
         bool,
-        typer.Option(help="Compare with zero-shot on up to 200 labelled documents that are left out of training."),
+        typer.Option(help="Compare with zero_shot on up to 200 labelled documents that are left out of training."),
     ] = True,
     _offline: Offline = False,
     _quiet: Quiet = False,
@@ -75,9 +75,9 @@ def train(
     """Train a method and save its tagger.
 
     Trains and combines what pays, with labels of some documents or of none: auto. Without training, only saved:
-    zero-shot. Without labels: rts, maclr, ict, simcse; micol with metadata; futex with
+    zero_shot. Without labels: rts, maclr, ict, simcse; micol with metadata; futex with
     full texts. From few labels: finetune, or combine, which learns how to combine the stages of a
-    saved tagger. From many: svm, classifier, de-ret, depl, depl+cls.
+    saved tagger. From many: svm, classifier, de_ret, depl, depl_cls.
 
     `tagwright options METHOD` prints what --set knows; `tagwright describe DOCS` says which method suits.
     """
