@@ -185,6 +185,14 @@ def test_rts_is_trained_from_texts(tiny: str) -> None:
     assert list(fine.stages) == list(plain.stages)
 
 
+def test_the_method_is_recorded_in_its_one_spelling(tiny: str) -> None:
+    training = tw.train("zero-shot", ONE, ["Bee", "Bank"], stages=["exact-match"], language="en").training
+    assert training["method"] == "zero_shot"
+    assert training["options"]["stages"] == ["exact_match"]
+    auto = tw.train("auto", ONE, ["Bee", "Bank"], stages=["exact-match"], language="en", progress=False)
+    assert "exact_match" in auto.stages
+
+
 @pytest.mark.parametrize("y", [[["Bees"], ["2"]] * 6, ["Bees", "2"] * 6, [("1",), ("Taxes",)] * 6])
 def test_svm_learns_from_ids_or_names(y: Any) -> None:
     labels = {"1": "Bees", "2": "Taxes"}

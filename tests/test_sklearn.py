@@ -44,6 +44,14 @@ def test_zero_shot_predicts_what_the_tagger_suggests() -> None:
     np.testing.assert_array_equal(predicted.toarray(), indicator())
 
 
+def test_a_method_may_be_spelled_with_a_hyphen() -> None:
+    classifier = clone(TaggerClassifier("zero-shot", labels=NAMES, stages=["exact-match"], language="english"))
+    assert classifier.get_params()["method"] == "zero-shot"  # cloning compares it with what was given
+    fitted = classifier.fit(TEXTS)
+    assert list(fitted.tagger_.stages) == ["exact_match"]
+    np.testing.assert_array_equal(fitted.predict(TEXTS).toarray(), indicator())
+
+
 def _squashed(score: float) -> float:
     return (1 + score / (1 + abs(score))) / 2
 

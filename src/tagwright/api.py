@@ -22,7 +22,7 @@ from tagwright.errors import ConfigError
 from tagwright.evaluation import dataset, scores
 from tagwright.evaluation.scores import Scores, depth
 from tagwright.job import Job
-from tagwright.methods.table import AUTO_METHOD, ZERO_SHOT, configuration, nested
+from tagwright.methods.table import AUTO_METHOD, ZERO_SHOT, configuration, method_name, nested
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
 
@@ -101,6 +101,7 @@ def train(
     >>> tagger.suggest("Honey from the orchards", k=1)[0].name
     'Bees'
     """
+    method = method_name(method)
     with silence(not progress), on_device(device), without_network(offline):
         given = (() if each is None else each for each in y) if y is not None and method == AUTO_METHOD else y
         return Job(

@@ -37,6 +37,7 @@ from tagwright.methods.table import (
     ZERO_SHOT,
     check_given,
     machine,
+    method_name,
     named,
     options_of,
     record,
@@ -95,6 +96,7 @@ class Job:
     share_of_pairs: float | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "method", method_name(self.method))
         if self.folder is not None:
             self._check_folder(self.folder)
         elif self.resume:

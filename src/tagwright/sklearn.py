@@ -17,7 +17,7 @@ from tagwright.combining.confidence import squashed
 from tagwright.data.in_memory import Labels, Texts, is_indicator, to_vocabulary
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
-from tagwright.methods.table import ZERO_SHOT, named
+from tagwright.methods.table import ZERO_SHOT, method_name, named
 from tagwright.tagger import Tagger
 from tagwright.types import Run
 
@@ -71,7 +71,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         texts = _texts(X)
         vocabulary, options = self._vocabulary(y), {"progress": False, **self._options}
-        if self.method == ZERO_SHOT:
+        if method_name(self.method) == ZERO_SHOT:
             tagger = zero_shot(vocabulary, documents=texts, **options)
         else:
             gold = None if y is None else _ids(y, vocabulary)

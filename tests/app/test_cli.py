@@ -317,6 +317,14 @@ def test_options_are_printed_with_what_they_mean(method: str, some: set[str], no
     assert f"{next(iter(some))} = " in answer(run, "options", method)
 
 
+@pytest.mark.parametrize(("spelled", "shown"), [("zero-shot", "zero_shot"), ("depl+cls", "depl_cls")])
+def test_a_method_may_be_spelled_with_hyphens_or_a_plus_and_is_shown_in_one_way(
+    spelled: str, shown: str, run: Command
+) -> None:
+    assert answer(run, "options", spelled) == answer(run, "options", shown)
+    assert shown in answer(run, "train", "--help").replace("\n", "")
+
+
 def test_the_help_of_train_says_where_the_options_are(run: Command) -> None:
     assert "tagwright options METHOD" in " ".join(answer(run, "train", "--help").split())
 

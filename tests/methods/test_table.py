@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from tagwright.methods import contrastive, depl, futex, maclr, micol, rts, svm
-from tagwright.methods.table import METHODS, configuration, nested, options_of
+from tagwright.errors import ConfigError
+from tagwright.methods import auto, contrastive, depl, futex, maclr, micol, rts, svm, zero_shot
+from tagwright.methods.table import METHODS, configuration, method_name, nested, options_of
 from tagwright.training.config import TrainingConfig
 
 
@@ -27,6 +28,32 @@ def test_in_python_options_of_the_training_may_stand_beside_the_others(
     found = configuration("rts", nested("rts", {**options, "min_words": 20}))
     assert found == rts.Config(min_words=20, training=TrainingConfig(epochs=2, seed=3))
     assert not caplog.messages
+
+
+@pytest.mark.parametrize(
+    ("spelled", "name"),
+    [("zero-shot", "zero_shot"), ("de-ret", "de_ret"), ("depl+cls", "depl_cls"), ("depl-cls", "depl_cls")],
+)
+def test_a_method_may_be_spelled_with_hyphens_or_a_plus(spelled: str, name: str) -> None:
+    assert method_name(spelled) == method_name(name) == name
+    assert configuration(spelled, {}) == configuration(name, {})
+
+
+def test_methods_are_named_like_functions() -> None:
+    assert all(name.isidentifier() for name in METHODS)
+
+
+def test_stages_and_other_choices_may_be_spelled_with_hyphens() -> None:
+    assert configuration("zero_shot", {"stages": ["exact-match", "tfidf"]}).stages == ("exact_match", "tfidf")
+    assert zero_shot.Config(stages=("exact-match",)) == zero_shot.Config(stages=("exact_match",))
+    assert auto.Config(stages=("exact-match",)).zero_shot.stages == ("exact_match",)
+    assert configuration("futex", {"retrievers": ["exact-match"]}).retrievers == ("exact_match",)
+    assert configuration("zero_shot", {"text_field": "title-and-abstract"}).text_field == "title_and_abstract"
+
+
+def test_a_stage_in_two_spellings_is_named_twice() -> None:
+    with pytest.raises(ConfigError, match=r"stages is .* expected at least one, each once"):
+        zero_shot.Config(stages=("exact_match", "exact-match"))
 
 
 def test_every_method_has_the_settings_of_its_paper() -> None:

@@ -10,10 +10,11 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_type_hints
 
 import typer
 
+from tagwright.core.checked import canonical
 from tagwright.core.progress import silence
 from tagwright.readers.limits import document_limit
 
@@ -25,6 +26,12 @@ Method: TypeAlias = Literal[
     "auto", "zero_shot", "rts", "maclr", "micol", "futex", "ict", "simcse", "finetune", "combine", "svm", "classifier",
     "de_ret", "depl", "depl_cls",
 ]  # fmt: skip
+
+
+def one_spelling(word: str) -> str:
+    """A word of the command line, a method in its one spelling."""
+    return name if (name := canonical(word)) in get_args(Method) else word
+
 
 Docs = Annotated[list[str], typer.Argument(metavar="DOCS...", help="Documents.", show_default=False)]
 Columns = Annotated[

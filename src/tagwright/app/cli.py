@@ -29,6 +29,7 @@ from tagwright.app.arguments import (
     Source,
     Train,
     grouped,
+    one_spelling,
 )
 from tagwright.app.commands.batch import batch
 from tagwright.app.commands.reviews import reviews
@@ -42,6 +43,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"token_normalize_func": one_spelling},
     help="Tag any document with any vocabulary, with few labelled documents or none.",
     epilog="DOCS: files, folders, globs or - for standard input (JSON lines, or a text that is one document); JSONL, "
     "TSV, CSV, Parquet, Annif corpora, S2ORC; .txt, .md, .html, .docx, .pdf, .tex, JATS and TEI. "

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from tagwright.core.checked import build, shown
+from tagwright.core.checked import build, canonical, shown
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.precision import resolve
@@ -101,11 +101,19 @@ METHODS: dict[str, Method] = {
 "All methods by name."
 
 
+def method_name(method: str) -> str:
+    """The name of a method as it is in `METHODS`; "de-ret" means "de_ret", "depl+cls" "depl_cls".
+
+    Raises ConfigError with the names there are.
+    """
+    if (name := canonical(method)) not in METHODS:
+        raise ConfigError(f"no method {shown(method)}; there are {', '.join(METHODS)}")
+    return name
+
+
 def named(method: str) -> Method:
     """The method of this name. Raises ConfigError with the names there are."""
-    if method not in METHODS:
-        raise ConfigError(f"no method {shown(method)}; there are {', '.join(METHODS)}")
-    return METHODS[method]
+    return METHODS[method_name(method)]
 
 
 def configuration(method: str, values: Mapping[str, Any], language: str = "") -> Any:
