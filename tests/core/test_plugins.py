@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -173,6 +175,64 @@ def test_what_fails_in_the_code_of_a_package_is_said_with_its_name(packages: Pat
         tw.ModelError, match=r"exact_match: cannot be loaded by stage of the package numbers-stage \(.*load"
     ):
         tw.load(folder)
+
+
+BEST = """
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Best:
+    factor: float = 1.0
+
+    def check(self, retrievers, rerankers): ...
+
+    def combine(self, pool):
+        return pool.run.rescored(self.factor * np.max([pool.scores(name) for name in pool.stages], axis=0))
+
+    def describe(self, stages):
+        return "the best"
+
+    def with_labels(self, before, labels):
+        return self
+
+    def save(self, folder):
+        (folder / "factor.json").write_text(json.dumps(self.factor))
+
+    @classmethod
+    def load(cls, folder, labels):
+        return cls(json.loads((folder / "factor.json").read_text()))
+"""
+
+
+def test_a_combiner_of_a_package_is_saved_and_loaded(packages: Path, tmp_path: Path) -> None:
+    written_package(packages, "best-score", plugins.COMBINERS, "best = best_of_tests:Best")
+    (packages / "best_of_tests.py").write_text(BEST)
+    combiner = import_module("best_of_tests").Best(3.0)
+    plain = tw.zero_shot(LABELS, stages=["exact_match"], language="en")
+    replace(plain, combiner=combiner).save(tmp_path / "tagger")
+    loaded = tw.load(tmp_path / "tagger")
+    assert loaded.combiner == combiner
+    (once,), (thrice,) = plain.suggest("Taxes on bees"), loaded.suggest("Taxes on bees")
+    assert thrice.score == pytest.approx(3 * once.score)
+
+
+def test_a_stage_that_finds_no_candidates_is_no_retriever(packages: Path, tmp_path: Path) -> None:
+    folder = saved_with(tmp_path / "tagger", "TitleMatch")
+    (folder / "exact_match" / "manifest.json").write_text('{"tagwright": 1, "kind": "title_match", "options": {}}')
+    with pytest.raises(tw.ModelError, match="exact_match: TitleMatch finds no candidates, expected a retriever"):
+        tw.load(folder)
+
+
+def test_packages_are_not_searched_for_what_is_ours(packages: Path, tmp_path: Path) -> None:
+    tagger = tw.zero_shot(LABELS, stages=["exact_match", "tfidf"], language="en")
+    tagger.save(tmp_path / "tagger")
+    (tmp_path / "a.jsonl").write_text('{"title": "Bees"}')
+    assert tw.load(tmp_path / "tagger").suggest(tmp_path / "a.jsonl")[0][0].name == "Bees"
+    assert plugins.registered.cache_info().misses == 0
 
 
 def test_a_stage_that_no_package_registers_is_not_saved(tmp_path: Path) -> None:
