@@ -26,6 +26,7 @@ from benchmarks import corpora, curve_plot, machine
 from benchmarks.curve import NAMES, UNLABELLED, measures, sampled
 
 from tagwright.core.saved import replace_file
+from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
@@ -140,7 +141,7 @@ def fit_auto(draw: Draw) -> Tagger:
             shutil.copytree(known, Path(folder) / "corpus")
         config = auto.Config(minutes=600.0)
         gold = draw.task.gold(documents)
-        tagger = auto.fit(documents, draw.task.labels, config, Path(folder), resume=True, gold=gold)
+        tagger = auto.fit(documents, draw.task.labels, config, Steps(Path(folder), resume=True), gold=gold)
         if (Path(folder) / "corpus").is_dir() and not known.is_dir():
             shutil.copytree(Path(folder) / "corpus", known)
     return tagger

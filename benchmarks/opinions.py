@@ -12,6 +12,7 @@ from benchmarks import corpora, rows
 
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.core.saved import replace_file
+from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import Corpus
 from tagwright.data.sparse_arrays import Matrix
@@ -164,7 +165,7 @@ class Task(rows.Task):
         folder = self.work / self.name / "tuned"
         folder.mkdir(parents=True, exist_ok=True)
         config = futex.Config(encoder=self.encoder, network=network, **self.tuning)
-        return futex.fine_tune(self.everything, config, folder, resume=True)
+        return futex.fine_tune(self.everything, config, Steps(folder, resume=True))
 
     def _dense(self, encoder: BiEncoder) -> Dense:
         return Dense(self.labels, encoder, DenseOptions(k=rows.DEPTH))

@@ -23,6 +23,7 @@ import numpy as np
 from benchmarks import bound, corpora, rows
 
 from tagwright.core.saved import replace_file
+from tagwright.core.steps import Steps
 from tagwright.evaluation.metrics import Bin, Contingency, by_frequency, f1
 from tagwright.evaluation.report.page import write_page
 from tagwright.evaluation.report.plots import FREQUENCY, rank_plot
@@ -93,12 +94,12 @@ Fit = Callable[[Task, Path], Tagger]
 
 
 def linear(task: Task, folder: Path) -> Tagger:
-    return svm.fit(task.material, task.labels, svm.Config(), folder, resume=True, gold=task.known)
+    return svm.fit(task.material, task.labels, svm.Config(), Steps(folder, resume=True), gold=task.known)
 
 
 def classifier(task: Task, folder: Path) -> Tagger:
     config = task.config(depl.ClassifierConfig)
-    return depl.fit_classifier(task.material, task.labels, config, folder, resume=True, gold=task.known)
+    return depl.fit_classifier(task.material, task.labels, config, Steps(folder, resume=True), gold=task.known)
 
 
 def retrieval(task: Task, folder: Path, kind: type[depl.DeRetConfig] = depl.Config, **options: Any) -> Tagger:
@@ -106,7 +107,7 @@ def retrieval(task: Task, folder: Path, kind: type[depl.DeRetConfig] = depl.Conf
     config = task.config(kind, **options)
     start = task.tagger(CLASSIFIER) if config.trained_start else None
     parts: dict[str, Any] = {"gold": task.known, "svm": task.tagger(SVM), "classifier": start}
-    return depl.fit(task.material, task.labels, config, folder, resume=True, **parts)
+    return depl.fit(task.material, task.labels, config, Steps(folder, resume=True), **parts)
 
 
 def trees(task: Task, folder: Path) -> Tagger:  # noqa: ARG001
@@ -120,7 +121,7 @@ def both(task: Task, folder: Path) -> Tagger:  # noqa: ARG001
 
 def whatever_helps(task: Task, folder: Path) -> Tagger:
     """`train auto` with as much time as it takes."""
-    return auto.fit(task.material, task.labels, auto.Config(minutes=600), folder, resume=True, gold=task.known)
+    return auto.fit(task.material, task.labels, auto.Config(minutes=600), Steps(folder, resume=True), gold=task.known)
 
 
 SVM, TREES, CLASSIFIER, DE_RET, DEPL, CLS = "SVM", "omikuji", "classifier", "DE-ret", "DEPL, 16 tokens", "DEPL+cls"

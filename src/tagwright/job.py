@@ -18,7 +18,7 @@ import numpy as np
 from tagwright import __version__
 from tagwright.core.progress import note
 from tagwright.core.saved import check_replaceable, is_first, lies_in, read_manifest, remove_folder, replace_folder
-from tagwright.core.steps import Start, beside, digest, resumable
+from tagwright.core.steps import LOG, Start, beside, digest, resumable
 from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import Keywords, read_keywords
 from tagwright.data.in_memory import Labels, to_vocabulary
@@ -47,7 +47,6 @@ from tagwright.review.export import with_reviews
 from tagwright.tagger import KIND, Tagger
 from tagwright.tagger.fuse import TRAINED, fuse
 from tagwright.text.language import AUTO
-from tagwright.training.checkpoints import configs
 from tagwright.training.gold_labels import confident, known_labels
 from tagwright.training.pairs import sample_labels, sample_pairs
 from tagwright.types import Document, Longs, Run
@@ -126,15 +125,15 @@ class Job:
         vocabulary = base.vocabulary if base else to_vocabulary(self._labels, self.language, documents)
         lesson = self._lesson(documents, vocabulary, base)
         start = self._start(documents, vocabulary, lesson)
-        with resumable(self.folder, start, resume=self.resume) as folder:
+        with resumable(self.folder, start, resume=self.resume) as steps:
             if is_first() and (chosen := resolved(self.config)):
                 note(f"auto: {', '.join(f'{name} {value}' for name, value in chosen.items())}")
-            trained = method.fit(documents, vocabulary, self.config, folder, resume=self.resume, **lesson.arguments)
-            runs = {"runs": configs(folder)} if folder else {}
+            trained = method.fit(documents, vocabulary, self.config, steps, **lesson.arguments)
+            runs = {"runs": steps.configs()} if steps.folder else {}
             training = {**record(self.method, start.options, start.machine, __version__, **runs), **trained.training}
             tagger = replace(self._fused(trained), training=training)
-            if self.folder and folder and is_first():
-                _save(tagger, self.folder, folder, overwrite=self.overwrite)
+            if self.folder and steps.folder and steps.writes:
+                _save(tagger, self.folder, steps.folder, overwrite=self.overwrite)
         if len(lesson.rows) and is_first():
             _report_check(tagger, documents, lesson)
         return tagger
@@ -288,7 +287,7 @@ def _report_check(tagger: Tagger, documents: Sequence[Document], lesson: Lesson)
 def _save(tagger: Tagger, output: Path, folder: Path, *, overwrite: bool) -> None:
     """Save the tagger with the logs of its training, then remove the checkpoints."""
     with replace_folder(output, KIND, overwrite=overwrite) as target:
-        for log in sorted(folder.rglob("log.jsonl")):
+        for log in sorted(folder.rglob(LOG)):
             name = "-".join(("training", *log.relative_to(folder).parent.parts))
             shutil.copyfile(log, target / f"{name}.jsonl")
         for events in folder.rglob("events.out.tfevents.*"):

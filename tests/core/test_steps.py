@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tagwright.core.saved import remove_folder
-from tagwright.core.steps import Start, resumable
-from tagwright.errors import ConfigError
+from tagwright.core.steps import LOG, NAME, Start, State, Steps, resumable
+from tagwright.errors import ConfigError, ModelError, TagwrightError
+
+STATE = State(
+    {
+        "weights": np.arange(6, dtype=np.float32).reshape(2, 3).T,
+        "step": np.array(7, np.float32),
+        "none": np.zeros((0, 4), np.int64),
+        "half": np.array([0.5, -1], np.float16),
+    },
+    {"epoch": 2, "best": None, "weights": {"svm": 0.1}},
+)
+"Arrays of several kinds: transposed, a number, empty."
 
 START = Start("rts", {"candidates": 500}, {"documents": "1f"})
 
@@ -19,12 +32,25 @@ class Killed(BaseException):
     """Stands for the end of the process."""
 
 
+def same(found: State | None, expected: State) -> bool:
+    return (
+        found is not None
+        and found.values == expected.values
+        and found.arrays.keys() == expected.arrays.keys()
+        and all(found.arrays[name].dtype == array.dtype for name, array in expected.arrays.items())
+        and all(np.array_equal(found.arrays[name], array) for name, array in expected.arrays.items())
+    )
+
+
+def never() -> State:
+    raise AssertionError("a finished step is not repeated")
+
+
 def waiting(output: Path) -> Path:
     """A training with a checkpoint."""
-    with resumable(output, START, resume=False) as folder:
-        assert folder
-        (folder / "checkpoint.safetensors").write_bytes(b"weights")
-    return folder
+    with resumable(output, START, resume=False) as steps:
+        steps.keep(STATE, {})
+    return output.with_name(f"{output.name}.training")
 
 
 def write_half(path: Path, text: str, **_: Any) -> None:
@@ -41,9 +67,8 @@ def test_a_kill_while_a_resumed_training_records_itself_costs_no_checkpoint(
         patch.setattr(Path, "write_text", write_half)
         with resumable(tmp_path / "M", START, resume=True):
             pass
-    with resumable(tmp_path / "M", START, resume=True) as folder:
-        assert folder
-        assert (folder / "checkpoint.safetensors").read_bytes() == b"weights"
+    with resumable(tmp_path / "M", START, resume=True) as steps:
+        assert same(steps.latest({}), STATE)
 
 
 def test_a_kill_while_a_training_records_itself_first_blocks_nothing(
@@ -76,10 +101,10 @@ def test_a_kill_while_a_finished_training_is_removed_blocks_nothing(
 def test_what_a_killed_process_was_writing_is_nothing_to_resume(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with resumable(tmp_path / "M", START, resume=False) as folder:
-        assert folder
-        (folder / ".checkpoint.safetensors.tmp01234567").write_bytes(b"wei")
-        (folder / ".checkpoint.safetensors.lock").touch()
+    with resumable(tmp_path / "M", START, resume=False) as steps:
+        assert steps.folder
+        (steps.folder / f".{NAME}.tmp01234567").write_bytes(b"wei")
+        (steps.folder / f".{NAME}.lock").touch()
     with resumable(tmp_path / "M", START, resume=False):
         pass
     with resumable(tmp_path / "M", START, resume=True):
@@ -95,3 +120,96 @@ def test_another_training_is_not_resumed(tmp_path: Path) -> None:
         resumable(tmp_path / "M", other, resume=True),
     ):
         pass
+
+
+def test_a_finished_step_is_read_when_it_is_resumed_and_made_anew_otherwise(tmp_path: Path) -> None:
+    config = {"seed": 1}
+    assert Steps(tmp_path).once("svm", lambda: STATE, config) is STATE
+    resumed = Steps(tmp_path, resume=True)
+    assert resumed.has("svm")
+    assert same(resumed.once("svm", never, config), STATE)
+    anew = State({}, {"epoch": 3})
+    assert not Steps(tmp_path).has("svm")
+    assert Steps(tmp_path).once("svm", lambda: anew, {"seed": 2}) is anew
+    assert same(resumed.once("svm", never, {"seed": 2}), anew)
+    assert not resumed.within("svm").has("0")
+    assert resumed.within("svm").once("0", lambda: STATE) is STATE
+    assert same(resumed.once("svm", never, {"seed": 2}), anew)
+
+
+def test_without_a_folder_every_step_is_made() -> None:
+    nowhere = Steps(resume=True).within("svm")
+    nowhere.keep(STATE, {})
+    assert (nowhere.latest({}), nowhere.has("0"), nowhere.configs()) == (None, False, {})
+    assert nowhere.once("0", lambda: STATE) is STATE
+
+
+def test_a_step_that_was_started_with_another_config_is_refused(tmp_path: Path) -> None:
+    started = {"options": {"cost": 1, "loss": "hinge"}, "data": {"documents": "1f"}}
+    Steps(tmp_path).once("svm", lambda: STATE, started)
+    resumed = Steps(tmp_path, resume=True)
+    for changed, message in (
+        ({"options": {"cost": 2, "loss": "hinge"}}, f"{tmp_path / 'svm' / NAME}: was started with cost 1, not 2"),
+        ({"data": {"documents": "2a"}}, "was started with other documents; resume it as it was started"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(message)):
+            resumed.once("svm", never, {**started, **changed})
+
+
+def test_the_first_process_writes_and_all_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resumed = Steps(tmp_path, resume=True)
+    monkeypatch.setenv("RANK", "1")
+    assert resumed.once("svm", lambda: STATE) is STATE
+    assert not any(tmp_path.iterdir())
+    monkeypatch.setenv("RANK", "0")
+    resumed.once("svm", lambda: STATE)
+    monkeypatch.setenv("RANK", "1")
+    assert same(resumed.once("svm", never), STATE)
+
+
+def test_every_damage_of_a_step_is_an_error(tmp_path: Path) -> None:
+    steps = Steps(tmp_path, resume=True)
+    steps.keep(STATE, {"seed": 1})
+    whole = (tmp_path / NAME).read_bytes()
+    flipped = [whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :] for place in range(len(whole))]
+    for damaged in (b"", b"PK", whole[:-1], whole + b"0", whole[: len(whole) // 2], *flipped):
+        (tmp_path / NAME).write_bytes(damaged)
+        with pytest.raises(ModelError, match=rf"{NAME}: damaged \(.*; train without resuming"):
+            steps.latest({"seed": 1})
+
+
+def test_a_kill_while_a_state_is_replaced_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Steps(tmp_path, resume=True)
+    steps.keep(STATE, {})
+
+    def half(_: Any, path: Path, *__: Any) -> None:
+        path.write_bytes(b"half")
+        path.with_name(".tmpt19LhT").write_bytes(b"half")  # where safetensors writes
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr("safetensors.numpy.save_file", half)
+        steps.keep(State({}), {})
+    assert same(steps.latest({}), STATE)
+    (tmp_path / ".tmp-of-somebody").touch()
+    steps.keep(STATE, {})
+    assert {file.name for file in tmp_path.iterdir()} == {NAME, ".tmp-of-somebody"}
+
+
+def test_a_full_disk_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("safetensors.numpy.save_file", full)
+    with pytest.raises(TagwrightError, match=rf"{NAME}: cannot be written \(No space left on device\)"):
+        Steps(tmp_path).keep(STATE, {})
+
+
+def test_the_configs_of_the_steps_with_a_log_are_known(tmp_path: Path) -> None:
+    steps = Steps(tmp_path)
+    for name in ("stage-1", "stage-2", "damaged"):
+        steps.within(name).keep(STATE, {"name": name})
+        (tmp_path / name / LOG).touch()
+    (tmp_path / "damaged" / NAME).write_bytes(b"PK")
+    steps.within("svm").keep(STATE, {"cost": 1})
+    assert steps.configs() == {"stage-1": {"name": "stage-1"}, "stage-2": {"name": "stage-2"}}

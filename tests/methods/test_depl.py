@@ -11,6 +11,7 @@ import pytest
 import torch
 from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, right, trained
 
+from tagwright.core.steps import NAME, Steps
 from tagwright.data.descriptions import with_keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
@@ -21,7 +22,6 @@ from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
 from tagwright.training.batching import is_validation
-from tagwright.training.checkpoints import NAME
 from tagwright.training.config import TrainingConfig
 from tagwright.training.gold_labels import confident
 from tagwright.training.label_objectives import DualEncoder
@@ -120,7 +120,7 @@ def test_a_run_that_was_killed_in_either_stage_and_resumed_ends_with_the_same_ve
     )
     (tmp_path / "whole").mkdir()
     (tmp_path / "stopped").mkdir()
-    whole = dual(depl.fit(TRAIN, LABELS, config, tmp_path / "whole"))
+    whole = dual(depl.fit(TRAIN, LABELS, config, Steps(tmp_path / "whole")))
     assert {path.name for path in (tmp_path / "whole").iterdir()} >= {"classifier", "dual"}
     original, steps = DualEncoder.loss, 0
 
@@ -134,9 +134,9 @@ def test_a_run_that_was_killed_in_either_stage_and_resumed_ends_with_the_same_ve
     monkeypatch.setattr(DualEncoder, "loss", stopping)
     for _ in range(2):
         with pytest.raises(Stop):
-            depl.fit(TRAIN, LABELS, config, tmp_path / "stopped", resume=True)
+            depl.fit(TRAIN, LABELS, config, Steps(tmp_path / "stopped", resume=True))
     assert (tmp_path / "stopped" / "dual" / NAME).is_file()
-    resumed = dual(depl.fit(TRAIN, LABELS, config, tmp_path / "stopped", resume=True))
+    resumed = dual(depl.fit(TRAIN, LABELS, config, Steps(tmp_path / "stopped", resume=True)))
     for one, other in ((whole.vectors, resumed.vectors), (whole.weights.vectors, resumed.weights.vectors)):  # type: ignore[union-attr]
         assert (one.codes == other.codes).all()  # type: ignore[union-attr]
 

@@ -14,6 +14,7 @@ from tests.methods.topics import LABELS, TOPICS, first_labels, trained
 
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.steps import NAME, Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.methods import futex
@@ -21,7 +22,6 @@ from tagwright.stages.full_text import FullText, Paragraphs
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import Tagger
-from tagwright.training.checkpoints import NAME
 from tagwright.training.config import TrainingConfig
 from tagwright.types import Distribution, Document, Floats, Label, Run, Section
 
@@ -244,11 +244,11 @@ def test_a_run_that_was_killed_while_ranking_goes_on(
 
     monkeypatch.setattr(FullText, "read", read)
     with pytest.raises(Stop):
-        futex.fit(PAPERS, LABELS, config, tmp_path)
-    assert (tmp_path / "ranking" / NAME).is_file()
+        futex.fit(PAPERS, LABELS, config, Steps(tmp_path))
+    assert (tmp_path / "ranking" / "8" / NAME).is_file()
     assert (tmp_path / "cross" / NAME).is_file()
     asked.append("resumed")
-    tagger = futex.fit(PAPERS, LABELS, config, tmp_path, resume=True)
+    tagger = futex.fit(PAPERS, LABELS, config, Steps(tmp_path, resume=True))
     assert asked == [*(document.id for document in PAPERS[:16]), "resumed", *(d.id for d in PAPERS[16:])]
     monkeypatch.setattr(FullText, "read", original)
     whole = futex.fit(PAPERS, LABELS, config)
@@ -257,7 +257,7 @@ def test_a_run_that_was_killed_while_ranking_goes_on(
     assert isinstance(cross, CrossEncoderReranker)
     assert cross.score(cross.read(PAPERS), pool).tolist() == again.score(again.read(PAPERS), pool).tolist()
     with pytest.raises(ConfigError, match="was started with pseudo_labels 5, not 3"):
-        futex.fit(PAPERS, LABELS, replace(config, pseudo_labels=3), tmp_path, resume=True)
+        futex.fit(PAPERS, LABELS, replace(config, pseudo_labels=3), Steps(tmp_path, resume=True))
 
 
 def test_what_was_ranked_is_joined_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -276,7 +276,7 @@ def test_what_was_ranked_is_joined_once(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
     monkeypatch.setattr(Run, "concat", counting)
     papers = [replace(paper, id=str(number)) for number, paper in enumerate(batches)]
-    found = futex.pseudo_labels(Ensemble(), papers, trained(QUICK, checkpoint_seconds=3600.0), tmp_path)  # type: ignore[arg-type]
+    found = futex.pseudo_labels(Ensemble(), papers, trained(QUICK, checkpoint_seconds=3600.0), Steps(tmp_path))  # type: ignore[arg-type]
     assert found.labels.tolist() == [number % 10 for number in range(len(papers))]
     assert joined <= 3 * len(papers)  # as a share, to be saved, and to be given back; not their square
 

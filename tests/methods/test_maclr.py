@@ -11,6 +11,7 @@ import torch
 from tests.methods.topics import DOCUMENTS, GOLD, LABELS, UNSEEN, first_labels, right, trained
 from torch.nn.functional import normalize
 
+from tagwright.core.steps import NAME, Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.methods import maclr, zero_shot
@@ -18,7 +19,6 @@ from tagwright.methods.table import configuration
 from tagwright.stages.dense import Dense
 from tagwright.stages.lexical import Lexical
 from tagwright.tagger import Tagger
-from tagwright.training.checkpoints import NAME
 from tagwright.training.clusters import ClusterSchedule
 from tagwright.training.config import TrainingConfig
 from tagwright.training.encoder import in_batch
@@ -65,7 +65,7 @@ def test_a_run_that_stopped_in_either_stage_ends_with_the_same_vectors(
     encoder: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = trained(replace(QUICK, encoder=encoder["static"]), steps=20, checkpoint_seconds=0)
-    whole = vectors(maclr.fit(TITLED, LABELS, config, tmp_path / "whole"))
+    whole = vectors(maclr.fit(TITLED, LABELS, config, Steps(tmp_path / "whole")))
     assert (tmp_path / "whole" / "stage-1" / NAME).is_file()
     assert (tmp_path / "whole" / "stage-2" / NAME).is_file()
 
@@ -84,9 +84,9 @@ def test_a_run_that_stopped_in_either_stage_ends_with_the_same_vectors(
     for step in (3, 15):  # among the clusters, and after them
         stopping_at(step)
         with pytest.raises(Stop):
-            maclr.fit(TITLED, LABELS, config, tmp_path / "stopped", resume=True)
+            maclr.fit(TITLED, LABELS, config, Steps(tmp_path / "stopped", resume=True))
     monkeypatch.setattr(MaclrStage1, "before_step", original)
-    assert (vectors(maclr.fit(TITLED, LABELS, config, tmp_path / "stopped", resume=True)) == whole).all()
+    assert (vectors(maclr.fit(TITLED, LABELS, config, Steps(tmp_path / "stopped", resume=True))) == whole).all()
 
 
 def objective(**options: Any) -> MaclrStage1:

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from tests.methods.topics import DOCUMENTS, LABELS, UNSEEN, right, trained
 
+from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, ModelError
 from tagwright.methods import contrastive, rts
 from tagwright.methods.table import configuration
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.tagger import Tagger
-from tagwright.training.checkpoints import NAME
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.encoder import settle
 from tagwright.types import Document, Pair
@@ -53,11 +53,11 @@ def test_a_saved_tagger_suggests_the_same(encoder: dict[str, str], tmp_path: Pat
 
 def test_a_resumed_training_ends_with_the_same_vectors(encoder: dict[str, str], tmp_path: Path) -> None:
     config = trained(replace(QUICK, encoder=encoder["static"]), epochs=1, checkpoint_seconds=0)
-    whole = rts.fit(DOCUMENTS, LABELS, config, tmp_path)
+    whole = rts.fit(DOCUMENTS, LABELS, config, Steps(tmp_path))
     assert (tmp_path / NAME).is_file()
-    assert (vectors(rts.fit(DOCUMENTS, LABELS, config, tmp_path, resume=True)) == vectors(whole)).all()
+    assert (vectors(rts.fit(DOCUMENTS, LABELS, config, Steps(tmp_path, resume=True))) == vectors(whole)).all()
     with pytest.raises(ConfigError, match=r"started with seed 0, not 1; resume it as it was started"):
-        rts.fit(DOCUMENTS, LABELS, trained(config, seed=1), tmp_path, resume=True)
+        rts.fit(DOCUMENTS, LABELS, trained(config, seed=1), Steps(tmp_path, resume=True))
 
 
 def test_the_stage_embeds_name_and_text_of_labels_by_default(encoder: dict[str, str]) -> None:

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file
 from tests.tiny import tiny_encoder
 
+from tagwright.core.steps import NAME, Steps
 from tagwright.encoders import kernels
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError
-from tagwright.training.checkpoints import NAME
 from tagwright.training.cross_encoder import CROSS, TripleContrast, train_cross_encoder, with_negatives
 from tagwright.training.gradient_caching import GradientCache, Texts
 from tagwright.training.loop import train
@@ -81,11 +81,11 @@ class StoppingAt(TripleContrast):
 @pytest.mark.parametrize("stop", [1, 6, 11])
 def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_weights(tmp_path: Path, stop: int) -> None:
     folder = str(tiny_encoder(tmp_path / "tiny"))
-    train_cross_encoder(CrossEncoder.load(folder), triples, TRAINING, tmp_path / "whole")
+    train_cross_encoder(CrossEncoder.load(folder), triples, TRAINING, Steps(tmp_path / "whole"))
     with pytest.raises(Stop):
-        train(CrossEncoder.load(folder).model, triples, StoppingAt(stop), TRAINING, tmp_path / "stopped")
+        train(CrossEncoder.load(folder).model, triples, StoppingAt(stop), TRAINING, Steps(tmp_path / "stopped"))
     torch.manual_seed(99)
-    train_cross_encoder(CrossEncoder.load(folder), triples, TRAINING, tmp_path / "stopped", resume=True)
+    train_cross_encoder(CrossEncoder.load(folder), triples, TRAINING, Steps(tmp_path / "stopped", resume=True))
     whole, resumed = (load_file(tmp_path / name / NAME) for name in ("whole", "stopped"))
     assert whole.keys() == resumed.keys()
     assert [name for name in whole if not torch.equal(whole[name], resumed[name])] == []
@@ -113,7 +113,7 @@ def test_the_loss_is_that_of_the_scores_of_both_pairs(
 
 
 def test_the_held_out_loss_chooses_the_weights(encoder: CrossEncoder, tmp_path: Path) -> None:
-    train_cross_encoder(encoder, triples, TRAINING, tmp_path)
+    train_cross_encoder(encoder, triples, TRAINING, Steps(tmp_path))
     rows = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     measured = [row["validation_loss"] for row in rows if "validation_loss" in row]
     assert len(measured) == 1 + 12

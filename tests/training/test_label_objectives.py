@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sentence_transformers import SentenceTransformer
 from tests.tiny import DIM, tiny_encoder
 
+from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.dual_encoder import encoder, side
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError
-from tagwright.training.checkpoints import NAME
 from tagwright.training.config import TrainingPlan
 from tagwright.training.label_objectives import (
     DualEncoder,
@@ -176,7 +176,7 @@ def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_weights_heads_inc
 
     def run(made: DualEncoder, folder: Path) -> dict[str, torch.Tensor]:
         model = model_of(folders[kind])
-        train(model, pairs, made, TRAINING, folder, resume=True)
+        train(model, pairs, made, TRAINING, Steps(folder, resume=True))
         own = {name: weight.parameter.detach() for name, weight in made.weights().items()}
         return {**own, **dict(model.named_parameters())}
 

@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.svm import LinearSVC
 
+from tagwright.core.steps import NAME, Steps
 from tagwright.data import mapped_matrix
 from tagwright.data.mapped_matrix import write_parts
 from tagwright.errors import ConfigError, ModelError, TagwrightError
@@ -149,8 +150,8 @@ def test_a_killed_run_goes_on_with_the_blocks_that_are_missing(
     corpus: tuple[Any, Run], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(linear, "BLOCK", 5)
-    expected = fit_svm(*corpus, LABELS, EXACT, tmp_path)
-    (tmp_path / "svm" / "1.npz").unlink()
+    expected = fit_svm(*corpus, LABELS, EXACT, Steps(tmp_path))
+    (tmp_path / "svm" / "1" / NAME).unlink()
     learnt: list[int] = []
 
     def counted(features: Any, postings: Any, positives: list[Any], **options: Any) -> Any:
@@ -158,23 +159,23 @@ def test_a_killed_run_goes_on_with_the_blocks_that_are_missing(
         return solve(features, postings, positives, **options)
 
     monkeypatch.setattr(linear, "solve", counted)
-    model = fit_svm(*corpus, LABELS, EXACT, tmp_path, resume=True)
+    model = fit_svm(*corpus, LABELS, EXACT, Steps(tmp_path, resume=True))
     np.testing.assert_array_equal(model.weights.toarray(), expected.weights.toarray())
     assert learnt == [5]
-    fit_svm(*corpus, LABELS, EXACT, tmp_path)
+    fit_svm(*corpus, LABELS, EXACT, Steps(tmp_path))
     assert learnt == [5, 5, 5, 2]
 
 
 def test_a_run_is_not_resumed_with_other_options_or_documents(corpus: tuple[Any, Run], tmp_path: Path) -> None:
     features, gold = corpus
-    fit_svm(features, gold, LABELS, EXACT, tmp_path)
+    fit_svm(features, gold, LABELS, EXACT, Steps(tmp_path))
     with pytest.raises(ConfigError, match="started with cost 1, not 2"):
-        fit_svm(features, gold, LABELS, replace(EXACT, cost=2), tmp_path, resume=True)
+        fit_svm(features, gold, LABELS, replace(EXACT, cost=2), Steps(tmp_path, resume=True))
     with pytest.raises(ConfigError, match="started with other documents"):
-        fit_svm(features * 2, gold, LABELS, EXACT, tmp_path, resume=True)
-    (tmp_path / "svm" / "0.npz").write_bytes(b"PK")
+        fit_svm(features * 2, gold, LABELS, EXACT, Steps(tmp_path, resume=True))
+    (tmp_path / "svm" / "0" / NAME).write_bytes(b"PK")
     with pytest.raises(ModelError, match="damaged"):
-        fit_svm(features, gold, LABELS, EXACT, tmp_path, resume=True)
+        fit_svm(features, gold, LABELS, EXACT, Steps(tmp_path, resume=True))
 
 
 def test_nothing_to_learn_from_is_an_error(corpus: tuple[Any, Run]) -> None:

@@ -20,10 +20,10 @@ from tests.tiny import tiny_encoder
 from tests.training.launching import TWO_PROCESSES
 from tests.training.training_run import TRAINING, Redrawing, pairs, plain_loss, run
 
+from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, TagwrightError
-from tagwright.training.checkpoints import NAME, configs
 from tagwright.training.config import TrainingPlan
 from tagwright.training.loop import History, rate_at, train
 from tagwright.training.objectives import Contrastive, Text
@@ -108,7 +108,7 @@ def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_weights(
 ) -> None:
     folder, (whole, output) = request.getfixturevalue(kind), request.getfixturevalue(f"{kind}_whole")
     with pytest.raises(Stop):
-        train(SentenceTransformer(folder, device="cpu"), pairs, StoppingAt(stop), TRAINING, tmp_path / "stopped")
+        train(SentenceTransformer(folder, device="cpu"), pairs, StoppingAt(stop), TRAINING, Steps(tmp_path / "stopped"))
     torch.manual_seed(99)  # the state of the process has no part in it
     resumed = run(folder, tmp_path / "stopped", resume=True)
     assert_equal(state(tmp_path / "stopped"), state(output))
@@ -143,7 +143,7 @@ def test_two_processes_learn_what_one_does(kind: str, tmp_path: Path, request: p
     for name, program in (("one", PROGRAM), ("two", [*TWO_PROCESSES, *PROGRAM[1:]])):
         done = subprocess.run([*program, str(tmp_path / name), *options], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-    assert [configs(tmp_path / name)["."]["processes"] for name in ("one", "two")] == [1, 2]
+    assert [Steps(tmp_path / name).configs()["."]["processes"] for name in ("one", "two")] == [1, 2]
     assert logged(tmp_path / "two", "loss") == pytest.approx(logged(tmp_path / "one", "loss"), abs=1e-3)
     one, two = state(tmp_path / "one"), state(tmp_path / "two")
     # The same bias of all keys changes no attention: its gradient is a rounding error, of which Adam makes whole steps.
@@ -153,7 +153,7 @@ def test_two_processes_learn_what_one_does(kind: str, tmp_path: Path, request: p
 
 def test_the_best_weights_are_kept_and_the_folder_loads_elsewhere(static: str, tmp_path: Path) -> None:
     model = SentenceTransformer(static, device="cpu")
-    history = train(model, pairs, Redrawing(plain_loss), TRAINING, tmp_path / "run")
+    history = train(model, pairs, Redrawing(plain_loss), TRAINING, Steps(tmp_path / "run"))
     losses = {row["step"]: row["validation_loss"] for row in history.log if "validation_loss" in row}
     assert list(losses) == [0, 6, 12, 18, 24]
     assert history.best_step == min(losses, key=lambda step: losses[step]) > 0

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from tagwright.core.steps import Steps
 from tagwright.encoders import int8, kernels
 from tagwright.training.config import TrainingPlan
 from tagwright.training.loop import History, train
@@ -78,7 +79,7 @@ def run(encoder: str, output: Path | None, training: TrainingPlan = TRAINING, *,
     model = SentenceTransformer(encoder, device="cpu")
     # Without int8, as in all tests: this may be a process of its own, or before a test begins.
     with patch.object(int8, "levels", lambda: 0):
-        return train(model, pairs, Redrawing(plain_loss), training, output, resume=resume)
+        return train(model, pairs, Redrawing(plain_loss), training, Steps(output, resume))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,18 @@
-"""Keep the finished steps of a training in a folder beside its output, so that a killed training can be resumed."""
+"""Store the finished steps of a training in a folder beside its output, so that a killed training can be resumed."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tagwright.core.checked import shown
 from tagwright.core.saved import (
@@ -23,12 +26,117 @@ from tagwright.core.saved import (
     write_manifest_file,
 )
 from tagwright.core.terminal import escaped
-from tagwright.errors import ConfigError, TagwrightError
+from tagwright.errors import ConfigError, ModelError, TagwrightError
 
 KIND = "unfinished training"
 
-NOT_NEEDED = ("manifest.json", "log.jsonl", "events.out.tfevents.*", ".*")
-"Files that resuming does not need; hidden ones are what a killed process was writing."
+NAME = "checkpoint.safetensors"
+"The file of a step."
+
+LOG = "log.jsonl"
+"The log of a step, beside it."
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """What a step has made. arrays: by name. values: plain JSON."""
+
+    arrays: Mapping[str, NDArray[Any]]
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def part(self, prefix: str) -> dict[str, NDArray[Any]]:
+        """The arrays whose name is `prefix`/NAME, by NAME."""
+        return {name[len(prefix) + 1 :]: array for name, array in self.arrays.items() if name.startswith(prefix + "/")}
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The store of the steps of a training: each has a folder with its state, finished or the latest.
+
+    folder: None: nothing is stored. resume: whether steps that are there are read instead of made again. All processes
+    of `accelerate launch` read, the first one writes.
+    """
+
+    folder: Path | None = None
+    resume: bool = False
+
+    @property
+    def writes(self) -> bool:
+        """Whether this process stores anything."""
+        return self.folder is not None and is_first()
+
+    def within(self, name: str) -> Steps:
+        """The store of one step, which may have steps of its own."""
+        return replace(self, folder=self.folder and self.folder / name)
+
+    def once(self, name: str, make: Callable[[], State], config: Mapping[str, Any] | None = None) -> State:
+        """The state of a step: read where it was finished before, otherwise made and stored. config: see `latest`."""
+        step, config = self.within(name), config or {}
+        state = step.latest(config)
+        if state is None:
+            state = make()
+            step.keep(state, config)
+        return state
+
+    def has(self, name: str) -> bool:
+        """Whether `once` reads this step."""
+        return self.within(name)._is_kept
+
+    def latest(self, config: Mapping[str, Any]) -> State | None:
+        """The state that was kept last, None where there is none or the training is not resumed.
+
+        config: plain JSON, what determines the step. Raises ConfigError when it was started with another config,
+        ModelError when the file is damaged.
+        """
+        from safetensors import SafetensorError, safe_open
+
+        if not self.folder or not self._is_kept:
+            return None
+        path = self.folder / NAME
+        try:
+            with safe_open(path, "np") as file:
+                metadata, arrays = file.metadata(), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            if metadata["checksum"] != _checksum(metadata["step"], arrays):
+                raise ValueError("its checksum differs")
+            step = json.loads(metadata["step"])
+            before, state = step["config"], State(arrays, step["values"])
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+            raise ModelError(f"{path}: damaged ({error}); train without resuming") from None
+        check_resumed(path, before, config)
+        return state
+
+    def keep(self, state: State, config: Mapping[str, Any]) -> None:
+        """Replace the state. A process that dies meanwhile leaves the old one intact.
+
+        Random generators need no state: they are seeded by the seed of the training and the step, epoch or batch.
+        """
+        from safetensors.numpy import save_file
+
+        if not self.folder or not self.writes:
+            return
+        arrays = {name: np.asarray(array, order="C") for name, array in state.arrays.items()}
+        step = json.dumps({"values": dict(state.values), "config": dict(config)})
+        with replace_file(self.folder / NAME) as path:
+            for file in self.folder.glob(".tmp??????"):  # what safetensors was writing when a process was killed
+                file.unlink(missing_ok=True)  # nobody else saves here now: the file is locked
+            save_file(arrays, path, {"step": step, "checksum": _checksum(step, arrays)})
+
+    def configs(self) -> dict[str, Any]:
+        """The configs of the steps that have a log, by the folder of each; ours is "."."""
+        from safetensors import SafetensorError, safe_open
+
+        found, folder = {}, self.folder
+        for log in sorted(folder.rglob(LOG)) if folder else ():
+            with (
+                contextlib.suppress(SafetensorError, OSError, KeyError, TypeError, ValueError),
+                safe_open(log.with_name(NAME), "np") as file,
+            ):
+                found[log.parent.relative_to(folder or "").as_posix()] = json.loads(file.metadata()["step"])["config"]
+        return found
+
+    @property
+    def _is_kept(self) -> bool:
+        return self.resume and self.folder is not None and (self.folder / NAME).is_file()
 
 
 @dataclass(frozen=True)
@@ -56,25 +164,23 @@ class Start:
         ]
 
 
-@contextmanager
-def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[Path | None]:
-    """Yield the folder OUTPUT.training, for checkpoints and logs; whoever saves the tagger removes it.
+@contextlib.contextmanager
+def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[Steps]:
+    """Yield the store of a training's steps, in the folder OUTPUT.training; whoever saves the tagger removes it.
 
-    None without an output.
-
-    It stays when the training stops for whatever reason, unless there is nothing to resume. Raises ConfigError when an
-    interrupted training with other options or data is there, or one that is not to be resumed; TagwrightError when the
-    folder is something else.
+    Without an output nothing is stored. The folder stays when the training stops for whatever reason, unless there is
+    nothing to resume. Raises ConfigError when an interrupted training with other options or data is there, or one that
+    is not to be resumed; TagwrightError when the folder is something else.
     """
     if output is None:
-        yield None
+        yield Steps()
         return
     folder = beside(output)
     if is_first():
         _prepare(folder, start, resume=resume)
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        yield folder
+        yield Steps(folder, resume)
     except (TagwrightError, KeyboardInterrupt) as stop:
         if not _waits(folder):
             remove_folder(folder)
@@ -145,5 +251,12 @@ def _prepare(folder: Path, start: Start, *, resume: bool) -> None:
 
 def _waits(folder: Path) -> bool:
     """Whether there is anything to resume from."""
-    files = (file for file in folder.rglob("*") if file.is_file())
-    return any(not any(map(file.match, NOT_NEEDED)) for file in files)
+    return any(folder.rglob(NAME))
+
+
+def _checksum(step: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    found = hashlib.blake2b(step.encode(), digest_size=16)
+    for name, array in sorted(arrays.items()):
+        found.update(f"{name} {array.dtype} {array.shape}".encode())
+        found.update(array.reshape(-1).view(np.uint8).data)
+    return found.hexdigest()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 from tagwright.core.checked import Positive
+from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
@@ -73,15 +73,12 @@ def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
     config: Config = IctConfig(),
-    output: Path | None = None,
-    *,
-    resume: bool = False,
+    steps: Steps = Steps(),
 ) -> Tagger:
     """Train on the text of the documents: ICT by an `IctConfig`, SimCSE by a `Config`.
 
-    output: an existing folder for log and checkpoint; resume from there.
-
-    Raises ConfigError when documents and config do not fit, before anything is loaded; ModelError without encoder.
+    steps: the store of the training. Raises ConfigError when documents and config do not fit, before anything is
+    loaded; ModelError without encoder.
     """
     seed = config.training.seed
     if isinstance(config, IctConfig):
@@ -89,5 +86,5 @@ def fit(
     else:
         pairs = simcse_pairs(documents, seed=seed)
     plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
-    encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, output, resume=resume)
+    encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, steps)
     return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})

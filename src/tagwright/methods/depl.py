@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Range
+from tagwright.core.steps import Steps
 from tagwright.data.descriptions import Keywords
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -31,7 +31,7 @@ from tagwright.stages.dense.index import Vectors
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
-from tagwright.training.encoder import EncoderOptions, count_steps, load, settle, stage_folder
+from tagwright.training.encoder import EncoderOptions, count_steps, load, settle
 from tagwright.training.gold_labels import known_of_texts, without_validation
 from tagwright.training.label_objectives import (
     DualEncoder,
@@ -194,9 +194,8 @@ def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
     config: DeRetConfig = Config(),
-    output: Path | None = None,
+    steps: Steps = Steps(),
     *,
-    resume: bool = False,
     gold: Run | None = None,
     svm: Tagger | None = None,
     classifier: Tagger | None = None,
@@ -204,17 +203,17 @@ def fit(
 ) -> Tagger:
     """DEPL, DE-ret or DEPL+cls, as the config says, on documents with labels.
 
-    output: an existing folder for logs and checkpoints; resume from there. gold: instead of the documents' own labels,
-    such as `confident` suggestions of another tagger. svm, classifier: taggers of these methods for the same documents,
-    to avoid training them again. keywords: instead of the SVM's, such as edited ones. Raises ConfigError when there is
-    nothing to learn from, ModelError without encoder.
+    steps: the store of the training. gold: instead of the documents' own labels, such as `confident` suggestions of
+    another tagger. svm, classifier: taggers of these methods for the same documents, to avoid training them again.
+    keywords: instead of the SVM's, such as edited ones. Raises ConfigError when there is nothing to learn from,
+    ModelError without encoder.
     """
     known = known_of_texts(documents, labels, gold)
     seen = without_validation(known, config.training.validation or 0.0, config.training.seed)
     wanted = config.keywords if isinstance(config, Config) and keywords is None else 0
     linear = _svm_of(svm) if svm else None
     if linear is None and (wanted or config.hard_negatives):  # 3.2
-        linear = train_linear(documents, labels, seen, folder=output, resume=resume)
+        linear = train_linear(documents, labels, seen, steps=steps)
     if linear and wanted:
         keywords = _keywords(linear, labels, wanted)
     hard = _mistakes(linear, documents, known, config.hard_negatives)
@@ -222,24 +221,23 @@ def fit(
     material = _Material(documents, labels, known, seen, hard, given)
     start = _stage_of(classifier).with_labels(labels) if classifier else None
     if start is None and config.trained_start:
-        start = material.learn(config.first, None, stage_folder(output, "classifier"), resume=resume)
-    return Tagger(labels, {"dual": material.learn(config, start, stage_folder(output, "dual"), resume=resume)})  # 3.3
+        start = material.learn(config.first, None, steps.within("classifier"))
+    return Tagger(labels, {"dual": material.learn(config, start, steps.within("dual"))})  # 3.3
 
 
 def fit_classifier(
     documents: Sequence[Document],
     labels: Vocabulary,
     config: ClassifierConfig = ClassifierConfig(),
-    output: Path | None = None,
+    steps: Steps = Steps(),
     *,
-    resume: bool = False,
     gold: Run | None = None,
 ) -> Tagger:
     """The dense classifier on documents with labels. The other arguments and the errors are those of `fit`."""
     known = known_of_texts(documents, labels, gold)
     seen = without_validation(known, config.training.validation or 0.0, config.training.seed)
     material = _Material(documents, labels, known, seen, known.top(0), {})
-    stage = material.learn(config, None, stage_folder(output, "classifier"), resume=resume)
+    stage = material.learn(config, None, steps.within("classifier"))
     return Tagger(labels, {"classifier": stage})
 
 
@@ -269,9 +267,7 @@ class _Material:
     hard: Run
     keywords: Keywords
 
-    def learn(
-        self, config: ClassifierConfig, start: DescriptionRetriever | None, output: Path | None, *, resume: bool
-    ) -> DescriptionRetriever:
+    def learn(self, config: ClassifierConfig, start: DescriptionRetriever | None, steps: Steps) -> DescriptionRetriever:
         """Train the encoder and its heads. start: a trained classifier to initialise them (A.1.5)."""
         from tagwright.training.loop import train
 
@@ -299,7 +295,7 @@ class _Material:
         plan = settle(own, plan, pairs)
         if first and own.epochs is None and own.steps is None:
             plan = replace(plan, steps=max(LEAST_STEPS, count_steps(pairs, plan).steps or 1))
-        train(model, pairs, objective, plan, output, resume=resume)
+        train(model, pairs, objective, plan, steps)
         return self._stage(config, model, heads)
 
     def _stage(self, config: ClassifierConfig, model: SentenceTransformer, heads: Heads) -> DescriptionRetriever:

@@ -6,21 +6,17 @@ document is read. The paper tags its training documents; here the tagger also ta
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
-
-import numpy as np
 
 from tagwright.combining.followed import Followed, FollowedOptions
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne, Distinct, Positive, Probability, Range
 from tagwright.core.progress import bar
-from tagwright.core.saved import is_first
+from tagwright.core.steps import State, Steps
 from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.vocabulary import Vocabulary
@@ -39,10 +35,9 @@ from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
 from tagwright.stages.trees.label_trees import check_omikuji
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check
-from tagwright.training.checkpoints import Checkpoint
 from tagwright.training.config import TrainingConfig, TrainingPlan, lasting_options
 from tagwright.training.cross_encoder import train_cross_encoder
-from tagwright.training.encoder import VectorOptions, in_batch, load, settle, stage_folder, train_encoder, untrained
+from tagwright.training.encoder import VectorOptions, in_batch, load, settle, train_encoder, untrained
 from tagwright.training.linear import LabelTreeOptions, fit_trees
 from tagwright.training.metadata_pairs import View, metadata_pairs, metadata_triples, one_paragraph
 from tagwright.training.shared_work import shared_dense, shared_run
@@ -65,7 +60,7 @@ COUNT, COUNT_WITHOUT_GPU = 45_000, 4_000
 "Paragraphs p of an epoch: those of MAG-CS (4.1); the second number is for a machine without a GPU."
 
 BATCH = 256
-"Documents that are ranked between two checkpoints by time."
+"Documents that are ranked together, as one step of the training."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,11 +200,9 @@ def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
     config: Config = Config(),
-    output: Path | None = None,
-    *,
-    resume: bool = False,
+    steps: Steps = Steps(),
 ) -> Tagger:
-    """Algorithm 1. output: an existing folder for logs and checkpoints of every stage; resume from there.
+    """Algorithm 1. steps: the store of every stage.
 
     Raises ConfigError or InputError when documents and config do not fit, before anything is loaded; ModelError without
     encoder, TagwrightError without omikuji if label trees are needed.
@@ -218,16 +211,16 @@ def fit(
         check_omikuji()
     if config.third:
         CrossEncoder.load(config.third)  # raises now, not after the training
-    cross, bi = fine_tune(documents, config, output, resume=resume)  # line 3
+    cross, bi = fine_tune(documents, config, steps)  # line 3
     ensemble = rank(labels, bi, cross, config)  # lines 4 to 17
     if not config.self_training:
         return ensemble
-    pseudo = pseudo_labels(ensemble, documents, config, stage_folder(output, "ranking"), resume=resume)
+    pseudo = pseudo_labels(ensemble, documents, config, steps.within("ranking"))
     return self_train(ensemble, documents, pseudo, config)  # lines 18 to 23
 
 
 def fine_tune(
-    documents: Sequence[Document], config: Config, output: Path | None = None, *, resume: bool = False
+    documents: Sequence[Document], config: Config, steps: Steps = Steps()
 ) -> tuple[CrossEncoder | None, BiEncoder]:
     """Network-aware contrastive fine-tuning (3.1): the cross-encoder of abstracts, if any, and that of paragraphs.
 
@@ -245,16 +238,12 @@ def fine_tune(
         triples = metadata_triples(documents, neighbours, count, **options)  # Eq. 1
         name = PACKAGED if config.is_static else config.encoder_name
         start = CrossEncoder.load(name, max_length=config.max_length, seed=config.training.seed)
-        plan, folder = config.training.over(CROSS), stage_folder(output, "cross")
-        cross = train_cross_encoder(start, triples, plan, folder, resume=resume)  # Eq. 3
+        cross = train_cross_encoder(start, triples, config.training.over(CROSS), steps.within("cross"))  # Eq. 3
     if config.learning == "cross":
         return cross, _as_it_comes(config)
     pairs = metadata_pairs(documents, neighbours, count, **options)
-    plan, folder = (
-        settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs),
-        stage_folder(output, "bi"),
-    )
-    bi = train_encoder(config, pairs, in_batch(config.temperature), plan, folder, resume=resume)
+    plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
+    bi = train_encoder(config, pairs, in_batch(config.temperature), plan, steps.within("bi"))
     if not config.is_static:
         bi.cached = True  # the paragraphs are read more than once
     return cross, bi
@@ -309,38 +298,21 @@ def retrievers(labels: Vocabulary, config: Config, full: Callable[[], Retriever]
     return {name: makers[name]() for name in config.retrievers}
 
 
-def pseudo_labels(
-    ensemble: Tagger, documents: Sequence[Document], config: Config, folder: Path | None = None, *, resume: bool = False
-) -> Run:
-    """The first N labels of every document, fewer where fewer are found (Eq. 11). folder: for the checkpoint."""
-    import torch
-
+def pseudo_labels(ensemble: Tagger, documents: Sequence[Document], config: Config, steps: Steps = Steps()) -> Run:
+    """The first N labels of every document, fewer where fewer are found (Eq. 11). steps: what is ranked is stored."""
     settings = {**lasting_options(config), "documents": len(documents)}
-    checkpoint = Checkpoint.load(folder, settings) if folder and resume else None
-    parts = [_run(checkpoint.tensors) if checkpoint else Run.from_rows([])]
-
-    def joined() -> Run:
-        parts[:] = [Run.concat(parts)]
-        return parts[0]
-
-    def save() -> None:
-        if folder and is_first():
-            done = joined()
-            arrays = {"indptr": done.indptr, "labels": done.labels, "scores": done.scores}
-            tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-            Checkpoint({"documents": len(done)}, settings, tensors).save(folder)
-
-    saved, first = time.monotonic(), len(parts[0])
-    with bar("ranking", len(documents) - first) as ranked:
-        for start in range(first, len(documents), BATCH):
+    parts = []
+    with bar("ranking", len(documents)) as ranked:
+        for start in range(0, len(documents), BATCH):
             batch = documents[start : start + BATCH]
-            parts.append(shared_run(batch, lambda some: ensemble.tag(some, config.pseudo_labels)))
+
+            def best(batch: Sequence[Document] = batch) -> State:
+                run = shared_run(batch, lambda some: ensemble.tag(some, config.pseudo_labels))
+                return State({"indptr": run.indptr, "labels": run.labels, "scores": run.scores})
+
+            parts.append(Run(**steps.once(str(start), best, settings).arrays))
             ranked(len(batch))
-            if time.monotonic() - saved >= config.training.checkpoint_seconds:
-                save()
-                saved = time.monotonic()
-    save()
-    return joined()
+    return Run.concat(parts)
 
 
 def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, config: Config) -> Tagger:
@@ -382,7 +354,3 @@ def _texts(documents: Sequence[Document], done: Callable[[int], object]) -> Iter
     for document in documents:
         yield document.text
         done(1)
-
-
-def _run(tensors: Mapping[str, Any]) -> Run:
-    return Run(*(np.asarray(tensors[name].numpy()) for name in ("indptr", "labels", "scores")))

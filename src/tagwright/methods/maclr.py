@@ -9,9 +9,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from tagwright.core.checked import AtLeastOne, Checked, Positive
+from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError
@@ -28,7 +28,6 @@ from tagwright.training.encoder import (
     in_batch,
     is_static,
     settle,
-    stage_folder,
     train_encoder,
     train_model,
 )
@@ -110,25 +109,23 @@ def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
     config: Config = Config(),
-    output: Path | None = None,
-    *,
-    resume: bool = False,
+    steps: Steps = Steps(),
 ) -> Tagger:
-    """Algorithm 1. output: an existing folder for logs and checkpoints of the two stages; resume from there.
+    """Algorithm 1. steps: the store of the two stages.
 
     Raises ConfigError when documents and config do not fit, before anything is loaded; ModelError without encoder.
     """
     pairs = ict_pairs(documents, delete_title=config.delete_title, seed=config.training.seed)  # Algorithm 1, line 1
     own = STATIC if config.is_static else TRANSFORMER
     plan = count_steps(pairs, settle(config.training, own, pairs))
-    objective, folder = _eq_4(pairs, len(documents), labels, config, plan), stage_folder(output, "stage-1")
-    encoder = train_encoder(config, pairs, objective, plan, folder, resume=resume)  # lines 2 to 16
+    objective = _eq_4(pairs, len(documents), labels, config, plan)
+    encoder = train_encoder(config, pairs, objective, plan, steps.within("stage-1"))  # lines 2 to 16
     guesses = list(_guesses(documents, labels, encoder, config))
     if guesses:
         pseudo = sum(guesses[1:], guesses[0])  # line 17; grouped by label, not by document
         second = replace(settle(config.training, own, pseudo), steps=plan.steps)
-        loss, folder = eq_2(config.temperature), stage_folder(output, "stage-2")
-        encoder = train_model(encoder.model, pseudo, loss, second, folder, resume=resume)  # line 18
+        loss = eq_2(config.temperature)
+        encoder = train_model(encoder.model, pseudo, loss, second, steps.within("stage-2"))  # line 18
     return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})
 
 
@@ -156,9 +153,7 @@ def fine_tune(
     documents: Sequence[Document],
     gold: Run,
     config: FewShot = FewShot(),
-    output: Path | None = None,
-    *,
-    resume: bool = False,
+    steps: Steps = Steps(),
 ) -> Tagger:
     """FS-XMC (4.4): train the encoder of a tagger on the known labels of some documents, by Eq. 1.
 
@@ -176,7 +171,7 @@ def fine_tune(
     if config.training.batch is None:  # half of the pairs where they are fewer
         plan = replace(plan, batch=max(2, min(plan.batch, len(gold.labels) // 2)))
     check_batch(pairs, plan)
-    encoder = train_model(model, pairs, in_batch(config.temperature), plan, output, resume=resume)
+    encoder = train_model(model, pairs, in_batch(config.temperature), plan, steps)
     trained = shared_dense(tagger.vocabulary, encoder, dense.options)
     return replace(tagger, retrievers={**tagger.retrievers, name: trained})
 

@@ -9,12 +9,12 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne, Positive, Range
+from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
@@ -198,11 +198,9 @@ def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
     config: Config = Config(),
-    output: Path | None = None,
-    *,
-    resume: bool = False,
+    steps: Steps = Steps(),
 ) -> Tagger:
-    """Train on text and metadata of the documents (Algorithm 1). output: an existing folder for log and checkpoint.
+    """Train on text and metadata of the documents (Algorithm 1). steps: the store of the training.
 
     Raises ConfigError or InputError when documents and config do not fit, before anything is loaded; ModelError
     without encoder.
@@ -213,10 +211,10 @@ def fit(
     encoder: BiEncoder | CrossEncoder
     plan = settle(config.training, config.plan, pairs)
     if config.architecture == "bi":
-        encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, output, resume=resume)  # Eq. 9
+        encoder = train_encoder(config, pairs, in_batch(config.temperature), plan, steps)  # Eq. 9
     else:
         encoder = CrossEncoder.load(config.encoder_name, max_length=config.max_length, seed=config.training.seed)
-        encoder = train_cross_encoder(encoder, pairs, plan, output, resume=resume)  # Eq. 11
+        encoder = train_cross_encoder(encoder, pairs, plan, steps)  # Eq. 11
     tagger = rerank(labels, found_by, encoder, config)  # Algorithm 2
     return replace(tagger, training={"meta_path": config.meta_path})
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from tagwright.core.checked import Positive
+from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig, TrainingPlan
@@ -65,11 +65,9 @@ def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
     config: Config = Config(),
-    output: Path | None = None,
-    *,
-    resume: bool = False,
+    steps: Steps = Steps(),
 ) -> Tagger:
-    """Train on the text of documents and labels. output: an existing folder for log and checkpoint; resume from there.
+    """Train on the text of documents and labels. steps: the store of the training.
 
     Raises ConfigError when documents and config do not fit, before anything is loaded; ModelError without encoder.
     """
@@ -77,5 +75,5 @@ def fit(
     plan = settle(config.training, STATIC if config.is_static else TRANSFORMER, pairs)
     # A title is paired with the text below it: it stands for a label, which is searched.
     loss = in_batch(config.temperature, groups=config.groups, roles=("document", "query"))
-    encoder = train_encoder(config, pairs, loss, plan, output, resume=resume)
+    encoder = train_encoder(config, pairs, loss, plan, steps)
     return Tagger(labels, {"dense": shared_dense(labels, encoder, config.dense)})  # 3.2.4

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 from tagwright.core.checked import AtLeastOne
+from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.tagger import Tagger
 from tagwright.training.gold_labels import known_of_texts
@@ -36,15 +36,14 @@ def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
     config: Config = Config(),
-    output: Path | None = None,
+    steps: Steps = Steps(),
     *,
-    resume: bool = False,
     gold: Run | None = None,
 ) -> Tagger:
-    """Train on documents with labels. output: an existing folder for finished blocks of labels; resume from there.
+    """Train on documents with labels. steps: the store of finished blocks of labels.
 
     gold: instead of the documents' own labels. Raises ConfigError when there is nothing to learn from.
     """
     known = known_of_texts(documents, labels, gold)
-    stage = train_linear(documents, labels, known, config.svm, config.candidates, output, resume=resume)
+    stage = train_linear(documents, labels, known, config.svm, config.candidates, steps)
     return Tagger(labels, {"svm": stage})

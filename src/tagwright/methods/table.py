@@ -6,12 +6,12 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from tagwright.core.checked import build, canonical, shown
+from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.precision import resolve
@@ -30,7 +30,7 @@ Learns: TypeAlias = Literal["nothing", "texts", "labels", "either"]
 class Method:
     """A method: the class of its options, what trains it, what it learns from, and the settings that its paper states.
 
-    fit(documents, labels, config, output, *, resume, **arguments) -> Tagger. `tagwright.job.Job` gives gold labels to
+    fit(documents, labels, config, steps, **arguments) -> Tagger. `tagwright.job.Job` gives gold labels to
     methods that learn from labels. accepts: what else of a training the method takes, see `ARGUMENTS`.
     """
 
@@ -53,23 +53,22 @@ _LABELLED = _FUSED | {"guesses"}
 _CONTINUED = frozenset({"model"})
 
 
-def _zero_shot(documents: Sequence[Document], labels: Vocabulary, config: Any, *_: object, **_resume: object) -> Tagger:
+def _zero_shot(documents: Sequence[Document], labels: Vocabulary, config: Any, _steps: Steps) -> Tagger:
     """Learn nothing. The documents show the language, where names do not."""
     return zero_shot.fit(labels, config, documents)
 
 
 def _fine_tune(
-    documents: Sequence[Document], _labels: Vocabulary, config: Any, output: Path | None, *,
-    resume: bool, model: Tagger, gold: Run,
+    documents: Sequence[Document], _labels: Vocabulary, config: Any, steps: Steps, *, model: Tagger, gold: Run,
 ) -> Tagger:  # fmt: skip
     """Continue from a tagger with gold labels."""
-    tuned = maclr.fine_tune(model, documents, gold, config, output, resume=resume)
+    tuned = maclr.fine_tune(model, documents, gold, config, steps)
     return replace(tuned, training={"before": model.training})
 
 
 def _combine(
-    documents: Sequence[Document], _labels: Vocabulary, config: Any, *_: object,
-    model: Tagger, gold: Run, judged: Run | None = None, **_resume: object,
+    documents: Sequence[Document], _labels: Vocabulary, config: Any, _steps: Steps, *,
+    model: Tagger, gold: Run, judged: Run | None = None,
 ) -> Tagger:  # fmt: skip
     """Learn how to combine the stages of a tagger. Its record then holds nDCG@5 before and after, from 0 to 1."""
     found = combine.fit(documents, model, config, gold=gold, judged=judged)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from tagwright.core.steps import Steps
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError
 from tagwright.training.config import TrainingPlan
@@ -58,19 +58,18 @@ def train_cross_encoder(
     encoder: CrossEncoder,
     triples: PairSource,
     plan: TrainingPlan = CROSS,
-    output: Path | None = None,
+    steps: Steps = Steps(),
     *,
     temperature: float = 1.0,
-    resume: bool = False,
 ) -> CrossEncoder:
-    """The cross-encoder trained on `Triple`s; its model is trained in place. output, resume: see `loop.train`.
+    """The cross-encoder trained on `Triple`s; its model is trained in place. steps: see `loop.train`.
 
     Raises ConfigError when temperature is not positive, or the triples do not fill a batch.
     """
     if temperature <= 0:
         raise ConfigError(f"temperature is {temperature}, expected more than 0; 1 leaves the scores as they are")
     check_batch(triples, plan)
-    train(encoder.model, triples, TripleContrast(temperature), plan, output, resume=resume)
+    train(encoder.model, triples, TripleContrast(temperature), plan, steps)
     return CrossEncoder.of(encoder.model, encoder.name)
 
 

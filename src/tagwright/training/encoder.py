@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tagwright.core.checked import AtLeastOne, Checked, Range
+from tagwright.core.steps import Steps
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.kernels import best_device
@@ -126,12 +126,10 @@ def train_encoder(
     pairs: PairSource,
     objective: Objective,
     plan: TrainingPlan,
-    output: Path | None = None,
-    *,
-    resume: bool = False,
+    steps: Steps = Steps(),
 ) -> BiEncoder:
-    """The encoder of the options, trained. output, resume: see `loop.train`."""
-    return train_model(load(options, plan.seed), pairs, objective, plan, output, resume=resume)
+    """The encoder of the options, trained. steps: see `loop.train`."""
+    return train_model(load(options, plan.seed), pairs, objective, plan, steps)
 
 
 def train_model(
@@ -139,14 +137,12 @@ def train_model(
     pairs: PairSource,
     objective: Objective,
     plan: TrainingPlan,
-    output: Path | None = None,
-    *,
-    resume: bool = False,
+    steps: Steps = Steps(),
 ) -> BiEncoder:
     """The same of a loaded model, which is trained in place."""
     from tagwright.training.loop import train
 
-    train(model, pairs, objective, plan, output, resume=resume)
+    train(model, pairs, objective, plan, steps)
     return BiEncoder.of(model)
 
 
@@ -162,13 +158,6 @@ def untrained(options: EncoderOptions) -> BiEncoder:
     """An untrained transformer with these options. Raises ModelError when there is none of that name."""
     pooling = getattr(options, "pooling", None)
     return BiEncoder.load(options.encoder_name, max_length=options.max_length, pooling=pooling, prompts=options.prompts)
-
-
-def stage_folder(output: Path | None, name: str) -> Path | None:
-    """A folder in output for one stage of a training, created if necessary; None without output."""
-    if output:
-        (output / name).mkdir(parents=True, exist_ok=True)
-    return output and output / name
 
 
 def is_static(model: SentenceTransformer) -> bool:

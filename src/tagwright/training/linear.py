@@ -5,31 +5,25 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
-from zipfile import BadZipFile
 
 import numpy as np
 
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, NotNegative, Positive, Range
 from tagwright.core.progress import bar
-from tagwright.core.saved import is_first, read_manifest, replace_file, replace_folder, write_manifest
 from tagwright.core.scratch import scratch_folder
-from tagwright.core.steps import check_resumed
+from tagwright.core.steps import State, Steps
 from tagwright.data.bags import BagOfWords
 from tagwright.data.mapped_matrix import release, write_parts
 from tagwright.data.sparse_arrays import Matrix
-from tagwright.errors import ConfigError, ModelError, TagwrightError
+from tagwright.errors import ConfigError, TagwrightError
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.linear.weights import LinearModel
 from tagwright.stages.trees.label_trees import WIDEST, LabelTrees, OmikujiError, OmikujiProcess
 from tagwright.training.hinge import CELLS, TOGETHER, Loss, Postings, solve
 from tagwright.types import Document, Floats, Ints, Label, Run
-
-KIND = "SVM in training"
-"What the manifest of finished blocks says."
 
 Kind: TypeAlias = Literal["parabel", "bonsai"]
 
@@ -94,9 +88,7 @@ def train_linear(
     gold: Run,
     options: SvmOptions = SvmOptions(),
     candidates: int = 100,
-    folder: Path | None = None,
-    *,
-    resume: bool = False,
+    steps: Steps = Steps(),
 ) -> Linear:
     """The linear SVM over tf-idf of the documents' text (DEPL A.1.3), as a stage; other arguments: see `fit_svm`.
 
@@ -106,7 +98,7 @@ def train_linear(
     with scratch_folder() as scratch:
         parts = bag.parts(document.text for document in documents)
         features = write_parts(parts, len(bag.words), scratch)
-        model = fit_svm(features, gold, len(labels), options, folder, resume=resume)
+        model = fit_svm(features, gold, len(labels), options, steps)
     return Linear(labels, bag, model, candidates)
 
 
@@ -115,15 +107,13 @@ def fit_svm(
     gold: Run,
     labels: int,
     options: SvmOptions = SvmOptions(),
-    folder: Path | None = None,
-    *,
-    resume: bool = False,
+    steps: Steps = Steps(),
 ) -> LinearModel:
     """One SVM against the rest for each label that a document has (DEPL 3.2), as described in training/hinge.py.
 
     features: (documents, words) CSR. gold: a row for each document. labels: their number; those without documents get
-    no weights. folder: finished blocks of labels are stored there, under svm/; resume goes on with them. Raises
-    ConfigError when no document has a label, or the stored blocks belong to other documents or options.
+    no weights. steps: the store of finished blocks of labels. Raises ConfigError when no document has a label, or the
+    stored blocks belong to other documents or options.
     """
     from scipy.sparse import csr_matrix, vstack
 
@@ -133,11 +123,15 @@ def fit_svm(
     order = sorted(positives, key=lambda label: (-len(positives[label]), label))  # alike in size; the slowest first
     size = min(BLOCK, max(4 * TOGETHER, len(order) // PARTS))
     blocks = [order[start : start + size] for start in range(0, len(order), size)]
-    stored = _stored(folder / "svm", features, gold, options, resume=resume) if folder and is_first() else None
+    steps = steps.within("svm") if steps.writes else Steps()  # a process that only read would meet half of the blocks
+    config = {
+        "data": {"documents or labels": _digest(features, gold)} if steps.folder else {},
+        "options": {**asdict(options), "workers": None},
+    }
     bias, parts = np.full(labels, -np.inf, np.float32), []
     with scratch_folder() as scratch, bar("SVM", len(order)) as advance:
         documents = [[positives[label] for label in block] for block in blocks]
-        solved = _solved(features, Postings.of(features, scratch), documents, options, stored)
+        solved = _solved(features, Postings.of(features, scratch), documents, options, config, steps)
         for block, (weights, intercepts) in zip(blocks, solved, strict=True):
             parts.append(weights)
             bias[block] = intercepts
@@ -178,59 +172,35 @@ def _positives(gold: Run) -> dict[int, Ints]:
     return dict(zip(labels.tolist(), rows, strict=True))
 
 
-def _stored(folder: Path, features: Matrix, gold: Run, options: SvmOptions, *, resume: bool) -> Path:
-    """The folder of finished blocks, empty unless a run with the same data and options is resumed."""
-    data = {"documents or labels": _digest(features, gold)}
-    run = {"data": data, "options": {**asdict(options), "workers": None}}
-    if resume and (folder / "manifest.json").is_file():
-        before = read_manifest(folder, KIND)
-        check_resumed(folder, {name: before.get(name, {}) for name in run}, run)
-        return folder
-    with replace_folder(folder, KIND) as fresh:
-        write_manifest(fresh, KIND, run)
-    return folder
-
-
 def _solved(
-    features: Matrix, postings: Postings, blocks: Sequence[Sequence[Ints]], options: SvmOptions, stored: Path | None
+    features: Matrix,
+    postings: Postings,
+    blocks: Sequence[Sequence[Ints]],
+    options: SvmOptions,
+    config: Mapping[str, Any],
+    steps: Steps,
 ) -> Iterator[Block]:
-    """Weights and biases of each block in turn, trained now or read from the folder."""
+    """Weights and biases of each block in turn, trained now or read from the store."""
     from joblib import Parallel, delayed
     from joblib.externals.loky import get_reusable_executor
+    from scipy.sparse import csr_matrix
 
-    paths = [stored and stored / f"{number}.npz" for number in range(len(blocks))]
-    missing = [block for block, path in zip(blocks, paths, strict=True) if path is None or not path.is_file()]
+    missing = [block for number, block in enumerate(blocks) if not steps.has(str(number))]
     workers = min(options.workers or os.cpu_count() or 1, max(1, len(missing)))
     given = {name: getattr(options, name) for name in ("loss", "cost", "tolerance", "prune", "seed")}
     calls = (delayed(solve)(features, postings, block, **given) for block in missing)
     learnt = Parallel(n_jobs=workers, return_as="generator")(calls)
-    for path in paths:
-        if path is not None and path.is_file():
-            yield _read(path, features.shape[1])
-            continue
-        block = next(learnt)
-        if path is not None:
-            _write(path, block)
-        yield block
+
+    def learn() -> State:
+        weights, bias = next(learnt)
+        return State({"data": weights.data, "indices": weights.indices, "indptr": weights.indptr, "bias": bias})
+
+    for number in range(len(blocks)):
+        found = steps.once(str(number), learn, config).arrays
+        weights = tuple(found[name] for name in ("data", "indices", "indptr"))
+        yield csr_matrix(weights, shape=(len(found["bias"]), features.shape[1])), found["bias"]
     if workers > 1:
         get_reusable_executor().shutdown()  # they would keep their memory for minutes
-
-
-def _write(path: Path, block: Block) -> None:
-    weights, bias = block
-    with replace_file(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, data=weights.data, indices=weights.indices, indptr=weights.indptr, bias=bias)
-
-
-def _read(path: Path, words: int) -> Block:
-    from scipy.sparse import csr_matrix
-
-    try:
-        with np.load(path, allow_pickle=False) as block:
-            parts = tuple(block[name] for name in ("data", "indices", "indptr"))
-            return csr_matrix(parts, shape=(len(block["bias"]), words)), block["bias"]
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise ModelError(f"{path}: damaged ({error}); train without resuming") from None
 
 
 def _settings(options: LabelTreeOptions) -> dict[str, Any]:

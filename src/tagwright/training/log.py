@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tagwright.core.saved import replace_file, writing
+from tagwright.core.steps import LOG
 from tagwright.errors import ConfigError
 
 Row: TypeAlias = Mapping[str, float]
@@ -23,7 +24,7 @@ class TrainingLog:
 
     def __init__(self, folder: Path | None, *, tensorboard: bool = False) -> None:
         self.rows: list[Row] = []
-        self.file = folder / "log.jsonl" if folder else None
+        self.file = folder / LOG if folder else None
         self._board = _board(folder) if tensorboard and folder else None
 
     def add(self, row: Row) -> None:

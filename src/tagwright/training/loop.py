@@ -7,18 +7,17 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.core.progress import bar, silence
+from tagwright.core.steps import State, Steps
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import TagwrightError
 from tagwright.training import processes
 from tagwright.training.batching import Batches, SamplerState, ahead
-from tagwright.training.checkpoints import Checkpoint
 from tagwright.training.config import TrainingPlan, lasting_options
 from tagwright.training.gradient_caching import GradientCache, Texts
 from tagwright.training.log import Row, TrainingLog
@@ -46,18 +45,16 @@ def train(
     pairs: PairSource,
     objective: Objective,
     training: TrainingPlan | None = None,
-    output: Path | None = None,
-    *,
-    resume: bool = False,
+    steps: Steps = Steps(),
 ) -> History:
     """Train `model` in place; at the end it has the weights with the lowest validation loss, or else the last ones.
 
-    output: a folder for the log (log.jsonl) and the checkpoint, which is kept after training. resume: continue from the
-    checkpoint, if there is one; the weights are bit for bit those of an uninterrupted run (on a CPU, with the same
+    steps: the store of this training, which keeps the latest state, also that of the end, with the log (log.jsonl)
+    beside it. The weights of a resumed training are bit for bit those of an uninterrupted one (on a CPU, with the same
     number of threads). Started by `accelerate launch` on several processes, all of them call this, and the loss is that
     of one process with the same batch.
 
-    Raises ConfigError when the data do not fill a batch, or a checkpoint is of another run; TagwrightError when the
+    Raises ConfigError when the data do not fill a batch, or the state is of another run; TagwrightError when the
     loss is no longer a number.
     """
     import torch
@@ -66,21 +63,20 @@ def train(
     accelerator = processes.accelerator()
     model.to(accelerator.device)
     batches = Batches(pairs, training.batch, training.window, training.validation, training.seed)
-    steps = training.steps or max(1, round(training.epochs * batches.count()))
-    folder = output if accelerator.is_main_process else None
-    training_log = TrainingLog(folder, tensorboard=training.tensorboard)
-    run = _Run(trainable_encoder(model), batches, objective, training, steps, accelerator, training_log)
-    checkpoint = Checkpoint.load(output, run.config) if output and resume else None
+    length = training.steps or max(1, round(training.epochs * batches.count()))
+    training_log = TrainingLog(steps.folder if steps.writes else None, tensorboard=training.tensorboard)
+    run = _Run(trainable_encoder(model), batches, objective, training, length, accelerator, training_log)
+    state = steps.latest(run.config)
     with torch.random.fork_rng(), run.encoder.ready(), silence(not accelerator.is_main_process):
-        run.resume(checkpoint) if checkpoint else run.begin()
-        accelerator.wait_for_everyone()  # no process writes a checkpoint while another still reads it
+        run.resume(state) if state else run.begin()
+        accelerator.wait_for_everyone()  # no process writes a state while another still reads it
         saved = time.monotonic()
         for _ in run.steps_from_here():
-            if folder and time.monotonic() - saved >= training.checkpoint_seconds:
-                run.checkpoint().save(folder)
+            if steps.writes and time.monotonic() - saved >= training.checkpoint_seconds:
+                steps.keep(run.checkpoint(), run.config)
                 saved = time.monotonic()
-        if folder:
-            run.checkpoint().save(folder)
+        if steps.writes:
+            steps.keep(run.checkpoint(), run.config)
     run.take_best()
     return History(training_log.rows, run.best_step, run.best_loss)
 
@@ -157,15 +153,13 @@ class _Run:
                         if self.step == self.steps or self._redraws():
                             break
 
-    def checkpoint(self) -> Checkpoint:
-        """The current state as a checkpoint."""
+    def checkpoint(self) -> State:
+        """The current state: the progress, and what is learnt so far."""
         state = self.optimiser.state
         tensors: dict[str, torch.Tensor] = {f"weights/{name}": weight for name, weight in self.weights.items()}
         tensors |= {f"best/{name}": weight for name, weight in self.best.items()}
         for name, weight in self.weights.items():
             tensors |= {f"optimiser/{key}/{name}": value for key, value in state[weight].items()}
-        for name, array in self.objective.state().items():
-            tensors[f"objective/{name}"] = _tensor(array)
         progress = {
             "step": self.step,
             "epoch": self.state.epoch,
@@ -173,19 +167,23 @@ class _Run:
             "best_step": self.best_step,
             "best_loss": self.best_loss,
         }
-        return Checkpoint(progress, self.config, tensors)
+        arrays = {name: _array(tensor) for name, tensor in tensors.items()}
+        arrays |= {f"objective/{name}": array for name, array in self.objective.state().items()}
+        return State(arrays, progress)
 
-    def resume(self, checkpoint: Checkpoint) -> None:
-        """Restore the run from the checkpoint."""
-        progress = checkpoint.progress
+    def resume(self, state: State) -> None:
+        """Restore the run from its state."""
+        progress = state.values
         self.step, self.state = progress["step"], SamplerState(progress["epoch"], progress["batch"])
         self.best_step, self.best_loss = progress["best_step"], progress["best_loss"]
-        self.best = checkpoint.part("best")
-        _copy(checkpoint.part("weights"), self.weights)
+        self.best = {name: _tensor(array) for name, array in state.part("best").items()}
+        _copy({name: _tensor(array) for name, array in state.part("weights").items()}, self.weights)
         for key in ("step", "exp_avg", "exp_avg_sq"):
-            for name, value in checkpoint.part(f"optimiser/{key}").items():
-                self.optimiser.state[self.weights[name]][key] = value.to(self.weights[name].device)
-        self.objective.restore({name: tensor.numpy() for name, tensor in checkpoint.part("objective").items()})
+            for name, array in state.part(f"optimiser/{key}").items():
+                weight, value = self.weights[name], _tensor(array)
+                value = value.to(weight.device) if key == "step" else value.to(weight)  # may be bfloat16
+                self.optimiser.state[weight][key] = value
+        self.objective.restore(state.part("objective"))
         self.training_log.go_back(self.step)
         self.started -= self.training_log.rows[-1]["seconds"] if self.training_log.rows else 0.0
 
@@ -312,4 +310,12 @@ def _copy(source: Mapping[str, torch.Tensor], target: Mapping[str, torch.Tensor]
 def _tensor(array: NDArray[Any]) -> torch.Tensor:
     import torch
 
-    return torch.from_numpy(np.ascontiguousarray(array))
+    return torch.from_numpy(np.asarray(array, order="C"))
+
+
+def _array(tensor: torch.Tensor) -> NDArray[Any]:
+    """The same for numpy, which has no bfloat16."""
+    import torch
+
+    found: NDArray[Any] = tensor.detach().cpu().to(torch.promote_types(tensor.dtype, torch.float32)).numpy()
+    return found

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.stages.linear.classifiers import Linear
@@ -45,8 +45,7 @@ class Fold(NamedTuple):
 class Folds:
     """Stages over labelled documents. scored: places (documents,) of those that are to be scored out of fold.
 
-    gold: a row for each document, with labels. names: of the stages. folder: where finished blocks of labels of the SVM
-    are stored; resume goes on with them.
+    gold: a row for each document, with labels. names: of the stages. steps: the store of the SVMs.
     """
 
     documents: Sequence[Document]
@@ -56,8 +55,7 @@ class Folds:
     names: Collection[str] = (SVM, KNN)
     folds: int = 5
     seed: int = 0
-    folder: Path | None = None
-    resume: bool = False
+    steps: Steps = Steps()
     _latest: dict[str, Linear] = field(default_factory=dict, init=False)
 
     def __iter__(self) -> Iterator[Fold]:
@@ -96,9 +94,8 @@ class Folds:
     def _svm(self, places: Longs, name: str) -> Linear:
         if name not in self._latest:
             (bag, features), gold = self._words, self.gold.take(places)
-            folder = self.folder / name if self.folder else None
             options = SvmOptions(seed=self.seed, workers=1 if len(np.unique(gold.labels)) <= FEW else 0)
-            model = fit_svm(features[places], gold, len(self.labels), options, folder, resume=self.resume)
+            model = fit_svm(features[places], gold, len(self.labels), options, self.steps.within(name))
             self._latest.clear()
             self._latest[name] = Linear(self.labels, bag, model, CANDIDATES)
         return self._latest[name]

@@ -15,6 +15,7 @@ from typer.testing import CliRunner, Result
 
 from tagwright.app.cli import app
 from tagwright.combining.pool import PoolOptions
+from tagwright.core.steps import NAME, Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError, TagwrightError
 from tagwright.evaluation.metrics import labelled
@@ -24,7 +25,6 @@ from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger
 from tagwright.training import loop
-from tagwright.training.checkpoints import NAME
 from tagwright.types import Label, Run
 
 QUICK = [
@@ -135,7 +135,7 @@ def test_a_full_disk_while_saving_keeps_the_old_tagger_and_the_checkpoint(
     assert (tmp_path / "M.training" / NAME).is_file()
     run("train", *arguments, "--resume", settings=settings)
     with monkeypatch.context() as patch, pytest.raises(TagwrightError, match=r"cannot be written \(No space left"):
-        patch.setattr("safetensors.torch.save_file", full)
+        patch.setattr("safetensors.numpy.save_file", full)
         run("train", *arguments, settings=settings)
     assert {path.name for path in tmp_path.iterdir()} >= {"M"}
     assert not (tmp_path / "M.training").exists()
@@ -407,9 +407,10 @@ def test_ctrl_c_says_how_to_go_on(
 def test_events_for_tensorboard_are_kept(
     data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fit(documents: object, labels: Vocabulary, config: object, folder: Path, **_: object) -> Tagger:
-        (folder / "dual").mkdir()
-        (folder / "dual" / "events.out.tfevents.1").write_text("drawn")
+    def fit(documents: object, labels: Vocabulary, config: object, steps: Steps, **_: object) -> Tagger:
+        assert steps.folder
+        (steps.folder / "dual").mkdir()
+        (steps.folder / "dual" / "events.out.tfevents.1").write_text("drawn")
         return Tagger(labels, {"exact_match": ExactMatch(labels)})
 
     monkeypatch.setitem(METHODS, "rts", replace(METHODS["rts"], fit=fit))

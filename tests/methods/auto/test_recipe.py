@@ -12,6 +12,7 @@ from tests.tiny import tiny_encoder
 
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.methods import auto, zero_shot
 from tagwright.methods.auto import combine, examples, plan, speed
@@ -195,10 +196,10 @@ def test_a_killed_training_goes_on_after_the_last_finished_stage(
 
     monkeypatch.setattr(out_of_fold, "fit_svm", killed)
     with pytest.raises(KeyboardInterrupt):
-        auto.fit(documents, LABELS, CONFIG, tmp_path)
+        auto.fit(documents, LABELS, CONFIG, Steps(tmp_path))
     monkeypatch.setattr(combine, "describe_corpus", never)
     monkeypatch.setattr(combine, "examples", never)
-    resumed = auto.fit(documents, LABELS, CONFIG, tmp_path, resume=True)
+    resumed = auto.fit(documents, LABELS, CONFIG, Steps(tmp_path, resume=True))
     assert count == 3 + 5 + 1  # the five folds, of which two are read from the folder, and all
     assert same(resumed, learned)
 

@@ -5,20 +5,18 @@ Also what is compared afterwards: the outcome of each way to combine, and what e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TypeGuard
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.candidate_ranker import fit_logistic
 from tagwright.combining.features import FIXED_SUM, Features
 from tagwright.combining.pool import CandidatePool
-from tagwright.core.checked import fits
-from tagwright.core.saved import read_array, read_manifest, read_number, replace_folder, write_arrays, write_manifest
-from tagwright.errors import ModelError
+from tagwright.core.steps import State
 from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger
 from tagwright.training.combiner import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds
@@ -31,8 +29,6 @@ WEIGHTS = (0.5, 1.0, 2.0, 4.0)
 SHOWN = 300
 "Labelled documents on which it is measured what each group of features brought."
 
-KIND = "candidates of labelled documents"
-
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
@@ -40,6 +36,24 @@ class Weighted:
 
     examples: Examples
     weights: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def state(self) -> State:
+        """The same for the store of finished steps."""
+        run, gold, features = self.examples.run, self.examples.gold, self.examples.features
+        arrays: dict[str, NDArray[Any]] = {"indptr": run.indptr, "labels": run.labels, "scores": run.scores}
+        arrays |= {"values": features.values, "gold-indptr": gold.indptr, "gold": gold.labels}
+        values = {"features": list(features.names), "weights": dict(self.weights), "labels": self.examples.labels}
+        return State(arrays, values)
+
+    @classmethod
+    def of(cls, state: State) -> Weighted:
+        """What has this `state`."""
+        arrays, values = state.arrays, state.values
+        run = Run(*(arrays[name] for name in ("indptr", "labels", "scores")))
+        gold = Run(arrays["gold-indptr"], arrays["gold"], np.ones(len(arrays["gold"]), np.float32))
+        features = Features(tuple(values["features"]), arrays["values"])
+        return cls(Examples(run, features, gold, values["labels"]), values["weights"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,17 +98,6 @@ def weighted(described: CandidateFeatures, weights: Mapping[str, float]) -> Cand
     return replace(described, first=replace(first, weights={**first.weights, **weights}))
 
 
-def stored(folder: Path | None, make: Callable[[], Weighted], *, resume: bool) -> Weighted:
-    """What `make` gives, stored in the folder; read from there instead when a training is resumed."""
-    if folder and resume and (folder / "manifest.json").is_file():
-        return _load(folder)
-    found = make()
-    if folder:
-        with replace_folder(folder, KIND) as target:
-            _save(found, target)
-    return found
-
-
 def brought(trial: Trial, options: CombinerOptions) -> dict[str, float]:
     """Group of features -> nDCG@5 that is lost without it, in cross-validation, the largest first.
 
@@ -134,37 +137,3 @@ def _logistic(examples: Examples, names: Sequence[str], options: CombinerOptions
 def _sum(described: CandidateFeatures, pools: Sequence[CandidatePool], gold: Run) -> float:
     """nDCG@5 of the fixed sum."""
     return float(combine.ndcg_at_5(Run.concat(list(map(described.candidates, pools))), gold).mean())
-
-
-def _save(found: Weighted, folder: Path) -> None:
-    run, gold = found.examples.run, found.examples.gold
-    write_arrays(folder, {"indptr": run.indptr, "labels": run.labels, "scores": run.scores})
-    write_arrays(folder, {"gold-indptr": gold.indptr, "gold": gold.labels, "values": found.examples.features.values})
-    write_manifest(
-        folder,
-        KIND,
-        {
-            "features": list(found.examples.features.names),
-            "weights": dict(found.weights),
-            "all": found.examples.labels,
-        },
-    )
-
-
-def _load(folder: Path) -> Weighted:
-    manifest = read_manifest(folder, KIND)
-    names, weights = manifest.get("features"), manifest.get("weights")
-    size = read_number(folder, manifest, "all")
-    if not isinstance(names, list) or not _are_weights(weights):
-        raise ModelError(f"{folder}: damaged (its manifest lacks the features); train without resuming")
-    indptr, gold_indptr = (read_array(folder, name, np.int64, (None,)) for name in ("indptr", "gold-indptr"))
-    labels, gold = (read_array(folder, name, np.int32, (None,)) for name in ("labels", "gold"))
-    scores = read_array(folder, "scores", np.float32, labels.shape)
-    values = read_array(folder, "values", np.float32, (len(labels), len(names)))
-    right = Run(gold_indptr, gold, np.ones(len(gold), np.float32))
-    features = Features(tuple(names), np.array(values))
-    return Weighted(Examples(Run(indptr, labels, scores), features, right, size), weights)
-
-
-def _are_weights(weights: object) -> TypeGuard[dict[str, float]]:
-    return isinstance(weights, dict) and fits(tuple(weights.values()), tuple[float, ...])

@@ -18,16 +18,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
-from tagwright.combining.candidate_features import KIND, CandidateFeatures
+from tagwright.combining.candidate_features import CandidateFeatures
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, Distinct, Positive
 from tagwright.core.progress import note
-from tagwright.core.saved import replace_folder
+from tagwright.core.saved import pack, unpack
+from tagwright.core.scratch import scratch_folder
+from tagwright.core.steps import State, Steps
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.precision import Precision
@@ -108,7 +109,7 @@ class Data:
     """What is learned from. gold: a row for each document. chosen: places of the labelled ones that teach the combiner.
 
     judged: a row for each document, its labels that reviewers accepted or rejected; of a document that has any, the
-    other labels are unknown. folder: where finished stages are stored, if anywhere.
+    other labels are unknown. steps: the store of finished stages.
     """
 
     documents: Sequence[Document]
@@ -117,21 +118,16 @@ class Data:
     judged: Run | None
     chosen: Longs
     labelled: Longs
-    folder: Path | None
-    resume: bool
+    steps: Steps
 
     @property
     def teaching(self) -> list[Document]:
         """The documents that teach the combiner, with their labels in `gold` alone."""
         return combine.with_gold(taken(self.documents, self.chosen), self.gold.take(self.chosen), self.labels)
 
-    def stored(self, name: str) -> Path | None:
-        """Where a finished stage is stored."""
-        return self.folder / name if self.folder else None
-
     def examples(self, name: str, make: Callable[[], Weighted]) -> Weighted:
-        """Candidates of the documents that teach the combiner, made now or read from the folder."""
-        found = examples.stored(self.stored(name), make, resume=self.resume)
+        """Candidates of the documents that teach the combiner, made now or read from the store."""
+        found = Weighted.of(self.steps.once(name, lambda: make().state))
         judged = self.judged.take(self.chosen) if self.judged else None
         return replace(found, examples=combine.judged_only(found.examples, judged))
 
@@ -163,24 +159,22 @@ def fit(
     documents: Sequence[Document],
     labels: Vocabulary,
     config: Config = Config(),
-    output: Path | None = None,
+    steps: Steps = Steps(),
     *,
-    resume: bool = False,
     gold: Run | None = None,
     judged: Run | None = None,
 ) -> Tagger:
     """The best tagger that documents, labels and time allow. Says before what it will do, and after what came of it.
 
     gold: instead of the documents' own labels; a row without labels is of an unlabelled document. judged: see `Data`.
-    output: an existing folder for finished stages; resume goes on from there. Never returns a tagger that cross-
-    validation on the labelled documents finds worse than the zero-shot method, by more than one standard error. Raises
-    TagwrightError.
+    steps: the store of finished stages. Never returns a tagger that cross-validation on the labelled documents finds
+    worse than the zero-shot method, by more than one standard error. Raises TagwrightError.
     """
     started = time.perf_counter(), time.process_time()
     gold = labels.gold(documents, unknown="warn") if gold is None else gold
     labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
     drawn = np.random.default_rng(config.seed).permutation(labelled)[: config.labelled]
-    data = Data(documents, labels, gold, judged, np.sort(drawn), labelled, output, resume)
+    data = Data(documents, labels, gold, judged, np.sort(drawn), labelled, steps)
     language = resolve(config.language, labels, documents)
     start = zero_shot.fit(labels, replace(config.zero_shot, language=language), documents)
     found = make_plan(data, start, config, language, started)
@@ -257,14 +251,14 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
 
 def _corpus(data: Data, tagger: Tagger, settings: combine.Config) -> CandidateFeatures:
     """What all documents tell, stored: no label of a document is read for it."""
-    folder = data.stored("corpus")
-    if folder is None:
-        return combine.describe_corpus(tagger, data.documents, settings)
-    if not (data.resume and (folder / "manifest.json").is_file()):
-        described = combine.describe_corpus(tagger, data.documents, settings)
-        with replace_folder(folder, KIND) as target:
-            described.save(target)
-    return CandidateFeatures.load(folder, data.labels)  # as a resumed training has it
+
+    def describe() -> State:
+        with scratch_folder() as folder:
+            combine.describe_corpus(tagger, data.documents, settings).save(folder)
+            return State({name: np.frombuffer(content, np.uint8) for name, content in pack(folder).items()})
+
+    files = data.steps.once("corpus", describe).arrays
+    return CandidateFeatures.load(unpack({name: file.tobytes() for name, file in files.items()}), data.labels)
 
 
 def _with_trained(
@@ -281,9 +275,7 @@ def _with_trained(
     """
     documents = taken(data.documents, data.labelled)
     scored, gold = np.searchsorted(data.labelled, data.chosen), data.gold.take(data.labelled)
-    folds = Folds(
-        documents, data.labels, gold, scored, names, seed=options.seed, folder=data.folder, resume=data.resume
-    )
+    folds = Folds(documents, data.labels, gold, scored, names, seed=options.seed, steps=data.steps)
     made = data.examples("trained", lambda: examples.with_trained(richer, described, data.teaching, _numbered(folds)))
     fitted = fit_combiner(made.examples, combine.ndcg_at_5, options)
     stages, added = folds.last(), " and ".join(names)
