@@ -1,0 +1,73 @@
+"""Whatever takes long in a training is stored as a step, and by nothing but the one store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.methods.topics import DOCUMENTS, LABELS, trained
+
+from tagwright.core.steps import LOG, NAME, State, Steps
+from tagwright.methods import auto, futex, rts, svm
+from tagwright.stages.names.exact_match import ExactMatch
+from tagwright.tagger import Tagger
+
+
+@dataclass(frozen=True)
+class Counted(Steps):
+    """Notes the steps that were asked for once, and those that were kept."""
+
+    asked: list[str] = field(default_factory=list)
+    kept: set[Path | None] = field(default_factory=set)
+
+    def once(self, name: str, make: Callable[[], State], config: Mapping[str, Any] | None = None) -> State:
+        self.asked.append(name)
+        return super().once(name, make, config)
+
+    def keep(self, state: State, config: Mapping[str, Any]) -> None:
+        self.kept.add(self.folder)
+        super().keep(state, config)
+
+
+def rank(steps: Steps) -> None:
+    exact_match = Tagger(LABELS, {"exact_match": ExactMatch(LABELS)})
+    futex.pseudo_labels(exact_match, DOCUMENTS, futex.Config(), steps)
+
+
+FOLDS = [name for fold in range(5) for name in (f"fold-{fold}/svm/0",)]
+
+
+@pytest.mark.parametrize(
+    ("train", "asked"),
+    [
+        (lambda steps: svm.fit(DOCUMENTS, LABELS, svm.Config(workers=1), steps), ["svm/0"]),
+        (
+            lambda steps: auto.fit(DOCUMENTS, LABELS, auto.Config(stages=("tfidf",), language="english"), steps),
+            ["corpus", "combiner", "trained", *FOLDS, "all/svm/0"],
+        ),
+        (rank, ["0"]),
+    ],
+    ids=["svm", "auto", "futex"],
+)
+def test_each_step_is_asked_for_once(train: Callable[[Steps], object], asked: list[str], tmp_path: Path) -> None:
+    steps = Counted(tmp_path)
+    train(steps)
+    assert steps.asked == [name.rpartition("/")[2] for name in asked]
+    assert steps.kept == {tmp_path / name for name in asked}
+    assert {file for file in tmp_path.rglob("*") if file.is_file()} == {
+        folder / NAME for folder in steps.kept if folder
+    }
+    before = {file: file.stat().st_mtime_ns for file in tmp_path.rglob(NAME)}
+    train(replace(steps, resume=True))
+    assert {file: file.stat().st_mtime_ns for file in tmp_path.rglob(NAME)} == before
+
+
+def test_the_training_loop_keeps_its_latest_state(encoder: dict[str, str], tmp_path: Path) -> None:
+    steps = Counted(tmp_path)
+    config = trained(rts.Config(encoder=encoder["static"]), batch=8, steps=1)
+    rts.fit(DOCUMENTS, LABELS, config, steps)
+    assert (steps.asked, steps.kept) == ([], {tmp_path})
+    assert {file.name for file in tmp_path.iterdir()} == {NAME, LOG}
