@@ -116,6 +116,15 @@ def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_weights(
     assert (resumed.best_step, resumed.best_loss) == (whole.best_step, whole.best_loss)
 
 
+def test_weights_in_half_precision_are_stored_as_they_are(static: str, tmp_path: Path) -> None:
+    models = [SentenceTransformer(static, device="cpu").bfloat16() for _ in range(3)]
+    train(models[0], pairs, Redrawing(plain_loss), TRAINING)
+    with pytest.raises(Stop):
+        train(models[1], pairs, StoppingAt(13), TRAINING, Steps(tmp_path))
+    train(models[2], pairs, Redrawing(plain_loss), TRAINING, Steps(tmp_path, resume=True))
+    assert_equal(dict(models[2].named_parameters()), dict(models[0].named_parameters()))
+
+
 def test_a_run_killed_at_random_moments_and_resumed_ends_with_the_same_weights(
     encoder: str, encoder_whole: Whole, tmp_path: Path
 ) -> None:

@@ -123,7 +123,7 @@ def fit_svm(
     order = sorted(positives, key=lambda label: (-len(positives[label]), label))  # alike in size; the slowest first
     size = min(BLOCK, max(4 * TOGETHER, len(order) // PARTS))
     blocks = [order[start : start + size] for start in range(0, len(order), size)]
-    steps = steps.within("svm") if steps.writes else Steps()  # a process that only read would meet half of the blocks
+    steps = steps.within("svm") if steps.writes else Steps()  # the others would read while it writes
     config = {
         "data": {"documents or labels": _digest(features, gold)} if steps.folder else {},
         "options": {**asdict(options), "workers": None},
