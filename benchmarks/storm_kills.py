@@ -16,6 +16,7 @@ from benchmarks.storm_processes import REFUSED, Length, Moment, finish, kill, me
 from benchmarks.storm_tally import Tried
 
 from tagwright import zero_shot
+from tagwright.core.cache import Cache
 from tagwright.encoders.cache import EmbeddingCache
 from tagwright.review.current import Decision
 from tagwright.review.decisions import Decisions
@@ -80,7 +81,7 @@ def cache_killed(folder: Path, rng: random.Random) -> Tried:
     """The cache has right vectors or none."""
     kills = kill(_cache_repeatedly, (folder,), Moment(rng.uniform(0.05, 0.4)))
     texts = [str(i) for i in range(2000)]
-    vectors, known = EmbeddingCache("storm", 4, folder).get(texts)
+    vectors, known = EmbeddingCache("storm", 4, Cache(folder)).get(texts)
     right = np.repeat(np.arange(2000, dtype=np.float32)[:, None], 4, 1)
     assert (vectors[known] == right[known]).all(), "wrong vectors"
     return Tried("right", kills)
@@ -147,7 +148,7 @@ def _decide_repeatedly(folder: Path) -> None:
 
 
 def _cache_repeatedly(folder: Path) -> None:
-    entries = EmbeddingCache("storm", 4, folder)
+    entries = EmbeddingCache("storm", 4, Cache(folder))
     for first in range(0, 2000, 50):
         numbers = np.arange(first, first + 50)
         entries.put([str(i) for i in numbers], np.repeat(numbers[:, None], 4, 1).astype(np.float32))

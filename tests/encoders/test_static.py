@@ -11,6 +11,7 @@ from tests.tiny import DIM, VOCABULARY, tiny_encoder
 
 from tagwright import zero_shot
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.cache import Cache, user_cache
 from tagwright.encoders import static
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.static import distil, main_directions
@@ -69,8 +70,42 @@ def test_the_static_encoder_is_distilled_once_and_kept(tmp_path: Path, monkeypat
     assert isinstance(given, WeightedSum)
     assert given.weights["dense"] == 2.0
     first.save(tmp_path / "model")
-    (tmp_path / "cache" / "static-1" / "model.safetensors").unlink()  # the saved tagger has the encoder
+    assert [kind.name for kind in user_cache().contents() if kind.name != "embeddings"] == ["static encoder"]
+    user_cache().clear()  # as another process may: this one has a copy of its own
+    second.save(tmp_path / "second")
+    monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "other"))  # the saved tagger has the encoder
     assert Tagger.load(tmp_path / "model").suggest("honey bee", k=1)[0].name == "bee"
+
+
+def test_the_next_process_unpacks_what_was_distilled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny, cache = str(tiny_encoder(tmp_path / "tiny")), tmp_path / "cache"
+    with monkeypatch.context() as patch:
+        patch.setattr(static, "distil", lambda: distil(tiny))
+        first = static.distilled_in(Cache(cache))
+
+    def refused() -> SentenceTransformer:
+        raise AssertionError("it is distilled again")
+
+    monkeypatch.setattr(static, "distil", refused)
+    second = static.distilled_in(Cache(cache))
+    assert first != second
+    assert contents(first) == contents(second)
+    assert {"model.safetensors", "tokenizer.json", "modules.json"} <= contents(second).keys()
+
+
+def test_where_nothing_can_be_kept_it_is_distilled_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = str(tiny_encoder(tmp_path / "tiny"))
+    monkeypatch.setattr(static, "distil", lambda: distil(tiny))
+    (tmp_path / "file").write_text("in the way")
+    assert "modules.json" in contents(static.distilled_in(Cache(tmp_path / "file")))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """The files of a folder."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def test_an_unknown_encoder_is_an_error() -> None:

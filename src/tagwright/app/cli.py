@@ -303,10 +303,10 @@ def verify(model: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved 
 
 @app.command()
 def cache(
-    clear: Annotated[bool, typer.Option("--clear", help="Remove everything.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Remove everything that is kept.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show the cache of embeddings: encoders, vectors, size.
+    """Show what the cache holds: embeddings, parsed vocabularies, indexes of labels, the static encoder.
 
     TAGWRIGHT_CACHE_LIMIT (2G) limits its size: the least recently used goes first. TAGWRIGHT_CACHE_DOCUMENTS=no keeps
     documents out of it. TAGWRIGHT_CACHE is its folder.

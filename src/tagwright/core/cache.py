@@ -1,10 +1,235 @@
-"""The folder of the user's caches."""
+"""The cache of the user: vectors, parsed vocabularies, indexes and whatever else takes long to compute, in one folder.
+
+It saves time and nothing else depends on it. Entries are rows of one SQLite database, shared by all processes; the
+content of a row is in it or, where a library needs a file, in a file beside it. All together they respect a limit: the
+least recently used entries are removed, whatever they are. Where nothing can be read or written, one line is logged and
+everything is computed again. Every row has a checksum: a damaged one counts as missing, and a damaged database is
+replaced.
+"""
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import logging
 import os
+import re
+import sqlite3
 import sys
+import time
+from collections.abc import Callable, Collection, Mapping
+from contextlib import closing, suppress
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from tagwright.core.atomic import replace_file, writing
+from tagwright.errors import ConfigError, TagwrightError
+
+LIMIT = 2 << 30
+"The default limit of the cache, in bytes."
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+_NAME = "tagwright-cache"
+_FILE = rf"{_NAME}-[0-9a-f]{{32}}\.file"
+_OURS = re.compile(rf"{_NAME}\.sqlite(-wal|-shm|-journal)?|{_FILE}|\.{_FILE}\.(lock|tmp[0-9a-f]{{8}})")
+_TABLES = (
+    """CREATE TABLE IF NOT EXISTS entries (key BLOB NOT NULL, kind TEXT NOT NULL, content BLOB,
+    checksum BLOB NOT NULL, size INTEGER NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (key, kind))""",
+    "CREATE INDEX IF NOT EXISTS by_use ON entries (used, kind, size)",  # holds all that a listing or a removal asks for
+)
+_OLDEST = """SELECT id FROM (SELECT rowid AS id, size, SUM(size) OVER (ORDER BY used ROWS UNBOUNDED PRECEDING) AS sum
+FROM entries) WHERE sum - size < ?"""
+_PAGES = ("page_count", "freelist_count", "page_size")
+_ROW = 200  # bytes of a row besides its content
+_ASKED = 10_000  # keys per query; SQLite takes at most 32,766
+_SPARED = 0.75  # share of the limit to which the cache is reduced, so that not every write has to check
+_LARGEST = 1 << 29  # bytes of content in a row; SQLite takes 1 GB
+_HOUR = 3600  # the time of last use is written at most once in an hour
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+class Kind(NamedTuple):
+    """The entries of one kind. size: bytes. used: when one was last used, in seconds since 1970, within an hour."""
+
+    name: str
+    entries: int
+    size: int
+    used: int
+
+
+class Cache:
+    """The entries of a folder, at most `limit` bytes; with a limit of 0, nothing is kept."""
+
+    def __init__(self, folder: Path, limit: int = LIMIT) -> None:
+        self.folder, self.limit = folder, limit
+        self._path = folder / f"{_NAME}.sqlite"
+        self._usable = True
+
+    def get(self, kind: str, keys: Collection[bytes]) -> dict[bytes, bytes]:
+        """The contents by key, without those that are missing or damaged."""
+        if not self.limit or not keys:
+            return {}
+
+        def read(database: sqlite3.Connection) -> list[tuple[bytes, bytes, bytes, int]]:
+            found, asked = [], iter(keys)
+            while some := list(islice(asked, _ASKED)):
+                query = f"SELECT key, content, checksum, used FROM entries WHERE key IN ({','.join('?' * len(some))})"  # noqa: S608
+                found += database.execute(f"{query} AND kind = ?", [*some, kind]).fetchall()
+            return found
+
+        sound = [row for row in self._run(read) or [] if row[2] == _checksum(kind, row[0], row[1])]
+        now = int(time.time())
+        if stale := [(now, key, kind) for key, _, _, used in sound if abs(now - used) > _HOUR]:
+            self._run(lambda database: database.executemany("UPDATE entries SET used=? WHERE key=? AND kind=?", stale))
+        return {key: content for key, content, _, _ in sound}
+
+    def put(self, kind: str, contents: Mapping[bytes, bytes]) -> None:
+        """Keep contents by key, all or, where that is not possible, none; one that is over the limit is left out."""
+        rows = [(key, kind, content, len(content)) for key, content in contents.items()]
+        self._write([row for row in rows if row[-1] <= min(_SPARED * self.limit, _LARGEST)])
+
+    def file(
+        self, kind: str, key: bytes, make: Callable[[Path], None], is_sound: Callable[[Path], bool]
+    ) -> Path | None:
+        """The file that `make` wrote for this key, now or earlier; None where it cannot be kept.
+
+        is_sound: False for a damaged one, which is then replaced. Another process may remove the file at any time: open
+        it without creating it.
+        """
+        digest = hashlib.blake2b(key, digest_size=16, person=kind.encode()[:16])
+        path = self.folder / f"{_NAME}-{digest.hexdigest()}.file"
+        if not self.limit or not self._usable:
+            return None
+        try:
+            if path.is_file() and is_sound(path):
+                self._write([(path.name.encode(), kind, None, path.stat().st_size)])
+                return path
+            with replace_file(path) as temporary:
+                make(temporary)
+                size = temporary.stat().st_size
+                if size > _SPARED * self.limit:
+                    raise TagwrightError(f"it has {size:,} bytes, the limit of the cache is {self.limit:,}")
+                self._write([(path.name.encode(), kind, None, size)])  # before it is in place: no file lacks a row
+        except (TagwrightError, OSError, sqlite3.Error) as error:
+            _log.warning("%s: %s is not kept (%s)", self.folder, kind, error)
+            return None
+        return path
+
+    def contents(self) -> list[Kind]:
+        """What is kept, by the name of its kind."""
+        if not self._path.exists():
+            return []
+        listed = "SELECT kind, COUNT(*), SUM(size), MAX(used) FROM entries GROUP BY kind ORDER BY kind"
+        return [Kind(*row) for row in self._run(lambda database: database.execute(listed).fetchall()) or []]
+
+    def size(self) -> int:
+        """Bytes on the disk."""
+        return sum(map(_size, self._ours()))
+
+    def clear(self) -> int:
+        """Remove everything that is kept, and no file of others; returns how many bytes that frees.
+
+        Other processes may go on: a database that one of them has open is emptied. Raises TagwrightError for a folder
+        that holds only files of others, and where a file cannot be removed.
+        """
+        before = self.size()
+        if not self._ours() and self.folder.is_dir() and any(self.folder.iterdir()):
+            raise TagwrightError(f"{self.folder}: is no cache of Tagwright; correct TAGWRIGHT_CACHE")
+        with writing(self.folder):
+            if self._path.exists():
+                self._run(_empty)
+            in_use = self._path.with_name(f"{self._path.name}-shm").exists()  # the last to close it removes this file
+            for path in self._ours():
+                if not (in_use and path.name.startswith(self._path.name)):
+                    path.unlink(missing_ok=True)
+        return before - self.size()
+
+    def _write(self, rows: Collection[tuple[bytes, str, bytes | None, int]]) -> None:
+        now = int(time.time())
+        whole = [
+            (key, kind, content, _checksum(kind, key, content or b""), size + _ROW, now)
+            for key, kind, content, size in rows
+        ]
+
+        def write(database: sqlite3.Connection) -> None:
+            database.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?)", whole)
+            database.commit()
+            self._keep_to_limit(database)
+
+        if whole and self.limit:
+            self._run(write)
+
+    def _run(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
+        """The result of a transaction; None where the database cannot be used.
+
+        What fails is tried once more: the database may have been damaged, or another process has just removed it.
+        """
+        for last in (False, True):
+            try:
+                return self._once(action) if self._usable else None
+            except (OSError, sqlite3.OperationalError) as error:  # noqa: PERF203
+                self._usable = not last
+                if last:
+                    _log.warning("%s: nothing is kept or found there (%s)", self.folder, error)
+            except (sqlite3.Error, ValueError, OverflowError) as error:  # an invalid index or text is damage too
+                _log.warning("%s: damaged (%s), replaced; what it held is computed again", self._path, error)
+                self._remove_database()
+        return None
+
+    def _once(self, action: Callable[[sqlite3.Connection], T]) -> T:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(self._path, timeout=30)) as database, database:
+            database.execute("PRAGMA page_size=16384")  # several vectors fill one with little left over
+            with suppress(sqlite3.OperationalError):  # another process is just doing the same
+                database.execute("PRAGMA journal_mode=WAL")  # readers and a writer do not wait for each other
+            database.execute("PRAGMA synchronous=NORMAL")
+            for table in _TABLES:
+                database.execute(table)
+            return action(database)
+
+    def _keep_to_limit(self, database: sqlite3.Connection) -> None:
+        """Remove the least recently used entries if the limit is exceeded, and files without an entry."""
+        pages, free, size = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in _PAGES)
+        excess = (pages - free) * size + sum(map(_size, self._files())) - self.limit
+        if excess <= 0:
+            return
+        database.execute("UPDATE entries SET used = 0 WHERE used > ?", [time.time() + _HOUR])  # the clock went back
+        excess += int((1 - _SPARED) * self.limit)
+        database.execute(f"DELETE FROM entries WHERE rowid IN ({_OLDEST})", [excess])  # noqa: S608  # our own
+        database.commit()
+        for path in self._files():
+            kept = database.execute("SELECT 1 FROM entries WHERE key = ?", [path.name.encode()]).fetchone()
+            if not kept and path.suffix == ".file":  # others are just being made
+                with suppress(OSError):  # Windows removes nothing that another process has open
+                    path.unlink(missing_ok=True)
+        with suppress(sqlite3.OperationalError):  # what is free is used by the next rows
+            _compact(database)
+
+    def _remove_database(self) -> None:
+        """Remove a damaged database; its journals first, which would be replayed into a new one."""
+        try:
+            for journal in ("-wal", "-shm", ""):
+                self._path.with_name(self._path.name + journal).unlink(missing_ok=True)
+        except OSError:
+            self._usable = False
+
+    def _ours(self) -> list[Path]:
+        try:
+            return [path for path in self.folder.iterdir() if _OURS.fullmatch(path.name)]
+        except OSError:
+            return []
+
+    def _files(self) -> list[Path]:
+        return [path for path in self._ours() if not path.name.startswith(self._path.name)]
+
+
+def user_cache() -> Cache:
+    """The cache in `cache_folder` with `cache_limit`. Raises ConfigError as that does."""
+    return _shared(cache_folder(), cache_limit())
 
 
 def cache_folder() -> Path:
@@ -16,3 +241,56 @@ def cache_folder() -> Path:
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "tagwright" / "cache"
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tagwright"
+
+
+def cache_limit() -> int:
+    """Bytes: $TAGWRIGHT_CACHE_LIMIT, such as 500M or 4G, or 2 GB. Raises ConfigError for anything else.
+
+    >>> from unittest.mock import patch
+    >>> with patch.dict(os.environ, TAGWRIGHT_CACHE_LIMIT="1.5k"):
+    ...     cache_limit()
+    1536
+    """
+    text = os.environ.get("TAGWRIGHT_CACHE_LIMIT", "").strip()
+    if not text:
+        return LIMIT
+    number = text.upper().removesuffix("B")
+    unit = number[-1:] if number[-1:] in {"K", "M", "G"} else ""
+    try:
+        size = float(number.removesuffix(unit)) * _UNITS[unit]
+        if not 0 <= size < 1 << 60:
+            raise ValueError
+    except ValueError:
+        raise ConfigError(f"TAGWRIGHT_CACHE_LIMIT is {text!r}, expected bytes, such as 500M or 4G") from None
+    return int(size)
+
+
+@functools.cache
+def _shared(folder: Path, limit: int) -> Cache:
+    """One for the whole process, so that what is wrong with it is said once."""
+    return Cache(folder, limit)
+
+
+def _empty(database: sqlite3.Connection) -> None:
+    database.execute("DELETE FROM entries")
+    database.commit()
+    _compact(database)
+
+
+def _compact(database: sqlite3.Connection) -> None:
+    """Give what removed rows took back to the disk."""
+    database.execute("VACUUM")
+    database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _checksum(kind: str, key: bytes, content: object) -> bytes | None:
+    """A checksum that includes the key, so that a damaged index cannot return another entry; None for no bytes."""
+    if not isinstance(content, bytes):
+        return None
+    return hashlib.blake2b(key + content, digest_size=8, person=kind.encode()[:16]).digest()
+
+
+def _size(path: Path) -> int:
+    with suppress(OSError):  # another process has just removed it
+        return path.stat().st_size
+    return 0

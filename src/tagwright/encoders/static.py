@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
+from contextlib import ExitStack
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zipfile import ZipFile
 
 import numpy as np
 
-from tagwright.core.cache import cache_folder
+from tagwright.core.atomic import writing
+from tagwright.core.cache import Cache, user_cache
 from tagwright.core.progress import note
-from tagwright.core.saved import replace_folder, write_manifest
+from tagwright.core.scratch import scratch_folder
 from tagwright.encoders import kernels
 from tagwright.encoders.architecture import architecture_of, read_architecture
 from tagwright.encoders.bert import Bert
@@ -28,23 +34,34 @@ BATCH = 256
 "Tokens encoded together."
 
 KIND = "static encoder"
-"What the manifest of the kept encoder says."
+"Its name in the cache."
 
 VERSION = 1
 "Increased when `distil` gives other vectors than before."
 
+_folders = ExitStack()  # of this process, removed when it ends
+atexit.register(_folders.close)
+
 
 def distilled() -> Path:
-    """The folder of `distil()`, which is computed once on a machine and then kept in the folder of caches.
+    """A folder with `distil()`, for this process: others may empty the cache, in which it is kept between processes.
 
-    Raises ModelError as `distil` does, TagwrightError when the folder cannot be written.
+    Raises ModelError as `distil` does, TagwrightError when no temporary folder can be written.
     """
-    folder = cache_folder() / f"static-{VERSION}"
-    if not (folder / "manifest.json").is_file():
+    return distilled_in(user_cache())
+
+
+@functools.cache
+def distilled_in(cache: Cache) -> Path:
+    """The same in a given cache."""
+    folder, key = _folders.enter_context(scratch_folder()), str(VERSION).encode()
+    if packed := cache.get(KIND, [key]).get(key):
+        with writing(folder), ZipFile(BytesIO(packed)) as archive:
+            archive.extractall(folder)
+    else:
         note(f"distilling a static encoder from {PACKAGED}, which takes some ten seconds; it is kept for later runs")
-        with replace_folder(folder, KIND) as new:
-            distil().save(str(new), create_model_card=False)
-            write_manifest(new, KIND, {"distilled from": PACKAGED})
+        distil().save(str(folder), create_model_card=False)
+        cache.put(KIND, {key: _packed(folder)})
     return folder
 
 
@@ -101,6 +118,15 @@ def rarity(tokens: int, a: float = 1e-4) -> Floats:
     frequency = 1 / np.arange(2, tokens + 2)
     weights: Floats = (a / (a + frequency / frequency.sum())).astype(np.float32)
     return weights
+
+
+def _packed(folder: Path) -> bytes:
+    """The files of a folder as a ZIP archive, not compressed."""
+    packed = BytesIO()
+    with ZipFile(packed, "w") as archive:
+        for file in sorted(folder.rglob("*")):
+            archive.write(file, file.relative_to(folder))
+    return packed.getvalue()
 
 
 def _used_tokens(model: SentenceTransformer) -> Longs:

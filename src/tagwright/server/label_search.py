@@ -8,22 +8,19 @@ the same for a whole vocabulary, and a search for them would read all of it.
 
 from __future__ import annotations
 
-import logging
 import re
 import sqlite3
 import threading
 import unicodedata
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 
-from tagwright.core.atomic import replace_file
-from tagwright.core.cache import cache_folder
-from tagwright.errors import TagwrightError
+from tagwright.core.cache import user_cache
 from tagwright.text.words import clean
 from tagwright.types import Label
 
@@ -33,13 +30,11 @@ FEWEST_FOR_PARTS = 3
 FEWEST_KEPT = 20_000
 "Labels from which on the index is kept on disk: fewer take a second."
 
-MOST_KEPT = 5
-"Indexes that are kept; the least recently used goes first."
+KIND = "label search"
+"The name of the indexes in the cache."
 
 FORMAT = 2
 "Increased whenever an index is built otherwise than before."
-
-_log = logging.getLogger(__name__)
 
 _LAST = "\U0010ffff"
 "Sorted behind every other character."
@@ -51,9 +46,8 @@ _NAMES_PER_LABEL = 8
 class LabelSearch:
     """Finds labels while somebody types. Case and accents do not count.
 
-    labels: any number; about 1 KB of disk for each. path: file of the index; one that was finished there before is used
-    as it is, so its name must say of which labels it is (`kept_index`); None: in memory. Safe to be used by several
-    threads.
+    labels: any number; about 1 KB for each. path: the file of their index (`build_file`); None: it is made in memory.
+    Safe to be used by several threads.
 
     >>> search = LabelSearch([Label("1", ("Honey bees", "Apis")), Label("2", ("Bees",)), Label("3", ("Café",))])
     >>> search("bee"), search("apis"), search("cafe"), search("one")
@@ -62,9 +56,7 @@ class LabelSearch:
 
     def __init__(self, labels: Sequence[Label], path: Path | None = None) -> None:
         self._lock = threading.Lock()
-        if path and not _is_finished(path):
-            _build_file(path, labels)
-        self._database = _connect(path or ":memory:")
+        self._database = _connect(path)
         weakref.finalize(self, self._database.close)
         if not path:
             _build(self._database, labels)
@@ -118,24 +110,15 @@ class LabelSearch:
         return (label for (label,) in self._database.execute(statement, (*values, limit)))
 
 
-def kept_index(labels: Sequence[Label]) -> LabelSearch:
-    """The search in these labels, its index from the cache if it is there; small ones are made in memory.
-
-    A cache that cannot be written saves no work, and is otherwise no error.
-    """
-    if len(labels) < FEWEST_KEPT:
+def kept_index(labels: Sequence[Label], fewest: int = FEWEST_KEPT) -> LabelSearch:
+    """The search in these labels, its index from the cache if it is there; that of fewer labels is made in memory."""
+    if len(labels) < fewest:
         return LabelSearch(labels)
-    path = cache_folder() / "label-search" / f"{_digest(labels)}.sqlite"
+    path = user_cache().file(KIND, _digest(labels), partial(build_file, labels=labels), is_finished)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        search = LabelSearch(labels, path)
-        path.touch()  # used just now
-        for old in sorted(path.parent.glob("*.sqlite"), key=lambda each: each.stat().st_mtime)[:-MOST_KEPT]:
-            old.unlink(missing_ok=True)
-    except (TagwrightError, OSError, sqlite3.Error) as error:
-        _log.info("the index of the labels is not kept (%s)", error)
+        return LabelSearch(labels, path)
+    except sqlite3.Error:  # another process has just removed it
         return LabelSearch(labels)
-    return search
 
 
 def folded(text: str) -> str:
@@ -148,25 +131,23 @@ def folded(text: str) -> str:
     return " ".join("".join(sign for sign in apart if not unicodedata.combining(sign)).split())
 
 
-def _connect(path: Path | str) -> sqlite3.Connection:
-    return sqlite3.connect(path, check_same_thread=False)
-
-
-def _is_finished(path: Path) -> bool:
+def is_finished(path: Path) -> bool:
     """Whether the file holds a whole index in the present form."""
-    if not path.is_file():
-        return False
-    with closing(_connect(path)) as database:
-        try:
-            return bool(database.execute("PRAGMA user_version").fetchone() == (FORMAT,))
-        except sqlite3.Error:
-            return False
+    with suppress(sqlite3.Error), closing(_connect(path)) as database:
+        return bool(database.execute("PRAGMA user_version").fetchone() == (FORMAT,))
+    return False
 
 
-def _build_file(path: Path, labels: Sequence[Label]) -> None:
-    """Make the index beside the file, and put it in place when it is whole."""
-    with replace_file(path) as unfinished, closing(_connect(unfinished)) as database:
+def build_file(path: Path, labels: Sequence[Label]) -> None:
+    """Make the index of these labels in an empty file."""
+    with closing(sqlite3.connect(path)) as database:
         _build(database, labels)
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    """A database in memory, or a file that is only read: one that is missing is not made."""
+    name = f"{path.absolute().as_uri()}?mode=ro" if path else ":memory:"
+    return sqlite3.connect(name, check_same_thread=False, uri=True)
 
 
 def _build(database: sqlite3.Connection, labels: Sequence[Label]) -> None:
@@ -186,12 +167,12 @@ def _build(database: sqlite3.Connection, labels: Sequence[Label]) -> None:
     database.commit()
 
 
-def _digest(labels: Iterable[Label]) -> str:
+def _digest(labels: Iterable[Label]) -> bytes:
     """What tells vocabularies apart whose labels have other names, ids or places."""
     digest = blake2b(digest_size=16)
     for label in labels:
         digest.update(repr((label.id, label.names)).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+    return digest.digest()
 
 
 def _names(labels: Sequence[Label]) -> Iterator[tuple[int, bool, str, int, bool]]:

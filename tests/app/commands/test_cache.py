@@ -5,22 +5,58 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.tiny import tiny_encoder
 
 from tagwright.app.commands.cache import show_cache
+from tagwright.data.vocabulary import Vocabulary
+from tagwright.encoders import static
 from tagwright.encoders.cache import EmbeddingCache
+from tagwright.server import label_search
+from tagwright.types import Label
 
 
-def test_cache_is_shown_and_cleared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path))
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache with an entry of every kind."""
+    monkeypatch.setenv("TAGWRIGHT_CACHE", str(tmp_path / "cache"))
     EmbeddingCache("f", 2).put(["bee", "wasp"], np.ones((2, 2), np.float32))
-    show_cache(clear=False, as_json=False)
-    assert "f  2 vectors" in capsys.readouterr().out
+    skos = "@prefix skos: <http://www.w3.org/2004/02/skos/core#> .\n<http://x/1> a skos:Concept ; skos:prefLabel "
+    (tmp_path / "birds.ttl").write_text(skos + '"Birds"@en .')
+    Vocabulary.read(tmp_path / "birds.ttl")
+    label_search.kept_index([Label("1", ("Birds",))], fewest=1).close()
+    distil, tiny = static.distil, str(tiny_encoder(tmp_path / "tiny"))
+    monkeypatch.setattr(static, "distil", lambda: distil(tiny))
+    static.distilled()
+    return tmp_path / "cache"
+
+
+def test_the_cache_shows_all_kinds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    kinds = ["embeddings", "label search", "static encoder", "vocabularies"]
     show_cache(clear=False, as_json=True)
     content = json.loads(capsys.readouterr().out)
-    assert (content["limit"], content["encoders"][0]["vectors"]) == (2 << 30, 2)
-    show_cache(clear=True, as_json=False)
-    assert "freed" in capsys.readouterr().out
+    assert (content["folder"], content["limit"]) == (str(folder), 2 << 30)
+    assert [(kind["name"], kind["entries"]) for kind in content["kinds"]] == list(zip(kinds, (2, 1, 1, 1), strict=True))
+    assert content["size"] == sum(path.stat().st_size for path in folder.iterdir())
+    assert all(0 < kind["size"] <= content["size"] for kind in content["kinds"])
     show_cache(clear=False, as_json=False)
-    assert ": 0 encoders" in capsys.readouterr().out
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{folder}: ")
+    assert first.endswith(" of at most 2,048.0 MB")
+    assert [line.partition(":")[0] for line in lines] == kinds
+    assert lines[0].startswith("embeddings: 2 entries, 0.0 MB, used ")
+
+
+def test_clear_removes_all_kinds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    show_cache(clear=True, as_json=True)
+    assert json.loads(capsys.readouterr().out)["freed"] > 0
+    assert list(folder.iterdir()) == []
+    show_cache(clear=False, as_json=False)
+    assert capsys.readouterr().out == f"{folder}: 0.0 MB of at most 2,048.0 MB\n"
+
+
+def test_one_limit_holds_for_all_kinds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vector for which there is no room otherwise takes the place of everything older."""
+    monkeypatch.setenv("TAGWRIGHT_CACHE_LIMIT", "1k")
+    EmbeddingCache("f", 2).put(["ant"], np.ones((1, 2), np.float32))
+    assert [path for path in folder.iterdir() if path.suffix != ".sqlite"] == []
+    show_cache(clear=False, as_json=False)
