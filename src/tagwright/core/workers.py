@@ -1,0 +1,356 @@
+"""Run work in other processes: one way to start them, ask them, bound them and end them.
+
+A worker is a process that holds one object of a class and calls the methods that its parent names. Requests and answers
+are lines of JSON with the raw bytes of arrays behind them, never pickles, so a process that reads untrusted files
+cannot make its parent run anything. The annotations of a method say which types its arguments and its result have.
+
+A worker ends with its `Worker` or with its parent, whatever it is doing then; where its class has a method `close`,
+that is called first. Ctrl-C and SIGTERM are left to the parent. What it prints is dropped, and what it writes to
+standard error goes to the parent's log.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import traceback
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
+from functools import cache
+from io import TextIOWrapper
+from math import prod
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import IO, Any, Union, get_args, get_origin, get_type_hints
+
+from typing_extensions import Self
+
+from tagwright.errors import TagwrightError, one_line_of
+
+PROGRAM = "from tagwright.core.workers import main; main()"
+
+_log = logging.getLogger(__name__)
+
+
+class WorkerError(TagwrightError):
+    """A worker could not do what it was asked. The message gives the reason, as part of a sentence."""
+
+
+class WorkerDied(WorkerError):  # noqa: N818  (it says what has happened)
+    """The process of a worker has ended."""
+
+
+class WorkerTimeout(WorkerDied):
+    """A request took too long, and the process of the worker was ended."""
+
+
+class Worker:
+    """A process that answers requests to an object of a class, which it makes without arguments.
+
+    environment: all variables of the process. memory: the most bytes of address space, where the system can bound it.
+    seconds: how long a request may take, with the start of the process. Threads may share a worker, forks may not.
+    Raises WorkerDied where the process cannot be started.
+    """
+
+    def __init__(
+        self, kind: type, *, environment: Mapping[str, str] = os.environ, memory: int = 0, seconds: float | None = None
+    ) -> None:
+        self._kind, self._seconds = kind, seconds
+        self._owner, self._lock, self._said = os.getpid(), threading.Lock(), deque[str](maxlen=1)
+        # the modules of this process, none from the working folder, where an upload may be called like a module
+        paths = os.pathsep.join(path for path in sys.path if path)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", PROGRAM, f"{kind.__module__}:{kind.__name__}", str(memory)],
+                env={**environment, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        except OSError as error:
+            raise WorkerDied(f"{kind.__name__} cannot be started: {error.strerror}") from None
+        self._logger = threading.Thread(
+            target=_log_lines, args=(self._process.stderr, kind.__name__, self._said), daemon=True
+        )
+        self._logger.start()
+        self._end = weakref.finalize(self, _end, self._process, self._owner)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it may be asked."""
+        return self._end.alive
+
+    def ask(self, method: str, **options: Any) -> Any:
+        """The result of a method. Raises TagwrightError where it does, and WorkerError where it fails otherwise.
+
+        An interrupted request ends the worker: its late answer would be taken for that to the next request.
+        """
+        if os.getpid() != self._owner:
+            raise WorkerError(
+                f"{self._kind.__name__} belongs to the process that started it; load the tagger in each process"
+            )
+        with self._lock:
+            if not self._end.alive:
+                raise WorkerDied(f"the process of {self._kind.__name__} has ended; load the tagger again")
+            try:
+                with self._deadline():
+                    reply, arrays = self._exchange([method, options])
+            except BaseException:
+                self._end()
+                raise
+        if "error" in reply:
+            raise (TagwrightError if reply["expected"] else WorkerError)(reply["error"])
+        return _typed(_hints(getattr(self._kind, method))["return"], reply["result"], arrays)
+
+    def kill(self) -> None:
+        """End the process at once; a thread that waits for its answer gets WorkerDied."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """End the process and free its resources."""
+        self._end()
+
+    def _exchange(self, request: object) -> tuple[Any, list[Any]]:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin
+        assert stdout
+        with suppress(OSError, EOFError):
+            _write(stdin, request)
+            return _read(stdout)
+        status = self._process.wait()
+        self._logger.join(1)  # a process of the worker's own may still hold its standard error
+        last = self._said[-1] if self._said else f"exit status {status}"
+        why = f"was killed by signal {-status}; is there enough memory?" if status < 0 else f"has died: {last}"
+        raise WorkerDied(f"{self._kind.__name__} {why}")
+
+    @contextmanager
+    def _deadline(self) -> Iterator[None]:
+        if self._seconds is None:
+            yield
+            return
+        late = threading.Event()
+
+        def expire() -> None:
+            late.set()
+            self.kill()
+
+        timer = threading.Timer(self._seconds, expire)
+        timer.start()
+        try:
+            yield
+        except WorkerDied:
+            if late.is_set():
+                raise WorkerTimeout(f"{self._kind.__name__} took more than {self._seconds:.0f} s") from None
+            raise
+        finally:
+            timer.cancel()
+
+
+class Pool:
+    """Up to `count` workers, started when they are needed, that several threads ask.
+
+    A worker that dies is replaced, and its request is begun again, `attempts` times in all.
+    """
+
+    def __init__(self, start: Callable[[], Worker], count: int, attempts: int) -> None:
+        self.count = count
+        self._start, self._attempts = start, attempts
+        self._lock, self._closed, self._all = threading.Lock(), False, weakref.WeakSet[Worker]()
+        self._idle = queue.LifoQueue[Worker | None]()  # the last one is still warm
+        for _ in range(count):
+            self._idle.put(None)
+
+    def ask(self, method: str, **options: Any) -> Any:
+        """What a worker answers, see `Worker.ask`. Raises WorkerDied where one after the other dies over it."""
+        worker = self._idle.get()
+        try:
+            for _ in range(self._attempts - 1):
+                with suppress(WorkerDied):
+                    worker = self._living(worker)
+                    return worker.ask(method, **options)
+            worker = self._living(worker)
+            return worker.ask(method, **options)
+        finally:
+            self._idle.put(worker)
+
+    def close(self) -> None:
+        """End the processes; a thread that waits for an answer gets WorkerDied."""
+        with self._lock:
+            self._closed = True
+            for worker in self._all:
+                worker.kill()
+        for _ in range(self.count):
+            if idle := self._idle.get():
+                idle.close()
+
+    def _living(self, worker: Worker | None) -> Worker:
+        with self._lock:
+            if self._closed:
+                raise WorkerDied("the workers have been ended")
+            if worker is None or not worker.is_alive:
+                worker = self._start()
+                self._all.add(worker)
+            return worker
+
+
+def main() -> None:
+    """Answer requests until standard input ends, as it does when the parent ends."""
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, signal.SIG_IGN)  # they reach all processes of a terminal or a service, and the parent acts
+    requests, answers, nowhere = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    name, memory = sys.argv[1:]
+    _bound_memory(int(memory))
+    waiting, served = queue.SimpleQueue[tuple[Any, list[Any]]](), list[Any]()
+    threading.Thread(target=_receive, args=(os.fdopen(requests, "rb"), waiting, served), daemon=True).start()
+    with os.fdopen(answers, "wb") as stream:
+        while True:
+            (method, options), arrays = waiting.get()
+            try:
+                if not served:
+                    served.append(_class(name)())
+                hints = _hints(getattr(type(served[0]), method))
+                given = {option: _typed(hints[option], value, arrays) for option, value in options.items()}
+                reply = {"result": getattr(served[0], method)(**given)}
+            except TagwrightError as error:
+                reply = {"error": str(error), "expected": True}
+            except Exception as error:
+                traceback.print_exc()
+                reply = {"error": f"{type(error).__name__}: {one_line_of(error, 300)}", "expected": False}
+            _write(stream, reply)
+
+
+def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[tuple[Any, list[Any]]], served: list[Any]) -> None:
+    """Read ahead, so that the end of the stream is noticed even while a request is answered."""
+    with suppress(EOFError, OSError):
+        while True:
+            waiting.put(_read(stream))
+    for each in served:
+        if hasattr(each, "close"):
+            each.close()
+    os._exit(0)
+
+
+def _class(name: str) -> type:
+    module, _, kind = name.partition(":")
+    found: type = getattr(importlib.import_module(module), kind)
+    return found
+
+
+def _bound_memory(size: int) -> None:
+    if size:
+        with suppress(ImportError):  # Windows has no such bound
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_AS, (size, size))
+
+
+def _log_lines(stream: IO[bytes], name: str, said: deque[str]) -> None:
+    with TextIOWrapper(stream, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line := line.strip():
+                said.append(line)
+                _log.info("%s: %s", name, line)
+
+
+def _end(process: subprocess.Popen[bytes], owner: int) -> None:
+    """End the process and free its resources, unless this is a fork of its owner."""
+    if os.getpid() != owner:
+        return
+    process.kill()
+    process.wait()
+    if process.stdout:
+        process.stdout.close()
+    if process.stdin:
+        with suppress(OSError):  # the rest of an interrupted request
+            process.stdin.close()
+
+
+def _write(stream: IO[bytes], value: object) -> None:
+    """Write a message and flush it: a line with the value, a line with type and shape of each array, the arrays."""
+    arrays: list[Any] = []
+    line = json.dumps(value, default=lambda part: _plain(part, arrays))
+    kinds = json.dumps([(array.dtype.str, array.shape) for array in arrays])
+    stream.write(f"{line}\n{kinds}\n".encode())
+    for array in arrays:
+        stream.write(array.tobytes())
+    stream.flush()
+
+
+def _read(stream: IO[bytes]) -> tuple[Any, list[Any]]:
+    """The value of the next message and its arrays. Raises EOFError where the stream ends."""
+    line, kinds = stream.readline(), stream.readline()
+    if not kinds.endswith(b"\n"):
+        raise EOFError
+    return json.loads(line), [_read_array(stream, kind, shape) for kind, shape in json.loads(kinds)]
+
+
+def _read_array(stream: IO[bytes], kind: str, shape: list[int]) -> Any:
+    import numpy as np
+
+    data = stream.read(np.dtype(kind).itemsize * prod(shape))
+    try:
+        return np.frombuffer(data, kind).reshape(shape)
+    except ValueError:  # too few bytes
+        raise EOFError from None
+
+
+def _plain(value: Any, arrays: list[Any]) -> object:
+    """What JSON has in place of a value; for an array, its place among the arrays."""
+    if is_dataclass(value):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Path):
+        return str(value)
+    if isinstance(value, frozenset):
+        return list(value)
+    if not hasattr(value, "dtype"):
+        raise TypeError(f"{type(value).__name__} cannot be sent to another process")
+    arrays.append(value)
+    return len(arrays) - 1
+
+
+@cache
+def _hints(described: Any) -> dict[str, Any]:
+    return get_type_hints(described)
+
+
+def _typed(kind: Any, value: Any, arrays: list[Any]) -> Any:
+    """A value of a type from what JSON has in its place."""
+    whole: Any = get_origin(kind) or kind
+    parts = get_args(kind)
+    if value is None:
+        return None
+    if whole in (Union, UnionType):
+        (kind,) = (part for part in parts if part is not NoneType)
+        return _typed(kind, value, arrays)
+    if hasattr(whole, "__dataclass_fields__"):
+        hints = _hints(whole)
+        return whole(**{name: _typed(hints[name], part, arrays) for name, part in value.items()})
+    if hasattr(whole, "_fields"):
+        return whole(*(_typed(part, each, arrays) for part, each in zip(_hints(whole).values(), value, strict=True)))
+    if whole is tuple and parts[-1] is not ...:
+        return tuple(_typed(part, each, arrays) for part, each in zip(parts, value, strict=True))
+    if whole in (list, tuple, frozenset):
+        return whole(_typed(parts[0], each, arrays) for each in value)
+    if whole in (dict, Mapping):
+        return {name: _typed(parts[1], each, arrays) for name, each in value.items()}
+    if whole is Path:
+        return Path(value)
+    return arrays[value] if whole.__module__ == "numpy" else value

@@ -1,0 +1,314 @@
+"""Workers answer, fail, die and are ended; nothing of them stays."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tagwright.core import workers
+from tagwright.core.workers import Pool, Worker, WorkerDied, WorkerError, WorkerTimeout
+from tagwright.errors import InputError, TagwrightError
+
+
+class Point(NamedTuple):
+    x: float
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Thing:
+    place: Path
+    points: tuple[Point, ...]
+    wanted: frozenset[str] | None
+    fields: Mapping[str, tuple[str, ...]]
+
+
+class Echo:
+    """What the tests ask of another process."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def count(self) -> int:
+        self.asked += 1
+        return self.asked
+
+    def pid(self) -> int:
+        return os.getpid()
+
+    def thing(self, thing: Thing) -> list[Thing]:
+        assert isinstance(thing.place, Path)
+        assert isinstance(thing.points[0], Point)
+        return [thing, thing]
+
+    def twice(self, rows: NDArray[Any], factor: float) -> tuple[NDArray[Any], str]:
+        return rows * factor, str(rows.dtype)
+
+    def environment(self) -> list[str | None]:
+        return [os.environ.get("WANTED"), str(Path.cwd())]
+
+    def mistake(self, expected: bool) -> None:
+        if expected:
+            raise InputError("is not JSON", "notes.jsonl", 3)
+        raise KeyError("bees")
+
+    def die(self, status: int) -> None:
+        sys.stdout.write("nobody reads this\n")
+        sys.stdout.flush()
+        sys.stderr.write("first\rout of honey\n")
+        sys.stderr.flush()
+        os._exit(status)
+
+    def die_once(self, mark: Path) -> int:
+        if not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return os.getpid()
+
+    def sleep(self, begun: Path) -> None:
+        begun.touch()
+        threading.Event().wait()
+
+    def allocate(self, size: int) -> int:
+        return len(bytearray(size))
+
+    def interrupt(self) -> str:
+        for sign in (signal.SIGINT, signal.SIGTERM):
+            os.kill(os.getpid(), sign)
+        return "still here"
+
+
+class Closing:
+    """A process that removes a file when it is no longer wanted."""
+
+    mark: Path
+
+    def keep(self, mark: Path) -> int:
+        self.mark = mark
+        mark.touch()
+        return os.getpid()
+
+    def close(self) -> None:
+        self.mark.unlink()
+
+
+@pytest.fixture(scope="module")
+def echo() -> Iterator[Worker]:
+    with Worker(Echo) as found:
+        yield found
+
+
+def wait_for(path: Path, *, exists: bool = True) -> None:
+    while path.exists() != exists:
+        time.sleep(0.01)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_it_is_one_process_with_one_object(echo: Worker) -> None:
+    pid = echo.ask("pid")
+    assert pid != os.getpid()
+    assert [echo.ask("count"), echo.ask("count"), echo.ask("pid")] == [1, 2, pid]
+
+
+def test_arguments_and_results_have_the_types_of_the_annotations(echo: Worker) -> None:
+    thing = Thing(Path("a"), (Point(0.1, "é\ud800"), Point(float("inf"))), frozenset("ab"), {"dtype": ("x", "y")})
+    assert echo.ask("thing", thing=thing) == [thing, thing]
+    assert echo.ask("thing", thing=Thing(Path("b"), (Point(1),), None, {}))[0].wanted is None
+
+
+@pytest.mark.parametrize("dtype", ["<f4", "<i8", "<f8"])
+def test_arrays_keep_type_and_shape(echo: Worker, dtype: str) -> None:
+    rows = np.arange(6, dtype=dtype).reshape(2, 3)[:, ::2]
+    result, name = echo.ask("twice", rows=rows, factor=2)
+    assert (result.tolist(), name) == ([[0, 4], [6, 10]], str(rows.dtype))
+    empty, _ = echo.ask("twice", rows=np.zeros((0, 4), dtype), factor=2)
+    assert empty.shape == (0, 4)
+
+
+def test_a_request_that_fails_says_why_and_the_process_goes_on(echo: Worker) -> None:
+    pid = echo.ask("pid")
+    with pytest.raises(TagwrightError, match=r"^notes.jsonl:3: is not JSON$") as raised:
+        echo.ask("mistake", expected=True)
+    assert not isinstance(raised.value, WorkerError)
+    with pytest.raises(WorkerError, match=r"^KeyError: 'bees'$"):
+        echo.ask("mistake", expected=False)
+    assert echo.ask("pid") == pid
+
+
+def test_threads_get_their_own_answers(echo: Worker) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        found = threads.map(lambda n: echo.ask("twice", rows=np.full(1, n), factor=1)[0].tolist(), range(100))
+        assert list(found) == [[n] for n in range(100)]
+
+
+def test_the_environment_is_the_callers_and_the_signals_are_left_to_it(echo: Worker) -> None:
+    with Worker(Echo, environment={**os.environ, "WANTED": "yes"}) as worker:
+        assert worker.ask("environment") == ["yes", str(Path.cwd())]
+    assert echo.ask("environment")[0] is None
+    if os.name == "posix":
+        assert echo.ask("interrupt") == "still here"
+
+
+def test_a_file_in_the_working_folder_is_no_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit(3)")
+    monkeypatch.chdir(tmp_path)
+    with Worker(Echo) as worker:
+        assert worker.ask("count") == 1
+
+
+def test_a_process_that_dies_is_named_with_its_last_words(
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger=workers.__name__)
+    worker = Worker(Echo)
+    with pytest.raises(WorkerDied, match=r"^Echo has died: out of honey$"):
+        worker.ask("die", status=3)
+    with pytest.raises(WorkerDied, match="Echo has ended; load the tagger again"):
+        worker.ask("count")
+    assert not worker.is_alive
+    assert capfd.readouterr() == ("", "")
+    assert caplog.messages == ["Echo: first", "Echo: out of honey"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_a_process_that_is_killed_is_named_with_the_signal() -> None:
+    worker = Worker(Echo)
+    os.kill(worker.ask("pid"), signal.SIGKILL)
+    with pytest.raises(WorkerDied, match=r"^Echo was killed by signal 9; is there enough memory\?$"):
+        worker.ask("count")
+
+
+def test_a_process_that_cannot_be_started_is_a_death(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+    with pytest.raises(WorkerDied, match=r"^Echo cannot be started: "):
+        Worker(Echo)
+
+
+def test_a_request_that_takes_too_long_ends_the_process(tmp_path: Path) -> None:
+    worker = Worker(Echo, seconds=0.01)
+    with pytest.raises(WorkerTimeout, match=r"^Echo took more than 0 s$"):
+        worker.ask("sleep", begun=tmp_path / "begun")
+    assert not worker.is_alive
+    with Worker(Echo, seconds=1000) as patient:
+        assert patient.ask("count") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere address space has no bound")
+def test_memory_is_bounded() -> None:
+    with Worker(Echo, memory=1 << 30) as worker:
+        assert worker.ask("allocate", size=1 << 20) == 1 << 20
+        with pytest.raises(WorkerError, match="MemoryError"):
+            worker.ask("allocate", size=1 << 30)
+        assert worker.ask("count") == 1
+
+
+def test_an_interrupted_request_leaves_no_answer_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    worker = Worker(Echo)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(workers, "_read", interrupt)
+        worker.ask("count")
+    with pytest.raises(WorkerDied, match="has ended"):
+        worker.ask("count")
+
+
+def test_a_fork_is_told_to_load_its_own(echo: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch, pytest.raises(WorkerError, match="load the tagger in each process"):
+        patch.setattr(os, "getpid", lambda: -1)
+        echo.ask("count")
+    assert echo.ask("pid")
+
+
+def test_a_worker_that_is_no_longer_used_leaves_no_process() -> None:
+    worker = Worker(Echo)
+    process = worker._process
+    del worker
+    gc.collect()
+    assert process.returncode is not None
+
+
+PARENT = """
+import sys, threading
+from pathlib import Path
+from tests.core.test_workers import Closing, Echo
+from tagwright.core.workers import Worker
+closing, busy = Worker(Closing), Worker(Echo)
+print(closing.ask("keep", mark=Path(sys.argv[1])), busy.ask("pid"), flush=True)
+busy.ask("sleep", begun=Path(sys.argv[2]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_when_the_parent_is_killed_its_workers_close_and_end_also_at_work(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PARENT, str(tmp_path / "mark"), str(tmp_path / "begun")]
+    paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, **paths}) as parent:
+        assert parent.stdout
+        pids = [int(pid) for pid in parent.stdout.readline().split()]
+        wait_for(tmp_path / "begun")
+        assert (tmp_path / "mark").exists()
+        parent.kill()
+    wait_for(tmp_path / "mark", exists=False)
+    while any(map(is_running, pids)):
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_a_pool_replaces_a_worker_that_dies_and_begins_its_request_again(tmp_path: Path) -> None:
+    started = list[Worker]()
+
+    def start() -> Worker:
+        started.append(Worker(Echo))
+        return started[-1]
+
+    pool = Pool(start, 2, attempts=3)
+    assert started == []
+    first = pool.ask("pid")
+    second = pool.ask("die_once", mark=tmp_path / "mark")
+    assert first != second == pool.ask("pid")
+    assert len(started) == 2
+    with pytest.raises(WorkerDied, match="out of honey"):
+        pool.ask("die", status=1)
+    assert len(started) == 4  # the warm one and two in its place
+    pool.close()
+    assert not any(worker.is_alive for worker in started)
+
+
+def test_a_pool_that_is_closed_ends_what_is_under_way(tmp_path: Path) -> None:
+    pool, said = Pool(lambda: Worker(Echo), 2, attempts=3), list[str]()
+
+    def ask() -> None:
+        with pytest.raises(WorkerDied) as raised:
+            pool.ask("sleep", begun=tmp_path / "begun")
+        said.append(str(raised.value))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    wait_for(tmp_path / "begun")
+    pool.close()
+    thread.join()
+    assert said == ["the workers have been ended"]
