@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import io
 import logging
 import os
+import queue
 import signal
 import subprocess
 import sys
@@ -80,8 +82,8 @@ class Echo:
             os.kill(os.getpid(), signal.SIGKILL)
         return os.getpid()
 
-    def sleep(self, begun: Path) -> None:
-        begun.touch()
+    def sleep(self, scratch: Path) -> None:
+        (scratch / "begun").touch()
         threading.Event().wait()
 
     def allocate(self, size: int) -> int:
@@ -91,20 +93,6 @@ class Echo:
         for sign in (signal.SIGINT, signal.SIGTERM):
             os.kill(os.getpid(), sign)
         return "still here"
-
-
-class Closing:
-    """A process that removes a file when it is no longer wanted."""
-
-    mark: Path
-
-    def keep(self, mark: Path) -> int:
-        self.mark = mark
-        mark.touch()
-        return os.getpid()
-
-    def close(self) -> None:
-        self.mark.unlink()
 
 
 @pytest.fixture(scope="module")
@@ -209,7 +197,7 @@ def test_a_process_that_cannot_be_started_is_a_death(monkeypatch: pytest.MonkeyP
 def test_a_request_that_takes_too_long_ends_the_process(tmp_path: Path) -> None:
     worker = Worker(Echo, seconds=0.01)
     with pytest.raises(WorkerTimeout, match=r"^Echo took more than 0 s$"):
-        worker.ask("sleep", begun=tmp_path / "begun")
+        worker.ask("sleep", scratch=tmp_path)
     assert not worker.is_alive
     with Worker(Echo, seconds=1000) as patient:
         assert patient.ask("count") == 1
@@ -230,7 +218,7 @@ def test_an_interrupted_request_leaves_no_answer_for_the_next_one(monkeypatch: p
 
     worker = Worker(Echo)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(workers, "_read", interrupt)
+        patch.setattr(workers, "_read_value", interrupt)
         worker.ask("count")
     with pytest.raises(WorkerDied, match="has ended"):
         worker.ask("count")
@@ -252,29 +240,51 @@ def test_a_worker_that_is_no_longer_used_leaves_no_process() -> None:
 
 
 PARENT = """
-import sys, threading
+import sys
 from pathlib import Path
-from tests.core.test_workers import Closing, Echo
+from tests.core.test_workers import Echo
 from tagwright.core.workers import Worker
-closing, busy = Worker(Closing), Worker(Echo)
-print(closing.ask("keep", mark=Path(sys.argv[1])), busy.ask("pid"), flush=True)
-busy.ask("sleep", begun=Path(sys.argv[2]))
+idle, busy = Worker(Echo), Worker(Echo)
+print(idle.ask("pid"), busy.ask("pid"), flush=True)
+busy.ask("sleep", scratch=Path(sys.argv[1]))
 """
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
-def test_when_the_parent_is_killed_its_workers_close_and_end_also_at_work(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", PARENT, str(tmp_path / "mark"), str(tmp_path / "begun")]
+def test_when_the_parent_is_killed_its_workers_end_also_at_work_and_leave_no_file(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
     paths = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-c", PARENT, str(scratch)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, **paths}) as parent:
         assert parent.stdout
         pids = [int(pid) for pid in parent.stdout.readline().split()]
-        wait_for(tmp_path / "begun")
-        assert (tmp_path / "mark").exists()
+        wait_for(scratch / "begun")
         parent.kill()
-    wait_for(tmp_path / "mark", exists=False)
+    wait_for(scratch, exists=False)
     while any(map(is_running, pids)):
         time.sleep(0.01)
+
+
+def test_a_file_written_while_its_folder_is_removed_goes_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, requests, ends = tmp_path / "scratch", io.BytesIO(), list[int]()
+    folder.mkdir()
+    workers._write(requests, ["grow", {"scratch": folder, "rows": np.zeros(3)}])
+    requests.truncate(requests.tell() - 1)  # the parent dies while it writes the array
+    requests.seek(0)
+    remove = os.rmdir
+
+    def too_late(path: str, **options: Any) -> None:
+        monkeypatch.setattr(os, "rmdir", remove)
+        (folder / "documents.txt").touch()
+        remove(path, **options)
+
+    monkeypatch.setattr(os, "rmdir", too_late)
+    monkeypatch.setattr(os, "_exit", ends.append)
+    workers._receive(requests, queue.SimpleQueue())
+    assert (folder.exists(), ends) == (False, [0])
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
@@ -303,7 +313,7 @@ def test_a_pool_that_is_closed_ends_what_is_under_way(tmp_path: Path) -> None:
 
     def ask() -> None:
         with pytest.raises(WorkerDied) as raised:
-            pool.ask("sleep", begun=tmp_path / "begun")
+            pool.ask("sleep", scratch=tmp_path)
         said.append(str(raised.value))
 
     thread = threading.Thread(target=ask)

@@ -4,9 +4,9 @@ A worker is a process that holds one object of a class and calls the methods tha
 are lines of JSON with the raw bytes of arrays behind them, never pickles, so a process that reads untrusted files
 cannot make its parent run anything. The annotations of a method say which types its arguments and its result have.
 
-A worker ends with its `Worker` or with its parent, whatever it is doing then; where its class has a method `close`,
-that is called first. Ctrl-C and SIGTERM are left to the parent. What it prints is dropped, and what it writes to
-standard error goes to the parent's log.
+A worker ends with its `Worker` or with its parent, whatever it is doing then; where the parent has died, a folder that
+a request has named as `scratch` is removed. Ctrl-C and SIGTERM are left to the parent. What a worker prints is dropped,
+and what it writes to standard error goes to the parent's log.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import json
 import logging
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -132,7 +133,8 @@ class Worker:
         assert stdout
         with suppress(OSError, EOFError):
             _write(stdin, request)
-            return _read(stdout)
+            reply, kinds = _read_value(stdout)
+            return reply, _read_arrays(stdout, kinds)
         status = self._process.wait()
         self._logger.join(1)  # a process of the worker's own may still hold its standard error
         last = self._said[-1] if self._said else f"exit status {status}"
@@ -218,17 +220,18 @@ def main() -> None:
     os.dup2(nowhere, 1)
     name, memory = sys.argv[1:]
     _bound_memory(int(memory))
-    waiting, served = queue.SimpleQueue[tuple[Any, list[Any]]](), list[Any]()
-    threading.Thread(target=_receive, args=(os.fdopen(requests, "rb"), waiting, served), daemon=True).start()
+    waiting = queue.SimpleQueue[tuple[Any, list[Any]]]()
+    served: Any = None
+    threading.Thread(target=_receive, args=(os.fdopen(requests, "rb"), waiting), daemon=True).start()
     with os.fdopen(answers, "wb") as stream:
         while True:
             (method, options), arrays = waiting.get()
             try:
-                if not served:
-                    served.append(_class(name)())
-                hints = _hints(getattr(type(served[0]), method))
+                if served is None:
+                    served = _class(name)()
+                hints = _hints(getattr(type(served), method))
                 given = {option: _typed(hints[option], value, arrays) for option, value in options.items()}
-                reply = {"result": getattr(served[0], method)(**given)}
+                reply = {"result": getattr(served, method)(**given)}
             except TagwrightError as error:
                 reply = {"error": str(error), "expected": True}
             except Exception as error:
@@ -237,14 +240,17 @@ def main() -> None:
             _write(stream, reply)
 
 
-def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[tuple[Any, list[Any]]], served: list[Any]) -> None:
+def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[tuple[Any, list[Any]]]) -> None:
     """Read ahead, so that the end of the stream is noticed even while a request is answered."""
+    scratch = None
     with suppress(EOFError, OSError):
         while True:
-            waiting.put(_read(stream))
-    for each in served:
-        if hasattr(each, "close"):
-            each.close()
+            (method, options), kinds = _read_value(stream)
+            scratch = options.get("scratch", scratch)
+            waiting.put(([method, options], _read_arrays(stream, kinds)))
+    if scratch:
+        for _ in range(2):  # the other thread may write a file after the first has listed what there is
+            shutil.rmtree(scratch, ignore_errors=True)
     os._exit(0)
 
 
@@ -294,12 +300,16 @@ def _write(stream: IO[bytes], value: object) -> None:
     stream.flush()
 
 
-def _read(stream: IO[bytes]) -> tuple[Any, list[Any]]:
-    """The value of the next message and its arrays. Raises EOFError where the stream ends."""
+def _read_value(stream: IO[bytes]) -> tuple[Any, list[tuple[str, list[int]]]]:
+    """The value of the next message, and what `_read_arrays` has to read. Raises EOFError where the stream ends."""
     line, kinds = stream.readline(), stream.readline()
     if not kinds.endswith(b"\n"):
         raise EOFError
-    return json.loads(line), [_read_array(stream, kind, shape) for kind, shape in json.loads(kinds)]
+    return json.loads(line), json.loads(kinds)
+
+
+def _read_arrays(stream: IO[bytes], kinds: list[tuple[str, list[int]]]) -> list[Any]:
+    return [_read_array(stream, kind, shape) for kind, shape in kinds]
 
 
 def _read_array(stream: IO[bytes], kind: str, shape: list[int]) -> Any:

@@ -67,7 +67,7 @@ def read_upload(name: str, content: bytes, seconds: float = SECONDS) -> list[Doc
         path.write_bytes(content)
         try:
             with Worker(Reader, memory=MEMORY, seconds=seconds) as reader:
-                documents, problem, line = reader.ask("read", path=path)
+                documents, problem, line = reader.ask("read", scratch=path.parent, name=path.name)
         except WorkerTimeout:
             raise InputError(f"takes more than {seconds:.0f} s to be read", shown) from None
         except WorkerError:
@@ -89,12 +89,12 @@ def _renamed(document: Document, path: str, name: str) -> Document:
 class Reader:
     """What the other process does."""
 
-    def read(self, path: Path) -> tuple[list[Document], str, int | None]:
+    def read(self, scratch: Path, name: str) -> tuple[list[Document], str, int | None]:
         """The documents of a file, one more than it may have at most; or what is wrong with it, and in which line."""
         found: list[Document] = []
         try:
             with document_limit(LARGEST):
-                documents = (document for _, located in open_sources(path) for _, document in located)
+                documents = (document for _, located in open_sources(scratch / name) for _, document in located)
                 found += islice(documents, MOST + 1)
         except InputError as error:
             return [], error.problem, error.line

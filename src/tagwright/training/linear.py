@@ -15,13 +15,14 @@ from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked, NotNegative
 from tagwright.core.progress import bar
 from tagwright.core.scratch import scratch_folder
 from tagwright.core.steps import State, Steps
+from tagwright.core.workers import WorkerError
 from tagwright.data.bags import BagOfWords
 from tagwright.data.mapped_matrix import release, write_parts
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import ConfigError, TagwrightError
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.linear.weights import LinearModel
-from tagwright.stages.trees.label_trees import WIDEST, LabelTrees, OmikujiError, OmikujiProcess
+from tagwright.stages.trees.label_trees import WIDEST, LabelTrees, forest_worker
 from tagwright.training.hinge import CELLS, TOGETHER, Loss, Postings, solve
 from tagwright.types import Document, Floats, Ints, Label, Run
 
@@ -151,17 +152,22 @@ def fit_trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOption
     used = np.flatnonzero((np.diff(features.indptr) > 0) & (np.diff(gold.indptr) > 0))
     if not len(used):
         raise ConfigError("no document has both words and a label of the vocabulary; label trees learn from these")
-    process, gold = OmikujiProcess(), gold.take(used)
-    learnt = features[used]
-    arrays = [learnt.indptr, learnt.indices, learnt.data, gold.indptr, gold.labels]
-    given = {"labels": labels, "words": features.shape[1], "settings": _settings(options), "workers": options.workers}
+    forest, learnt, gold = forest_worker(), features[used], gold.take(used)
     scratch = tempfile.TemporaryDirectory(prefix="tagwright-", ignore_cleanup_errors=True)
     with bar(f"{options.kind} trees", None), scratch as folder:
         try:
-            fields, _ = process.ask("grow", {"scratch": folder, **given}, arrays)
-        except OmikujiError as error:
+            words = forest.ask(
+                "grow",
+                features=(learnt.indptr, learnt.indices, learnt.data),
+                gold=(gold.indptr, gold.labels),
+                size=(labels, features.shape[1]),
+                scratch=Path(folder),
+                settings=_settings(options),
+                workers=options.workers,
+            )
+        except WorkerError as error:
             raise TagwrightError(f"omikuji could not grow {options.kind} trees ({error})") from None
-    return LabelTrees(process, fields["words"], options.beam)
+    return LabelTrees(forest, words, options.beam)
 
 
 def _positives(gold: Run) -> dict[int, Ints]:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import gc
-import io
 import os
 import signal
 import subprocess
 import sys
 import threading
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from tagwright.core import workers
 from tagwright.core.saved import digests, write_manifest
 from tagwright.errors import ModelError, TagwrightError
-from tagwright.stages.trees import label_trees
-from tagwright.stages.trees import process as omikuji_process
 from tagwright.stages.trees.label_trees import LabelTrees
 from tagwright.training.linear import LabelTreeOptions, fit_trees
 from tagwright.types import Run
@@ -99,11 +96,11 @@ def test_trees_that_cannot_be_written_are_an_error(trees: LabelTrees, tmp_path: 
 
 def test_a_process_that_was_killed_is_an_error_and_the_next_question_too() -> None:
     trees = fit_trees(WORDS, GOLD, 20, LabelTreeOptions(leaf=4, workers=1))
-    trees.process._process.kill()
-    trees.process._process.wait()
+    trees.forest._process.kill()
+    trees.forest._process.wait()
     with pytest.raises(TagwrightError, match=r"killed by signal 9|exit status"):
         trees.predict(WORDS, 1)
-    with pytest.raises(TagwrightError, match="its process has ended; load the tagger again"):
+    with pytest.raises(TagwrightError, match="the process of Forest has ended; load the tagger again"):
         trees.predict(WORDS, 1)
 
 
@@ -114,9 +111,9 @@ def test_a_question_that_was_interrupted_leaves_no_answer_for_the_next_one(monke
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(label_trees, "read_fields", interrupt)
+        patch.setattr(workers, "_read_value", interrupt)
         trees.predict(WORDS, 1)
-    with pytest.raises(TagwrightError, match="its process has ended"):
+    with pytest.raises(TagwrightError, match="the process of Forest has ended"):
         trees.predict(WORDS, 1)
 
 
@@ -131,7 +128,7 @@ def test_a_forked_process_is_told_to_load_its_own(trees: LabelTrees, monkeypatch
 
 def test_trees_that_are_no_longer_used_leave_no_process() -> None:
     trees = fit_trees(WORDS, GOLD, 20, LabelTreeOptions(leaf=4, workers=1))
-    process = trees.process._process
+    process = trees.forest._process
     del trees
     gc.collect()
     assert process.returncode is not None
@@ -142,14 +139,14 @@ import os, sys, tempfile
 tempfile.tempdir = sys.argv[1]
 import numpy as np
 from scipy.sparse import csr_matrix
-from tagwright.stages import label_trees
+from tagwright.core import workers
 from tagwright.training.linear import fit_trees
 from tagwright.types import Run
 def die(stream):
     print("growing", flush=True)
     while True:
         pass
-label_trees.read_fields = die  # the process waits for the trees for ever
+workers._read_value = die  # the process waits for the trees for ever
 fit_trees(csr_matrix(np.eye(2, dtype=np.float32)), Run.from_rows([[0], [1]]), 2)
 """
 
@@ -166,23 +163,3 @@ def test_a_killed_training_leaves_no_file_and_no_process(tmp_path: Path) -> None
             break
         threading.Event().wait(0.1)
     assert not list(tmp_path.glob("tagwright-*"))
-
-
-def test_a_file_written_while_its_folder_is_removed_goes_with_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder, requests, ends = tmp_path / "scratch", io.BytesIO(), list[int]()
-    folder.mkdir()
-    omikuji_process.write_message(requests, {"do": "grow", "options": {"scratch": str(folder)}})
-    requests.seek(0)
-    remove = os.rmdir
-
-    def too_late(path: str, **options: Any) -> None:
-        monkeypatch.setattr(os, "rmdir", remove)
-        (folder / "documents.txt").touch()
-        remove(path, **options)
-
-    monkeypatch.setattr(os, "rmdir", too_late)
-    monkeypatch.setattr(os, "_exit", ends.append)
-    omikuji_process._receive(requests, SimpleQueue())
-    assert (folder.exists(), ends) == (False, [0])
