@@ -112,7 +112,7 @@ def _kill_one(child: Child, after: float, rng: random.Random) -> int:
     """Kill a process that tags for the child, if there is one; returns how many."""
     time.sleep(after)
     found = subprocess.run(
-        ["pgrep", "-P", str(child.process.pid), "-f", "multiprocessing.spawn"],
+        ["pgrep", "-P", str(child.process.pid), "-f", "ShardWorker"],
         capture_output=True,
         text=True,
         check=False,

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import Any
 
@@ -319,17 +318,18 @@ def test_a_process_that_is_killed_costs_nothing(documents: Path, model: Path, tm
     run(documents, model, tmp_path / "whole", "--processes", "1")
     out = tmp_path / "out"
     started = subprocess.Popen(command(documents, model, out, "--processes", "1"), stdout=subprocess.DEVNULL)
-    children = Path(f"/proc/{started.pid}/task/{started.pid}/children")
-    if not children.exists():
+    tasks = Path(f"/proc/{started.pid}/task")
+    if not (tasks / str(started.pid) / "children").exists():
         started.wait()
         pytest.skip("no list of children here")
     killed = False
     while started.poll() is None and not killed:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
-            for child in children.read_text().split():
-                if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
-                    os.kill(int(child), signal.SIGKILL)
-                    killed = True
+            for children in tasks.glob("*/children"):
+                for child in children.read_text().split():
+                    if b"ShardWorker" in Path(f"/proc/{child}/cmdline").read_bytes():
+                        os.kill(int(child), signal.SIGKILL)
+                        killed = True
         time.sleep(0.005)
     assert started.wait() == 3  # some documents have no suggestions
     assert killed
@@ -339,19 +339,20 @@ def test_a_process_that_is_killed_costs_nothing(documents: Path, model: Path, tm
 def test_processes_that_die_before_they_are_given_work_cost_nothing(
     documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start, starts = SpawnProcess.start, list[str]()
+    started, starts = subprocess.Popen, list[str]()
 
-    def dying(process: SpawnProcess) -> None:
+    def dying(*given: Any, **options: Any) -> Any:
         starts.append(("while starting", "after starting", "at work")[min(len(starts), 2)])
         if starts[-1] == "while starting":
-            raise BrokenPipeError("the pipe that tells a new process what to do is closed")
-        start(process)
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        process = started(*given, **options)
         if starts[-1] == "after starting":
             process.kill()
-            process.join()
+            process.wait()
+        return process
 
     with monkeypatch.context() as patch:
-        patch.setattr(SpawnProcess, "start", dying)
+        patch.setattr(subprocess, "Popen", dying)
         tag(documents, model, tmp_path / "out", OPTIONS, processes=1)
     assert starts == ["while starting", "after starting", "at work"]
     run(documents, model, tmp_path / "whole", "--processes", "1")
@@ -361,12 +362,21 @@ def test_processes_that_die_before_they_are_given_work_cost_nothing(
 def test_processes_that_never_start_are_an_error(
     documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def dying(process: SpawnProcess) -> None:
-        raise BrokenPipeError
+    def dying(*_: object, **__: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(SpawnProcess, "start", dying)
-    with pytest.raises(TagwrightError, match="3 processes died when they were started; start again with fewer"):
+    monkeypatch.setattr(subprocess, "Popen", dying)
+    said = r"shard 0: 3 processes died over it \(ShardWorker cannot be started: Resource .*\); start again with fewer"
+    with pytest.raises(TagwrightError, match=said):
         tag(documents, model, tmp_path / "out", OPTIONS, processes=1)
+
+
+def test_a_batch_that_is_whole_starts_no_process(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tag(documents, model, tmp_path / "out", OPTIONS, processes=1)
+    monkeypatch.setattr(subprocess, "Popen", None)
+    assert tag(documents, model, tmp_path / "out", OPTIONS, processes=1).skipped == 6
 
 
 def test_a_missing_confidence_is_an_error_of_the_tagger_in_one_line(

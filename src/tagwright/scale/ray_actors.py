@@ -18,10 +18,10 @@ from typing import Any
 import ray as _ray
 
 from tagwright.core.scratch import remove_abandoned, scratch_folder
-from tagwright.errors import ConfigError, TagwrightError, one_line_of
+from tagwright.errors import ConfigError, one_line_of
 from tagwright.scale.actor_pool import ActorDied, ActorPool
 from tagwright.scale.batch_options import BatchOptions
-from tagwright.scale.local_processes import ENVIRONMENT, Tagged
+from tagwright.scale.local_processes import NO_CACHE, ONE_THREAD, Tagged
 from tagwright.scale.shards import Shard, Unread
 
 ray: Any = _ray
@@ -95,7 +95,7 @@ class _Actor:
     """A process on some node, with a tagger of its own."""
 
     def __init__(self, model: Mapping[str, bytes], options: BatchOptions) -> None:
-        os.environ.update({name: value for name, value in ENVIRONMENT.items() if name not in os.environ})
+        os.environ.update({**NO_CACHE, **ONE_THREAD, **os.environ})
         self._files, self._options = model, options
         self._stack = contextlib.ExitStack()
         self._place = Path()
@@ -126,7 +126,9 @@ def read(answer: Any) -> Any:
     try:
         return ray.get(answer)
     except ray.exceptions.RayTaskError as error:
-        raise _as_ours(error) from None
+        from tagwright.scale.shard_tagging import failure
+
+        raise failure(error.cause) from None
     except ray.exceptions.RayError as error:
         raise ActorDied(str(error)) from None
 
@@ -136,11 +138,3 @@ def _received(shard: Shard, answer: tuple[bytes, list[Unread]]) -> Tagged:
     path = shard.path.with_suffix(".suggestions")
     path.write_bytes(suggestions)
     return Tagged(shard, path, failed)
-
-
-def _as_ours(error: Any) -> Exception:
-    """What the tagger raised on its node."""
-    cause = error.cause
-    if isinstance(cause, TagwrightError):
-        return TagwrightError(str(cause))
-    return TagwrightError(f"tagging failed ({type(cause).__name__}: {one_line_of(cause, 300)})")

@@ -76,6 +76,28 @@ class ShardTagger:
         return [([document.id for document in batch], run)], []
 
 
+class ShardWorker:
+    """Tags shards in a process of its own, which loads the tagger with the first of them."""
+
+    def __init__(self) -> None:
+        self._tagger: ShardTagger | None = None
+
+    def tag(self, model: Path, options: BatchOptions, documents: Path, suggestions: Path) -> list[Unread]:
+        """What `ShardTagger.write` does. Raises TagwrightError for whatever goes wrong."""
+        try:
+            self._tagger = self._tagger or ShardTagger.load(model, options)
+            return self._tagger.write(documents, suggestions)
+        except Exception as error:
+            raise failure(error) from error
+
+
+def failure(error: Exception) -> TagwrightError:
+    """An error of another process, in one line."""
+    if isinstance(error, TagwrightError):
+        return TagwrightError(str(error))
+    return TagwrightError(f"tagging failed ({type(error).__name__}: {one_line_of(error, 300)})")
+
+
 def _write_lines(tagged: Iterator[tuple[list[str], Run]], tagger: Tagger, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for ids, run in tagged:
