@@ -5,23 +5,18 @@ Other processes load a copy of the tagger from a folder; its arrays are memory-m
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import os
-import queue
 import shutil
-import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.progress import silence
+from tagwright.core.workers import Pool, Worker
 from tagwright.tagger import Suggestion, Tagger
 from tagwright.types import Document
 
@@ -82,6 +77,19 @@ class Answering:
         return self._parts[ids]
 
 
+class Answerer:
+    """Answers in a process of its own, with a tagger that it loads from a folder."""
+
+    def __init__(self) -> None:
+        self._loaded: tuple[Path, Answering] | None = None
+
+    def answer(self, copy: Path, wanted: list[Wanted]) -> list[list[Suggestion]]:
+        """What `Answering` answers with the tagger in a folder."""
+        if self._loaded is None or self._loaded[0] != copy:
+            self._loaded = copy, Answering(Tagger.load(copy))
+        return self._loaded[1](wanted)
+
+
 class Workers:
     """Processes that answer, each with a copy of the tagger, whose memory-mapped arrays they share.
 
@@ -93,9 +101,7 @@ class Workers:
         self._folder = TemporaryDirectory(prefix="tagwright-served-")
         self._numbers = iter(range(1 << 60))
         self._copies = list[Path]()
-        self._idle: queue.LifoQueue[_Worker] = queue.LifoQueue()  # the last one is still warm
-        for _ in range(count):
-            self._idle.put(_Worker())
+        self._pool = Pool(lambda: Worker(Answerer), count, ATTEMPTS)
 
     def use(self, tagger: Tagger) -> None:
         """Answer with this tagger from the next batch on. Raises TagwrightError where it cannot be saved."""
@@ -107,67 +113,14 @@ class Workers:
         del self._copies[:-2]
 
     def __call__(self, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
-        """What `Answering` answers, by an idle process."""
-        worker, copy = self._idle.get(), self._copies[-1]
-        try:
-            for _ in range(ATTEMPTS):
-                with contextlib.suppress(EOFError, OSError):
-                    return worker.ask(copy, wanted)
-                worker.close()
-                worker = _Worker()
-            raise RuntimeError("the processes that answer died over a batch")
-        finally:
-            self._idle.put(worker)
-
-    def close(self) -> None:
-        """End the processes when they have answered."""
-        for _ in range(self.count):
-            self._idle.get().close()
-        self._folder.cleanup()
-
-
-class _Worker:
-    """A process and our end of the pipe to it; when the pipe closes, whoever closes it, the process ends."""
-
-    def __init__(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs,), daemon=True)
-        self._process.start()
-        theirs.close()
-
-    def ask(self, copy: Path, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
-        """The answers. Raises EOFError or OSError if the process has died, or what it raised."""
-        self._pipe.send((copy, list(wanted)))
-        answer = self._pipe.recv()
-        if isinstance(answer, BaseException):
-            raise RuntimeError(str(answer)) from None
-        found: list[list[Suggestion]] = answer
+        """What `Answering` answers, by an idle process. Raises TagwrightError where it fails."""
+        found: list[list[Suggestion]] = self._pool.ask("answer", copy=self._copies[-1], wanted=list(wanted))
         return found
 
     def close(self) -> None:
-        self._pipe.close()
-        self._process.join()
-
-
-def _work(pipe: Connection) -> None:
-    """Answer batches until the pipe closes; what the other process runs."""
-    for sign in (signal.SIGINT, signal.SIGTERM):  # the server ends it, when what is under way is finished
-        signal.signal(sign, signal.SIG_IGN)
-    loaded, answering = Path(), None
-    while True:
-        try:
-            copy, wanted = pipe.recv()
-        except (EOFError, OSError):
-            os._exit(0)
-        answer: Any
-        try:
-            if answering is None or copy != loaded:
-                loaded, answering = copy, Answering(Tagger.load(copy))
-            answer = answering(wanted)
-        except Exception as error:
-            answer = RuntimeError(f"{type(error).__name__}: {error}")
-        pipe.send(answer)
+        """End the processes."""
+        self._pool.close()
+        self._folder.cleanup()
 
 
 def _is_plain(wanted: Wanted) -> bool:
