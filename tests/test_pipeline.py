@@ -14,6 +14,7 @@ import pytest
 from tests.fixed import Fixed
 
 from tagwright.combining.candidate_features import FeatureOptions
+from tagwright.combining.combiner import Combiner
 from tagwright.combining.followed import Followed, FollowedOptions
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import By, WeightedSum
@@ -248,3 +249,28 @@ def test_the_parts_of_a_sum_are_said_in_a_line() -> None:
     assert both.describe(["a", "b"]) == "a 0.5, b 1; combined by evidence"
     assert both.describe(["a"]) == "a 0.5"
     assert Followed(both, FollowedOptions(by="c")).describe(["a", "c"]) == "a 0.5; followed by c"
+
+
+@pytest.mark.parametrize(
+    "combiner",
+    [
+        WeightedSum(),
+        WeightedSum(confidence="fitted", curve=(1.0, 0.0)),
+        Followed(WeightedSum(confidence="fitted", curve=(1.0, 0.0)), FollowedOptions(by="b")),
+    ],
+    ids=["sum", "fitted", "followed"],
+)
+def test_a_tagger_knows_whether_its_suggestions_have_confidences(combiner: Combiner) -> None:
+    tagger = Tagger(LABELS, {"a": Fixed({0: 3.0, 1: 2.0}), "b": Fixed({2: 1.0})}, combiner=combiner)
+    assert combiner.estimates_confidence == (tagger.tag(DOCUMENTS).confidences is not None)
+
+
+def test_what_needs_confidences_is_refused_before_anything_is_read() -> None:
+    class Unread(Fixed):
+        def read(self, documents: Sequence[Document]) -> Any:  # noqa: ARG002
+            raise AssertionError("read")
+
+    tagger = Tagger(LABELS, {"a": Unread({0: 3.0})})
+    for ask in (tagger.tag, tagger.suggest, tagger.explain):
+        with pytest.raises(ConfigError, match="does not estimate confidences"):
+            ask(DOCUMENTS, best_cut=True)

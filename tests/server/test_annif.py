@@ -30,6 +30,20 @@ def test_suggestions_are_best_first_with_scores_from_0_to_1(client: TestClient) 
     assert [set(each) for each in results] == [{"uri", "label", "notation", "score"}] * 2
 
 
+def test_scores_that_are_no_confidences_are_squashed_and_take_no_threshold(client: TestClient) -> None:
+    raw = [each["score"] for each in client.post("/api/suggest", json={"text": TEXT}).json()["suggestions"]]
+    scores = [each["score"] for each in suggest(client).json()["results"]]
+    assert scores == pytest.approx([(1 + score / (1 + abs(score))) / 2 for score in raw])
+    assert scores[0] > scores[1] if raw[0] > raw[1] else scores[0] == scores[1]
+    assert suggest(client, threshold="0.0").status_code == 200
+    refused = suggest(client, threshold="0.1")
+    assert (refused.status_code, refused.headers["content-type"]) == (400, "application/problem+json")
+    assert "does not estimate confidences" in refused.json()["detail"]
+    batch = client.post("/v1/projects/bees-en/suggest-batch?threshold=0.1", json={"documents": [{"text": TEXT}]})
+    assert batch.json() == refused.json()
+    assert suggest(client, text=" ", threshold="0.1").status_code == 400
+
+
 def test_limit_and_threshold_cut(client: TestClient) -> None:
     assert len(suggest(client, limit=1).json()["results"]) == 1
     assert suggest(client, limit=0).json() == {"results": []}
