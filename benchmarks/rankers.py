@@ -27,6 +27,7 @@ from benchmarks.curve_methods import Task
 from benchmarks.exchanged_rankers import OURS, RANKERS
 
 from tagwright.core.saved import replace_file
+from tagwright.core.steps import State, Steps
 from tagwright.methods import zero_shot
 from tagwright.methods.auto import combine, plan, recipe
 from tagwright.methods.auto import examples as auto_examples
@@ -121,7 +122,7 @@ def examples(name: str, size: str, work: Path) -> tuple[Examples, Examples]:
     if not (work / DONE).is_file():
         prepare(Task(name, DEV, KNOWN, work), work)
     parts = ("many", "many test") if size == "many" else ("pool", "test")
-    pool, test = (auto_examples.stored(work / part, _never, resume=True).examples for part in parts)
+    pool, test = (Weighted.of(Steps(work, resume=True).once(part, _never)).examples for part in parts)
     if size == "many":
         return pool, test
     drawn = np.random.default_rng(0).permutation(len(pool.run))[: int(size)]
@@ -149,8 +150,8 @@ def prepare(task: Task, work: Path) -> None:
 
 
 def _store(folder: Path, examples: Examples) -> None:
-    auto_examples.stored(folder, lambda: Weighted(examples), resume=False)
+    Steps(folder.parent).once(folder.name, lambda: Weighted(examples).state)
 
 
-def _never() -> Weighted:
+def _never() -> State:
     raise AssertionError("the candidates have been stored")

@@ -81,8 +81,9 @@ class Objective(Protocol):
         """The state changed by `before_step`, for a checkpoint."""
         return {}
 
-    def restore(self, state: Arrays) -> None:
+    def restore(self, state: Arrays) -> None:  # noqa: ARG002  (most have none)
         """Restore `state`."""
+        return
 
 
 @dataclass
