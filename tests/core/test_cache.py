@@ -171,7 +171,7 @@ def test_processes_that_write_while_it_is_cleared_go_on(tmp_path: Path) -> None:
         "import sys; from pathlib import Path; from tagwright.core.cache import Cache\n"
         "cache = Cache(Path(sys.argv[1]))\n"
         "def make(path): path.write_bytes(b'file')\n"
-        "for i in range(50):\n"
+        "for i in range(20):\n"
         "    cache.put('rows', {b'%d' % i: b'%d' % i})\n"
         "    assert cache.get('rows', [b'%d' % i]) in ({}, {b'%d' % i: b'%d' % i})\n"
         "    cache.file('files', b'%d' % (i % 3), make, lambda path: path.read_bytes() == b'file')\n"

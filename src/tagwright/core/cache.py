@@ -227,6 +227,10 @@ class Cache:
         return [path for path in self._ours() if not path.name.startswith(self._path.name)]
 
 
+_shared = functools.cache(Cache)
+"One cache of a folder for the whole process, so that what is wrong with it is said once."
+
+
 def user_cache() -> Cache:
     """The cache in `cache_folder` with `cache_limit`. Raises ConfigError as that does."""
     return _shared(cache_folder(), cache_limit())
@@ -263,12 +267,6 @@ def cache_limit() -> int:
     except ValueError:
         raise ConfigError(f"TAGWRIGHT_CACHE_LIMIT is {text!r}, expected bytes, such as 500M or 4G") from None
     return int(size)
-
-
-@functools.cache
-def _shared(folder: Path, limit: int) -> Cache:
-    """One for the whole process, so that what is wrong with it is said once."""
-    return Cache(folder, limit)
 
 
 def _empty(database: sqlite3.Connection) -> None:

@@ -8,6 +8,7 @@ import pytest
 from tests.tiny import tiny_encoder
 
 from tagwright.app.commands.cache import show_cache
+from tagwright.core.cache import user_cache
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders import static
 from tagwright.encoders.cache import EmbeddingCache
@@ -55,8 +56,8 @@ def test_clear_removes_all_kinds(folder: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_one_limit_holds_for_all_kinds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A vector for which there is no room otherwise takes the place of everything older."""
+    """An empty database alone is larger than this limit, so that nothing can stay."""
     monkeypatch.setenv("TAGWRIGHT_CACHE_LIMIT", "1k")
     EmbeddingCache("f", 2).put(["ant"], np.ones((1, 2), np.float32))
-    assert [path for path in folder.iterdir() if path.suffix != ".sqlite"] == []
-    show_cache(clear=False, as_json=False)
+    assert [path.name for path in folder.iterdir()] == ["tagwright-cache.sqlite"]
+    assert user_cache().contents() == []
