@@ -523,7 +523,7 @@ def test_a_training_is_compared_with_the_untrained_method(
     exchanged = Vocabulary([Label("wasp", ("bank",)), Label("bank", ("stone",)), Label("stone", ("wasp",))])
     seen: list[int] = []
 
-    def fit(documents: object, labels: Vocabulary, config: object, folder: Path, *, gold: Run, **_: object) -> Tagger:
+    def fit(documents: object, labels: Vocabulary, config: object, steps: Steps, *, gold: Run, **_: object) -> Tagger:
         seen.append(int(labelled(gold).sum()))
         return Tagger(labels, {"exact_match": ExactMatch(exchanged)})
 
@@ -544,7 +544,7 @@ def test_a_document_of_the_check_is_not_learnt_from_under_another_id(
 ) -> None:
     seen: list[list[bool]] = []
 
-    def fit(documents: object, labels: Vocabulary, config: object, folder: Path, *, gold: Run, **_: object) -> Tagger:
+    def fit(documents: object, labels: Vocabulary, config: object, steps: Steps, *, gold: Run, **_: object) -> Tagger:
         seen.append(labelled(gold).tolist())
         return Tagger(labels, {"exact_match": ExactMatch(labels)})
 

@@ -253,8 +253,9 @@ def _corpus(data: Data, tagger: Tagger, settings: combine.Config) -> CandidateFe
     """What all documents tell, stored: no label of a document is read for it."""
 
     def describe() -> State:
+        described = combine.describe_corpus(tagger, data.documents, settings)
         with scratch_folder() as folder:
-            combine.describe_corpus(tagger, data.documents, settings).save(folder)
+            described.save(folder)
             return State({name: np.frombuffer(content, np.uint8) for name, content in pack(folder).items()})
 
     files = data.steps.once("corpus", describe).arrays
