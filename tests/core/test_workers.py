@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -97,7 +98,7 @@ class Echo:
 
 @pytest.fixture(scope="module")
 def echo() -> Iterator[Worker]:
-    with Worker(Echo) as found:
+    with closing(Worker(Echo)) as found:
         yield found
 
 
@@ -152,7 +153,7 @@ def test_threads_get_their_own_answers(echo: Worker) -> None:
 
 
 def test_the_environment_is_the_callers_and_the_signals_are_left_to_it(echo: Worker) -> None:
-    with Worker(Echo, environment={**os.environ, "WANTED": "yes"}) as worker:
+    with closing(Worker(Echo, environment={**os.environ, "WANTED": "yes"})) as worker:
         assert worker.ask("environment") == ["yes", str(Path.cwd())]
     assert echo.ask("environment")[0] is None
     if os.name == "posix":
@@ -162,7 +163,7 @@ def test_the_environment_is_the_callers_and_the_signals_are_left_to_it(echo: Wor
 def test_a_file_in_the_working_folder_is_no_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "json.py").write_text("raise SystemExit(3)")
     monkeypatch.chdir(tmp_path)
-    with Worker(Echo) as worker:
+    with closing(Worker(Echo)) as worker:
         assert worker.ask("count") == 1
 
 
@@ -199,13 +200,13 @@ def test_a_request_that_takes_too_long_ends_the_process(tmp_path: Path) -> None:
     with pytest.raises(WorkerTimeout, match=r"^Echo took more than 0 s$"):
         worker.ask("sleep", scratch=tmp_path)
     assert not worker.is_alive
-    with Worker(Echo, seconds=1000) as patient:
+    with closing(Worker(Echo, seconds=1000)) as patient:
         assert patient.ask("count") == 1
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere address space has no bound")
 def test_memory_is_bounded() -> None:
-    with Worker(Echo, memory=1 << 30) as worker:
+    with closing(Worker(Echo, memory=1 << 30)) as worker:
         assert worker.ask("allocate", size=1 << 20) == 1 << 20
         with pytest.raises(WorkerError, match="MemoryError"):
             worker.ask("allocate", size=1 << 30)

@@ -24,19 +24,18 @@ import threading
 import traceback
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from functools import cache
 from io import TextIOWrapper
-from math import prod
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import IO, Any, Union, get_args, get_origin, get_type_hints
-
-from typing_extensions import Self
+from typing import IO, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from tagwright.errors import TagwrightError, one_line_of
+
+Arrays: TypeAlias = dict[str, Any]
 
 PROGRAM = "from tagwright.core.workers import main; main()"
 
@@ -66,13 +65,13 @@ class Worker:
     def __init__(
         self, kind: type, *, environment: Mapping[str, str] = os.environ, memory: int = 0, seconds: float | None = None
     ) -> None:
-        self._kind, self._seconds = kind, seconds
+        self._kind, self._seconds, self._late = kind, seconds, False
         self._owner, self._lock, self._said = os.getpid(), threading.Lock(), deque[str](maxlen=1)
         # the modules of this process, none from the working folder, where an upload may be called like a module
         paths = os.pathsep.join(path for path in sys.path if path)
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", PROGRAM, f"{kind.__module__}:{kind.__name__}", str(memory)],
+                [sys.executable, "-c", PROGRAM, kind.__module__, kind.__name__, str(memory)],
                 env={**environment, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1"},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -85,12 +84,6 @@ class Worker:
         )
         self._logger.start()
         self._end = weakref.finalize(self, _end, self._process, self._owner)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def is_alive(self) -> bool:
@@ -109,12 +102,16 @@ class Worker:
         with self._lock:
             if not self._end.alive:
                 raise WorkerDied(f"the process of {self._kind.__name__} has ended; load the tagger again")
+            timer = threading.Timer(self._seconds or 0, self._expire)
+            if self._seconds:
+                timer.start()
             try:
-                with self._deadline():
-                    reply, arrays = self._exchange([method, options])
+                reply, arrays = self._exchange([method, options])
             except BaseException:
                 self._end()
                 raise
+            finally:
+                timer.cancel()
         if "error" in reply:
             raise (TagwrightError if reply["expected"] else WorkerError)(reply["error"])
         return _typed(_hints(getattr(self._kind, method))["return"], reply["result"], arrays)
@@ -127,41 +124,25 @@ class Worker:
         """End the process and free its resources."""
         self._end()
 
-    def _exchange(self, request: object) -> tuple[Any, list[Any]]:
+    def _exchange(self, request: object) -> tuple[Any, Arrays]:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin
         assert stdout
         with suppress(OSError, EOFError):
             _write(stdin, request)
-            reply, kinds = _read_value(stdout)
-            return reply, _read_arrays(stdout, kinds)
+            reply, size = _read_value(stdout)
+            return reply, _read_arrays(stdout, size)
         status = self._process.wait()
+        if self._late:
+            raise WorkerTimeout(f"{self._kind.__name__} took more than {self._seconds:.0f} s")
+        if status < 0:
+            raise WorkerDied(f"{self._kind.__name__} was killed by signal {-status}; is there enough memory?")
         self._logger.join(1)  # a process of the worker's own may still hold its standard error
-        last = self._said[-1] if self._said else f"exit status {status}"
-        why = f"was killed by signal {-status}; is there enough memory?" if status < 0 else f"has died: {last}"
-        raise WorkerDied(f"{self._kind.__name__} {why}")
+        raise WorkerDied(f"{self._kind.__name__} has died: {self._said[-1] if self._said else f'exit status {status}'}")
 
-    @contextmanager
-    def _deadline(self) -> Iterator[None]:
-        if self._seconds is None:
-            yield
-            return
-        late = threading.Event()
-
-        def expire() -> None:
-            late.set()
-            self.kill()
-
-        timer = threading.Timer(self._seconds, expire)
-        timer.start()
-        try:
-            yield
-        except WorkerDied:
-            if late.is_set():
-                raise WorkerTimeout(f"{self._kind.__name__} took more than {self._seconds:.0f} s") from None
-            raise
-        finally:
-            timer.cancel()
+    def _expire(self) -> None:
+        self._late = True
+        self.kill()
 
 
 class Pool:
@@ -218,9 +199,9 @@ def main() -> None:
     requests, answers, nowhere = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
-    name, memory = sys.argv[1:]
+    module, name, memory = sys.argv[1:]
     _bound_memory(int(memory))
-    waiting = queue.SimpleQueue[tuple[Any, list[Any]]]()
+    waiting = queue.SimpleQueue[tuple[Any, Arrays]]()
     served: Any = None
     threading.Thread(target=_receive, args=(os.fdopen(requests, "rb"), waiting), daemon=True).start()
     with os.fdopen(answers, "wb") as stream:
@@ -228,7 +209,7 @@ def main() -> None:
             (method, options), arrays = waiting.get()
             try:
                 if served is None:
-                    served = _class(name)()
+                    served = getattr(importlib.import_module(module), name)()
                 hints = _hints(getattr(type(served), method))
                 given = {option: _typed(hints[option], value, arrays) for option, value in options.items()}
                 reply = {"result": getattr(served, method)(**given)}
@@ -240,24 +221,18 @@ def main() -> None:
             _write(stream, reply)
 
 
-def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[tuple[Any, list[Any]]]) -> None:
+def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[tuple[Any, Arrays]]) -> None:
     """Read ahead, so that the end of the stream is noticed even while a request is answered."""
     scratch = None
     with suppress(EOFError, OSError):
         while True:
-            (method, options), kinds = _read_value(stream)
-            scratch = options.get("scratch", scratch)
-            waiting.put(([method, options], _read_arrays(stream, kinds)))
+            request, size = _read_value(stream)
+            scratch = request[1].get("scratch", scratch)
+            waiting.put((request, _read_arrays(stream, size)))
     if scratch:
         for _ in range(2):  # the other thread may write a file after the first has listed what there is
             shutil.rmtree(scratch, ignore_errors=True)
     os._exit(0)
-
-
-def _class(name: str) -> type:
-    module, _, kind = name.partition(":")
-    found: type = getattr(importlib.import_module(module), kind)
-    return found
 
 
 def _bound_memory(size: int) -> None:
@@ -290,40 +265,41 @@ def _end(process: subprocess.Popen[bytes], owner: int) -> None:
 
 
 def _write(stream: IO[bytes], value: object) -> None:
-    """Write a message and flush it: a line with the value, a line with type and shape of each array, the arrays."""
-    arrays: list[Any] = []
+    """Write a message and flush it: a line with the value and the size of the arrays, and the arrays."""
+    arrays: Arrays = {}
     line = json.dumps(value, default=lambda part: _plain(part, arrays))
-    kinds = json.dumps([(array.dtype.str, array.shape) for array in arrays])
-    stream.write(f"{line}\n{kinds}\n".encode())
-    for array in arrays:
-        stream.write(array.tobytes())
+    content = b""
+    if arrays:
+        from safetensors.numpy import save
+
+        content = save(arrays)
+    stream.write(f"[{line}, {len(content)}]\n".encode())
+    stream.write(content)
     stream.flush()
 
 
-def _read_value(stream: IO[bytes]) -> tuple[Any, list[tuple[str, list[int]]]]:
-    """The value of the next message, and what `_read_arrays` has to read. Raises EOFError where the stream ends."""
-    line, kinds = stream.readline(), stream.readline()
-    if not kinds.endswith(b"\n"):
+def _read_value(stream: IO[bytes]) -> tuple[Any, int]:
+    """The value of the next message and the size of its arrays. Raises EOFError where the stream ends."""
+    line = stream.readline()
+    if not line.endswith(b"\n"):
         raise EOFError
-    return json.loads(line), json.loads(kinds)
+    value, size = json.loads(line)
+    return value, size
 
 
-def _read_arrays(stream: IO[bytes], kinds: list[tuple[str, list[int]]]) -> list[Any]:
-    return [_read_array(stream, kind, shape) for kind, shape in kinds]
+def _read_arrays(stream: IO[bytes], size: int) -> Arrays:
+    if not size:
+        return {}
+    from safetensors.numpy import load
+
+    content = stream.read(size)
+    if len(content) < size:
+        raise EOFError
+    return load(content)
 
 
-def _read_array(stream: IO[bytes], kind: str, shape: list[int]) -> Any:
-    import numpy as np
-
-    data = stream.read(np.dtype(kind).itemsize * prod(shape))
-    try:
-        return np.frombuffer(data, kind).reshape(shape)
-    except ValueError:  # too few bytes
-        raise EOFError from None
-
-
-def _plain(value: Any, arrays: list[Any]) -> object:
-    """What JSON has in place of a value; for an array, its place among the arrays."""
+def _plain(value: Any, arrays: Arrays) -> object:
+    """What JSON has in place of a value; for an array, its name among the arrays."""
     if is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Path):
@@ -332,8 +308,9 @@ def _plain(value: Any, arrays: list[Any]) -> object:
         return list(value)
     if not hasattr(value, "dtype"):
         raise TypeError(f"{type(value).__name__} cannot be sent to another process")
-    arrays.append(value)
-    return len(arrays) - 1
+    name = str(len(arrays))
+    arrays[name] = value if value.flags.c_contiguous else value.copy()  # safetensors ignores strides
+    return name
 
 
 @cache
@@ -341,7 +318,7 @@ def _hints(described: Any) -> dict[str, Any]:
     return get_type_hints(described)
 
 
-def _typed(kind: Any, value: Any, arrays: list[Any]) -> Any:
+def _typed(kind: Any, value: Any, arrays: Arrays) -> Any:
     """A value of a type from what JSON has in its place."""
     whole: Any = get_origin(kind) or kind
     parts = get_args(kind)

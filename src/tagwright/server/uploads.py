@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import closing
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import islice
@@ -66,7 +67,7 @@ def read_upload(name: str, content: bytes, seconds: float = SECONDS) -> list[Doc
         path = Path(folder) / (_UNSAFE.sub("_", shown)[-60:].lstrip(".-") or "upload")
         path.write_bytes(content)
         try:
-            with Worker(Reader, memory=MEMORY, seconds=seconds) as reader:
+            with closing(Worker(Reader, memory=MEMORY, seconds=seconds)) as reader:
                 documents, problem, line = reader.ask("read", scratch=path.parent, name=path.name)
         except WorkerTimeout:
             raise InputError(f"takes more than {seconds:.0f} s to be read", shown) from None
