@@ -318,15 +318,19 @@ def _hints(described: Any) -> dict[str, Any]:
     return get_type_hints(described)
 
 
+@cache
+def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A type without its parameters, and these; of X | None, those of X."""
+    if get_origin(kind) in (Union, UnionType):
+        (kind,) = (part for part in get_args(kind) if part is not NoneType)
+    return get_origin(kind) or kind, get_args(kind)
+
+
 def _typed(kind: Any, value: Any, arrays: Arrays) -> Any:
     """A value of a type from what JSON has in its place."""
-    whole: Any = get_origin(kind) or kind
-    parts = get_args(kind)
-    if value is None:
-        return None
-    if whole in (Union, UnionType):
-        (kind,) = (part for part in parts if part is not NoneType)
-        return _typed(kind, value, arrays)
+    whole, parts = _parts(kind)
+    if value is None or whole in (str, int, float, bool):
+        return value
     if hasattr(whole, "__dataclass_fields__"):
         hints = _hints(whole)
         return whole(**{name: _typed(hints[name], part, arrays) for name, part in value.items()})
