@@ -161,9 +161,10 @@ class Job:
         """The tagger to continue from, over the given labels if any."""
         if self.model is None:
             return None
+        # before anything heavy is loaded
+        vocabulary = None if self.labels is None else to_vocabulary(self.labels, self.language, documents)
         tagger = _loaded(self.model)
-        if self.labels is not None:
-            tagger = tagger.with_labels(to_vocabulary(self.labels, self.language, documents))
+        tagger = tagger if vocabulary is None else tagger.with_labels(vocabulary)
         if self.fuse and TRAINED in tagger.stages:
             stages = ", ".join(tagger.stages)
             raise ConfigError(f"{_name_of(self.model)}: has the stages {stages} already; leave out {option('fuse')}")

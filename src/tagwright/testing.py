@@ -85,8 +85,6 @@ def _interface(stage: Stage) -> Iterator[str]:
     known = get_args(Distribution)
     if getattr(stage, "distribution", None) not in known:
         yield f"distribution is {getattr(stage, 'distribution', None)!r}, expected one of {', '.join(known)}"
-    if not hasattr(stage, "budget"):
-        yield "has no property budget; inherit from tagwright.Stage or tagwright.Retriever, which say None: no limit"
     methods = {**_METHODS, "find": ("reading",), "__call__": ("documents",)} if hasattr(stage, "find") else _METHODS
     for name, arguments in methods.items():
         call = f"{name}({', '.join(arguments)})"

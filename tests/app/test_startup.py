@@ -99,7 +99,7 @@ def test_unreadable_input_is_said_before_an_encoder_or_a_tagger_is_loaded(
     Path("broken.jsonl").write_text("{broken\n")
     for folder in ("saved", "none"):
         Path(folder).mkdir()
-    Path("saved/manifest.json").write_text('{"kind": "tagger", "version": 1}')
+    Path("saved/manifest.json").write_text('{"tagwright": 1, "kind": "tagger"}')
     commands = {
         ("suggest", "broken.jsonl", "--labels", "labels.jsonl"): "broken.jsonl:1: ",
         ("suggest", "docs.jsonl", "--labels", "broken.jsonl"): "broken.jsonl:1: ",

@@ -188,6 +188,8 @@ import numpy as np
 class Best:
     factor: float = 1.0
 
+    estimates_confidence = False
+
     def check(self, retrievers, rerankers): ...
 
     def combine(self, pool):

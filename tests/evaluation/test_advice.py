@@ -10,7 +10,7 @@ import pytest
 from tagwright.evaluation import advice
 from tagwright.evaluation.advice import GAINS, _gain, expected_gain, next_step
 
-CURVE = Path(__file__).parent.parent / "benchmarks" / "results" / "curve.json"
+CURVE = Path(__file__).parents[2] / "benchmarks" / "results" / "curve.json"
 
 
 def test_gains_are_those_that_were_measured() -> None:
