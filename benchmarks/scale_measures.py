@@ -67,7 +67,7 @@ def tagging(documents: Path, labels: Path, clock: Clock) -> None:
     """The whole of `batch` but its processes: shards are read, tagged and written."""
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.readers.documents.files import open_sources
-    from tagwright.scale.batch_options import BatchOptions
+    from tagwright.scale.output_folder import BatchOptions
     from tagwright.scale.shard_tagging import ShardTagger
     from tagwright.scale.shards import cut
 

@@ -15,9 +15,8 @@ from tests.fixed import Fixed
 
 from tagwright.combining.candidate_features import FeatureOptions
 from tagwright.combining.combiner import Combiner
-from tagwright.combining.followed import Followed, FollowedOptions
 from tagwright.combining.pool import CandidatePool, PoolOptions
-from tagwright.combining.weighted_sum import By, WeightedSum
+from tagwright.combining.weighted_sum import By, Followed, FollowedOptions, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.tagger import Tagger

@@ -22,8 +22,8 @@ from tagwright.data.run_files import read_run
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 from tagwright.readers.documents.files import open_sources
 from tagwright.scale import batch
-from tagwright.scale.batch_options import BatchOptions
 from tagwright.scale.local_processes import Tagged
+from tagwright.scale.output_folder import BatchOptions
 from tagwright.scale.shard_tagging import ShardTagger
 from tagwright.scale.shards import Shard, Unread
 from tagwright.tagger import Tagger

@@ -18,9 +18,8 @@ from tests.fixed import Fixed
 from tests.tiny import tiny_encoder
 
 from tagwright import tagger as module
-from tagwright.combining.followed import Followed, FollowedOptions
 from tagwright.combining.pool import PoolOptions
-from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.combining.weighted_sum import Followed, FollowedOptions, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError

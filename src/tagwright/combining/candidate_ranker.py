@@ -1,17 +1,19 @@
-"""Score candidates by their features with logistic regression and trees, and say what each feature added."""
+"""Score candidates by features, with logistic regression, trees and a bias of each label, and say what each added."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from tagwright.combining.confidence import fit_platt, sigmoid
 from tagwright.combining.features import Features
 from tagwright.combining.ranking_trees import BoostedTrees
 from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ModelError
-from tagwright.types import Doubles, Floats, Mask
+from tagwright.types import Doubles, Floats, Label, Longs, Mask
 
 FREE = 1e3
 "The scale of the base feature, in standard deviations: at this scale the penalty hardly affects its weight."
@@ -118,3 +120,46 @@ def fit_logistic(features: Floats, right: Mask, base: int, penalty: float) -> Lo
     weight = np.where(flat, 0.0, model.coef_[0])
     weight[base] *= FREE
     return Logistic(mean, deviation, weight, float(model.intercept_[0]))
+
+
+STEPS = 20
+"Newton steps: each at most 1, so that they do not overshoot."
+
+
+def fit_label_bias(scores: Doubles, right: Mask, labels: Longs, count: int, shrinkage: float = 1.0) -> Doubles:
+    """(count,) what to add to the scores of each label, on their own scale.
+
+    scores: (suggestions,), of documents whose labels had no part in them. right: which are right. labels: the label of
+    each, below `count`. With scores s mapped to log odds a s + b by a logistic curve, the biases d minimise the sum of
+    cross-entropies of sigmoid(a s + b + d) + shrinkage / 2 * d^2; what is returned is d / a.
+    """
+    curve = fit_platt(scores, right, np.ones(len(scores)))
+    if curve.slope <= 0:
+        return np.zeros(count)
+    logits = curve.slope * scores + curve.intercept
+    return shrunk_bias(logits, right, labels, count, shrinkage) / curve.slope
+
+
+def shrunk_bias(logits: Doubles, right: Mask, labels: Longs, count: int, shrinkage: float = 1.0) -> Doubles:
+    """(count,) the most probable bias of each label's log odds under a normal prior of variance 1 / shrinkage.
+
+    At the optimum, shrinkage * bias is the sum of right - sigmoid(logit + bias) over the label's candidates: one
+    right candidate of log odds 0 gives bias = 1 - sigmoid(bias), which is 0.4011; a label without candidates 0.
+
+    >>> shrunk_bias(np.zeros(1), np.array([True]), np.array([1]), 3).round(4).tolist()
+    [0.0, 0.4011, 0.0]
+    """
+    bias = np.zeros(count)
+    for _ in range(STEPS):
+        odds = sigmoid(logits + bias[labels])
+        slope = np.bincount(labels, right - odds, count) - shrinkage * bias
+        curvature = np.bincount(labels, odds * (1 - odds), count) + shrinkage
+        bias += np.clip(slope / curvature, -1.0, 1.0)
+    return bias
+
+
+def follow_labels(bias: Doubles, before: Sequence[Label], labels: Sequence[Label]) -> Doubles:
+    """The biases of the labels of the same ids; 0 for a new label."""
+    place = {label.id: number for number, label in enumerate(before)}
+    old = np.array([place.get(label.id, len(before)) for label in labels], np.int64)
+    return np.append(bias, 0.0)[old]

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.candidate_features import CandidateFeatures
-from tagwright.combining.candidate_ranker import CandidateRanker
+from tagwright.combining.candidate_ranker import CandidateRanker, follow_labels
 from tagwright.combining.confidence import ScoreMap, load_score_map, save_score_map
 from tagwright.combining.features import GROUPS
-from tagwright.combining.label_bias import follow_labels
 from tagwright.combining.pool import CandidatePool
 from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ConfigError, ModelError

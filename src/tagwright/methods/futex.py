@@ -11,9 +11,8 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias
 
-from tagwright.combining.followed import Followed, FollowedOptions
 from tagwright.combining.pool import PoolOptions
-from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.combining.weighted_sum import Followed, FollowedOptions, WeightedSum
 from tagwright.core.checked import AtLeastOne, Distinct, Positive, Probability, Range
 from tagwright.core.progress import bar
 from tagwright.core.steps import State, Steps

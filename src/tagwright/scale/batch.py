@@ -13,9 +13,8 @@ from tagwright.core.saved import lies_in
 from tagwright.core.scratch import scratch_folder
 from tagwright.errors import ConfigError
 from tagwright.readers.documents.records import Located
-from tagwright.scale.batch_options import BatchOptions
 from tagwright.scale.local_processes import Tagged, in_processes
-from tagwright.scale.output_folder import OutputFolder
+from tagwright.scale.output_folder import BatchOptions, OutputFolder
 from tagwright.scale.shards import Shard, cut
 
 MOST_PROCESSES = 8

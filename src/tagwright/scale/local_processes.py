@@ -16,7 +16,7 @@ from typing import Any
 
 from tagwright.core.workers import Pool, Worker, WorkerDied
 from tagwright.errors import TagwrightError
-from tagwright.scale.batch_options import BatchOptions
+from tagwright.scale.output_folder import BatchOptions
 from tagwright.scale.shards import Shard, Unread
 
 ATTEMPTS = 3

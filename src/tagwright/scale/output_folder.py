@@ -1,4 +1,4 @@
-"""The folder of a batch: a file of suggestions for each shard, what is known of it beside it, and the settings of all.
+"""The options of a batch and its folder: a file of suggestions for each shard, what is known of it, the settings.
 
 `manifest.json` holds the settings. `shard-000003.jsonl` is put in place in one step, and after it
 `shard-000003.json`, which says what the shard was made of and how to tell whether its file is whole. `errors.jsonl` is
@@ -7,18 +7,49 @@ put together from these at the end. Several processes may write to the same fold
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from tagwright.core.checked import shown
+from tagwright.combining.acceptance import SuggestOptions
+from tagwright.core.checked import AtLeastOne, shown
 from tagwright.core.saved import digest, read_manifest, remove_leftovers, replace_file, write_manifest_file
 from tagwright.errors import ModelError, TagwrightError
-from tagwright.scale.batch_options import FileFormat
 from tagwright.scale.shards import Shard, Unread
+
+FileFormat = Literal["jsonl", "parquet"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchOptions(SuggestOptions):
+    """Everything besides documents and tagger on which the files of suggestions depend."""
+
+    shard_size: AtLeastOne = 20_000
+    "Documents per file. A tagger computes over whole batches, so another size can change the last digit of a score."
+
+    format: FileFormat = "jsonl"
+    "JSON lines, a run file that `evaluate --run` reads, or Parquet."
+
+    def settings(self, model: Path) -> dict[str, Any]:
+        """What is compared when a batch is continued. Raises ModelError where no tagger is saved."""
+        return {"model": model_digest(model), **asdict(self)}
+
+
+def model_digest(model: Path) -> str:
+    """A hash of a saved tagger: of its manifests, which hold the hashes of its other files."""
+    read_manifest(model, "tagger")
+    found = hashlib.blake2b(digest_size=16)
+    for file in sorted(model.rglob("manifest.json")):
+        content = file.read_bytes()
+        found.update(f"{file.relative_to(model).as_posix()} {len(content)}\n".encode())
+        found.update(content)
+    return found.hexdigest()
+
 
 KIND = "batch"
 

@@ -20,8 +20,8 @@ import ray as _ray
 from tagwright.core.scratch import remove_abandoned, scratch_folder
 from tagwright.errors import ConfigError, one_line_of
 from tagwright.scale.actor_pool import ActorDied, ActorPool
-from tagwright.scale.batch_options import BatchOptions
 from tagwright.scale.local_processes import NO_CACHE, ONE_THREAD, Tagged
+from tagwright.scale.output_folder import BatchOptions
 from tagwright.scale.shards import Shard, Unread
 
 ray: Any = _ray

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tagwright.data.run_files import run_lines
 from tagwright.errors import TagwrightError, one_line_of
 from tagwright.readers.documents.arrow import MappedFile
-from tagwright.scale.batch_options import BatchOptions
+from tagwright.scale.output_folder import BatchOptions
 from tagwright.scale.shards import Unread
 from tagwright.tagger import Tagger, batches
 from tagwright.types import Document, Run

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tagwright.combining.combiner import Combiner
-from tagwright.combining.followed import Followed
 from tagwright.combining.learned_combiner import LearnedCombiner
-from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.combining.weighted_sum import Followed, WeightedSum
 from tagwright.core import plugins
 from tagwright.errors import ConfigError, ModelError, TagwrightError, one_line_of
 from tagwright.stages.dense import Dense

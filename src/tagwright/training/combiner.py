@@ -13,9 +13,8 @@ from typing import Annotated, TypeAlias
 
 import numpy as np
 
-from tagwright.combining.candidate_ranker import CandidateRanker, fit_logistic
+from tagwright.combining.candidate_ranker import CandidateRanker, fit_label_bias, fit_logistic
 from tagwright.combining.features import FIXED_SUM, Features
-from tagwright.combining.label_bias import fit_label_bias
 from tagwright.combining.ranking_trees import BoostingOptions, grow, lambda_gradients
 from tagwright.core.checked import Checked, NotNegative, Positive, Range
 from tagwright.errors import InputError

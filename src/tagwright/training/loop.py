@@ -16,12 +16,12 @@ from tagwright.core.progress import bar, silence
 from tagwright.core.steps import State, Steps
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import TagwrightError
-from tagwright.training import processes
 from tagwright.training.batching import Batches, SamplerState, ahead
 from tagwright.training.config import TrainingPlan, lasting_options
 from tagwright.training.gradient_caching import GradientCache, Texts
 from tagwright.training.log import Row, TrainingLog
 from tagwright.training.objectives import Objective, OwnWeight, Text
+from tagwright.training.shared_work import join_processes
 from tagwright.training.trainable_encoder import TrainableEncoder, trainable_encoder
 from tagwright.types import Floats, Longs, Pair, PairSource
 
@@ -60,7 +60,7 @@ def train(
     import torch
 
     training = training or TrainingPlan()
-    accelerator = processes.accelerator()
+    accelerator = join_processes()
     model.to(accelerator.device)
     batches = Batches(pairs, training.batch, training.window, training.validation, training.seed)
     length = training.steps or max(1, round(training.epochs * batches.count()))

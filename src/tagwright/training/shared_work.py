@@ -5,17 +5,51 @@ All processes must call these with the same arguments and in the same order. A s
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.encoders.kernels import best_device
 from tagwright.stages.dense import Dense, DenseOptions, TextEncoder
 from tagwright.stages.dense.index import Vectors
-from tagwright.training import processes
 from tagwright.types import Document, Label, Run
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+
+def join_processes() -> Accelerator:
+    """What joins this process to the others, if there are any. Its device is that on which texts are encoded."""
+    # Imported while there are no connections: its functions hold those that there are for ever.
+    import torch.distributed.nn.functional  # noqa: F401
+    from accelerate import Accelerator
+
+    _leave_in_order()
+    return Accelerator(cpu=best_device().type == "cpu")
+
+
+@cache
+def _leave_in_order() -> None:
+    """Take leave of the others before Python ends: their connections have threads that must not outlive it.
+
+    A thread that still releases the tensors of the last exchange while Python ends aborts the process.
+    """
+
+    def leave() -> None:
+        from torch import distributed
+
+        if distributed.is_available() and distributed.is_initialized():
+            gc.collect()  # models that are trained together hold the connections
+            distributed.destroy_process_group()
+
+    atexit.register(leave)
+
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -49,7 +83,7 @@ def gathered(mine: NDArray[Number]) -> NDArray[Number]:
         return mine
     import torch
 
-    accelerator = processes.accelerator()
+    accelerator = join_processes()
 
     def total(values: NDArray[Any]) -> NDArray[Any]:
         numbers = torch.from_numpy(values).to(accelerator.device)

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from tests.tiny import tiny_encoder
 
-from tagwright.combining.followed import Followed, FollowedOptions
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import PoolOptions
-from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.combining.weighted_sum import Followed, FollowedOptions, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, ModelError

@@ -51,7 +51,7 @@ def batch(
     """
     from tagwright.app import inputs
     from tagwright.scale import batch as work
-    from tagwright.scale.batch_options import BatchOptions
+    from tagwright.scale.output_folder import BatchOptions
 
     options = BatchOptions(
         k=k,

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from tagwright.combining.candidate_features import CandidateFeatures, FeatureOptions
 from tagwright.combining.confidence import fit_curve, fit_score_map
 from tagwright.combining.features import Features
-from tagwright.combining.followed import Followed
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.combining.weighted_sum import Followed, WeightedSum
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError

@@ -19,8 +19,7 @@ from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.prompts import Role
 from tagwright.errors import ModelError
 from tagwright.stages.dense.index import Index, Kind, Search, Storage, Vectors
-from tagwright.stages.dense.pending import PendingLabels, mean_of_views
-from tagwright.stages.dense.rough import RoughLabels
+from tagwright.stages.dense.pending import PendingLabels, RoughLabels, mean_of_views
 from tagwright.stages.dense.trust import report, trust
 from tagwright.text.words import sentence_spans
 from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Mask, Retriever, Run, TextField
