@@ -14,7 +14,7 @@ from tagwright import zero_shot
 from tagwright.core.workers import Worker
 from tagwright.readers.documents.files import open_sources
 from tagwright.scale import batch
-from tagwright.scale.batch_options import BatchOptions
+from tagwright.scale.output_folder import BatchOptions
 from tagwright.training.linear import fit_trees
 from tagwright.types import Document, Run
 
