@@ -30,7 +30,7 @@ import numpy as np
 from benchmarks import corpora, machine, rows
 from benchmarks.opinions import CROSS, MENTIONS, OPINIONS, POOLS, TUNED, Task
 
-from tagwright.combining.fusion import followed
+from tagwright.combining.fusion import append_labels
 from tagwright.core.saved import replace_file
 from tagwright.data.corpus import Corpus
 from tagwright.data.paragraphs import paragraphs
@@ -224,7 +224,7 @@ def ranked(task: Task, row: Row) -> Run:
     pseudo = Run.concat([task.ranking(row.pool, row.opinions, "train"), found]).top(config.pseudo_labels)
     trees = futex.classifier(task.labels, *task.words, pseudo, config)
     head = found.top(config.pseudo_labels) if config.order == "example" else found
-    return followed(followed(head, trees(task.dev)), found)
+    return append_labels(append_labels(head, trees(task.dev)), found)
 
 
 def supervised(task: Task, papers: int) -> Run:

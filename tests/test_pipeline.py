@@ -16,7 +16,7 @@ from tests.fixed import Fixed
 from tagwright.combining.candidate_features import FeatureOptions
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.pool import CandidatePool, PoolOptions
-from tagwright.combining.weighted_sum import By, Followed, FollowedOptions, WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, By, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.tagger import Tagger
@@ -87,7 +87,7 @@ def test_a_label_that_a_reranker_knows_nothing_of_gets_no_rank_from_it() -> None
         (WeightedSum, {"labels_per_document": "3"}, 'labels_per_document is "3", expected a number'),
         (PoolOptions, {"limit": 0}, "limit is 0, expected at least 1"),
         (PoolOptions, {"exclude": "dense"}, 'exclude is "dense", expected a list, each a text'),
-        (FollowedOptions, {"keep": 0}, "keep is 0, expected at least 1"),
+        (AppendOptions, {"keep": 0}, "keep is 0, expected at least 1"),
         (FeatureOptions, {"candidates": 0}, "candidates is 0, expected at least 1"),
         (FeatureOptions, {"exclude_self": 1}, "exclude_self is 1, expected true or false"),
     ],
@@ -136,7 +136,7 @@ def test_reciprocal_ranks_of_two_rerankers_are_those_of_futex() -> None:
 @pytest.mark.parametrize(("keep", "expected"), [(1, [2, 0, 1]), (None, [2, 1, 0])])
 def test_the_labels_of_another_stage_follow_in_their_own_order(keep: int | None, expected: list[int]) -> None:
     retrievers = {"first": Fixed({2: 2.0, 1: 1.0}), "after": Fixed({0: 3.0, 1: 2.0, 2: 1.0})}
-    combiner = Followed(WeightedSum(), FollowedOptions(by="after", keep=keep))
+    combiner = AppendLabels(WeightedSum(), AppendOptions(by="after", keep=keep))
     run = Tagger(LABELS, retrievers, {}, PoolOptions(exclude=("after",)), combiner).tag(DOCUMENTS[:1])
     assert run.labels.tolist() == expected
     np.testing.assert_allclose(run.scores, [1, 1 / 2, 1 / 3], rtol=1e-6)
@@ -150,7 +150,10 @@ def test_the_labels_of_another_stage_follow_in_their_own_order(keep: int | None,
         ({"pool": PoolOptions(exclude=("b", "a"))}, "the pool excludes every retriever"),
         ({"combiner": WeightedSum(weights={"a": 0.0, "b": 0.0})}, "every stage has weight 0"),
         ({"combiner": WeightedSum(language_trust={"a": "c"})}, "asks c about languages, there are a, b"),
-        ({"combiner": Followed(WeightedSum(), FollowedOptions(by="c"))}, '"c" are to follow, the retrievers are a, b'),
+        (
+            {"combiner": AppendLabels(WeightedSum(), AppendOptions(by="c"))},
+            '"c" are to follow, the retrievers are a, b',
+        ),
         ({"retrievers": {"combiner": Fixed({})}}, "a stage is called 'combiner', expected a name"),
     ],
 )
@@ -247,7 +250,7 @@ def test_the_parts_of_a_sum_are_said_in_a_line() -> None:
     both = WeightedSum(weights={"a": 0.5})
     assert both.describe(["a", "b"]) == "a 0.5, b 1; combined by evidence"
     assert both.describe(["a"]) == "a 0.5"
-    assert Followed(both, FollowedOptions(by="c")).describe(["a", "c"]) == "a 0.5; followed by c"
+    assert AppendLabels(both, AppendOptions(by="c")).describe(["a", "c"]) == "a 0.5; followed by c"
 
 
 @pytest.mark.parametrize(
@@ -255,7 +258,7 @@ def test_the_parts_of_a_sum_are_said_in_a_line() -> None:
     [
         WeightedSum(),
         WeightedSum(confidence="fitted", curve=(1.0, 0.0)),
-        Followed(WeightedSum(confidence="fitted", curve=(1.0, 0.0)), FollowedOptions(by="b")),
+        AppendLabels(WeightedSum(confidence="fitted", curve=(1.0, 0.0)), AppendOptions(by="b")),
     ],
     ids=["sum", "fitted", "followed"],
 )

@@ -44,20 +44,20 @@ def decoded(monkeypatch: pytest.MonkeyPatch) -> Decoded:
 
 
 @pytest.fixture
-def task(tmp_path: Path, decoded: Decoded) -> dataset.Task:
+def task(tmp_path: Path, decoded: Decoded) -> dataset.EvaluationSet:
     documents, labels = tmp_path / "docs.jsonl", tmp_path / "labels.jsonl"
     write_jsonl([*DOCUMENTS, Document("x", "Wasps")], documents)
     LABELS.write(labels)
     return inputs.task(Corpus.read(documents), Chosen(labels), Scoring(exclude_self=True, skip_unlabelled=True))
 
 
-def test_what_is_to_be_scored_is_read_once(task: dataset.Task, decoded: Decoded) -> None:
+def test_what_is_to_be_scored_is_read_once(task: dataset.EvaluationSet, decoded: Decoded) -> None:
     assert (len(task.kept), task.lengths.tolist()) == (50, [20] * 50)
     assert (decoded.documents, decoded.pieces) == (51, 1)
 
 
 def test_what_is_scored_is_read_in_batches(
-    task: dataset.Task, decoded: Decoded, monkeypatch: pytest.MonkeyPatch
+    task: dataset.EvaluationSet, decoded: Decoded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Tagger:
         def tag(self, documents: Sequence[Document], k: int) -> Run:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.combining.fusion import HEAD, Weight, reciprocal_ranks, standard_scores, standing, summed_evidence
+from tagwright.combining.fusion import HEAD, Weight, reciprocal_ranks, standard_scores, summed_evidence, zscores
 from tagwright.types import Run
 
 ROW = st.dictionaries(st.integers(0, 20), st.integers(-50, 50).map(float), max_size=6)
@@ -80,4 +80,4 @@ def test_where_a_candidate_stands_does_not_depend_on_how_many_follow_the_first_h
     """Fifty of score 3, fifty of score 1: mean 2, deviation 1; those behind of score 0 are 2 below the mean."""
     scores = [3.0] * (HEAD // 2) + [1.0] * (HEAD // 2) + [0.0] * behind
     run = Run.from_rows([dict(enumerate(scores)), {7: 4.0}, {}])
-    assert standing(run).tolist() == [*(score - 2.0 for score in scores), 0.0]
+    assert zscores(run).tolist() == [*(score - 2.0 for score in scores), 0.0]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.fixed import Fixed
 
-from tagwright.combining.confidence import in_words
+from tagwright.combining.confidence import confidence_level
 from tagwright.combining.label_free import FEATURES, features, named_bits, provenance, shipped, text_lengths
 from tagwright.combining.pool import CandidatePool
 from tagwright.types import Document, Floats, Run
@@ -89,5 +89,5 @@ def test_a_clear_hit_is_likely_and_the_twentieth_candidate_is_not() -> None:
     scores = np.concatenate([[20.0, 12.0], np.linspace(6, 0, 198)])
     run = Run.from_rows([dict(enumerate(scores.tolist()))])
     found = sure(run, 1200, labels_per_document=3.0)
-    assert in_words(float(found[0])) == "likely"
-    assert in_words(float(found[19])) == "unlikely"
+    assert confidence_level(float(found[0])) == "likely"
+    assert confidence_level(float(found[19])) == "unlikely"

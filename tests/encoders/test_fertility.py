@@ -7,7 +7,7 @@ import pytest
 from tests.tiny import tiny_encoder
 from tokenizers import Tokenizer
 
-from tagwright.encoders.fertility import Fluency
+from tagwright.encoders.fertility import Fertility
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def tokenizer(tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
 
 
 def letters_per_token(tokenizer: Tokenizer, text: str) -> float:
-    return float(Fluency(tokenizer).of_each([text])[0])
+    return float(Fertility(tokenizer).of_each([text])[0])
 
 
 def test_known_words_have_all_their_letters_in_one_token(tokenizer: Tokenizer) -> None:
@@ -48,16 +48,16 @@ def test_padding_and_truncation_of_the_tokenizer_change_nothing_and_stay(tokeniz
 
 
 def test_each_text_has_its_own_number_and_none_where_no_word_tells(tokenizer: Tokenizer) -> None:
-    found = Fluency(tokenizer).of_each(["Honey, a flower!", "kukka", "bee", "мёдоносная honey"])
+    found = Fertility(tokenizer).of_each(["Honey, a flower!", "kukka", "bee", "мёдоносная honey"])
     assert found.tolist()[:2] == [(5 + 6) / 2, 1]
     assert np.isnan(found[2])
     assert found[3] == np.float32(5 / 2)  # the unknown word is one token
-    assert Fluency(tokenizer).of_each([]).tolist() == []
+    assert Fertility(tokenizer).of_each([]).tolist() == []
 
 
 def test_words_are_forgotten_when_there_are_many(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tagwright.encoders.fertility.WORDS", 2)
-    measured, texts = Fluency(tokenizer), ["honey market", "kukka", "honey flower"]
+    measured, texts = Fertility(tokenizer), ["honey market", "kukka", "honey flower"]
     assert [measured.of_each([text]).tolist() for text in texts] == [
-        Fluency(tokenizer).of_each([text]).tolist() for text in texts
+        Fertility(tokenizer).of_each([text]).tolist() for text in texts
     ]

@@ -27,7 +27,7 @@ RUN = Run.from_rows([{0: 3.0, 1: 2.0}, {2: 1.0}, {1: 2.0, 2: 1.0}])
 
 
 @pytest.fixture
-def task() -> dataset.Task:
+def task() -> dataset.EvaluationSet:
     return dataset.task(CORPUS, LABELS, exclude_self=True, skip_unlabelled=True)
 
 
@@ -35,20 +35,20 @@ def rows(run: Run) -> list[list[int]]:
     return [labels.tolist() for labels, _ in run]
 
 
-def test_a_task_holds_the_labelled_documents_and_no_document_as_its_own_label(task: dataset.Task) -> None:
+def test_a_task_holds_the_labelled_documents_and_no_document_as_its_own_label(task: dataset.EvaluationSet) -> None:
     assert (task.kept.tolist(), task.own.tolist(), rows(task.gold)) == ([0, 2], [-1, 1], [[0, 2], [2]])
 
 
-def test_a_run_is_aligned_with_what_is_scored(task: dataset.Task) -> None:
+def test_a_run_is_aligned_with_what_is_scored(task: dataset.EvaluationSet) -> None:
     assert rows(task.aligned(RUN)) == [[0, 1], [2]]
 
 
-def test_a_run_file_is_aligned_with_what_is_scored(task: dataset.Task, tmp_path: Path) -> None:
+def test_a_run_file_is_aligned_with_what_is_scored(task: dataset.EvaluationSet, tmp_path: Path) -> None:
     write_run(RUN, CORPUS.ids, LABELS.ids, tmp_path / "run.jsonl")
     assert rows(dataset.read_run(tmp_path / "run.jsonl", task)) == [[0, 1], [2]]
 
 
-def test_the_ceilings_of_a_tagger(task: dataset.Task) -> None:
+def test_the_ceilings_of_a_tagger(task: dataset.EvaluationSet) -> None:
     """The text of the first document names both of its labels; that of the bank does not name rain: 2 of 3."""
     config = zero_shot.Config(stages=("exact_match",), language="english")
     found = dataset.ceilings(zero_shot.fit(LABELS, config), task)
@@ -58,7 +58,7 @@ def test_the_ceilings_of_a_tagger(task: dataset.Task) -> None:
     assert (found.documents, found.missed) == (2, {2: 1})
 
 
-def test_the_ceilings_count_only_what_a_document_is_scored_on(task: dataset.Task) -> None:
+def test_the_ceilings_count_only_what_a_document_is_scored_on(task: dataset.EvaluationSet) -> None:
     """The bank's own label, which its text names, is no candidate."""
     tagger: Tagger = zero_shot.fit(LABELS, zero_shot.Config(stages=("exact_match",), language="english"))
     assert np.isclose(dataset.ceilings(tagger, task).stages["exact_match"].mean_size, 2 / 2)

@@ -106,7 +106,7 @@ def test_what_was_shown_is_no_verdict_and_cannot_be_undone(store: Decisions) -> 
     assert [event.label for _, event in store.events()] == ["bee", "tax", "tax"]
     store.add(decided("undo"))
     assert store.shown("d")["ann", "tax"].rank == 1
-    assert (store.standing(), store.labels(), store.statistics().verdicts) == ([], {}, 0)
+    assert (store.current(), store.labels(), store.statistics().verdicts) == ([], {}, 0)
 
 
 def test_recall_is_estimated_from_random_candidates_by_hand(store: Decisions) -> None:

@@ -99,7 +99,7 @@ def test_a_file_that_keeps_its_reader_busy_is_given_up() -> None:
 
 def test_a_file_that_needs_too_much_memory_ends_its_own_reader_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.executable", "false")  # ends at once, as a process that was killed does
-    with pytest.raises(InputError, match=r"a\.txt: cannot be read: the reader did not survive it"):
+    with pytest.raises(InputError, match=r"a\.txt: cannot be read: the file crashed the reader"):
         read_upload("a.txt", b"Bees")
 
 

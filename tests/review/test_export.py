@@ -210,6 +210,6 @@ def test_what_only_the_journal_holds_is_read_or_missed_aloud(path: Path, tmp_pat
             for suffix in ("", "-wal", *["-shm"] * (name == "all")):
                 shutil.copy(f"{path}{suffix}", tmp_path / f"{name}{suffix}")
     with closing(ReviewFile(tmp_path / "all", read_only=True)) as file:
-        assert [each.label for each in Decisions(file).standing("d2") if each.label] == ["late"]
+        assert [each.label for each in Decisions(file).current("d2") if each.label] == ["late"]
     with pytest.raises(InputError, match="has decisions in alone-wal that cannot be read here"):
         ReviewFile(tmp_path / "alone", read_only=True)

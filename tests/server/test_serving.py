@@ -114,7 +114,7 @@ def test_documents_that_clients_send_keep_their_texts(tmp_path: Path) -> None:
         {"text": "Taxes", "subjects": [tax]},
         {"text": "Taxes", "subjects": [bee]},
     ], "Koha")  # fmt: skip
-    assert {event.reviewer for event in Decisions(file).standing()} == {"Koha"}
+    assert {event.reviewer for event in Decisions(file).current()} == {"Koha"}
     documents, labels, judged = Review(model, file).labelled()
     assert [document.text for document in documents] == ["Honey bees", "Taxes"]
     assert labels == [["http://x.org/bee"], ["http://x.org/tax", "http://x.org/bee"]]

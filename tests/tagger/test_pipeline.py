@@ -19,7 +19,7 @@ from tests.tiny import tiny_encoder
 
 from tagwright import tagger as module
 from tagwright.combining.pool import PoolOptions
-from tagwright.combining.weighted_sum import Followed, FollowedOptions, WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError, ModelError, TagwrightError
@@ -281,7 +281,7 @@ def test_a_damaged_folder_is_a_model_error(words: Tagger, tmp_path: Path, file: 
         {"combiner": "Pickle"},
         {"combiner": {"by": "scores"}},
         {"combiner": None},
-        {"combiner": "Followed"},
+        {"combiner": "AppendLabels"},
         {"pool": {"limit": 0}},
         {"pool": {"limit": 2.5}},
         {"pool": {"exclude": ["exact_match", "tfidf"]}},
@@ -351,7 +351,7 @@ def test_a_tagger_of_another_format_is_a_model_error_that_says_what_to_do(words:
 
 
 def test_a_followed_sum_is_saved_with_the_tagger(words: Tagger, tmp_path: Path) -> None:
-    combiner = Followed(WeightedSum(by="ranks", rank_constant=0), FollowedOptions(by="tfidf", keep=2))
+    combiner = AppendLabels(WeightedSum(by="ranks", rank_constant=0), AppendOptions(by="tfidf", keep=2))
     tagger = replace(words, pool=PoolOptions(exclude=("tfidf",)), combiner=combiner)
     tagger.save(tmp_path / "saved")
     loaded = Tagger.load(tmp_path / "saved")

@@ -22,7 +22,7 @@ from tagwright.stages.dense.descriptions import DescriptionRetriever
 from tagwright.stages.dense.index import Storage
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.training.config import TrainingConfig
-from tagwright.training.shared_work import gathered, shared_dense, shared_run
+from tagwright.training.shared_work import all_gather, shared_dense, shared_run
 from tagwright.types import Document, Floats, Run
 
 SHORT = TrainingConfig(batch=8, steps=3, learning_rate=0.001, validation=0.0)
@@ -68,8 +68,8 @@ def main(folder: Path, encoder: str) -> None:
         indptr=found.indptr,
         labels=found.labels,
         scores=found.scores,
-        none=gathered(np.zeros((0, 3), np.int8)),
-        uneven=gathered(np.full((2 * int(rank), 2), 0.5 + int(rank), np.float16)),
+        none=all_gather(np.zeros((0, 3), np.int8)),
+        uneven=all_gather(np.full((2 * int(rank), 2), 0.5 + int(rank), np.float16)),
         trained=trained.vectors[everything],
         described=described.vectors[everything],
         float16=stages["float16"].vectors[everything],

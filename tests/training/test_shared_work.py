@@ -10,7 +10,7 @@ import pytest
 from tests.methods.topics import DOCUMENTS, LABELS, encoders
 from tests.training.launching import TWO_PROCESSES
 
-from tagwright.training.shared_work import gathered, share, shared_run
+from tagwright.training.shared_work import all_gather, share, shared_run
 from tagwright.types import Document, Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +29,7 @@ def test_shares_are_all_items_each_once(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_one_process_does_everything_itself() -> None:
     numbers = np.arange(6, dtype=np.int16).reshape(2, 3)
-    assert gathered(numbers) is numbers
+    assert all_gather(numbers) is numbers
     asked: list[int] = []
 
     def find(some: Sequence[Document]) -> Run:

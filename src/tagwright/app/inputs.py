@@ -17,7 +17,7 @@ from tagwright.data.in_memory import to_vocabulary
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
 from tagwright.evaluation import dataset
-from tagwright.evaluation.dataset import Task
+from tagwright.evaluation.dataset import EvaluationSet
 from tagwright.evaluation.report.tables import write_per_label
 from tagwright.evaluation.scores import Scores, per_label
 from tagwright.evaluation.significance import Comparison
@@ -61,7 +61,7 @@ def sources(source: Source) -> Iterator[tuple[str, Iterator[Located]]]:
     return open_sources(*source.docs, format=source.input_format or None, columns=parse_columns(source.columns))
 
 
-def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None = None) -> Task:
+def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None = None) -> EvaluationSet:
     """What is to be scored, with the labels of a file or of a saved tagger.
 
     Raises InputError, see `evaluation.dataset.task`.
@@ -74,7 +74,7 @@ def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None 
     return dataset.task(corpus, vocabulary, train, **vars(scoring))
 
 
-def evaluate(run: Run, task: Task, per_label_file: Path | None = None) -> Scores:
+def evaluate(run: Run, task: EvaluationSet, per_label_file: Path | None = None) -> Scores:
     """Score a run; per_label_file: where to write the scores of every label."""
     if per_label_file:
         rows = per_label(run, task.gold, train=task.train)
@@ -82,7 +82,7 @@ def evaluate(run: Run, task: Task, per_label_file: Path | None = None) -> Scores
     return dataset.score(run, task)
 
 
-def compare(a: Run, b: Run, task: Task) -> Comparison:
+def compare(a: Run, b: Run, task: EvaluationSet) -> Comparison:
     """Compare two runs over the documents of the task."""
     return test(a, b, task.gold, train=task.train)
 

@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 
 import tomllib
 
-from tagwright.core.checked import in_words, shown
+from tagwright.core.checked import describe_type, shown
 from tagwright.errors import ConfigError
 from tagwright.methods.table import configuration, put
 
@@ -37,7 +37,7 @@ def options_of(kind: type, within: str = "") -> list[Option]:
         if is_dataclass(held):
             found += options_of(type(default), f"{name}.")
         else:
-            found.append(Option(name, in_words(held), _written(default), meanings[field.name]))
+            found.append(Option(name, describe_type(held), _written(default), meanings[field.name]))
     return found
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tagwright.app.options import Option
-from tagwright.combining.confidence import in_words
+from tagwright.combining.confidence import confidence_level
 from tagwright.combining.learned_combiner import Contribution
 from tagwright.core.terminal import escaped
 from tagwright.data.paragraphs import headings_at
@@ -71,7 +71,7 @@ def as_text(
     yield f"{_cell(document.id)}  {shortened(document.title, 100)}".rstrip()
     for each in suggested:
         name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
-        sure = "" if each.confidence is None else f"{in_words(each.confidence):8}  "
+        sure = "" if each.confidence is None else f"{confidence_level(each.confidence):8}  "
         yield f"  {each.score:6.3f}  {sure}{_cell(name)}  [{_cell(each.id)}]"
         yield from (f"{_INDENT}{evidence_line(evidence, document)}" for evidence in each.evidence)
         yield from (f"{_INDENT}{neighbours_line(one)}" for one in each.neighbours)

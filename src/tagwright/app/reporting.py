@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from tagwright import __version__
-from tagwright.evaluation.dataset import Task
+from tagwright.evaluation.dataset import EvaluationSet
 from tagwright.evaluation.metrics import Bin, by_frequency
 from tagwright.evaluation.report.examples import Example, K, example, most_missed, spread
 from tagwright.evaluation.report.page import Details
@@ -21,7 +21,12 @@ EXAMPLES, MISSED, WORDS = 10, 10, 3
 
 
 def details(
-    task: Task, run: Run, tagger: Tagger | None, notes: Mapping[str, str], docs: Sequence[str], labels: Path | None
+    task: EvaluationSet,
+    run: Run,
+    tagger: Tagger | None,
+    notes: Mapping[str, str],
+    docs: Sequence[str],
+    labels: Path | None,
 ) -> Details:
     """What the page of an evaluation shows. tagger: what made the run, if known: it gives the evidence."""
     missed = [(task.vocabulary[each.label].name, each) for each in most_missed(run, task.gold, MISSED)]
@@ -29,7 +34,7 @@ def details(
     return Details(whole, _examples(task, run, tagger), missed, curves({"this run": run}, task))
 
 
-def origin(task: Task, docs: Sequence[str], labels: Path | None) -> dict[str, str]:
+def origin(task: EvaluationSet, docs: Sequence[str], labels: Path | None) -> dict[str, str]:
     """Where the numbers come from: files, date, version, command."""
     return {
         "documents": f"{', '.join(docs)}: {len(task.kept):,} scored",
@@ -48,12 +53,12 @@ def settings_of(tagger: Tagger | None, settings: Sequence[str]) -> dict[str, str
     return {**found, "options": ", ".join(settings)} if settings else found
 
 
-def curves(runs: Mapping[str, Run], task: Task) -> dict[str, list[Bin]]:
+def curves(runs: Mapping[str, Run], task: EvaluationSet) -> dict[str, list[Bin]]:
     """Quality by label frequency in the training documents (DEPL Fig. 1); nothing without training documents."""
     return {name: by_frequency(run, task.gold, task.train) for name, run in runs.items()} if task.train else {}
 
 
-def _examples(task: Task, run: Run, tagger: Tagger | None) -> list[Example]:
+def _examples(task: EvaluationSet, run: Run, tagger: Tagger | None) -> list[Example]:
     names = [label.name for label in task.vocabulary]
     shown = []
     for row in spread(len(task.kept), EXAMPLES).tolist():

@@ -98,7 +98,7 @@ class CandidateFeatures:
         vectors: Floats = reading.vectors * reading.written[:, None]
         return vectors
 
-    def knowing(self, corpus: Iterable[CandidatePool]) -> CandidateFeatures:
+    def fit_corpus(self, corpus: Iterable[CandidatePool]) -> CandidateFeatures:
         """The same with what an unlabelled corpus, batch by batch, tells of labels and neighbours."""
         ranked, found, vectors = list[Run](), dict[str, list[Run]](), list[Floats]()
         for pool in corpus:

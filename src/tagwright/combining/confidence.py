@@ -206,10 +206,10 @@ def squashed(score: Number) -> Number:
     return (1 + score / (1 + abs(score))) / 2
 
 
-def in_words(confidence: float) -> Word:
+def confidence_level(confidence: float) -> Word:
     """How sure in one word, as a probability without labels behind it is no figure to be read to two decimals.
 
-    >>> in_words(0.5), in_words(0.2), in_words(0.19)
+    >>> confidence_level(0.5), confidence_level(0.2), confidence_level(0.19)
     ('likely', 'possible', 'unlikely')
     """
     return "likely" if confidence >= LIKELY else "possible" if confidence >= POSSIBLE else "unlikely"

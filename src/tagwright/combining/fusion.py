@@ -16,7 +16,7 @@ Weight: TypeAlias = float | Floats
 "The weight of a stage: the same for all candidates, or (suggestions,) one for each."
 
 HEAD = 100
-"The first candidates of a document, among which `standing` tells where one stands: those that a combiner describes."
+"The first candidates of a document, among which `zscores` tells where one stands: those that a combiner describes."
 
 
 def reciprocal_ranks(
@@ -80,10 +80,10 @@ def summed_evidence(
     return candidates.rescored(_weighted([np.log2(1.0 + np.maximum(each, 0.0)) for each in evidence], weights))
 
 
-def followed(head: Run, tail: Run) -> Run:
+def append_labels(head: Run, tail: Run) -> Run:
     """The labels of head in their order, then the others of tail in theirs, scored 1 / rank (FuTex 3.3).
 
-    >>> both = followed(Run.from_rows([{4: 9.0, 2: 8.0}]), Run.from_rows([{1: 0.5, 4: 0.4, 7: 0.3}]))
+    >>> both = append_labels(Run.from_rows([{4: 9.0, 2: 8.0}]), Run.from_rows([{1: 0.5, 4: 0.4, 7: 0.3}]))
     >>> both.labels.tolist(), both.scores.tolist()
     ([4, 2, 1, 7], [1.0, 0.5, 0.3333333432674408, 0.25])
     """
@@ -111,13 +111,13 @@ def standardised(candidates: Run, scores: Scores) -> NDArray[np.float64]:
     return np.divide(centred, deviation, out=np.zeros(len(scores)), where=deviation > 1e-9)
 
 
-def standing(ranked: Run) -> NDArray[np.float64]:
+def zscores(ranked: Run) -> NDArray[np.float64]:
     """(suggestions,) standard scores, by mean and deviation of the first `HEAD` candidates of each document.
 
     Over all candidates they would depend on how many there are: a document of 184 labels has none that is far above all
     others. Scores 3, 2, 1 have the mean 2 and the deviation sqrt(2/3).
 
-    >>> standing(Run.from_rows([{5: 3.0, 6: 2.0, 7: 1.0}])).round(4).tolist()
+    >>> zscores(Run.from_rows([{5: 3.0, 6: 2.0, 7: 1.0}])).round(4).tolist()
     [1.2247, 0.0, -1.2247]
     """
     head = ranked.ranks <= HEAD

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.combining.confidence import sigmoid
-from tagwright.combining.fusion import standing
+from tagwright.combining.fusion import zscores
 from tagwright.combining.pool import CandidatePool
 from tagwright.types import Doubles, Floats, Longs, Run
 
@@ -82,7 +82,7 @@ def features(
     return np.column_stack(
         [
             np.log(run.ranks / (labels_per_document or 1.0)),
-            standing(run),
+            zscores(run),
             np.log(np.clip(lengths, *CHARACTERS))[run.rows],
             np.minimum(bits, MOST_BITS),
         ]

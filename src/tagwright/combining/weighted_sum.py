@@ -11,7 +11,14 @@ import numpy as np
 from typing_extensions import Self
 
 from tagwright.combining.confidence import Platt
-from tagwright.combining.fusion import Weight, followed, reciprocal_ranks, standard_scores, standing, summed_evidence
+from tagwright.combining.fusion import (
+    Weight,
+    append_labels,
+    reciprocal_ranks,
+    standard_scores,
+    summed_evidence,
+    zscores,
+)
 from tagwright.combining.label_free import LEAST_LABELS, label_free
 from tagwright.combining.pool import CandidatePool
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Positive
@@ -77,7 +84,7 @@ class WeightedSum(Checked):
         if self.confidence == "none":
             return ranked
         if self.confidence == "fitted":
-            return replace(ranked, confidences=Platt(*self.curve)(standing(ranked)).astype(np.float32))
+            return replace(ranked, confidences=Platt(*self.curve)(zscores(ranked)).astype(np.float32))
         return replace(ranked, confidences=label_free(pool, ranked, self.labels_per_document))
 
     def _ranked(self, pool: CandidatePool) -> Run:
@@ -126,7 +133,7 @@ class WeightedSum(Checked):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FollowedOptions(Checked):
+class AppendOptions(Checked):
     """What follows, and after how many. Raises ConfigError for a value that cannot work."""
 
     by: str = ""
@@ -137,11 +144,11 @@ class FollowedOptions(Checked):
 
 
 @dataclass(frozen=True)
-class Followed:
+class AppendLabels:
     """Ranks candidates by a weighted sum; the labels of another stage follow (FuTex Example 3.1). A combiner."""
 
     first: WeightedSum
-    options: FollowedOptions
+    options: AppendOptions
 
     @property
     def estimates_confidence(self) -> bool:
@@ -159,8 +166,8 @@ class Followed:
         """The labels of the sum, then those of the stage that follows, scored 1 / rank."""
         ranked, after = self.first.combine(pool.without(self.options.by)), pool.found[self.options.by]
         if self.options.keep is None:
-            return followed(ranked, after)
-        return followed(followed(ranked.top(self.options.keep), after), ranked)
+            return append_labels(ranked, after)
+        return append_labels(append_labels(ranked.top(self.options.keep), after), ranked)
 
     def describe(self, stages: Collection[str]) -> str:
         """The sum, and what follows."""
@@ -181,5 +188,5 @@ class Followed:
     @classmethod
     def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
-        options = read_options(folder, FollowedOptions, read_manifest(folder, "weighted sum, followed").get("options"))
+        options = read_options(folder, AppendOptions, read_manifest(folder, "weighted sum, followed").get("options"))
         return cls(WeightedSum.load(folder / "first", labels), options)

@@ -197,12 +197,16 @@ def expected(value: object, kind: Any) -> str | None:
         return expected(value, inner) or next((str(rule) for rule in rules if not rule.admits(value)), None)
     if get_origin(kind) is tuple:
         inner = get_args(kind)[0]
-        return None if isinstance(value, list | tuple) and all(fits(part, inner) for part in value) else in_words(kind)
+        return (
+            None
+            if isinstance(value, list | tuple) and all(fits(part, inner) for part in value)
+            else describe_type(kind)
+        )
     if get_origin(kind) is Mapping:
         inner = get_args(kind)[1]
         right = isinstance(value, Mapping) and all(fits(part, inner) for part in value.values())
-        return None if right else in_words(kind)
-    return None if _is_one(value, kind) else in_words(kind)
+        return None if right else describe_type(kind)
+    return None if _is_one(value, kind) else describe_type(kind)
 
 
 def _is_one(value: object, kind: Any) -> bool:
@@ -213,24 +217,24 @@ def _is_one(value: object, kind: Any) -> bool:
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
-def in_words(kind: Any) -> str:
+def describe_type(kind: Any) -> str:
     """What would fit.
 
-    >>> in_words(int | None), in_words(tuple[str, ...]), in_words(Annotated[int, Range(least=1)])
+    >>> describe_type(int | None), describe_type(tuple[str, ...]), describe_type(Annotated[int, Range(least=1)])
     ('a whole number', 'a list, each a text', 'a whole number, at least 1')
     """
     if get_origin(kind) in (Union, UnionType):
-        return " or ".join(in_words(part) for part in get_args(kind) if part is not NoneType)
+        return " or ".join(describe_type(part) for part in get_args(kind) if part is not NoneType)
     if get_origin(kind) is Annotated:
         inner, *rules = get_args(kind)
         names = any(isinstance(rule, OneOf) for rule in rules)  # which are texts, of course
-        return ", ".join([*([] if names else [in_words(inner)]), *map(str, rules)])
+        return ", ".join([*([] if names else [describe_type(inner)]), *map(str, rules)])
     if get_origin(kind) is Literal:
         return f"one of {', '.join(get_args(kind))}"
     if get_origin(kind) is tuple:
-        return f"a list, each {in_words(get_args(kind)[0])}"
+        return f"a list, each {describe_type(get_args(kind)[0])}"
     if get_origin(kind) is Mapping:
-        return f"a table, each value {in_words(get_args(kind)[1])}"
+        return f"a table, each value {describe_type(get_args(kind)[1])}"
     if is_dataclass(kind):
         return "a table"
     return {float: "a number", int: "a whole number", bool: "true or false"}.get(kind, "a text")

@@ -17,7 +17,7 @@ from tagwright.encoders import int8
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
 from tagwright.encoders.bert import Bert
 from tagwright.encoders.cache import EmbeddingCache
-from tagwright.encoders.fertility import Fluency
+from tagwright.encoders.fertility import Fertility
 from tagwright.encoders.kernels import chosen_device, on_device
 from tagwright.encoders.library import same_vectors
 from tagwright.encoders.model_folder import PACKAGED, digest, find, revision_of
@@ -221,15 +221,15 @@ class BiEncoder:
                 content.update(name.encode() + weights.cpu().numpy().tobytes())
         return content.hexdigest()
 
-    def fluency(self, texts: Sequence[str]) -> Floats:
-        """(texts,) letters per token in each text: see `fluency.Fluency`; NaN if unknown."""
-        if self._fluency is None:
+    def fertility(self, texts: Sequence[str]) -> Floats:
+        """(texts,) letters per token in each text: see `fertility.Fertility`; NaN if unknown."""
+        if self._fertility is None:
             return np.full(len(texts), np.nan, np.float32)
-        return self._fluency.of_each(texts)
+        return self._fertility.of_each(texts)
 
     @once
-    def _fluency(self) -> Fluency | None:
-        return None if self._tokenizer is None else Fluency(self._tokenizer)
+    def _fertility(self) -> Fertility | None:
+        return None if self._tokenizer is None else Fertility(self._tokenizer)
 
     @once
     def _tokenizer(self) -> tokenizers.Tokenizer | None:

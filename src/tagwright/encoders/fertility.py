@@ -28,7 +28,7 @@ DENSE = 3
 _DENSE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-class Fluency:
+class Fertility:
     """Measures texts for one tokenizer, and remembers the words that it has seen.
 
     A tokenizer keeps frequent words of its training languages whole and splits those of others into small pieces. A

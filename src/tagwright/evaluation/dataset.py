@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class EvaluationSet:
     """Documents with gold labels, and what scoring them needs.
 
     gold: a row per document that is scored. kept: (scored,) their positions in the corpus. lengths: (scored,) words.
@@ -66,7 +66,7 @@ def task(
     exclude_self: bool = False,
     skip_unlabelled: bool = False,
     unknown: Unknown = "warn",
-) -> Task:
+) -> EvaluationSet:
     """What is to be scored; train: where label frequencies are counted; the log says how many documents are there too.
 
     unknown: what to do about gold labels that the vocabulary lacks; a document that has no other is not scored. Raises
@@ -103,10 +103,10 @@ def task(
             "better here than it is", f"{len(shared):,}", f"{len(corpus):,}", shared[0],
         )  # fmt: skip
     seen = vocabulary.gold(train, unknown="ignore") if train else None
-    return Task(corpus, vocabulary, gold.take(kept), kept, np.array(lengths, np.int64)[kept], own[kept], seen)
+    return EvaluationSet(corpus, vocabulary, gold.take(kept), kept, np.array(lengths, np.int64)[kept], own[kept], seen)
 
 
-def tag(tagger: Tagger, task: Task, depth: int = DEPTH) -> Run:
+def tag(tagger: Tagger, task: EvaluationSet, depth: int = DEPTH) -> Run:
     """The tagger's best labels for the documents of the task."""
     with bar("tagging", len(task.kept)) as done:
         runs = []
@@ -116,14 +116,14 @@ def tag(tagger: Tagger, task: Task, depth: int = DEPTH) -> Run:
     return Run.concat(runs).without(task.own).top(depth)
 
 
-def score(run: Run, task: Task, measures: Sequence[str] | None = None) -> Scores:
+def score(run: Run, task: EvaluationSet, measures: Sequence[str] | None = None) -> Scores:
     """Every measure of a run over the documents of the task, with its interval, and the slices."""
     return scores.evaluate(
         run, task.gold, train=task.train, labels=len(task.vocabulary), lengths=task.lengths, measures=measures
     )
 
 
-def read_run(path: Path, task: Task) -> Run:
+def read_run(path: Path, task: EvaluationSet) -> Run:
     """A run file over the documents of the task; it may hold documents that are not scored as well.
 
     Raises InputError as `run_files.read_run` does.
@@ -138,7 +138,7 @@ def read_run(path: Path, task: Task) -> Run:
     return task.aligned(run)
 
 
-def ceilings(tagger: Tagger, task: Task) -> Ceilings:
+def ceilings(tagger: Tagger, task: EvaluationSet) -> Ceilings:
     """How many gold labels are among the candidates of each retriever, however they are ranked."""
     found: dict[str, list[Run]] = {}
     for batch in task.batches():

@@ -42,7 +42,7 @@ from tagwright.training.label_objectives import (
     labelled_documents,
 )
 from tagwright.training.linear import train_linear
-from tagwright.training.shared_work import is_alone, shared_labels, shared_run, shared_vectors
+from tagwright.training.shared_work import is_single_process, shared_labels, shared_run, shared_vectors
 from tagwright.types import Document, Floats, Run
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ class _Material:
             seed=seed,
         )
         if start:
-            heads.go_on_from(*_learnt(start))
+            heads.init_from(*_learnt(start))
         pairs = labelled_documents(self.documents, self.gold, seed=seed)
         plan, rates = (recipe.classifier, recipe.classifier_rates) if first else (recipe.dual, recipe.dual_rates)
         seen = np.bincount(self.seen.labels, minlength=len(self.labels)) > 0
@@ -313,7 +313,7 @@ class _Material:
 
     def _vectors(self, texts: BiEncoder | None, config: ClassifierConfig) -> Vectors | None:
         """Those of the labels' texts, which the processes share; None where each process makes them itself."""
-        if texts is None or is_alone():
+        if texts is None or is_single_process():
             return None
         some, options = shared_labels(self.labels), replace(config.options, index="exact")
         mine = DescriptionRetriever(some, texts, texts, None, self.keywords, options)

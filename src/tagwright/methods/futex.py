@@ -12,7 +12,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias
 
 from tagwright.combining.pool import PoolOptions
-from tagwright.combining.weighted_sum import Followed, FollowedOptions, WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.core.checked import AtLeastOne, Distinct, Positive, Probability, Range
 from tagwright.core.progress import bar
 from tagwright.core.steps import State, Steps
@@ -269,13 +269,13 @@ def rank(labels: Vocabulary, bi: BiEncoder, cross: CrossEncoder | None, config: 
     own: Ranking = (
         "mentions" if config.text_field == "title_and_abstract" else "all_mentions"
     )  # how the retriever scores its candidates
-    heard = "exact_match" in config.retrievers and own in config.rankings
-    rerankers = {str(name): makers[name]() for name in config.rankings if not (heard and name == own)}
+    is_retrieved = "exact_match" in config.retrievers and own in config.rankings
+    rerankers = {str(name): makers[name]() for name in config.rankings if not (is_retrieved and name == own)}
     if config.third:
         third = CrossEncoder.load(config.third)
         rerankers["third"] = CrossEncoderReranker(labels, third, RerankerOptions(label_text="statement"))
     found_by = retrievers(labels, config, full)
-    weights = {name: float(heard and name == "exact_match") for name in found_by}
+    weights = {name: float(is_retrieved and name == "exact_match") for name in found_by}
     combiner = WeightedSum(by="ranks", weights=weights, rank_constant=0)  # Eq. 9
     return Tagger(labels, found_by, rerankers, PoolOptions(limit=config.budget), combiner)
 
@@ -323,7 +323,7 @@ def self_train(ensemble: Tagger, documents: Sequence[Document], pseudo: Run, con
         ensemble,
         retrievers={**ensemble.retrievers, "classifier": trees},
         pool=replace(ensemble.pool, exclude=("classifier",)),
-        combiner=Followed(ensemble.combiner, FollowedOptions(by="classifier", keep=keep)),
+        combiner=AppendLabels(ensemble.combiner, AppendOptions(by="classifier", keep=keep)),
     )
 
 

@@ -76,7 +76,7 @@ class Decisions:
         rows = self._file.rows(statement, (after,))
         return ((number, Decision(**dict(zip(_COLUMNS, values, strict=True)))) for number, *values in rows)
 
-    def standing(self, document: str | None = None) -> list[Decision]:
+    def current(self, document: str | None = None) -> list[Decision]:
         """The events that hold: none that was undone; of several verdicts of a reviewer on a label the last."""
         with self._current() as now:
             return list(now.all()) if document is None else now.of(document)

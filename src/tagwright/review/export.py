@@ -56,7 +56,7 @@ def _jsonl(file: ReviewFile) -> Iterator[str]:
 
 def _verdicts(file: ReviewFile) -> Iterator[str]:
     fields = ("document", "label", "reviewer", "time", "rank", "confidence", "drawn_from", "model")
-    for event in Decisions(file).standing():
+    for event in Decisions(file).current():
         if event.label is not None:  # of the events that stand, verdicts alone have one
             yield _json({"verdict": event.action, **{field: getattr(event, field) for field in fields}})
         elif event.note:

@@ -18,9 +18,9 @@ from tagwright.combining.acceptance import SuggestOptions
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
-from tagwright.server.answering import Wanted
 from tagwright.server.counters import Counters
 from tagwright.server.openapi import Operation, array, nullable, object_, query, schema
+from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
 from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported
 from tagwright.server.served_model import ServedModel, branch
@@ -173,7 +173,7 @@ class JsonApi:
     async def _suggested(self, documents: Sequence[Document], options: _Options) -> list[dict[str, Any]]:
         model = self._model(options.model)
         within = await asyncio.to_thread(options.allowed, model)
-        wanted = [Wanted(each, options.rules, within, options.exclude, options.evidence) for each in documents]
+        wanted = [SuggestRequest(each, options.rules, within, options.exclude, options.evidence) for each in documents]
         found = await model.suggest_all(wanted)
         return [_answer(document, each, options) for document, each in zip(documents, found, strict=True)]
 

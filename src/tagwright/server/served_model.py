@@ -11,8 +11,8 @@ from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.in_memory import to_documents
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.server.answering import Answering, Wanted, Workers
 from tagwright.server.label_search import LabelSearch, kept_index
+from tagwright.server.predictor import Predictor, SuggestRequest, Workers
 from tagwright.server.problems import bad_request
 from tagwright.server.request_queue import RequestQueue
 from tagwright.tagger import Suggestion, Tagger
@@ -33,14 +33,14 @@ class ServedModel:
     language: str = "en"
     learns: bool = False
     modified: datetime | None = None
-    queue: RequestQueue[Wanted, list[Suggestion]] = field(init=False)
+    queue: RequestQueue[SuggestRequest, list[Suggestion]] = field(init=False)
     workers: Workers | None = field(default=None, init=False)
-    _answering: Answering = field(init=False)
+    _predictor: Predictor = field(init=False)
     _search: LabelSearch | None = field(default=None, init=False)
     _indexing: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __post_init__(self) -> None:
-        self._answering, self.queue = Answering(self.tagger), RequestQueue(self._answer)
+        self._predictor, self.queue = Predictor(self.tagger), RequestQueue(self._answer)
 
     @property
     def version(self) -> str:
@@ -49,26 +49,26 @@ class ServedModel:
 
     async def suggest(self, texts: Sequence[str], options: SuggestOptions) -> list[list[Suggestion]]:
         """Suggestions for texts, best first; none for an empty one. Raises Problem as `suggest_all` does."""
-        return await self.suggest_all([Wanted(document, options) for document in to_documents(texts)])
+        return await self.suggest_all([SuggestRequest(document, options) for document in to_documents(texts)])
 
-    async def suggest_for(self, wanted: Wanted) -> list[Suggestion]:
+    async def suggest_for(self, wanted: SuggestRequest) -> list[Suggestion]:
         """The same for a document with conditions. Ids that the vocabulary lacks are no error: they never occur."""
         (found,) = await self.suggest_all([wanted])
         return found
 
-    async def suggest_all(self, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
+    async def suggest_all(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """The same for several documents, which are refused together.
 
         Raises Busy when too many requests wait, Problem for options that the tagger cannot follow.
         """
         try:
-            meant = [self._meant(each) for each in wanted]
+            meant = [self._normalise(each) for each in wanted]
         except ConfigError as error:
             raise bad_request(str(error)) from None
         found = iter(await self.queue.all([each for each in meant if each is not None]))
         return [[] if each is None else next(found) for each in meant]
 
-    def _meant(self, wanted: Wanted) -> Wanted | None:
+    def _normalise(self, wanted: SuggestRequest) -> SuggestRequest | None:
         """What is asked of the tagger; None where there is nothing to suggest. Raises ConfigError."""
         vocabulary, combiner = self.tagger.vocabulary, self.tagger.combiner
         known = vocabulary.index.keys()
@@ -82,7 +82,7 @@ class ServedModel:
 
     async def explain(self, document: Document, suggested: Sequence[Suggestion]) -> list[Suggestion]:
         """The same suggestions for a document, with their evidence. Raises Busy."""
-        return await self.queue(Wanted(document, suggested=tuple(suggested))) if suggested else []
+        return await self.queue(SuggestRequest(document, suggested=tuple(suggested))) if suggested else []
 
     def search(self) -> LabelSearch:
         """The search in its labels; the first call makes the index, which takes time where there are many."""
@@ -91,19 +91,19 @@ class ServedModel:
                 self._search = kept_index(self.tagger.vocabulary)
             return self._search
 
-    def employ(self, workers: Workers) -> None:
+    def use_workers(self, workers: Workers) -> None:
         """Let these processes answer, and not this one. Raises TagwrightError where the tagger cannot be saved."""
         workers.use(self.tagger)
         self.workers, self.queue.at_once = workers, workers.count
 
     def swap(self, tagger: Tagger, modified: datetime) -> None:
-        """Answer with another tagger over the same labels from the next batch on. Raises what `employ` raises."""
+        """Answer with another tagger over the same labels from the next batch on. Raises what `use_workers` raises."""
         if self.workers:
             self.workers.use(tagger)
-        self.tagger, self.modified, self._answering = tagger, modified, Answering(tagger)
+        self.tagger, self.modified, self._predictor = tagger, modified, Predictor(tagger)
 
-    def _answer(self, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
-        return (self.workers or self._answering)(wanted)
+    def _answer(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+        return (self.workers or self._predictor)(wanted)
 
 
 def branch(vocabulary: Vocabulary, top: str) -> frozenset[str]:

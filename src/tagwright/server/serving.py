@@ -26,9 +26,9 @@ from tagwright.review.file import ReviewFile
 from tagwright.review.queue import Order
 from tagwright.review.recall import RANDOM_SHARE
 from tagwright.server.access import OPEN, Access
-from tagwright.server.answering import Workers
 from tagwright.server.application import MAX_BODY, application
 from tagwright.server.deadlines import timed
+from tagwright.server.predictor import Workers
 from tagwright.server.review.page import ReviewPages
 from tagwright.server.review.refit import Refit, Refitter
 from tagwright.server.review.session import Review
@@ -105,7 +105,7 @@ def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | 
     ConfigError for a port in use, InputError for documents that cannot be read.
     """
     for model in models if options.workers else ():
-        model.employ(Workers(options.workers))
+        model.use_workers(Workers(options.workers))
     review = open_review(models[0], options)
     refitter = Refitter(review, refit) if review and refit else None
 

@@ -72,7 +72,7 @@ def read_upload(name: str, content: bytes, seconds: float = SECONDS) -> list[Doc
         except WorkerTimeout:
             raise InputError(f"takes more than {seconds:.0f} s to be read", shown) from None
         except WorkerError:
-            raise InputError("cannot be read: the reader did not survive it", shown) from None
+            raise InputError("cannot be read: the file crashed the reader", shown) from None
     if problem:
         raise InputError(problem.partition("; name it:")[0], shown, line)  # whoever uploads cannot name a format
     if len(documents) > MOST:

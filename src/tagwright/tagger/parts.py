@@ -12,7 +12,7 @@ from typing import Any
 
 from tagwright.combining.combiner import Combiner
 from tagwright.combining.learned_combiner import LearnedCombiner
-from tagwright.combining.weighted_sum import Followed, WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.core import plugins
 from tagwright.errors import ConfigError, ModelError, TagwrightError, one_line_of
 from tagwright.stages.dense import Dense
@@ -33,7 +33,7 @@ STAGES: Mapping[str, Any] = {
         *(TitleMatch, CrossEncoderReranker),
     )
 }
-COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, Followed, LearnedCombiner)}
+COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, AppendLabels, LearnedCombiner)}
 """Our own by class; each has a `load(folder, labels)`."""
 
 _TABLES: Mapping[str, Mapping[str, Any]] = {plugins.STAGES: STAGES, plugins.COMBINERS: COMBINERS}

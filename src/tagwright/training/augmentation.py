@@ -68,7 +68,7 @@ def uda_pairs(documents: Sequence[Document], *, share: float = 0.3, seed: int = 
     document has text.
     """
     counts = WordCounts.of(documents)
-    known = {word: state for state, word in enumerate(counts.words)}
+    known = {word: index for index, word in enumerate(counts.words)}
     idf, odds = counts.idf, np.cumsum(unimportance(counts.times * counts.idf))
 
     def augmented(text: list[str], rng: Generator) -> list[str]:
@@ -77,7 +77,7 @@ def uda_pairs(documents: Sequence[Document], *, share: float = 0.3, seed: int = 
         replaced = np.flatnonzero(rng.random(len(text)) < replacement_chance(weight, share))
         drawn = np.searchsorted(odds, odds[-1] * rng.random(len(replaced)), side="right")
         others = dict(zip(replaced.tolist(), drawn.tolist(), strict=True))
-        return [counts.words[others[state]] if state in others else word for state, word in enumerate(text)]
+        return [counts.words[others[index]] if index in others else word for index, word in enumerate(text)]
 
     return _augmented_pairs(documents, augmented, seed)
 
@@ -182,13 +182,13 @@ def near_words(documents: Sequence[Document], encode: Encode, k: int = 5) -> Syn
     counts = WordCounts.of(documents)
     able = np.flatnonzero(counts.documents <= max(1.0, STOP * counts.total))
     chosen = able[np.argsort(-counts.times[able], kind="stable")[:FOLLOWED]]
-    names = [counts.words[state] for state in chosen.tolist()]
+    names = [counts.words[index] for index in chosen.tolist()]
     vectors, near = encode(names), dict[str, list[str]]()
     for start in range(0, len(names), 1024):
         cosines = vectors[start : start + 1024] @ vectors.T
         cosines[np.arange(len(cosines)), start + np.arange(len(cosines))] = -np.inf
         best = np.argpartition(-cosines, min(k, len(names) - 1), axis=1)[:, : min(k, len(names) - 1)]
-        near |= {names[row]: [names[state] for state in places] for row, places in enumerate(best.tolist(), start)}
+        near |= {names[row]: [names[index] for index in places] for row, places in enumerate(best.tolist(), start)}
     return lambda word: near.get(word, ())
 
 

@@ -129,7 +129,7 @@ class Heads:
             weights = torch.nn.Parameter(drawn.mul_(0.1 / dim**0.5).sub_(offset)) if classifiers else None
             return cls(pooler(offset), pooler(-offset) if texts else None, weights)
 
-    def go_on_from(self, document: torch.nn.Linear, classifiers: Floats) -> None:
+    def init_from(self, document: torch.nn.Linear, classifiers: Floats) -> None:
         """Take the document pooler of a trained classifier (A.1.5), and its label vectors if this model has any.
 
         The bias of the label pooler becomes the mean of those vectors, the start of an unknown label.

@@ -138,10 +138,10 @@ def fit_svm(
             parts.append(weights)
             bias[block] = intercepts
             advance(len(block))
-    state = np.full(labels, len(order))
-    state[order] = np.arange(len(order))
+    position = np.full(labels, len(order))
+    position[order] = np.arange(len(order))
     nothing = csr_matrix((1, features.shape[1]), dtype=np.float32)
-    return LinearModel(vstack([*parts, nothing], format="csr")[state], bias)
+    return LinearModel(vstack([*parts, nothing], format="csr")[position], bias)
 
 
 def fit_trees(features: Matrix, gold: Run, labels: int, options: LabelTreeOptions = LabelTreeOptions()) -> LabelTrees:

@@ -132,8 +132,8 @@ def name_pairs(documents: Sequence[Document], labels: Sequence[Label], run: Run,
         raise ValueError(f"the run is over {len(run)} documents, expected {len(documents)}")
 
     def draw(block: range, _: Key) -> Iterator[Pair]:
-        for state, document in enumerate(documents[block.start : block.stop], block.start):
-            yield from _short_pairs(document, [labels[label].name for label in run[state][0].tolist()])
+        for index, document in enumerate(documents[block.start : block.stop], block.start):
+            yield from _short_pairs(document, [labels[label].name for label in run[index][0].tolist()])
 
     return Source(len(documents), draw, seed).checked(
         f"none of {len(documents)} documents has both text and a label that it names"
@@ -191,8 +191,8 @@ def _reader(documents: Sequence[Document], view: View | None) -> Callable[[int],
         return documents.__getitem__
 
     @lru_cache(KEPT)
-    def read(state: int) -> Document:
-        document = documents[state]
+    def read(index: int) -> Document:
+        document = documents[index]
         return (
             Document(document.id, document.title, document.abstract)
             if document.title_and_abstract.strip()

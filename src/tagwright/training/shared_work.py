@@ -72,14 +72,14 @@ def shared_labels(labels: Sequence[Label]) -> list[Label]:
     return [labels[place] for place in range(len(labels))[share(len(labels))]]
 
 
-def is_alone() -> bool:
+def is_single_process() -> bool:
     """Whether this is the only process."""
     return os.environ.get("WORLD_SIZE", "1") == "1"
 
 
-def gathered(mine: NDArray[Number]) -> NDArray[Number]:
+def all_gather(mine: NDArray[Number]) -> NDArray[Number]:
     """The arrays (rows, ...) of all processes, one after the other, bit for bit."""
-    if is_alone():
+    if is_single_process():
         return mine
     import torch
 
@@ -106,17 +106,17 @@ def shared_run(documents: Sequence[Document], find: Callable[[Sequence[Document]
     mine = share(len(documents))
     starts = range(mine.start, mine.stop, BATCH)
     run = Run.concat([find(documents[start : min(start + BATCH, mine.stop)]) for start in starts])
-    indptr = np.concatenate([[0], np.cumsum(gathered(np.diff(run.indptr)))])
-    return Run(indptr, gathered(run.labels), gathered(run.scores))
+    indptr = np.concatenate([[0], np.cumsum(all_gather(np.diff(run.indptr)))])
+    return Run(indptr, all_gather(run.labels), all_gather(run.scores))
 
 
 def shared_dense(labels: Sequence[Label], encoder: TextEncoder, options: DenseOptions) -> Dense:
     """The stage over all labels, whose texts the processes share."""
-    if is_alone():
+    if is_single_process():
         return Dense(labels, encoder, options)
     return Dense(labels, encoder, options, shared_vectors(Dense(shared_labels(labels), encoder, options).vectors))
 
 
 def shared_vectors(mine: Vectors) -> Vectors:
     """The vectors of all processes."""
-    return Vectors(gathered(mine.codes), None if mine.scales is None else gathered(mine.scales))
+    return Vectors(all_gather(mine.codes), None if mine.scales is None else all_gather(mine.scales))

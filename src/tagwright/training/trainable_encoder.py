@@ -202,8 +202,8 @@ class Reranker(Transformer):
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """Both texts together, as `encoders.pair_tokenizer` does it; the ids hold types."""
         distinct = list(dict.fromkeys(text for pair in texts for text in pair))
-        state = {text: i for i, text in enumerate(distinct)}
-        rows, columns = (np.array([state[pair[which]] for pair in texts], np.int64) for which in (0, 1))
+        index = {text: i for i, text in enumerate(distinct)}
+        rows, columns = (np.array([index[pair[which]] for pair in texts], np.int64) for which in (0, 1))
         pair_batch = self.pair_tokenizer(distinct, distinct, rows, columns)
         return Tokens.of([pair_batch[i].tolist() for i in range(len(texts))])
 
@@ -223,10 +223,10 @@ def chunks(lengths: Longs, budget: int) -> list[Longs]:
     """
     order = np.argsort(-lengths, kind="stable")
     found, start, tokens = [], 0, 0
-    for state, length in enumerate(lengths[order].tolist()):
-        padded = int(lengths[order[start]]) * (state - start + 1)
-        if state > start and (padded > budget or (tokens >= SMALL_CHUNK and padded > PADDING * (tokens + length))):
-            found.append(order[start:state])
-            start, tokens = state, 0
+    for index, length in enumerate(lengths[order].tolist()):
+        padded = int(lengths[order[start]]) * (index - start + 1)
+        if index > start and (padded > budget or (tokens >= SMALL_CHUNK and padded > PADDING * (tokens + length))):
+            found.append(order[start:index])
+            start, tokens = index, 0
         tokens += length
     return [*found, order[start:]] if len(order) else []

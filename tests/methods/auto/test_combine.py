@@ -11,7 +11,7 @@ from tests.tiny import tiny_encoder
 
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import PoolOptions
-from tagwright.combining.weighted_sum import Followed, FollowedOptions, WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, ModelError
@@ -186,7 +186,7 @@ def test_a_learned_combiner_is_no_start(learned: combine.CombinedTagger) -> None
 
 def test_a_stage_whose_labels_follow_the_sum_is_learned_from(plain: Tagger) -> None:
     pool = PoolOptions(exclude=("tfidf",))
-    followed = Followed(WeightedSum(), FollowedOptions(by="tfidf"))
+    followed = AppendLabels(WeightedSum(), AppendOptions(by="tfidf"))
     tagger = combine.fit(TRAINING, replace(plain, combiner=followed, pool=pool)).tagger
     assert isinstance(tagger.combiner, LearnedCombiner)
     assert tagger.combiner.described.first.weight("tfidf") == 0

@@ -142,7 +142,7 @@ def test_accept_reject_undo_and_reload(client: TestClient, review: Review) -> No
     assert review.decisions.verdicts() == {
         ("d1", "http://x.org/bee"): {"Ann": "accept"}, ("d1", "o"): {"Ann": "reject"},
     }  # fmt: skip
-    (accepted, rejected) = review.decisions.standing()
+    (accepted, rejected) = review.decisions.current()
     assert (accepted.rank, rejected.rank, accepted.model, accepted.document) == (1, 2, review.model.version, "d1")
     html = client.get("/review/documents/1").text
     assert html.count('aria-pressed="true"') == 2
@@ -170,7 +170,7 @@ def test_rank_confidence_and_model_are_those_of_what_was_shown(
     assert decide(client, 1, action="accept", label=label, **claimed) == 303
     assert decide(client, 1, action="accept", label="http://x.org/tax", **claimed) == 303  # never shown
     assert decide(client, 1, action="done", **claimed) == 303
-    suggested, added, done = review.decisions.standing()
+    suggested, added, done = review.decisions.current()
     assert (suggested.rank, suggested.confidence, suggested.drawn_from, suggested.model) == (3, 0.25, 7, "older")
     assert (added.rank, added.confidence, added.model) == (None, None, review.model.version)
     assert done.model == review.model.version
@@ -184,7 +184,7 @@ def test_what_another_model_has_shown_keeps_the_name_of_that_model(client: TestC
     review.model.swap(review.model.tagger, datetime(2026, 1, 2, tzinfo=timezone.utc))
     assert review.model.version != before
     decide(client, 1, action="accept", label="http://x.org/bee")
-    (accepted,) = review.decisions.standing()
+    (accepted,) = review.decisions.current()
     assert (accepted.rank, accepted.model) == (1, before)
 
 
@@ -222,7 +222,7 @@ def test_now_and_then_a_random_candidate_is_shown_and_marked_in_the_log(tmp_path
         assert len(list(review.decisions.events())) == 21  # a page that is opened again shows nothing new
         label = next(label for (_, label), event in shown.items() if event.drawn_from)
         decide(client, 1, action="accept", label=label)
-        (accepted,) = review.decisions.standing()
+        (accepted,) = review.decisions.current()
         assert (accepted.label, accepted.rank, accepted.drawn_from) == (label, drawn, 10)
         decide(client, 1, action="done")
         assert "estimated from 1 drawn at random" in client.get("/review/overview").text

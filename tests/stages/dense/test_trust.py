@@ -33,8 +33,8 @@ def tiny(tmp_path: Path) -> str:
 
 
 @given(st.lists(st.floats(0, 20), min_size=2, max_size=9))
-def test_trust_rises_with_fluency_and_is_a_share(fluency: list[float]) -> None:
-    trusted = trust(sorted(fluency))
+def test_trust_rises_with_fluency_and_is_a_share(fertility: list[float]) -> None:
+    trusted = trust(sorted(fertility))
     assert ((trusted > 0) & (trusted <= 1)).all()
     assert (np.diff(trusted) >= 0).all()
 

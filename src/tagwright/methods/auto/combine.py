@@ -17,7 +17,7 @@ from tagwright.combining.confidence import fit_curve, fit_score_map
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.pool import CandidatePool
-from tagwright.combining.weighted_sum import Followed, WeightedSum
+from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.core.checked import AtLeastOne, AtLeastZero, Checked
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
@@ -148,7 +148,7 @@ def describe_corpus(tagger: Tagger, documents: Sequence[Document], config: Confi
     options = FeatureOptions(candidates=config.candidates, exclude_self=config.exclude_self, vectors=vectors)
     described = CandidateFeatures(_weighted_sum(tagger), tagger.vocabulary, options)
     drawn = np.random.default_rng(config.combiner.seed).permutation(len(documents))[: config.corpus]
-    return described.knowing(pools(tagger, [documents[place] for place in np.sort(drawn).tolist()]))
+    return described.fit_corpus(pools(tagger, [documents[place] for place in np.sort(drawn).tolist()]))
 
 
 def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[Document]) -> Examples:
@@ -188,7 +188,7 @@ def ndcg_at_5(ranking: Run, gold: Run) -> NDArray[np.float64]:
 def _weighted_sum(tagger: Tagger) -> WeightedSum:
     """What the combiner starts from. A stage whose labels follow the sum counts nothing in it."""
     combiner = tagger.combiner
-    if isinstance(combiner, Followed):
+    if isinstance(combiner, AppendLabels):
         return replace(combiner.first, weights={**combiner.first.weights, combiner.options.by: 0.0})
     if not isinstance(combiner, WeightedSum):
         raise ConfigError(

@@ -113,7 +113,7 @@ def open_sources(
         format = point.name  # noqa: A001
     if not sources:
         raise InputError("no documents given; name a file, a folder, a glob, or - for standard input")
-    files = _told_apart([file for source in sources for file in _files(str(source), format)])
+    files = _unique_names([file for source in sources for file in _files(str(source), format)])
     _check_columns(files, columns)
     damaged: list[InputError] = []
     for file in files:
@@ -121,7 +121,10 @@ def open_sources(
             yield from _spooled(sys.stdin.buffer, "standard input", file._replace(name="stdin"), columns)
         elif file.path.is_file():
             documents = _read(file, columns)
-            yield str(file.path), _sparing(documents, damaged) if len(files) > 1 and _is_paper(file) else documents
+            yield (
+                str(file.path),
+                _skip_unreadable(documents, damaged) if len(files) > 1 and _is_paper(file) else documents,
+            )
         else:  # a pipe can be read only once; guessing the format would consume it
             with open_bytes(file.path) as pipe:
                 yield from _spooled(pipe, str(file.path), file, columns)
@@ -172,7 +175,7 @@ def _files(source: str, format: str | None) -> list[_File]:  # noqa: A002
     return found
 
 
-def _told_apart(files: list[_File]) -> list[_File]:
+def _unique_names(files: list[_File]) -> list[_File]:
     """Files with the same name in several folders are named by their whole paths."""
     counts = Counter(file.name for file in files)
     return [file._replace(name=_id(file.path)) if counts[file.name] > 1 else file for file in files]
@@ -277,7 +280,7 @@ def _read_registered(name: str, path: Path) -> Iterator[Located]:
         raise InputError(f"cannot be read by the package {package} ({one_line_of(error)})", path) from error
 
 
-def _sparing(documents: Iterator[Located], damaged: list[InputError]) -> Iterator[Located]:
+def _skip_unreadable(documents: Iterator[Located], damaged: list[InputError]) -> Iterator[Located]:
     try:
         yield from documents
     except InputError as error:

@@ -195,12 +195,12 @@ def _label(graph: Graph, concept: URIRef, language: str) -> Label | None:
     if not names:
         return None
     notes = [*texts("definition"), *texts("scopeNote")]
-    heard = {"", _stem(language), _stem(names[0].language)}
+    wanted_languages = {"", _stem(language), _stem(names[0].language)}
     above = {*graph.objects(concept, URIRef(_CORE + "broader")), *graph.subjects(URIRef(_CORE + "narrower"), concept)}
     return Label(
         _clean(concept),
-        tuple(dict.fromkeys(text.text for text in names if _stem(text.language) in heard)),
-        next((text.text for text in notes if _stem(text.language) in heard), ""),
+        tuple(dict.fromkeys(text.text for text in names if _stem(text.language) in wanted_languages)),
+        next((text.text for text in notes if _stem(text.language) in wanted_languages), ""),
         tuple(sorted(_clean(node) for node in above if isinstance(node, URIRef))),
     )
 

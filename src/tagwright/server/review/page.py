@@ -98,7 +98,7 @@ class ReviewPages:
         """One document with its suggestions; with ?q=, labels to add."""
         number, query = _number(request), _query(request)
         try:
-            sheet = await self.review.sheet(number, session.reviewer)
+            sheet = await self.review.view(number, session.reviewer)
         except KeyError:
             raise Problem(404, f"There is no document {number}") from None
         results = await self._found(query)
@@ -235,7 +235,7 @@ class ReviewPages:
         return HTMLResponse(page, status, headers)
 
     def _objection(self, name: str, holder: Holder | None) -> str:
-        """Why somebody may not come in; nothing if they may."""
+        """The login error, or ''."""
         if holder is None:
             return "The access token is wrong."
         if not holder.may("review"):

@@ -17,7 +17,7 @@ from tagwright.review.documents import Entry, ReviewedDocuments
 from tagwright.review.file import ReviewFile
 from tagwright.review.queue import AT_ONCE, Order, ReviewQueue
 from tagwright.review.recall import DEPTH, RANDOM_SHARE, SUGGESTIONS, drawn_place
-from tagwright.server.answering import Wanted
+from tagwright.server.predictor import SuggestRequest
 from tagwright.server.review.highlighting import Highlighted, highlight
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Evidence, Suggestion
@@ -72,7 +72,7 @@ class Progress(NamedTuple):
     gain: Gain | None
 
 
-class Sheet(NamedTuple):
+class ReviewView(NamedTuple):
     """One document as a reviewer sees it."""
 
     number: int
@@ -136,7 +136,7 @@ class Review:
         open_ = [entry for entry in entries if reviewer not in done.get(entry.id, ())]
         return min(open_, key=order, default=None)
 
-    async def sheet(self, number: int, reviewer: str) -> Sheet:
+    async def view(self, number: int, reviewer: str) -> ReviewView:
         """A document with its suggestions and this reviewer's verdicts. Raises KeyError, and Busy."""
         document, version = self.documents[number], self.model.version
         self._opened[number] = reviewer, time.monotonic()
@@ -147,10 +147,10 @@ class Review:
             for each in candidates
         ]  # fmt: skip
         await asyncio.to_thread(self.decisions.add_shown, shown)
-        standing = self.decisions.standing(document.id)
-        own = [event for event in standing if event.reviewer == reviewer]
+        current = self.decisions.current(document.id)
+        own = [event for event in current if event.reviewer == reviewer]
         spans = {each.rank: _marked(each.suggestion.evidence) for each in candidates}
-        return Sheet(
+        return ReviewView(
             number=number,
             document=document,
             text=highlight(document, spans),
@@ -158,7 +158,7 @@ class Review:
             note=next((event.note for event in own if event.action == "note"), ""),
             done=any(event.action == "done" for event in own),
             can_undo=bool(own),
-            others=tuple(sorted({event.reviewer for event in standing if event.action == "done"} - {reviewer})),
+            others=tuple(sorted({event.reviewer for event in current if event.action == "done"} - {reviewer})),
         )
 
     def search(self, query: str, k: int = 10) -> list[Row]:
@@ -199,7 +199,7 @@ class Review:
         """The suggestions and, now and then, a candidate from below them."""
         key = number, version
         if key not in self._found:
-            ranked = await self.model.suggest_for(Wanted(document, SuggestOptions(k=DEPTH)))
+            ranked = await self.model.suggest_for(SuggestRequest(document, SuggestOptions(k=DEPTH)))
             places = list(range(min(SUGGESTIONS, len(ranked))))
             drawn = drawn_place(document.id, len(ranked), self.random_share)
             places += [] if drawn is None else [drawn]

@@ -202,7 +202,7 @@ class Dense(Retriever):
         """
         if not isinstance(self.encoder, BiEncoder):
             return None
-        trusted = trust(self.encoder.fluency(reading.beginnings))
+        trusted = trust(self.encoder.fertility(reading.beginnings))
         report(self.encoder.name, reading.beginnings, trusted, weight)
         return trusted
 

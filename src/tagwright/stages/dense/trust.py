@@ -35,15 +35,15 @@ _warned = set[tuple[str, str]]()
 "Encoders and languages that were warned of already: every batch has another mean."
 
 
-def trust(fluency: ArrayLike) -> Floats:
-    """(n,) from nearly 0, the language is not known, to 1: it is. fluency: letters per token, see encoders/fluency.py.
+def trust(fertility: ArrayLike) -> Floats:
+    """(n,) from nearly 0, the language is not known, to 1: it is. fertility: letters per token (`encoders.fertility`).
 
-    A text without a known fluency (NaN) is trusted. 3.25 is half way from 2 to 4.5.
+    A text without a known fertility (NaN) is trusted. 3.25 is half way from 2 to 4.5.
 
     >>> [round(share, 2) for share in trust([1.0, 3.25, 6.0, float("nan")]).tolist()]
     [0.01, 0.5, 1.0, 1.0]
     """
-    share = (np.asarray(fluency, np.float32) - UNKNOWN) / (FLUENT - UNKNOWN)
+    share = (np.asarray(fertility, np.float32) - UNKNOWN) / (FLUENT - UNKNOWN)
     trusted: Floats = np.nan_to_num(np.clip(share, LEAST, 1.0), nan=1.0).astype(np.float32)
     return trusted
 

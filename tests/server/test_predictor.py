@@ -12,18 +12,18 @@ from tests.server.conftest import LABELS, word_tagger
 
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.errors import TagwrightError
-from tagwright.server.answering import Answering, Wanted, Workers
 from tagwright.server.application import application
+from tagwright.server.predictor import Predictor, SuggestRequest, Workers
 from tagwright.server.served_model import ServedModel
 from tagwright.types import Document
 
 BEES = Document("d", "Honey bees visit orchards")
 REQUESTS = [
-    Wanted(BEES, SuggestOptions(k=5)),
-    Wanted(BEES, SuggestOptions(k=1)),
-    Wanted(BEES, SuggestOptions(k=5), evidence=True),
-    Wanted(BEES, SuggestOptions(k=5), excluded=frozenset({"o"})),
-    Wanted(BEES, SuggestOptions(k=5), within=frozenset({"o"})),
+    SuggestRequest(BEES, SuggestOptions(k=5)),
+    SuggestRequest(BEES, SuggestOptions(k=1)),
+    SuggestRequest(BEES, SuggestOptions(k=5), evidence=True),
+    SuggestRequest(BEES, SuggestOptions(k=5), excluded=frozenset({"o"})),
+    SuggestRequest(BEES, SuggestOptions(k=5), within=frozenset({"o"})),
 ]
 
 
@@ -36,14 +36,14 @@ def workers() -> Iterator[Workers]:
 
 
 def test_other_processes_give_the_same_answers(workers: Workers) -> None:
-    expected = Answering(word_tagger())(REQUESTS)
+    expected = Predictor(word_tagger())(REQUESTS)
     both = {"http://x.org/bee", "o"}
     assert [{each.id for each in row} for row in expected[2:]] == [both, {"http://x.org/bee"}, {"o"}]
     assert [len(row) for row in expected] == [2, 1, 2, 1, 1]
     for _ in range(3):
         assert workers(REQUESTS) == expected
     suggested = tuple(expected[0])
-    assert workers([Wanted(BEES, SuggestOptions(k=2), suggested=suggested)]) == [expected[2]]
+    assert workers([SuggestRequest(BEES, SuggestOptions(k=2), suggested=suggested)]) == [expected[2]]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
@@ -57,8 +57,8 @@ def test_a_process_that_is_killed_costs_no_request(workers: Workers) -> None:
 
 def test_a_request_that_fails_says_so_and_the_process_goes_on(workers: Workers) -> None:
     with pytest.raises(TagwrightError, match="does not estimate confidences"):
-        workers([Wanted(BEES, SuggestOptions(best_cut=True))])
-    assert workers([Wanted(BEES)])[0]
+        workers([SuggestRequest(BEES, SuggestOptions(best_cut=True))])
+    assert workers([SuggestRequest(BEES)])[0]
 
 
 def test_another_tagger_answers_from_the_next_batch_on() -> None:
@@ -66,7 +66,7 @@ def test_another_tagger_answers_from_the_next_batch_on() -> None:
     try:
         for ids in (["o"], ["http://x.org/bee"], ["o"], LABELS.ids):
             found.use(word_tagger().restrict(ids))
-            assert {each.id for each in found([Wanted(BEES, SuggestOptions(k=5))])[0]} == set(ids) - {
+            assert {each.id for each in found([SuggestRequest(BEES, SuggestOptions(k=5))])[0]} == set(ids) - {
                 "http://x.org/tax"
             }
     finally:
@@ -75,7 +75,7 @@ def test_another_tagger_answers_from_the_next_batch_on() -> None:
 
 def test_a_server_whose_models_are_computed_elsewhere() -> None:
     model = ServedModel("bees", word_tagger(), "Bees")
-    model.employ(Workers(2))
+    model.use_workers(Workers(2))
     with TestClient(application([model])) as client:
         project = "/v1/projects/bees"
 

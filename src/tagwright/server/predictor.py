@@ -27,7 +27,7 @@ ATTEMPTS = 2
 "How often a batch is begun before the processes that died over it are taken to show a lasting problem."
 
 
-class Wanted(NamedTuple):
+class SuggestRequest(NamedTuple):
     """One document, and which suggestions it should get.
 
     options: how many and which. within: ids of the only labels that may be suggested, None for all; excluded: those
@@ -44,19 +44,19 @@ class Wanted(NamedTuple):
 
 
 @dataclass
-class Answering:
+class Predictor:
     """A tagger, and the parts of it over some of its labels that were asked for lately."""
 
     tagger: Tagger
     _parts: dict[frozenset[str], Tagger] = field(default_factory=dict)
 
-    def __call__(self, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
+    def __call__(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
         """Suggestions for each request; plain ones are computed together."""
         with silence():
             rows = iter(_together(self.tagger, [each for each in wanted if _is_plain(each)]))
-            return [next(rows) if _is_plain(each) else self._alone(each) for each in wanted]
+            return [next(rows) if _is_plain(each) else self._suggest_one(each) for each in wanted]
 
-    def _alone(self, wanted: Wanted) -> list[Suggestion]:
+    def _suggest_one(self, wanted: SuggestRequest) -> list[Suggestion]:
         """What is excluded leaves the ranking before it is cut, so that enough labels are left."""
         tagger, documents = self.tagger if wanted.within is None else self._part(wanted.within), [wanted.document]
         pool = tagger.candidates(documents)
@@ -77,16 +77,16 @@ class Answering:
         return self._parts[ids]
 
 
-class Answerer:
+class Predictions:
     """Answers in a process of its own, with a tagger that it loads from a folder."""
 
     def __init__(self) -> None:
-        self._loaded: tuple[Path, Answering] | None = None
+        self._loaded: tuple[Path, Predictor] | None = None
 
-    def answer(self, copy: Path, wanted: list[Wanted]) -> list[list[Suggestion]]:
-        """What `Answering` answers with the tagger in a folder."""
+    def answer(self, copy: Path, wanted: list[SuggestRequest]) -> list[list[Suggestion]]:
+        """What `Predictor` answers with the tagger in a folder."""
         if self._loaded is None or self._loaded[0] != copy:
-            self._loaded = copy, Answering(Tagger.load(copy))
+            self._loaded = copy, Predictor(Tagger.load(copy))
         return self._loaded[1](wanted)
 
 
@@ -101,7 +101,7 @@ class Workers:
         self._folder = TemporaryDirectory(prefix="tagwright-served-")
         self._numbers = iter(range(1 << 60))
         self._copies = list[Path]()
-        self._pool = Pool(lambda: Worker(Answerer), count, ATTEMPTS)
+        self._pool = Pool(lambda: Worker(Predictions), count, ATTEMPTS)
 
     def use(self, tagger: Tagger) -> None:
         """Answer with this tagger from the next batch on. Raises TagwrightError where it cannot be saved."""
@@ -112,8 +112,8 @@ class Workers:
             shutil.rmtree(old, ignore_errors=True)
         del self._copies[:-2]
 
-    def __call__(self, wanted: Sequence[Wanted]) -> list[list[Suggestion]]:
-        """What `Answering` answers, by an idle process. Raises TagwrightError where it fails."""
+    def __call__(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
+        """What `Predictor` answers, by an idle process. Raises TagwrightError where it fails."""
         found: list[list[Suggestion]] = self._pool.ask("answer", copy=self._copies[-1], wanted=list(wanted))
         return found
 
@@ -123,11 +123,11 @@ class Workers:
         self._folder.cleanup()
 
 
-def _is_plain(wanted: Wanted) -> bool:
+def _is_plain(wanted: SuggestRequest) -> bool:
     return wanted.within is None and not wanted.excluded and not wanted.evidence and wanted.suggested is None
 
 
-def _together(tagger: Tagger, wanted: Sequence[Wanted]) -> Iterable[list[Suggestion]]:
+def _together(tagger: Tagger, wanted: Sequence[SuggestRequest]) -> Iterable[list[Suggestion]]:
     if not wanted:
         return []
     documents = [each.document for each in wanted]
