@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections import Counter
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -71,9 +70,3 @@ def test_what_is_locked_is_what_is_allowed(python: str) -> None:
     for name, requirement in wanted().items():
         if name != "tagwright" and (not requirement.marker or requirement.marker.evaluate({"python_version": python})):
             assert locked[name] in requirement.specifier, name
-
-
-def test_no_two_modules_share_a_name() -> None:
-    names = Counter(path.stem for path in (ROOT / "src").rglob("*.py") if not path.stem.startswith("__"))
-    assert names
-    assert [name for name, times in names.items() if times > 1] == []

@@ -55,7 +55,7 @@ TERMS = {
         r"\bjournal\b|\bJournal\b",
         "training log",
         allowed=r"journal_mode|journals? must|[Aa] journal without|[+] journal|for journal in|journal-title"
-        r"|\"journal\"|the journal\)",
+        r"|\"journal\"|the journal\)|-journal\)",
     ),
     "Joiner": Term(r"\bJoiners?\b|\bJoint\b", "pair tokenizer, pair batch"),
     "noising": Term(r"\bnois(ing|ed)\b|_noised_", "augmentation"),

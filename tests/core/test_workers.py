@@ -102,8 +102,10 @@ def echo() -> Iterator[Worker]:
         yield found
 
 
-def wait_for(path: Path, *, exists: bool = True) -> None:
+def wait_for(path: Path, *, exists: bool = True, seconds: float = 300) -> None:
+    ends = time.monotonic() + seconds
     while path.exists() != exists:
+        assert time.monotonic() < ends, f"{path} {'does not come' if exists else 'stays'}"
         time.sleep(0.01)
 
 

@@ -18,7 +18,7 @@ DAMAGE = """
 import sys
 from pathlib import Path
 from tagwright.errors import TagwrightError
-from tagwright.readers.tables import read_parquet
+from tagwright.readers.documents.tables import read_parquet
 path, sound = Path(sys.argv[1]), Path(sys.argv[1]).read_bytes()
 footer = len(sound) - 8 - int.from_bytes(sound[-8:-4], "little")
 for place in range(footer, len(sound)):

@@ -14,7 +14,6 @@ from tagwright.core.steps import NAME, Steps
 from tagwright.data import mapped_matrix
 from tagwright.data.mapped_matrix import write_parts
 from tagwright.errors import ConfigError, ModelError, TagwrightError
-from tagwright.stages.trees import label_trees
 from tagwright.stages.trees.label_trees import LabelTrees
 from tagwright.training import hinge, linear
 from tagwright.training.hinge import Loss, Postings, solve
@@ -205,15 +204,15 @@ def test_trees_find_the_label_of_a_word_and_say_nothing_on_the_way(
 @pytest.mark.parametrize(
     ("program", "why"),
     [
-        ("import os; os.abort()", "killed by signal 6" if os.name == "posix" else "exit status"),
-        ("no_such_name", "NameError: name 'no_such_name' is not defined"),
+        ("import os; os.abort()", "was killed by signal 6" if os.name == "posix" else "has died: exit status"),
+        ("no_such_name", "has died: NameError: name 'no_such_name' is not defined"),
     ],
 )
 def test_trees_that_cannot_be_grown_are_an_error_and_not_the_end(
     program: str, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(label_trees, "PROGRAM", program)
-    with pytest.raises(TagwrightError, match=f"could not grow parabel trees .{why}"):
+    monkeypatch.setattr("tagwright.core.workers.PROGRAM", program)
+    with pytest.raises(TagwrightError, match=f"could not grow parabel trees .Forest {why}"):
         fit_trees(csr_matrix(np.eye(2, dtype=np.float32)), Run.from_rows([[0], [1]]), 2)
 
 
