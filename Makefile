@@ -1,4 +1,4 @@
-# `make demo`, `make test` and `make docs` do all the set-up on a machine that has Python 3.10 to 3.13 and nothing else.
+# `make demo`, `make test` and `make docs` do all the set-up on a machine that has Python 3.11 to 3.14 and nothing else.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,7 @@ demo: install
 
 test: lint types contracts unit
 
-# into build/docs, with Python 3.11 or later; the examples are tests, which `make test` runs
+# into build/docs, the examples are tests, which `make test` runs
 docs: install
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
 

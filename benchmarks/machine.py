@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 
@@ -14,7 +14,7 @@ def describe() -> str:
 
     cores = os.cpu_count()
     parts = [processor(), f"{cores} cores", f"Python {platform.python_version()}", f"torch {torch.__version__}"]
-    parts.append(datetime.now(timezone.utc).strftime("%Y-%m-%d"))
+    parts.append(datetime.now(UTC).strftime("%Y-%m-%d"))
     if torch.cuda.is_available():
         parts.insert(0, torch.cuda.get_device_name())
     return ", ".join(parts)

@@ -34,7 +34,7 @@ PROCESSORS: dict[str, dict[str, str]] = {
 }
 "avx512 is without bfloat16; native is the processor as it is. One that has less than is asked for does what it can."
 
-PYTHONS = ("3.10", "3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 TORCH = {"torch", "accelerate", "sentence-transformers"}
 "What cannot be installed without torch."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import pytest
 from starlette.testclient import TestClient
@@ -87,5 +87,5 @@ def test_a_server_whose_models_are_computed_elsewhere() -> None:
         documents = {"documents": [{"text": "bees"}, {"text": ""}, {"text": "orchards"}] * 10}
         batch = client.post(f"{project}/suggest-batch", json=documents).json()
         assert [len(each["results"]) for each in batch] == [1, 0, 1] * 10
-        model.swap(word_tagger().restrict(["o"]), datetime.now(timezone.utc))
+        model.swap(word_tagger().restrict(["o"]), datetime.now(UTC))
         assert labels() == ["Orchards"]

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, get_type_hints
-
-import tomllib
 
 from tagwright.core.checked import describe_type, shown
 from tagwright.errors import ConfigError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tagwright import __version__
@@ -39,7 +39,7 @@ def origin(task: EvaluationSet, docs: Sequence[str], labels: Path | None) -> dic
     return {
         "documents": f"{', '.join(docs)}: {len(task.kept):,} scored",
         "labels": f"{labels}: {len(task.vocabulary):,} labels",
-        "date": f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC",
+        "date": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "version": f"tagwright {__version__}",
         "command": shlex.join(["tagwright", *sys.argv[1:]]),
     }

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Protocol
-
-from typing_extensions import Self
+from typing import Protocol, Self
 
 from tagwright.combining.pool import CandidatePool
 from tagwright.types import Label, Run

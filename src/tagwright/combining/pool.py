@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-from typing_extensions import Self
+from typing import Any, Self
 
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.core.checked import AtLeastOne, Checked

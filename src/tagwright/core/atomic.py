@@ -233,7 +233,7 @@ def _rename(source: Path, target: Path) -> None:
     for left in reversed(range(TRIES)):
         try:
             _replace(source, target)
-        except PermissionError:  # noqa: PERF203
+        except PermissionError:
             if not left or not WINDOWS:
                 raise
             time.sleep(0.05)

@@ -171,7 +171,7 @@ class Cache:
         for last in (False, True):
             try:
                 return self._once(action) if self._usable else None
-            except (OSError, sqlite3.OperationalError) as error:  # noqa: PERF203
+            except (OSError, sqlite3.OperationalError) as error:
                 self._usable = not last
                 if last:
                     _log.warning("%s: nothing is kept or found there (%s)", self.folder, error)

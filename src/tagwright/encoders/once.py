@@ -5,9 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, TypeVar, overload
-
-from typing_extensions import Self
+from typing import Any, Self, TypeVar, overload
 
 T = TypeVar("T")
 

@@ -280,7 +280,7 @@ def pair_source(
     for kind in others.get(config.pairs, (config.pairs,)):
         try:
             pairs = _text_pairs(kind, documents, labels, config, found_by["exact_match"])
-        except ConfigError as error:  # noqa: PERF203
+        except ConfigError as error:
             if config.pairs != "mixed":
                 raise
             _log.warning("pairs mixed, without %s: %s", kind, error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -195,7 +195,7 @@ def machine() -> dict[str, str]:
 
 def record(method: str, options: Mapping[str, Any], on: Mapping[str, str], version: str, **more: Any) -> dict[str, Any]:
     """The training record that is saved with a tagger, for information."""
-    date = datetime.now(timezone.utc).date().isoformat()
+    date = datetime.now(UTC).date().isoformat()
     return {"method": method, "options": dict(options), **more, "machine": dict(on), "version": version, "date": date}
 
 

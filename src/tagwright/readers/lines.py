@@ -163,7 +163,7 @@ def csv_rows(path: Path | str) -> Iterator[tuple[int, list[str]]]:
             size += len(text) + 1
             if size > largest_document() + 1:
                 raise InputError(f"begins a row that {too_large()}, or close the quote of its cell", path, line)
-            yield text.replace("\0", " ") + "\n"  # Python 3.10 refuses NUL
+            yield text.replace("\0", " ") + "\n"  # as everywhere, a NUL is a space
 
     header = next(rest := lines(), "")
     reader = csv.reader(itertools.chain([header], rest), delimiter=max(",;\t", key=header.count), strict=True)

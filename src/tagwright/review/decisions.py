@@ -10,7 +10,7 @@ import threading
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from tagwright.review.agreement import krippendorffs_alpha, pairwise_kappas
@@ -66,7 +66,7 @@ class Decisions:
 
     def add_all(self, decisions: Iterable[Decision]) -> list[int]:
         """Store events together: all of them or none."""
-        now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
         statement = f"INSERT INTO events ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
         return self._file.insert(statement, [(*astuple(each)[:-1], each.time or now) for each in decisions])
 

@@ -164,7 +164,7 @@ class _Guard:
                 return await receive()  # which tells of the client's leaving, whenever that is
             try:
                 message = await asyncio.wait_for(receive(), end - time.monotonic())
-            except asyncio.TimeoutError:
+            except TimeoutError:
                 said = f"The body did not come within {deadlines.BODY_SECONDS:.0f} s"
                 raise Problem(408, said, headers={"Connection": "close"}) from None
             seen, more = seen + len(message.get("body", b"")), message.get("more_body", False)

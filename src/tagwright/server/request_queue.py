@@ -74,7 +74,7 @@ class RequestQueue(Generic[T, R]):
         self._changed.set()
         try:
             return await asyncio.wait_for(asyncio.gather(*answers), self.seconds)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             raise Busy from None
         finally:
             for answer in answers:

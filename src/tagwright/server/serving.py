@@ -8,7 +8,7 @@ import re
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -196,7 +196,7 @@ def _is_own(host: str) -> bool:
 
 def _saved_at(folder: Path) -> datetime | None:
     manifest = folder / "manifest.json"
-    return datetime.fromtimestamp(manifest.stat().st_mtime, timezone.utc) if manifest.exists() else None
+    return datetime.fromtimestamp(manifest.stat().st_mtime, UTC) if manifest.exists() else None
 
 
 def _id_of(name: str) -> str:

@@ -7,9 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from itertools import islice, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, overload
-
-from typing_extensions import Unpack
+from typing import Any, Unpack, overload
 
 from tagwright.combining.acceptance import SuggestArguments, SuggestOptions
 from tagwright.combining.combiner import Combiner

@@ -10,12 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from typing_extensions import Self
 
 from tagwright.encoders.kernels import best_device
 from tagwright.encoders.model_folder import find

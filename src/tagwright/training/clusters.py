@@ -7,9 +7,9 @@ first and grow in number, from an easy task to the final one with every instance
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
-from typing_extensions import Self
 
 from tagwright.errors import ConfigError
 from tagwright.types import Floats, Longs

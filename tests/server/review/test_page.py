@@ -5,7 +5,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -181,7 +181,7 @@ def test_rank_confidence_and_model_are_those_of_what_was_shown(
 def test_what_another_model_has_shown_keeps_the_name_of_that_model(client: TestClient, review: Review) -> None:
     enter(client).get("/review/documents/1")
     before = review.model.version
-    review.model.swap(review.model.tagger, datetime(2026, 1, 2, tzinfo=timezone.utc))
+    review.model.swap(review.model.tagger, datetime(2026, 1, 2, tzinfo=UTC))
     assert review.model.version != before
     decide(client, 1, action="accept", label="http://x.org/bee")
     (accepted,) = review.decisions.current()

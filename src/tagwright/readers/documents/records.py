@@ -58,7 +58,7 @@ def to_documents(records: Iterable[tuple[int, Record]], shape: Shape, path: Path
     for line, record in records:
         try:
             document = to_document(record, shape, Place(path, line))
-        except InputError as error:  # noqa: PERF203
+        except InputError as error:
             reject(error)
         else:
             yield line, document

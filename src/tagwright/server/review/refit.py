@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import TypeAlias
 
 from tagwright.errors import TagwrightError
@@ -73,7 +73,7 @@ class Refitter:
         try:
             labelled = await asyncio.to_thread(self.review.labelled)
             found = await asyncio.to_thread(self.refit, self._base, labelled)
-            now = datetime.now(timezone.utc)
+            now = datetime.now(UTC)
             await asyncio.to_thread(model.swap, found, now)
         except TagwrightError as error:
             self.outcome = f"The model was not trained: {error}"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import numpy as np
-from typing_extensions import Self
 
 from tagwright.core.saved import read_array, read_manifest, read_number, write_arrays, write_manifest
 from tagwright.data.sparse_arrays import Matrix, largest_products, read_matrix, write_matrix

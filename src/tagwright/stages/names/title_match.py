@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import numpy as np
-from typing_extensions import Self
 
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions

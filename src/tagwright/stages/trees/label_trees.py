@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Self
 
 import numpy as np
-from typing_extensions import Self
 
 from tagwright.core.saved import check_files, digests, read_manifest, read_number, write_manifest
 from tagwright.core.workers import Worker, WorkerError
