@@ -1,4 +1,4 @@
-"""Rankers for `python -m benchmarks rankers`: they take the place of `combiner_training.train_ranker`.
+"""Rankers for `python -m benchmarks rankers`: they take the place of `training.combiner.train_ranker`.
 
 All see the same features and, as far as a library allows it, have the options of `BoostingOptions`: 120 trees with 4
 splits on the way to a leaf, a quarter of the features, a learning rate of 0.1. The trees of the libraries become
