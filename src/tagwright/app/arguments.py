@@ -154,20 +154,12 @@ Quiet = Annotated[bool, typer.Option("--quiet", callback=_quiet, help="No progre
 
 
 @dataclass(frozen=True)
-class Source:
-    """Documents, and how to read them."""
+class Reading:
+    """How documents are read."""
 
-    docs: Docs
     columns: Columns = ""
     input_format: InputFormat = ""
     max_document_size: MaxDocumentSize = None
-
-
-@dataclass(frozen=True)
-class OptionalSource(Source):
-    """The same where there may be none."""
-
-    docs: Docs = field(default_factory=list)
 
 
 @dataclass(frozen=True)

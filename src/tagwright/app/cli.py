@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +15,7 @@ from tagwright.app.arguments import (
     BestCut,
     BroaderNames,
     Chosen,
+    Docs,
     ExcludeSelf,
     ExplainedBy,
     Format,
@@ -25,8 +25,8 @@ from tagwright.app.arguments import (
     MinConfidence,
     MinScore,
     Quiet,
+    Reading,
     Scoring,
-    Source,
     Train,
     grouped,
     one_spelling,
@@ -74,7 +74,8 @@ def start(
 @app.command()
 @grouped
 def suggest(
-    source: Source,
+    docs: Docs,
+    reading: Reading,
     chosen: Chosen,
     k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10,
     min_score: MinScore = None,
@@ -97,7 +98,7 @@ def suggest(
     options = SuggestOptions(
         k=k, min_score=min_score, min_confidence=min_confidence, best_cut=best_cut, exclude_self=exclude_self
     )
-    corpus = inputs.read(source)
+    corpus = inputs.read(docs, reading)
     tagger = inputs.tagger(chosen, corpus)
     if path:
         found = explained_by_neighbours(tagger, corpus, options, path)
@@ -110,7 +111,8 @@ def suggest(
 @app.command()
 @grouped
 def evaluate(
-    source: Source,
+    docs: Docs,
+    reading: Reading,
     chosen: Chosen,
     scoring: Scoring,
     run: Annotated[Path | None, typer.Option(help="A run file instead of a tagger.", show_default=False)] = None,
@@ -126,8 +128,8 @@ def evaluate(
 
     if run and (chosen.model or chosen.settings):
         raise TagwrightError("a run is scored as it is: with --run leave out --model and --set")
-    corpus = inputs.read(source)
-    seen = inputs.read(replace(source, docs=train)) if train else None
+    corpus = inputs.read(docs, reading)
+    seen = inputs.read(train, reading) if train else None
     task = inputs.task(corpus, chosen, scoring, seen)
     if run:
         tagger, found = None, dataset.read_run(run, task)
@@ -138,7 +140,7 @@ def evaluate(
     if report:
         origin = run or chosen.model or "the zero-shot method"
         notes = {"suggestions from": str(origin), **reporting.settings_of(tagger, chosen.settings)}
-        details = reporting.details(task, found, tagger, notes, source.docs, chosen.labels or chosen.model)
+        details = reporting.details(task, found, tagger, notes, docs, chosen.labels or chosen.model)
         render.save_scores(scores, report, details)
     render.scores(scores, as_json=as_json)
 
@@ -146,7 +148,8 @@ def evaluate(
 @app.command()
 @grouped
 def compare(
-    source: Source,
+    docs: Docs,
+    reading: Reading,
     scoring: Scoring,
     labels: LabelFile,
     run: Annotated[list[Path], typer.Option(help="A run file; give two.", show_default=False)],
@@ -163,13 +166,13 @@ def compare(
 
     if len(run) != 2:
         raise TagwrightError(f"compare needs two runs, got {len(run)}: --run A.jsonl --run B.jsonl")
-    corpus = inputs.read(source)
-    seen = inputs.read(replace(source, docs=train)) if train else None
+    corpus = inputs.read(docs, reading)
+    seen = inputs.read(train, reading) if train else None
     task = inputs.task(corpus, Chosen(labels, language), scoring, seen)
     a, b = (dataset.read_run(each, task) for each in run)
     comparison = inputs.compare(a, b, task)
     if report:
-        notes = {"A": str(run[0]), "B": str(run[1]), **reporting.origin(task, source.docs, labels)}
+        notes = {"A": str(run[0]), "B": str(run[1]), **reporting.origin(task, docs, labels)}
         render.save_comparison(comparison, report, Details(notes, curves=reporting.curves({"A": a, "B": b}, task)))
     render.comparison(comparison, run, as_json=as_json)
 
@@ -177,7 +180,8 @@ def compare(
 @app.command()
 @grouped
 def candidates(
-    source: Source,
+    docs: Docs,
+    reading: Reading,
     chosen: Chosen,
     scoring: Scoring,
     as_json: Json = False,
@@ -187,7 +191,7 @@ def candidates(
     from tagwright.app import inputs, render
     from tagwright.evaluation import dataset
 
-    corpus = inputs.read(source)
+    corpus = inputs.read(docs, reading)
     task = inputs.task(corpus, chosen, scoring)
     tagger = inputs.tagger(chosen, corpus)
     found = dataset.ceilings(tagger, task)
@@ -201,7 +205,8 @@ for command in (train, options, batch, sample, serve, reviews):
 @app.command("describe")
 @grouped
 def describe_(
-    source: Source,
+    docs: Docs,
+    reading: Reading,
     labels: LabelFile = None,
     language: Language = "",
     test: Annotated[list[str], typer.Option(help="Test documents: report which of DOCS are among them.")] = [],  # noqa: B006
@@ -214,8 +219,8 @@ def describe_(
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.evaluation.description import describe
 
-    corpus = inputs.read(source)
-    others = inputs.read(replace(source, docs=test)) if test else None
+    corpus = inputs.read(docs, reading)
+    others = inputs.read(test, reading) if test else None
     vocabulary = Vocabulary.read(labels, language=language or None) if labels else None
     found = describe(corpus, vocabulary, others)
     render.description(found, as_json=as_json, every=every)
@@ -224,13 +229,14 @@ def describe_(
 @app.command()
 @grouped
 def read(
-    source: Source,
+    docs: Docs,
+    reading: Reading,
     _quiet: Quiet = False,
 ) -> None:
     """Print documents as they were read, as JSON: title, abstract, nested sections, metadata."""
     from tagwright.app import inputs, render
 
-    for _, documents in inputs.sources(source):
+    for _, documents in inputs.sources(docs, reading):
         for _, document in documents:
             render.document(document)
 
@@ -238,7 +244,8 @@ def read(
 @app.command()
 @grouped
 def graph(
-    source: Source,
+    docs: Docs,
+    reading: Reading,
     path: Annotated[
         list[str], typer.Option(metavar="EXPR", help='Such as "P-A-P", "P->P<-P".', show_default=False)
     ] = [],  # noqa: B006
@@ -252,7 +259,7 @@ def graph(
 
     if list_ and len(path) != 1:
         raise TagwrightError(f"--list prints the neighbours over one meta-path, got {len(path)}: give one --path EXPR")
-    network = Graph.of(inputs.read(source))
+    network = Graph.of(inputs.read(docs, reading))
     if list_:
         render.neighbours(network.neighbour_ids(path[0]))
     else:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tagwright.app.arguments import Chosen, Scoring, Source
+from tagwright.app.arguments import Chosen, Reading, Scoring
 from tagwright.app.options import configure
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
@@ -51,14 +51,14 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
     return made
 
 
-def read(source: Source) -> Corpus:
+def read(docs: Sequence[str], reading: Reading) -> Corpus:
     """The documents, read and checked before a vocabulary is read or encoded. Raises ConfigError, InputError."""
-    return Corpus.read(*source.docs, format=source.input_format or None, columns=parse_columns(source.columns))
+    return Corpus.read(*docs, format=reading.input_format or None, columns=parse_columns(reading.columns))
 
 
-def sources(source: Source) -> Iterator[tuple[str, Iterator[Located]]]:
+def sources(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, Iterator[Located]]]:
     """The documents file by file, as far as they can be read."""
-    return open_sources(*source.docs, format=source.input_format or None, columns=parse_columns(source.columns))
+    return open_sources(*docs, format=reading.input_format or None, columns=parse_columns(reading.columns))
 
 
 def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None = None) -> EvaluationSet:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import BestCut, ExcludeSelf, Json, MinConfidence, MinScore, Offline, Quiet, Source
+from tagwright.app.arguments import BestCut, Docs, ExcludeSelf, Json, MinConfidence, MinScore, Offline, Quiet, Reading
 
 if TYPE_CHECKING:
     from tagwright.scale.batch import Summary
@@ -18,7 +18,8 @@ SOME_FAILED = 3
 
 
 def batch(
-    source: Source,
+    docs: Docs,
+    reading: Reading,
     model: Annotated[Path, typer.Option("--model", help="A saved tagger.", show_default=False)],
     output: Annotated[Path, typer.Option("--output", help="A folder, new or of the same batch.", show_default=False)],
     k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10,
@@ -63,8 +64,8 @@ def batch(
         format=file_format,
     )
     share = work.Share.parse(shard)
-    work.check_apart(source.docs, output)
-    sources = inputs.sources(source)
+    work.check_apart(docs, output)
+    sources = inputs.sources(docs, reading)
     found = work.run(sources, model, output, options, share, processes=processes, ray=ray)
     if as_json:
         print(json.dumps({**vars(found), "documents_per_second": round(found.documents_per_second, 1)}))

@@ -7,12 +7,13 @@ from typing import Annotated, Literal
 
 import typer
 
-from tagwright.app.arguments import Chosen, Quiet, Source
+from tagwright.app.arguments import Chosen, Docs, Quiet, Reading
 from tagwright.core.terminal import escaped
 
 
 def sample(
-    source: Source,
+    docs: Docs,
+    reading: Reading,
     chosen: Chosen,
     n: Annotated[int, typer.Option("-n", min=1, help="How many documents.")] = 50,
     by: Annotated[
@@ -35,7 +36,7 @@ def sample(
     from tagwright.app import inputs
     from tagwright.tagger import sampling
 
-    documents = [document for document in inputs.read(source) if not document.labels]
+    documents = [document for document in inputs.read(docs, reading) if not document.labels]
     tagger = inputs.tagger(chosen, documents) if by == "uncertainty" else None
     for place in sampling.sample(documents, n, by, tagger=tagger, seed=seed):
         found = documents[place]

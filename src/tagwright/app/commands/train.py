@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tagwright.app.arguments import Json, LabelFile, Language, Method, Model, Offline, OptionalSource, Quiet, Unknown
+from tagwright.app.arguments import Docs, Json, LabelFile, Language, Method, Model, Offline, Quiet, Reading, Unknown
 from tagwright.core.terminal import escaped
 from tagwright.errors import ConfigError
 
@@ -15,7 +15,8 @@ from tagwright.errors import ConfigError
 def train(
     method: Annotated[Method, typer.Argument(help="finetune and combine continue from a saved tagger (--model).")],
     output: Annotated[Path, typer.Option(help="Where to save the tagger.", show_default=False)],
-    source: OptionalSource,
+    reading: Reading,
+    docs: Docs = [],  # noqa: B006
     labels: LabelFile = None,
     language: Language = "",
     config: Annotated[Path | None, typer.Option(help="Options of the method: TOML.", show_default=False)] = None,
@@ -88,13 +89,13 @@ def train(
 
     check_given(method, {"minutes": minutes is not None})
     values = [*settings, *([] if minutes is None else [f"minutes={minutes}"])]
-    if not source.docs and method != ZERO_SHOT:
+    if not docs and method != ZERO_SHOT:
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
     Job(
         method=method,
         config=configure(method, config, values, language),
-        documents=(lambda: inputs.read(source)) if source.docs else (),
-        files=[*source.docs, *([config] if config else [])],
+        documents=(lambda: inputs.read(docs, reading)) if docs else (),
+        files=[*docs, *([config] if config else [])],
         labels=labels,
         language=language,
         unknown=unknown,
