@@ -31,7 +31,6 @@ from tagwright.evaluation.metrics import labelled
 from tagwright.methods import zero_shot
 from tagwright.methods.table import (
     ARGUMENTS,
-    AUTO_METHOD,
     COMBINE,
     FINETUNE,
     ZERO_SHOT,
@@ -53,6 +52,7 @@ from tagwright.types import Document, Longs, Run
 
 _log = logging.getLogger(__name__)
 
+NO_GOLD = Run.from_rows([])
 NO_ROWS: Longs = np.zeros(0, np.int64)
 
 
@@ -171,57 +171,67 @@ class Job:
         return tagger
 
     def _lesson(self, documents: Sequence[Document], vocabulary: Vocabulary, base: Tagger | None) -> Lesson:
-        """What the method is given to learn from, and what is left out."""
-        learns = named(self.method).learns
-        if learns == "nothing":
+        """What the method is given to learn from, and what is left out for the check."""
+        method = named(self.method)
+        model = {"model": base} if base else {}
+        if method.learns == "nothing":
             return Lesson()
-        if self.method in (AUTO_METHOD, COMBINE):
-            arguments: dict[str, Any] = {"gold": vocabulary.gold(documents, unknown=self.unknown)}
-            if self.judged is not None:
-                arguments["judged"] = self.judged
-            elif self.reviews:
-                reviewed = with_reviews(arguments["gold"], [each.id for each in documents], vocabulary, self.reviews)
-                arguments = {"gold": reviewed.gold, "judged": reviewed.judged}
-            return Lesson(arguments | ({"model": base} if base else {}))
-        if learns == "texts" or self.guesses is not None:
-            gold = vocabulary.gold(documents if self.check else (), unknown="ignore")
-            rows = validation(gold, learnt=False) if self.check else NO_ROWS
-            return Lesson(self._supervision(documents, vocabulary) if self.guesses is not None else {}, gold, rows)
-        fine_tuned = self.method == FINETUNE
-        gold = (
-            vocabulary.gold(documents, unknown=self.unknown)
-            if fine_tuned
-            else known_labels(documents, vocabulary, self.unknown)
-        )
-        rows = _left_out(gold) if self.check else NO_ROWS
-        arguments = {
-            **self._supervision(documents, vocabulary),
-            "gold": self._sampled(without(gold, same_texts(documents, rows)), vocabulary),
-        }
-        return Lesson(arguments | ({"model": base} if base else {}), gold, rows)
-
-    def _supervision(self, documents: Sequence[Document], vocabulary: Vocabulary) -> dict[str, Any]:
-        """Keywords of labels, and guesses in the place of gold labels."""
-        found: dict[str, Any] = {}
-        if self.keywords is not None:
-            given = self.keywords
-            found["keywords"] = read_keywords(given, vocabulary.index) if isinstance(given, Path) else given
+        if "reviews" in method.accepts:  # these measure themselves what they gain: no check
+            return Lesson({**model, **self._reviewed(documents, vocabulary)})
+        if method.learns == "texts":
+            return Lesson({}, *self._unlearnt(documents, vocabulary))
+        keywords = self._keywords(vocabulary)
         if self.guesses is not None:
-            ids = [each.id for each in documents]
-            run = self.guesses if isinstance(self.guesses, Run) else read_run(self.guesses, ids, vocabulary.index)
-            found["gold"] = confident(run)
-        return found
+            guessed = self._guessed(self.guesses, documents, vocabulary)
+            return Lesson({**keywords, "gold": guessed}, *self._unlearnt(documents, vocabulary))
+        gold = self._gold(documents, vocabulary)
+        rows = _left_out(gold) if self.check else NO_ROWS
+        taught = self._sampled(without(gold, same_texts(documents, rows)), vocabulary)
+        return Lesson({**model, **keywords, "gold": taught}, gold, rows)
+
+    def _reviewed(self, documents: Sequence[Document], vocabulary: Vocabulary) -> dict[str, Run]:
+        """Gold labels with the decisions of reviewers, and the labels that these decided on, if there are any."""
+        gold = vocabulary.gold(documents, unknown=self.unknown)
+        if self.judged is not None:
+            return {"gold": gold, "judged": self.judged}
+        if self.reviews is None:
+            return {"gold": gold}
+        reviewed = with_reviews(gold, [each.id for each in documents], vocabulary, self.reviews)
+        return {"gold": reviewed.gold, "judged": reviewed.judged}
+
+    def _unlearnt(self, documents: Sequence[Document], vocabulary: Vocabulary) -> tuple[Run, Longs]:
+        """Gold labels that training does not use, and the rows to check on; none without a check."""
+        if not self.check:
+            return NO_GOLD, NO_ROWS
+        gold = vocabulary.gold(documents, unknown="ignore")
+        return gold, validation(gold, learnt=False)
+
+    def _keywords(self, vocabulary: Vocabulary) -> dict[str, Keywords]:
+        """The keywords of labels, if there are any."""
+        if self.keywords is None:
+            return {}
+        given = self.keywords
+        return {"keywords": read_keywords(given, vocabulary.index) if isinstance(given, Path) else given}
+
+    def _guessed(self, guesses: Run | Path, documents: Sequence[Document], vocabulary: Vocabulary) -> Run:
+        """The confident labels of a run."""
+        if isinstance(guesses, Path):
+            guesses = read_run(guesses, [each.id for each in documents], vocabulary.index)
+        return confident(guesses)
+
+    def _gold(self, documents: Sequence[Document], vocabulary: Vocabulary) -> Run:
+        """The gold labels of all documents."""
+        if self.method == FINETUNE:  # it also suggests labels that never occur
+            return vocabulary.gold(documents, unknown=self.unknown)
+        return known_labels(documents, vocabulary, self.unknown)
 
     def _sampled(self, gold: Run, vocabulary: Vocabulary) -> Run:
-        """The gold labels, or the share of them that is asked for. Raises ConfigError when there are none."""
-        if self.method != FINETUNE:
-            return gold
-        seed = self.config.training.seed
+        """The gold labels, or the share of them that is asked for. Raises ConfigError when none are left to tune on."""
         if self.share_of_labels is not None:
-            gold = sample_labels(gold, len(vocabulary), self.share_of_labels, seed=seed)
+            gold = sample_labels(gold, len(vocabulary), self.share_of_labels, seed=self.config.training.seed)
         elif self.share_of_pairs is not None:
-            gold = sample_pairs(gold, self.share_of_pairs, seed=seed)
-        if not len(gold.labels):
+            gold = sample_pairs(gold, self.share_of_pairs, seed=self.config.training.seed)
+        if self.method == FINETUNE and not len(gold.labels):
             raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
         return gold
 
@@ -255,7 +265,7 @@ class Lesson:
     """What a method learns from. arguments: of its `fit`. gold: of all documents. rows: left out for the check."""
 
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    gold: Run = field(default_factory=lambda: Run.from_rows([]))
+    gold: Run = NO_GOLD
     rows: Longs = field(default_factory=lambda: NO_ROWS)
 
 
