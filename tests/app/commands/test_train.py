@@ -278,11 +278,13 @@ def test_a_file_to_read_that_lies_in_the_output_is_refused(
 ) -> None:
     method = {"--keywords": "depl", "--guesses": "svm", "--reviews": "auto"}.get(given, "svm")
     name = str(tmp_path / folder / "mine")
-    if given == "--config":  # it is read before anything else
+    refusal = rf"{folder}.mine: is inside .*{folder}, which is replaced"
+    if given == "--config":  # it is read before anything else, so it is there: where M should be, M is no tagger
         (tmp_path / folder).mkdir()
         Path(name).write_text("")
+        refusal = refusal if folder != "M" else "M: exists and is not a saved tagger"
     arguments = [name, *data[1:]] if given == "docs" else [*data, given, name]
-    with pytest.raises(ConfigError, match=rf"{folder}.mine: is inside .*{folder}, which is replaced"):
+    with pytest.raises(TagwrightError, match=refusal):
         run("train", method, *arguments, "--output", str(tmp_path / "M"), "--overwrite")
 
 
