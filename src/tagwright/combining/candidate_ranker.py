@@ -1,4 +1,4 @@
-"""Score candidates by features, with logistic regression, trees and a bias of each label, and say what each added."""
+"""Rank candidates by features, with logistic regression, boosted trees and label biases, and explain the scores."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FREE = 1e3
 "The scale of the base feature, in standard deviations: at this scale the penalty hardly affects its weight."
 
 FLAT = 1e-6
-"A feature that varies less among the training candidates tells nothing."
+"Ignore features with a smaller standard deviation among the training candidates."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logistic:
     """Log odds of a candidate being right: bias + sum of weight * (feature - mean) / deviation.
 
-    mean, deviation, weight: (features,) float64. The deviation of a feature that tells nothing is 1, its weight 0.
+    mean, deviation, weight: (features,) float64. An ignored feature has deviation 1 and weight 0.
     """
 
     mean: Doubles
@@ -35,30 +35,30 @@ class Logistic:
     bias: float
 
     def predict(self, features: Floats) -> Doubles:
-        """(rows,) the log odds."""
+        """Return the log odds, (rows,)."""
         slope = self.weight / self.deviation
         return np.asarray(features @ slope - float(self.mean @ slope) + self.bias, np.float64)
 
     def contributions(self, features: Floats) -> tuple[Doubles, float]:
-        """(rows, features) what each feature added, exactly, and the bias: together the log odds."""
+        """Return what each feature adds, (rows, features), and the bias. They sum exactly to the log odds."""
         return (features - self.mean) / self.deviation * self.weight, self.bias
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CandidateRanker:
-    """Scores candidates by their features. names: of the features, in order. trees: None where they do not pay."""
+    """Score candidates by features. names: of the features, in order. trees: None if they do not help."""
 
     names: tuple[str, ...]
     linear: Logistic
     trees: BoostedTrees | None = None
 
     def predict(self, features: Features) -> Doubles:
-        """(suggestions,) the scores. Raises ValueError for other features than it was trained on."""
+        """Return the scores, (suggestions,). Raises ValueError for other features than in training."""
         values = self._checked(features)
         return self.linear.predict(values) + (self.trees.predict(values) if self.trees else 0.0)
 
     def contributions(self, features: Features) -> tuple[Doubles, float]:
-        """(suggestions, features) what each feature added to each score, and what is the same for all.
+        """Return what each feature adds to each score, (suggestions, features), and a constant.
 
         The contributions of a candidate and the constant add up to its score.
         """
@@ -101,9 +101,10 @@ class CandidateRanker:
 def fit_logistic(features: Floats, right: Mask, base: int, penalty: float) -> Logistic:
     """Logistic regression that is shrunk towards one feature alone, so that few labels change little.
 
-    features: (rows, features); right: (rows,) which are right. base: the feature that all trust is put in as long as
-    there is no evidence: its weight and the bias are free. penalty: how much the sum of the squared weights of all the
-    other standardised features counts against the sum of the cross-entropies. All rows alike: the base stays alone.
+    features: (rows, features); right: (rows,) whether each row is right. base: the feature to rely on without other
+    evidence; its weight and the bias are not penalised. penalty: factor of the sum of squared weights of all other
+    standardised features, which is added to the sum of cross-entropies. If all rows are right, or none, only the base
+    has a weight.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -127,11 +128,11 @@ STEPS = 20
 
 
 def fit_label_bias(scores: Doubles, right: Mask, labels: Longs, count: int, shrinkage: float = 1.0) -> Doubles:
-    """(count,) what to add to the scores of each label, on their own scale.
+    """Return the bias to add to the scores of each label, (count,), on the scale of the scores.
 
-    scores: (suggestions,), of documents whose labels had no part in them. right: which are right. labels: the label of
-    each, below `count`. With scores s mapped to log odds a s + b by a logistic curve, the biases d minimise the sum of
-    cross-entropies of sigmoid(a s + b + d) + shrinkage / 2 * d^2; what is returned is d / a.
+    scores: (suggestions,), computed without the labels of these documents. right: whether each is right. labels: the
+    label of each, below `count`. With scores s mapped to log odds a s + b by a logistic curve, the biases d minimise the sum of
+    cross-entropies of sigmoid(a s + b + d) + shrinkage / 2 * d^2. Returns d / a.
     """
     curve = fit_platt(scores, right, np.ones(len(scores)))
     if curve.slope <= 0:
@@ -141,7 +142,7 @@ def fit_label_bias(scores: Doubles, right: Mask, labels: Longs, count: int, shri
 
 
 def shrunk_bias(logits: Doubles, right: Mask, labels: Longs, count: int, shrinkage: float = 1.0) -> Doubles:
-    """(count,) the most probable bias of each label's log odds under a normal prior of variance 1 / shrinkage.
+    """Most probable bias of each label's log odds, (count,), under a normal prior of variance 1 / shrinkage.
 
     At the optimum, shrinkage * bias is the sum of right - sigmoid(logit + bias) over the label's candidates: one
     right candidate of log odds 0 gives bias = 1 - sigmoid(bias), which is 0.4011; a label without candidates 0.
@@ -159,7 +160,7 @@ def shrunk_bias(logits: Doubles, right: Mask, labels: Longs, count: int, shrinka
 
 
 def follow_labels(bias: Doubles, before: Sequence[Label], labels: Sequence[Label]) -> Doubles:
-    """The biases of the labels of the same ids; 0 for a new label."""
+    """Return the biases for another vocabulary, by label id; 0 for a new label."""
     place = {label.id: number for number, label in enumerate(before)}
     old = np.array([place.get(label.id, len(before)) for label in labels], np.int64)
     return np.append(bias, 0.0)[old]

@@ -59,20 +59,20 @@ __all__ = [
 ]
 
 FORMAT = 1
-"Increased when what was saved before can no longer be read."
+"Version of the saved format; increase it when older folders can no longer be read."
 
 VOCABULARY = "vocabulary"
-"The folder of the labels in that of a tagger."
+"The folder of the labels inside the folder of a tagger."
 
 MOST = 1 << 31
 "The limit of whole numbers in a saved configuration: larger ones make libraries abort the process."
 
 BLOCK = 1 << 24
-"Numbers that are checked together."
+"Numbers checked, or bytes hashed, at a time."
 
 CHECKED = 1 << 26
-"""Bytes that are checked on loading, a tenth of a second: files up to that many in all, the smallest first, and the
-numbers of arrays of that size. What is larger is only checked for its size, unless all is asked for."""
+"""Bytes to check on loading, in a tenth of a second: the smallest files, up to this many bytes in all, and the numbers
+of arrays up to this size. Of all other files only the size is checked, unless a full check is asked for."""
 
 T = TypeVar("T")
 
@@ -80,7 +80,7 @@ _RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
 
 
 def is_first() -> bool:
-    """Whether this is the only process, or the first of those that `accelerate launch` started: the one that writes."""
+    """Whether this is the only process, or the first process of `accelerate launch`: only the first one writes."""
     return os.environ.get("RANK", "0") == "0"
 
 
@@ -105,7 +105,7 @@ def write_manifest(folder: Path, kind: str, content: Mapping[str, Any]) -> None:
 
 
 def write_manifest_file(path: Path, kind: str, content: Mapping[str, Any]) -> None:
-    """The same to a file that the caller puts in place."""
+    """Write a manifest to a file that the caller puts in place."""
     text = json.dumps({"tagwright": FORMAT, "kind": kind, **content}, ensure_ascii=False, indent=1)
     path.write_text(text + "\n", encoding="utf-8")
 
@@ -131,7 +131,7 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
 
 
 def read_options(folder: Path, kind: type[T], values: object) -> T:
-    """The options of a saved stage, a dataclass. Raises ModelError when one is unknown or cannot have its value."""
+    """Read the options of a saved stage, a dataclass. Raises ModelError for an unknown option or a wrong value."""
     try:
         if not isinstance(values, dict):
             raise ConfigError(f"{type(values).__name__} in place of options")
@@ -146,7 +146,7 @@ def read_options(folder: Path, kind: type[T], values: object) -> T:
 
 
 def read_number(folder: Path, manifest: Mapping[str, Any], name: str, most: int = MOST - 1) -> int:
-    """A whole number of a manifest, from 1 to `most`. Raises ModelError otherwise."""
+    """Read a whole number from 1 to `most` of a manifest. Raises ModelError for anything else."""
     value = manifest.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
         raise ModelError(
@@ -170,11 +170,11 @@ def read_array(
     *,
     finite: bool = True,
 ) -> NDArray[Any]:
-    """Memory-map `NAME.npy`. dtype, shape (None: any length): what it must be. finite: whether its numbers must be.
+    """Memory-map `NAME.npy`.
 
-    The numbers of very large arrays are not checked, see CHECKED. Libraries may ask for arrays that can be written to:
-    this one can, but that changes neither the file nor what other processes see. Raises ModelError when it is missing
-    or damaged.
+    dtype, shape: the expected ones, where a length of None means any. finite: check that numbers are finite. The
+    numbers of very large arrays are not checked, see CHECKED. The array is writable, as some libraries require, but
+    writing changes neither the file nor what other processes see. Raises ModelError when it is missing or damaged.
     """
     path = folder / f"{name}.npy"
     try:
@@ -198,7 +198,7 @@ def read_array(
 
 
 def digests(folder: Path) -> dict[str, list[Any]]:
-    """Sizes and checksums of the files below the folder, to detect damage; without manifests, which are read as text.
+    """Return sizes and checksums of the files below the folder, to detect damage; without manifests.
 
     A gigabyte takes about a second.
     """
@@ -208,7 +208,7 @@ def digests(folder: Path) -> dict[str, list[Any]]:
 def check_files(folder: Path, expected: object, *, whole: bool = False) -> None:
     """Raise ModelError when a file is missing, or differs in its size or checksum. Other files are ignored.
 
-    expected: as `digests` gave it. whole: check all of every file, however large it is, see CHECKED.
+    expected: the result of `digests`. whole: check the contents of all files, however large, see CHECKED.
     """
     known = _known_files(folder, expected)
     files = _files(folder)
@@ -237,15 +237,15 @@ def _known_files(folder: Path, expected: object) -> dict[str, tuple[int, object]
 
 
 def pack(folder: Path) -> dict[str, bytes]:
-    """The content of each file below a folder, by its path there: what a pickle of a saved object holds."""
+    """Return the content of each file below a folder by its relative path, for pickles of saved objects."""
     files = filter(Path.is_file, folder.rglob("*"))
     return {file.relative_to(folder).as_posix(): file.read_bytes() for file in files}
 
 
 def unpack(files: Mapping[str, bytes]) -> Path:
-    """A folder with what `pack` gave, which stays until the process ends: encoders are read when they are first needed.
+    """Write the files of `pack` to a temporary folder and return it; the same files are written only once.
 
-    The same files are written only once.
+    The folder stays until the process ends: encoders are read when they are first needed.
     """
     key = hashlib.blake2b(digest_size=16)
     for name, content in sorted(files.items()):
@@ -269,7 +269,7 @@ def _files(folder: Path) -> dict[str, Path]:
 
 
 def digest(file: Path) -> str:
-    """A checksum of a file, hexadecimal. Raises ModelError when it cannot be read."""
+    """Return a checksum of a file, hexadecimal. Raises ModelError when it cannot be read."""
     found = hashlib.blake2b(digest_size=16)
     try:
         with file.open("rb") as opened:

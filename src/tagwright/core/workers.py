@@ -1,12 +1,12 @@
-"""Run work in other processes: one way to start them, ask them, bound them and end them.
+"""Run work in other processes: start them, send requests, limit memory and time, and end them.
 
-A worker is a process that holds one object of a class and calls the methods that its parent names. Requests and answers
-are lines of JSON with the raw bytes of arrays behind them, never pickles, so a process that reads untrusted files
-cannot make its parent run anything. The annotations of a method say which types its arguments and its result have.
+A worker is a process that holds one object of a class and calls its methods on request. Requests and answers are lines
+of JSON with the raw bytes of arrays behind them, never pickles, so a process that reads untrusted files cannot make its
+parent run anything. The annotations of a method give the types of its arguments and its result.
 
-A worker ends with its `Worker` or with its parent, whatever it is doing then; where the parent has died, a folder that
-a request has named as `scratch` is removed. Ctrl-C and SIGTERM are left to the parent. What a worker prints is dropped,
-and what it writes to standard error goes to the parent's log.
+A worker ends with its `Worker` object or its parent process, even during a request. If the parent dies, the worker
+removes the last folder that a request named as `scratch`. The parent handles Ctrl-C and SIGTERM. Standard output of a
+worker is dropped; its standard error goes to the parent's log.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ class WorkerTimeout(WorkerDied):
 
 
 class Worker:
-    """A process that answers requests to an object of a class, which it makes without arguments.
+    """A process that creates an object of a class, without arguments, and calls its methods on request.
 
-    environment: all variables of the process. memory: the most bytes of address space, where the system can bound it.
-    seconds: how long a request may take, with the start of the process. Threads may share a worker, forks may not.
-    Raises WorkerDied where the process cannot be started.
+    environment: all variables of the process. memory: limit of the address space in bytes, where the system has one.
+    seconds: time limit of a request, including the start of the process. Threads may share a worker, forks may not.
+    Raises WorkerDied if the process cannot be started.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Worker:
     ) -> None:
         self._kind, self._seconds, self._late = kind, seconds, False
         self._owner, self._lock, self._said = os.getpid(), threading.Lock(), deque[str](maxlen=1)
-        # the modules of this process, none from the working folder, where an upload may be called like a module
+        # import as this process does, but not from the working folder: an upload may have the name of a module
         paths = os.pathsep.join(path for path in sys.path if path)
         try:
             self._process = subprocess.Popen(
@@ -87,13 +87,13 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it may be asked."""
+        """Whether it accepts requests."""
         return self._end.alive
 
     def ask(self, method: str, **options: Any) -> Any:
-        """The result of a method. Raises TagwrightError where it does, and WorkerError where it fails otherwise.
+        """Call a method and return its result. Raises its TagwrightError, or WorkerError for any other failure.
 
-        An interrupted request ends the worker: its late answer would be taken for that to the next request.
+        An interrupted request ends the worker: its late answer would be taken for the answer to the next request.
         """
         if os.getpid() != self._owner:
             raise WorkerError(
@@ -117,7 +117,7 @@ class Worker:
         return _typed(_hints(getattr(self._kind, method))["return"], reply["result"], arrays)
 
     def kill(self) -> None:
-        """End the process at once; a thread that waits for its answer gets WorkerDied."""
+        """End the process at once; a thread waiting for an answer gets WorkerDied."""
         self._process.kill()
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class Worker:
             raise WorkerTimeout(f"{self._kind.__name__} took more than {self._seconds:.0f} s")
         if status < 0:
             raise WorkerDied(f"{self._kind.__name__} was killed by signal {-status}; is there enough memory?")
-        self._logger.join(1)  # a process of the worker's own may still hold its standard error
+        self._logger.join(1)  # a child of the worker may still hold standard error open
         raise WorkerDied(f"{self._kind.__name__} has died: {self._said[-1] if self._said else f'exit status {status}'}")
 
     def _expire(self) -> None:
@@ -146,9 +146,9 @@ class Worker:
 
 
 class Pool:
-    """Up to `count` workers, started when they are needed, that several threads ask.
+    """Up to `count` workers, started when needed and shared by threads.
 
-    A worker that dies is replaced, and its request is begun again, `attempts` times in all.
+    When a worker dies, a new one repeats its request, up to `attempts` times in all.
     """
 
     def __init__(self, start: Callable[[], Worker], count: int, attempts: int) -> None:
@@ -160,7 +160,7 @@ class Pool:
             self._idle.put(None)
 
     def ask(self, method: str, **options: Any) -> Any:
-        """What a worker answers, see `Worker.ask`. Raises WorkerDied where one after the other dies over it."""
+        """Ask a free worker, see `Worker.ask`. Raises WorkerDied if the worker dies at every attempt."""
         worker = self._idle.get()
         try:
             for _ in range(self._attempts - 1):
@@ -173,7 +173,7 @@ class Pool:
             self._idle.put(worker)
 
     def close(self) -> None:
-        """End the processes; a thread that waits for an answer gets WorkerDied."""
+        """End the processes; a thread waiting for an answer gets WorkerDied."""
         with self._lock:
             self._closed = True
             for worker in self._all:
@@ -195,7 +195,7 @@ class Pool:
 def main() -> None:
     """Answer requests until standard input ends, as it does when the parent ends."""
     for sign in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(sign, signal.SIG_IGN)  # they reach all processes of a terminal or a service, and the parent acts
+        signal.signal(sign, signal.SIG_IGN)  # sent to all processes of a terminal or a service; the parent handles them
     requests, answers, nowhere = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDWR)
     os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
@@ -222,7 +222,7 @@ def main() -> None:
 
 
 def _receive(stream: IO[bytes], waiting: queue.SimpleQueue[tuple[Any, Arrays]]) -> None:
-    """Read ahead, so that the end of the stream is noticed even while a request is answered."""
+    """Read requests ahead, to notice the end of the stream even during a request."""
     scratch = None
     with suppress(EOFError, OSError):
         while True:
@@ -299,7 +299,7 @@ def _read_arrays(stream: IO[bytes], size: int) -> Arrays:
 
 
 def _plain(value: Any, arrays: Arrays) -> object:
-    """What JSON has in place of a value; for an array, its name among the arrays."""
+    """Return the JSON form of a value. Add an array to `arrays` and return its name there."""
     if is_dataclass(value):
         return {field.name: getattr(value, field.name) for field in fields(value)}
     if isinstance(value, Path):
@@ -320,14 +320,14 @@ def _hints(described: Any) -> dict[str, Any]:
 
 @cache
 def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
-    """A type without its parameters, and these; of X | None, those of X."""
+    """Split a type into the type without parameters and its parameters; treat X | None as X."""
     if get_origin(kind) in (Union, UnionType):
         (kind,) = (part for part in get_args(kind) if part is not NoneType)
     return get_origin(kind) or kind, get_args(kind)
 
 
 def _typed(kind: Any, value: Any, arrays: Arrays) -> Any:
-    """A value of a type from what JSON has in its place."""
+    """Convert the JSON form of a value back to its type."""
     whole, parts = _parts(kind)
     if value is None or whole in (str, int, float, bool):
         return value

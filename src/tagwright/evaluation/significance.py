@@ -1,4 +1,4 @@
-"""Compare two runs over the same documents: for each measure their difference, its interval and p values."""
+"""Compare two runs over the same documents: the difference of each measure, its interval and p values."""
 
 from __future__ import annotations
 
@@ -26,11 +26,13 @@ from tagwright.types import Doubles, Mask, Run
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One measure of two runs. difference: a - b with its interval. p, adjusted: test -> p, before and after Holm.
+    """One measure of two runs.
 
-    The tests: randomisation for every measure, t for means over documents, mcnemar for P@1 and success@k, and those of
-    Yang and Liu (1999) that DEPL makes: macro-t, the t-test with labels for documents, for macro-F1, and sign for P@k
-    and PSP@k.
+    difference: a - b with its interval. p, adjusted: test -> p, before and after Holm's correction.
+
+    Tests: randomisation for every measure; t, the paired t-test, for means over documents; mcnemar for P@1 and
+    success@k. Two are from Yang and Liu (1999), as in DEPL: macro-t, a paired t-test over labels, for macro-F1; sign
+    for P@k and PSP@k.
     """
 
     a: float
@@ -66,8 +68,8 @@ def compare(
 ) -> Comparison:
     """Compare two runs: differences, intervals and p values. train, measures, propensity, samples as in `evaluate`.
 
-    permutations: how often the randomisation test exchanges the runs; a tenth as often for macro-F1, which is slow to
-    compute. Holm's correction is over all measures that a test is made for. Raises what `evaluate` raises.
+    permutations: number of permutations in the randomisation test; a tenth of them for macro-F1, which is slow. Holm's
+    correction is over all measures of a test. Raises the errors of `evaluate`.
     """
     check(gold, run_a, run_b)
     setting = Setting.of([run_a, run_b, gold], measures, train, propensity)
@@ -110,10 +112,10 @@ def paired_t(a: Doubles, b: Doubles) -> float:
 
 
 def micro_sign(run_a: Run, run_b: Run, gold: Run, k: int) -> float:
-    """Micro sign test of Yang and Liu (1999): of all yes-or-no decisions in which the runs differ, who is right?
+    """Micro sign test of Yang and Liu (1999): count which run is right in the decisions where they differ.
 
-    A decision is about one document and one label: yes for the first k suggestions. Two-sided and exact: a sign test of
-    the split. 1 when the runs never differ.
+    A decision is yes or no for one document and one label: yes for the first k suggestions. Returns the two-sided p of
+    the exact sign test; 1 if the runs never differ.
 
     The first run is right about label 3 and about leaving out 4, twice: 4 decisions to none, 2 (1/2)^4.
 
@@ -128,9 +130,9 @@ def micro_sign(run_a: Run, run_b: Run, gold: Run, k: int) -> float:
 
 
 def mcnemar(a: Mask, b: Mask) -> float:
-    """Two-sided p of McNemar's exact test: the split of the documents where one run alone is right.
+    """Two-sided p of McNemar's exact test: on documents where only one run is right, is each right equally often?
 
-    a, b: (documents,) right or wrong. Exact for any number of documents; 1 when the runs never differ.
+    a, b: (documents,) whether each run is right. Exact for any number of documents; 1 if the runs never differ.
 
     Three documents against none: 2 (1/2)^3.
 
@@ -141,7 +143,7 @@ def mcnemar(a: Mask, b: Mask) -> float:
 
 
 def sign(for_a: int, for_b: int) -> float:
-    """Two-sided p of the exact sign test: in so many cases a is right, in so many b. 1 without any.
+    """Two-sided p of the exact sign test. for_a, for_b: cases where a or b is right. 1 without cases.
 
     All of 4: 2 (1/2)^4.
 
@@ -175,7 +177,7 @@ def randomisation(a: Measures, b: Measures, documents: int, permutations: int, s
 def holm(p: Mapping[str, float]) -> dict[str, float]:
     """Holm's correction (1979): p values whose family-wise error rate at 0.05 is at most 0.05.
 
-    Three tests: the smallest times 3, the next times 2, the last times 1, and never below one before.
+    Three tests: the smallest times 3, the next times 2, the last times 1, and each at least as large as the one before.
 
     >>> holm({"x": 0.04, "y": 0.01, "z": 0.03})
     {'x': 0.06, 'y': 0.03, 'z': 0.06}
@@ -188,7 +190,7 @@ def holm(p: Mapping[str, float]) -> dict[str, float]:
 
 
 _SIGNED = ("P", "PSP")
-"The kinds of measures that the sign test is made for: they count decisions."
+"Measures with a sign test: they count decisions."
 
 
 def _tests(
@@ -219,7 +221,7 @@ def _tests(
 
 
 def _means(a: Ratios, b: Ratios) -> dict[str, tuple[Doubles, Doubles]]:
-    """The measures that are means over documents: name -> the two runs' values, each (documents,)."""
+    """Return the measures that are means over documents: name -> values of both runs, each (documents,)."""
     return {
         name: (a.parts[:, column], b.parts[:, column])
         for column, name in enumerate(a.names)

@@ -1,8 +1,9 @@
-"""Choose a meta-path to learn from without gold labels: how close its neighbourhoods are to shared labels.
+"""Choose a meta-path without gold labels: estimate how often its neighbours share labels.
 
-MICoL leaves the choice to the user; its Appendix A.1 says what a good one is. Learning from pairs of documents that
-share labels would be supervised, so a good meta-path joins the same pairs: the Jensen-Shannon divergence between the
-two distributions of d+ is small. Confident labels of a zero-shot tagger take the place of the gold labels.
+MICoL leaves the choice to the user; its Appendix A.1 defines a good meta-path. Pairs of documents that share labels
+would be the best to learn from, but need gold labels. So a good meta-path joins about the same pairs: the
+Jensen-Shannon divergence between the two distributions of d+ is small. Confident labels of a zero-shot tagger replace
+the gold labels.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from tagwright.graph.network import MEASURED_WALKS, Graph
 from tagwright.types import Longs, Run
 
 SAMPLE = 1000
-"Documents over which the divergence is averaged."
+"Number of documents to average the divergence over."
 
 BATCH = 64
-"Documents whose partners are in memory at the same time."
+"Number of documents whose partners are in memory at a time."
 
 _PLUS = re.compile(r'"[^"]*"|(\s\+\s)')
 "A quoted name of a field, which may hold anything, or a plus between meta-paths."
@@ -34,9 +35,9 @@ _PLUS = re.compile(r'"[^"]*"|(\s\+\s)')
 class PathEstimate:
     """How well a meta-path approximates shared labels, averaged over documents that share a label with another.
 
-    divergence: Eq. 17, from 0 to log 2; a document without neighbours counts log 2. share: of these documents, those
-    with neighbours. precision: of a document's neighbours, those that share a label with it (Property 1). recall: of
-    the documents that share a label with it, its neighbours (Property 2). documents: how many were measured.
+    divergence: Eq. 17, from 0 to log 2; log 2 for a document without neighbours. share: share of these documents that
+    have neighbours. precision: share of the neighbours that share a label with the document (Property 1). recall: share
+    of the documents with a shared label that are neighbours (Property 2). documents: how many were measured.
     """
 
     expression: str
@@ -52,12 +53,11 @@ def rank_paths(
 ) -> list[PathEstimate]:
     """Estimate the divergence of each meta-path, the smallest first.
 
-    The three counts of Eq. 17 are exact for each document: its neighbours, the documents that share a label with it,
-    and those that are both. Documents are sampled: the same thousand for every meta-path or, for a meta-path with hubs,
-    as many as take a few seconds.
+    Each document has exact counts for Eq. 17: neighbours, documents with a shared label, and both. Documents are
+    sampled: the same thousand for every meta-path; fewer for a meta-path with hubs, to take a few seconds only.
 
-    labels: a row for each document of the graph, such as the best few labels of a tagger. expressions: by default all
-    usual meta-paths that join two documents. Raises InputError when there are none, or no two documents share a label.
+    labels: a row for each document of the graph, such as the best few labels of a tagger. expressions: all usual
+    meta-paths that join two documents if None. Raises InputError if there are none, or no two documents share a label.
     """
     expressions = graph.joining() if expressions is None else expressions
     if not expressions:
@@ -73,7 +73,7 @@ def rank_paths(
 
 
 def split_paths(expression: str) -> list[str]:
-    """The meta-paths of a combination (A.5): those between " + ".
+    """Split a combination of meta-paths (A.5) at " + ".
 
     >>> split_paths('P->P<-P + P-"a + b"-P')
     ['P->P<-P', 'P-"a + b"-P']
@@ -84,13 +84,13 @@ def split_paths(expression: str) -> list[str]:
 
 
 def divergence(x: NDArray[np.floating], y: NDArray[np.floating], both: NDArray[np.floating]) -> NDArray[np.float64]:
-    """MICoL Eq. 17: the Jensen-Shannon divergence of drawing from a neighbourhood and from documents of shared labels.
+    """MICoL Eq. 17: Jensen-Shannon divergence between drawing neighbours and drawing documents with a shared label.
 
-    Both are uniform, so the sums over documents are counts: x neighbours, y documents of shared labels (at least 1),
+    Both are uniform, so the sums over documents are counts: x neighbours, y documents with a shared label (at least 1),
     `both` the number in both sets; (documents,), natural log. Without neighbours: log 2, the maximum.
 
-    Equal sets: 0. Of two sets of 1 with nothing shared: 1/2 log 2 twice. One of one neighbour among two documents of
-    shared labels: 1/2 log(2/3) + 1/2 log(4/3) + 1/2 (1/2) log(1 + 2) = 0.2158.
+    Equal sets: 0. Two disjoint sets of 1: 1/2 log 2 twice. One neighbour, which is one of two documents with a shared
+    label: 1/2 log(2/3) + 1/2 log(4/3) + 1/2 (1/2) log(1 + 2) = 0.2158.
 
     >>> x, y, both = np.array([[3.0, 1.0, 1.0, 0.0], [3.0, 1.0, 2.0, 1.0], [3.0, 0.0, 1.0, 0.0]])
     >>> divergence(x, y, both).round(4)
@@ -134,7 +134,7 @@ class _Partners:
         self._documents: Any = self._labels.T.tocsr()
 
     def sample(self, seed: int) -> Longs:
-        """Documents that have a partner, at most SAMPLE of them, drawn at random."""
+        """Draw at most SAMPLE documents that share a label with another document."""
         common = np.diff(self._documents.indptr) > 1
         able = np.flatnonzero(self._labels @ common.astype(np.int32))
         return np.random.default_rng(seed).permutation(able)[:SAMPLE]

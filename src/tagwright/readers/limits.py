@@ -1,7 +1,7 @@
-"""Documents that are not read: those above a size, so that memory is bounded, and those that cannot be read.
+"""Limit the size of documents, so that memory is bounded, and report documents that cannot be read.
 
 The size of a document is the uncompressed size in bytes of the line, row, XML element or file that holds it. A document
-that cannot be read is an error, unless somebody collects such errors while the rest is read.
+that cannot be read is an error, unless the caller collects such errors and reads on.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _collect: ContextVar[Callable[[InputError], object] | None] = ContextVar("collec
 
 @contextmanager
 def collecting(collect: Callable[[InputError], object]) -> Iterator[None]:
-    """Inside this block, readers hand over a line, row or file that they cannot read, and go on with the next.
+    """Inside this block, collect the errors of lines, rows and files that cannot be read, and read on.
 
-    What makes the rest of a file unreadable, such as damaged compression, is still raised.
+    An error that makes the rest of a file unreadable, such as damaged compression, is still raised.
     """
     token = _collect.set(collect)
     try:
@@ -33,7 +33,7 @@ def collecting(collect: Callable[[InputError], object]) -> Iterator[None]:
 
 
 def is_collected(error: InputError) -> bool:
-    """Hand over what is wrong with one document; False where nobody collects."""
+    """Collect the error of one document; False outside of `collecting`."""
     collect = _collect.get()
     if collect:
         collect(error)
@@ -41,7 +41,7 @@ def is_collected(error: InputError) -> bool:
 
 
 def reject(error: InputError) -> None:
-    """Hand over what is wrong with one document. Raises it where nobody collects."""
+    """Collect the error of one document; raise it outside of `collecting`."""
     if not is_collected(error):
         raise error from None
 
@@ -50,7 +50,7 @@ DEFAULT = 20_000_000
 "About forty novels; anything larger is hardly one document."
 
 PICTURES = 10
-"How many times larger a file may be that holds pictures and fonts besides the text."
+"Factor of the limit for files that hold pictures and fonts besides the text."
 
 VARIABLE = "TAGWRIGHT_MAX_DOCUMENT_SIZE"
 "The environment variable that sets another limit."
@@ -61,7 +61,7 @@ _chosen: ContextVar[int | None] = ContextVar("chosen", default=None)
 
 @contextmanager
 def document_limit(size: int | None) -> Iterator[None]:
-    """Read documents of at most this many bytes in this block; None changes nothing. Raises ConfigError below 1."""
+    """Set the limit in bytes inside this block; None keeps the present one. Raises ConfigError below 1."""
     if size is not None and size < 1:
         raise ConfigError(f"a document may have {size} bytes, expected at least 1")
     token = _chosen.set(size or _chosen.get())
@@ -72,7 +72,7 @@ def document_limit(size: int | None) -> Iterator[None]:
 
 
 def largest_document() -> int:
-    """The most bytes of a document: from `document_limit`, the environment, or `DEFAULT`. Raises ConfigError."""
+    """Return the limit in bytes: from `document_limit`, the environment, or `DEFAULT`. Raises ConfigError."""
     said = _chosen.get() or os.environ.get(VARIABLE) or DEFAULT
     try:
         size = int(said)
@@ -84,21 +84,21 @@ def largest_document() -> int:
 
 
 def too_large(what: str = "") -> str:
-    """What is wrong with a document above the limit, and the remedy."""
+    """Return the error message for a document above the limit, with the remedy."""
     more = what or f"is larger than {largest_document():,} bytes, the limit for one document"
     return f"{more}; to read it, raise --max-document-size or {VARIABLE}"
 
 
 def leave_out(path: Path | str, line: int) -> None:
-    """Log that a document is too large and therefore left out, unless such documents are collected."""
+    """Collect the error of a document that is too large; outside of `collecting`, log that it is left out."""
     if not is_collected(InputError(too_large(), path, line)):
         _log.warning("%s", InputError(f"left out: {too_large()}", path, line))
 
 
 def read_whole(file: IO[bytes], path: Path | str, times: int = 1) -> bytes:
-    """The rest of a file that is one document. times: a larger limit for formats that hold more than text.
+    """Read the rest of a file that is one document. times: factor of the limit, for formats that hold more than text.
 
-    Reads no further than the limit. Raises InputError for a larger file.
+    Stops at the limit. Raises InputError for a larger file.
     """
     size = times * largest_document()
     content = file.read(size + 1)

@@ -11,20 +11,20 @@ from tagwright.errors import ConfigError
 
 Verdict = Literal["accept", "reject"]
 Step = Literal[Verdict, "undo", "skip", "done", "note"]
-"What reviewers do."
+"Actions of a reviewer."
 
 Action = Literal[Step, "shown"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """One event.
+    """One event of a review.
 
-    action: accept and reject are verdicts on a label; undo takes the reviewer's last event back; skip and done are
-    about the document; note is a text about it; shown says which candidate the reviewer saw.
-    rank (from 1) and confidence: as the suggestion was shown; both None for a label that the reviewer added.
-    drawn_from: of a candidate that was drawn at random, how many it was drawn from. model: the version of the tagger.
-    time: UTC, set when the event is stored.
+    action: accept and reject are verdicts on a label; undo takes back the reviewer's last event; skip and done are
+    about the document; note is a text about it; shown records a candidate that the reviewer saw.
+    rank (from 1), confidence: those of the suggestion when it was shown; None for a label that the reviewer added.
+    drawn_from: for a candidate drawn at random, the number of candidates to draw from. model: the version of the
+    tagger. time: UTC, set when the event is stored.
     """
 
     document: str
@@ -46,14 +46,14 @@ class Decision:
 
     @property
     def is_on_suggestion(self) -> bool:
-        """Whether it is a verdict on something that was shown, and not on a label that the reviewer added."""
+        """Whether it is a verdict on a suggestion, not on a label that the reviewer added."""
         return self.label is not None and (self.rank is not None or self.action == "reject")
 
 
 class DocumentState(NamedTuple):
-    """What holds for one document. labels: those that more reviewers accept than reject.
+    """The current decisions on one document. labels: accepted by more reviewers than rejected.
 
-    judged: verdicts on suggestions that were shown, but for those drawn at random; accepted: those that accept.
+    judged: number of verdicts on suggestions, without candidates drawn at random. accepted: how many of them accept.
     """
 
     done_by: frozenset[str]
@@ -65,9 +65,10 @@ class DocumentState(NamedTuple):
 
 @dataclass
 class StandingDecisions:
-    """What holds after some events: none that was undone; of several verdicts of a reviewer on a label the last.
+    """The current decisions of a review: without undone events; the last verdict of each reviewer on a label counts.
 
-    states: by document. uses: label -> documents that have it. done: documents that somebody has finished.
+    states: by document. uses: label -> number of documents with it. done: number of documents that at least one
+    reviewer has finished. judged, accepted: totals over the documents.
     """
 
     states: dict[str, DocumentState] = field(default_factory=dict)
@@ -79,7 +80,7 @@ class StandingDecisions:
     _shown: dict[str, dict[tuple[str, str], Decision]] = field(default_factory=dict)
 
     def apply(self, events: Iterable[Decision]) -> None:
-        """Take account of new events; only the documents that they are about are looked at."""
+        """Add new events, and update the documents that they are about."""
         changed = dict[str, None]()
         for event in events:
             if event.action == "shown":
@@ -99,7 +100,7 @@ class StandingDecisions:
             self._count(self.states[document], 1)
 
     def of(self, document: str) -> list[Decision]:
-        """The events of a document that hold."""
+        """Return the current events of a document."""
         last: dict[tuple[str, str | None, str], Decision] = {}
         for stack in self._stacks.get(document, {}).values():
             for event in stack:
@@ -108,11 +109,11 @@ class StandingDecisions:
         return list(last.values())
 
     def shown(self, document: str) -> Mapping[tuple[str, str], Decision]:
-        """(reviewer, label) -> how the label was shown to the reviewer the last time."""
+        """Return (reviewer, label) -> the event that last showed the label to the reviewer."""
         return self._shown.get(document, {})
 
     def all(self) -> Iterator[Decision]:
-        """The events of every document that hold, document by document."""
+        """Iterate over the current events, document by document."""
         return (event for document in self._stacks for event in self.of(document))
 
     def _count(self, state: DocumentState, times: int) -> None:
@@ -124,7 +125,7 @@ class StandingDecisions:
 
 
 def verdicts_of(events: Iterable[Decision]) -> dict[str, dict[str, Verdict]]:
-    """Label -> reviewer -> verdict, of the standing events of one document."""
+    """Return label -> reviewer -> verdict. events: the current events of one document."""
     found: dict[str, dict[str, Verdict]] = {}
     for event in events:
         if event.label is not None and event.action in ("accept", "reject"):
@@ -133,7 +134,7 @@ def verdicts_of(events: Iterable[Decision]) -> dict[str, dict[str, Verdict]]:
 
 
 def balance(verdicts: Mapping[str, Verdict]) -> int:
-    """By how many more reviewers accept than reject.
+    """Return the number of reviewers who accept minus the number who reject.
 
     >>> balance({"Ann": "accept", "Ben": "reject", "Eve": "accept"})
     1

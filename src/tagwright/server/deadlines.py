@@ -1,8 +1,8 @@
-"""Deadlines for clients: a connection is closed whose client sends no request, or does not read its answer.
+"""Close the connection of a client that does not send its request, or read the answer, in time.
 
-Uvicorn bounds how long a connection is kept after an answer, but neither how long the head of a request may take nor
-how long an answer may wait to be read. So a protocol of our own stands between asyncio and that of uvicorn. It knows
-from the application how many requests of a connection are being answered, and from asyncio how much is yet to be sent.
+Uvicorn limits how long an idle connection is kept after an answer. It does not limit the time to send the head of a
+request, or to read an answer. So `TimedConnection` stands between asyncio and the protocol of uvicorn. The application
+tells it how many requests of a connection are being answered, and asyncio how many bytes are unsent.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 HEAD_SECONDS = 15.0
-"How long the first line and the headers of a request may take."
+"Time limit for the first line and the headers of a request."
 
 BODY_SECONDS = 120.0
-"How long its body may take: 20 MB over a slow line."
+"Time limit for the body of a request: 20 MB over a slow line."
 
 READ_SECONDS = 120.0
-"How long a client may read nothing of an answer. The system takes it in large pieces: on a slow line one a minute."
+"Time limit for reading the next part of an answer. The system takes large parts: on a slow line one a minute."
 
 _current: ContextVar[TimedConnection] = ContextVar("_current")
-"The connection on which a request has come: tasks have the context of whatever starts them."
+"The connection of the current request: a task inherits the context in which it is started."
 
 
 class TimedConnection(asyncio.Protocol):
-    """Passes everything on to another protocol, and closes the connection when the client is late.
+    """Pass all events on to another protocol, and close the connection when the client is late.
 
-    head, read: seconds, see `HEAD_SECONDS` and `READ_SECONDS`; it looks three times as often as the shorter one.
-    begun, ended: requests that the application has begun and ended to answer.
+    head, read: seconds, see `HEAD_SECONDS` and `READ_SECONDS`; checked three times within the shorter one.
+    begun, ended: number of requests that the application has begun, and finished, to answer.
     """
 
     def __init__(self, inner: asyncio.Protocol, head: float = HEAD_SECONDS, read: float = READ_SECONDS) -> None:
@@ -42,42 +42,42 @@ class TimedConnection(asyncio.Protocol):
         self._state, self._since = (0, 0, 0), 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as asyncio calls it
-        """Begin to wait for a request."""
+        """Start to wait for a request."""
         self._transport, self._loop = transport, asyncio.get_running_loop()
         self._since = self._loop.time()
         self._timer = self._loop.call_later(min(self._head, self._read) / 3, self._look)
         self._inner.connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Pass on what the client sends. Nonsense in a request whose answer is on its way ends the connection."""
+        """Pass on received data. Invalid data while an answer is being sent ends the connection."""
         _current.set(self)
         try:
             self._inner.data_received(data)
-        except h11.LocalProtocolError:  # uvicorn answers it, even if it cannot
+        except h11.LocalProtocolError:  # uvicorn tries to send an error response into the running answer
             self._transport.abort()
 
     def eof_received(self) -> bool | None:
-        """Pass on that the client sends no more."""
+        """Pass on that the client has finished sending."""
         return self._inner.eof_received()
 
     def pause_writing(self) -> None:
-        """Pass on that the client does not read as fast as is written."""
+        """Pass on that the write buffer is full."""
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        """Pass on that it has read."""
+        """Pass on that the write buffer has room again."""
         self._inner.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no longer."""
+        """Stop the timer."""
         self._timer.cancel()
         self._inner.connection_lost(exc)
 
     def abort_if_late(self, now: float) -> None:
-        """Close the connection if it is the client's turn and nothing has happened for too long.
+        """Close the connection if the server waits for the client and a time limit has passed.
 
-        While the application computes, time does not count; nor as long as the client reads. now: seconds of the clock
-        of the loop.
+        Time does not count while the application computes, or while the client reads. now: the time of the event loop
+        in seconds.
         """
         unsent = self._transport.get_write_buffer_size()
         state = self.begun, self.ended, unsent
@@ -94,7 +94,7 @@ class TimedConnection(asyncio.Protocol):
 def timed(
     app: ASGIApp, wrap: Callable[[asyncio.Protocol], TimedConnection] = TimedConnection, **options: Any
 ) -> uvicorn.Config:
-    """A configuration of uvicorn with these options, under which connections keep the deadlines."""
+    """Return a configuration of uvicorn with these options and with deadlines for connections."""
     config = uvicorn.Config(_counted(app), http="h11", ws="none", **options)
     config.load()
     protocol: Callable[..., asyncio.Protocol] = config.http_protocol_class
@@ -107,7 +107,7 @@ def timed(
 
 
 def _counted(app: ASGIApp) -> ASGIApp:
-    """The same application; connections know which of their requests it is answering."""
+    """Wrap the application: count the begun and the finished requests of each connection."""
 
     async def counted(scope: Scope, receive: Receive, send: Send) -> None:
         connection = _current.get(None)
@@ -116,7 +116,7 @@ def _counted(app: ASGIApp) -> ASGIApp:
             return
         connection.begun += 1
         try:
-            await asyncio.sleep(0)  # a connection that nonsense behind the head has ended is lost before the answer
+            await asyncio.sleep(0)  # let the loop first close a connection that sent invalid data behind the head
             await app(scope, receive, send)
         finally:
             connection.ended += 1

@@ -1,4 +1,4 @@
-"""Labels by the full text: every paragraph is encoded, and paragraphs are aggregated along the sections."""
+"""Retrieve labels by the full text: encode every paragraph, and average the vectors along the section tree."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ BATCH = 64
 "Documents whose paragraphs are in memory at once."
 
 FIRST = 512
-"Words that `first` reads, at least as many as fit into 512 tokens."
+"Words read where aggregate is first: at least as many as fit into 512 tokens."
 
 
 @dataclass(frozen=True, kw_only=True)
 class FullTextOptions(Checked):
-    """How paragraphs make up a document. Raises ConfigError for a value that cannot work."""
+    """How to aggregate the paragraphs of a document. Raises ConfigError for a value that cannot work."""
 
     aggregate: Aggregate = "tree"
-    """The vector of a document is the mean along its section tree (FuTex Eq. 6); of its top sections, each the mean of
-    all its paragraphs ("sections"); of all paragraphs alike; or it is that of title and abstract alone, or of the first
-    512 words, as far as the encoder reads. With "best", documents have no vector: a label scores the mean cosine of its
-    nearest paragraphs."""
+    """The vector of a document. tree: the mean along its section tree (FuTex Eq. 6). sections: the mean of its top
+    sections, each the mean of all its paragraphs. paragraphs: the mean of all paragraphs. abstract: title and abstract
+    only. first: the first 512 words, as far as the encoder reads. best: no vector; a label scores the mean cosine of
+    its nearest paragraphs."""
 
     abstract: Literal["section", "half"] = "section"
-    "Title and abstract count as one section among the others (FuTex 3.2), or as much as all of them (published code)."
+    "Weight of title and abstract: that of one section (FuTex 3.2), or of all other sections together (published code)."
 
     best: AtLeastOne = 3
-    "Paragraphs that count for a label, where aggregate is best."
+    "Where aggregate is best: average the cosines of this many nearest paragraphs of a label."
 
     shortest: AtLeastZero = SHORTEST
-    "Paragraphs of fewer words are left out (FuTex 4.1)."
+    "Leave out paragraphs of fewer words (FuTex 4.1)."
 
     weights: Mapping[str, Positive] = field(default_factory=dict)
-    """A word in a top heading -> the weight of such a section among the others, 1 by default; "abstract" is title and
-    abstract. For tree and sections."""
+    """Weights of top sections by a word of their heading; other sections weigh 1. "abstract" is title and abstract. For
+    tree and sections only."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -58,10 +58,10 @@ class FullTextOptions(Checked):
 
 
 class Paragraphs(NamedTuple):
-    """The reading of documents.
+    """Encoded documents.
 
     vectors: (paragraphs, dim) of norm 1; indptr: (documents + 1,) the rows of each document. After aggregation, a
-    document has one vector, or none without text.
+    document has one vector, or none if it has no text.
     """
 
     vectors: Floats
@@ -69,9 +69,9 @@ class Paragraphs(NamedTuple):
 
 
 class FullText(Retriever):
-    """Candidates and scores by the cosine of a label and the paragraphs of a document. A types.Retriever.
+    """Retrieve and score labels by their cosine with the paragraphs of a document. A types.Retriever.
 
-    dense: the labels, their vectors and the encoder, which reads the paragraphs too; its k limits the candidates.
+    dense: the labels, their vectors and the encoder of labels and paragraphs; its k limits the candidates.
     """
 
     distribution: Distribution = "normal"
@@ -80,16 +80,16 @@ class FullText(Retriever):
         self.dense, self.options = dense, options
 
     def read(self, documents: Sequence[Document]) -> Paragraphs:
-        """Encode the paragraphs and aggregate them (Eq. 6); where aggregate is best, each keeps its vector."""
+        """Encode the paragraphs and aggregate them (Eq. 6); where aggregate is best, keep the vector of each."""
         parts = [self._read(documents[start : start + BATCH]) for start in range(0, len(documents), BATCH)]
         sizes = [np.zeros(1, np.int64), *(np.diff(part.indptr) for part in parts)]
         vectors = [np.zeros((0, self.dense.encoder.dim), np.float32), *(part.vectors for part in parts)]
         return Paragraphs(np.concatenate(vectors), np.cumsum(np.concatenate(sizes)))
 
     def find(self, reading: Paragraphs) -> Run:
-        """The k labels of largest score of each document; none for a document without text.
+        """Return the k labels of highest score of each document; none for a document without text.
 
-        Where aggregate is best, a label must be among the k nearest of one paragraph.
+        Where aggregate is best, a label must be among the k nearest of at least one paragraph.
         """
         near = self.dense.nearest(reading.vectors)
         near = Run(near.indptr[reading.indptr], near.labels, near.scores)
@@ -101,7 +101,7 @@ class FullText(Retriever):
         return pool.rescored(self.score(reading, pool)).top(self.dense.options.k)
 
     def score(self, reading: Paragraphs, candidates: Run) -> Floats:
-        """(suggestions,) FuTex Eq. 7, or the mean cosine of the best paragraphs; 0 where there is no text."""
+        """Return (suggestions,) scores: FuTex Eq. 7, or the mean cosine of the best paragraphs; 0 without text."""
         if self.options.aggregate != "best":
             found, rows = np.zeros(len(candidates.labels), np.float32), candidates.rows
             has = (np.diff(reading.indptr) > 0)[rows]
@@ -116,14 +116,14 @@ class FullText(Retriever):
         return np.concatenate([np.zeros(0, np.float32), *best])
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """The up to 3 paragraphs nearest to the label, weighted by their cosine to it; sentences if there is only one.
+        """Return up to 3 paragraphs nearest to the label, or sentences if there is only one paragraph.
 
-        `data.paragraphs.headings_at` gives their section.
+        Their weights are cosines with the label. `data.paragraphs.headings_at` returns their section headings.
         """
         return self.spans_of(document, [label])[0]
 
     def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
-        """`spans` for each of these labels, from one reading of the document."""
+        """Return `spans` for each of these labels; reads the document once."""
         spans = [(leaf.start, leaf.start + len(leaf.text)) for leaf in self._leaves(document)[0]]
         if len(spans) == 1:
             start, end = spans[0]
@@ -131,7 +131,7 @@ class FullText(Retriever):
         return self.dense.nearest_pieces(document.text, spans, labels)
 
     def with_labels(self, labels: Sequence[Label]) -> FullText:
-        """The same over other labels: encodes the label texts that are new."""
+        """Return a copy for other labels; encodes new label texts only."""
         return FullText(self.dense.with_labels(labels), self.options)
 
     def save(self, folder: Path) -> None:
@@ -158,7 +158,7 @@ class FullText(Retriever):
         return _aggregated(vectors, np.concatenate(shares), indptr)
 
     def _leaves(self, document: Document) -> tuple[list[Paragraph], Floats]:
-        """The texts of a document that are encoded, and their shares in its vector."""
+        """Return the texts of a document to encode, and their shares in its vector."""
         aggregate = self.options.aggregate
         if aggregate == "first":
             spans = word_spans(document.text)[:FIRST]
@@ -196,7 +196,7 @@ def _aggregated(vectors: Floats, shares: Floats, indptr: Longs) -> Paragraphs:
 
 
 def _along_tree(found: list[Paragraph], document: Document, options: FullTextOptions) -> tuple[list[Paragraph], Floats]:
-    """The paragraphs with their shares. Title and abstract form a section of their own, before the others."""
+    """Sort the paragraphs by section and compute their shares. Title and abstract form the first section."""
     levels, owners = [section.level for section in document.sections], np.array([leaf.section for leaf in found])
     tops = _tops(levels)
     headings = [section.heading if tops[place] == place else "" for place, section in enumerate(document.sections)]
@@ -204,7 +204,7 @@ def _along_tree(found: list[Paragraph], document: Document, options: FullTextOpt
     if options.aggregate == "sections":
         owners, levels = np.array(tops)[owners], [1] * len(levels)
     sizes = np.bincount(owners + 1, minlength=len(levels) + 1).tolist()
-    if options.abstract == "half":  # all sections become parts of one, which has no paragraphs of its own
+    if options.abstract == "half":  # all sections become parts of one section without paragraphs
         inner = [level + 1 for level in levels]
         shares = tree_shares([1, 1, *inner], [sizes[0], 0, *sizes[1:]], [weights[0], 1.0, *weights[1:]])
     else:
@@ -214,7 +214,7 @@ def _along_tree(found: list[Paragraph], document: Document, options: FullTextOpt
 
 
 def _tops(levels: Sequence[int]) -> list[int]:
-    """The top section of each section; HEAD for HEAD, in the last position."""
+    """Return the top section of each section, and HEAD in the last position, for title and abstract."""
     tops = list(range(len(levels)))
     for section, parent in enumerate(parents(levels)):
         if parent != HEAD:

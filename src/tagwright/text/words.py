@@ -15,7 +15,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\W_
 
 
 def clean(text: str) -> str:
-    r"""Normalised text: composed characters (NFC), control characters replaced with spaces.
+    r"""Normalise text: compose characters (NFC), and replace control characters with spaces.
 
     >>> clean("cafe\u0301\x00noir")
     'café noir'
@@ -27,13 +27,13 @@ def clean(text: str) -> str:
 
 _CONTROL: dict[int, str] = {
     **dict.fromkeys({*range(0x20), *range(0x7F, 0xA0)} - {*map(ord, "\t\n\r")}, " "),
-    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),  # half a character, which no file can hold
+    **dict.fromkeys(range(0xD800, 0xE000), "\ufffd"),  # lone surrogates, which no file can hold
 }
 
 
 @lru_cache(maxsize=1 << 18)
 def fold(word: str) -> str:
-    """One word with case and compatibility forms folded.
+    """Fold case and compatibility forms of one word.
 
     >>> fold("Straße"), fold("ﬁnite")
     ('strasse', 'finite')
@@ -42,7 +42,7 @@ def fold(word: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The folded words of a text, in order.
+    """Return the folded words of a text, in order.
 
     >>> words("Alzheimer's disease: C++ and time-series (2020)")
     ['alzheimer', 'disease', 'c++', 'and', 'time', 'series', '2020']
@@ -51,7 +51,7 @@ def words(text: str) -> list[str]:
 
 
 def raw_words(text: str) -> list[str]:
-    """The words of a text as they are written.
+    """Return the words of a text as they are written.
 
     >>> raw_words("Alzheimer's disease")
     ['Alzheimer', 'disease']
@@ -61,7 +61,7 @@ def raw_words(text: str) -> list[str]:
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    """The character span of each word of `words(text)`.
+    """Return the character span of each word of `words(text)`.
 
     >>> word_spans("Big data")
     [(0, 3), (4, 8)]
@@ -70,7 +70,7 @@ def word_spans(text: str) -> list[tuple[int, int]]:
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    r"""The character spans of the sentences of a text, without surrounding spaces. A line end ends a sentence too.
+    r"""Return the character spans of the sentences, without surrounding spaces. A line break ends a sentence.
 
     >>> text = "It works. See Fig. 2 for e.g. more!\nNext line"
     >>> [text[start:end] for start, end in sentence_spans(text)]

@@ -1,14 +1,14 @@
-"""Linear SVMs of many labels over the same documents: exact, although each is trained on few of the documents.
+"""Train a linear SVM for each label over the same documents: exact solutions from a few documents each.
 
-The SVM of a label is min 1/2 |w|^2 + 1/2 b^2 + C sum loss(y (w x + b)) over all documents. Documents whose margin y (w
-x + b) is 1 or more have no loss, and without them the solution is the same. So each label is solved by liblinear on a
-working set: the documents that have it, the most similar others, and some at random to represent the rest. One product
-then scores all documents, for many labels at a time; those whose margin is below 1 - tolerance join the set, until none
-is left. Then the solution is that of all documents: to leave out documents that lack at most the tolerance changes no
-margin by more than about that.
+The SVM of a label is min 1/2 |w|^2 + 1/2 b^2 + C sum loss(y (w x + b)) over all documents. Documents with a margin y (w
+x + b) of 1 or more have no loss, and leaving them out does not change the solution. So liblinear solves each label on a
+working set: the positive documents, the most similar negatives, and random negatives. One product then scores all
+documents, for many labels at a time. Documents with a margin below 1 - tolerance join the working set, until there are
+none. This is the solution for all documents: a document that misses the margin by at most the tolerance would change
+no margin by more than about the tolerance.
 
-The sets stay small. The duals of the documents without the label sum up to those of the documents with it, minus b;
-for the squared hinge a margin of 1 - tolerance has the dual 2 C tolerance, so there cannot be many of them.
+Working sets stay small. The duals of the negatives sum up to those of the positives, minus b; for the squared hinge a
+margin of 1 - tolerance has the dual 2 C tolerance, so a working set cannot hold many negatives.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ Weights: TypeAlias = tuple[Ints, Floats]
 _NOTHING: Weights = np.zeros(0, np.int32), np.zeros(0, np.float32)
 
 NEAR, FAR = 192, 128
-"Documents without the label in the initial working set: similar ones, and random ones."
+"Negatives in the initial working set: similar ones, and random ones."
 
 JOIN = 256
-"The most documents that join a working set in a round, unless it is larger itself."
+"Maximum number of documents that join a working set in a round; a larger set may double."
 
 TOGETHER, CELLS = 128, 1 << 24
-"The most labels that are scored together, and the most weights in memory: a float32 for each word of each label."
+"Maximum number of labels scored together, and of weights in memory: a float32 for each word of each label."
 
 PART = 1 << 21
-"Scores in memory together."
+"Scores computed at a time."
 
 SHORT = 8
-"""Of the scores of all documents one in so many is above the limit at most, as a rule: these are in memory together."""
+"As a rule, at most one score in this many is above the limit; all scores above it are in memory together."
 
 TELLING = 0.02
-"Similar documents are found by words that at most this share of the documents holds."
+"Search similar documents by words that occur in at most this share of the documents."
 
 STEPS = 100_000
-"The most passes of liblinear over a working set; it takes about 30."
+"Maximum number of passes of liblinear over a working set; it takes about 30."
 
 
 @dataclass(frozen=True, eq=False)
 class Postings:
-    """The documents that hold each of the words by which similar documents are found. words: their columns, ascending.
+    """An inverted index of rare words, to search similar documents.
 
-    weights: (words, documents) float32 CSR.
+    words: their columns, ascending. weights: (words, documents) float32 CSR.
     """
 
     words: Longs
@@ -65,7 +65,7 @@ class Postings:
 
     @classmethod
     def of(cls, features: Matrix, folder: Path) -> Postings:
-        """Of the features (documents, words), memory-mapped. folder: an existing one, for this alone."""
+        """Index the features (documents, words), memory-mapped. folder: an existing folder for this index only."""
         words = np.flatnonzero(count_rows(features) <= max(TELLING * features.shape[0], 2))
         return cls(words, write_transposed(features, words, folder))
 
@@ -81,10 +81,10 @@ def solve(
     prune: float = 0.0,
     seed: int = 0,
 ) -> tuple[Matrix, Floats]:
-    """(labels, words) float32 CSR weights and (labels,) biases, given the documents that have each label.
+    """Train the SVM of each label. Returns (labels, words) float32 CSR weights and (labels,) biases.
 
-    features: (documents, words) float32 CSR. postings: of these. tolerance, prune: as in `SvmOptions`. A label of all
-    documents depends on no word: weights 0, bias 1.
+    features: (documents, words) float32 CSR. postings: their index. positives: the documents of each label. tolerance,
+    prune: as in `SvmOptions`. A label that all documents have gets weights 0 and bias 1.
     """
     from sklearn.svm import LinearSVC
 
@@ -114,7 +114,7 @@ def solve(
 
 
 def _first_sets(features: Matrix, postings: Postings, positives: Sequence[Ints], seed: int) -> list[Ints]:
-    """The first working set of each label, the documents that have it first."""
+    """Return the initial working set of each label; the positives come first."""
     from scipy.sparse import vstack
     from sparse_dot_topn import sp_matmul_topn
 
@@ -135,7 +135,7 @@ def _first_sets(features: Matrix, postings: Postings, positives: Sequence[Ints],
 
 
 def _fit(svm: Any, features: Matrix, positives: int) -> tuple[Weights, float]:
-    """Weights and bias, where the first documents have the label; without any other, no weights and bias 1."""
+    """Return weights and bias. The first rows are the positives; without negatives: no weights, bias 1."""
     from sklearn import config_context
 
     if positives == features.shape[0]:
@@ -147,9 +147,9 @@ def _fit(svm: Any, features: Matrix, positives: int) -> tuple[Weights, float]:
 
 
 def _joining(features: Matrix, columns: Floats, sets: Sequence[Ints], limits: Floats) -> Iterator[tuple[int, Ints]]:
-    """The labels whose working sets lack documents, and a few of these documents each: those of the highest scores.
+    """Yield each label whose working set must grow, with the documents of highest score that join it.
 
-    columns: (words, labels) weights. limits: (labels,) what scores must exceed.
+    columns: (words, labels) weights. limits: (labels,) documents with higher scores belong to the working set.
     """
     documents, labels, scores = _exceeding(features, columns, limits)
     order = np.argsort(labels, kind="stable")
@@ -165,7 +165,7 @@ def _joining(features: Matrix, columns: Floats, sets: Sequence[Ints], limits: Fl
 
 
 def _exceeding(features: Matrix, columns: Floats, limits: Floats) -> tuple[Ints, Ints, Floats]:
-    """The documents, labels and scores of all scores above the limits, by document. columns, limits: see `_joining`."""
+    """Return documents, labels and values of all scores above the limits, by document. See `_joining`."""
     documents, labels, scores = [np.zeros(0, np.int32)], [np.zeros(0, np.int32)], [np.zeros(0, np.float32)]
     for start, block in blocks(features, max(1, PART // columns.shape[1])):
         products = block @ columns
@@ -177,12 +177,12 @@ def _exceeding(features: Matrix, columns: Floats, limits: Floats) -> tuple[Ints,
 
 
 def _sum(rows: Matrix) -> Matrix:
-    """(1, words) the sum of the rows."""
+    """Return the sum of the rows, (1, words)."""
     return _rows([np.arange(rows.shape[0])], [np.ones(rows.shape[0], np.float32)], rows.shape[0]) @ rows
 
 
 def _rows(indices: Sequence[Ints], values: Sequence[Floats], width: int) -> Matrix:
-    """CSR (rows, width) with these values at these places of each row."""
+    """Build a CSR matrix (rows, width) from the column indices and values of each row."""
     from scipy.sparse import csr_matrix
 
     indptr = np.cumsum([0, *map(len, indices)])

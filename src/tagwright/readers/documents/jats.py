@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from xml.etree.ElementTree import Element  # trees that tagwright.readers.documents.xml has built
+from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml
 
 from tagwright.errors import InputError
 from tagwright.readers.documents.records import Located
@@ -18,10 +18,10 @@ _CITATIONS = frozenset({"element-citation", "mixed-citation", "nlm-citation", "c
 
 
 def read_jats(path: Path) -> Iterator[Located]:
-    """Every `article` in the file. Its id is its PubMed id, DOI or PMC id, or blank when it has none.
+    """Read every `article` of a file. Its id is its PubMed id, DOI or PMC id, or blank if it has none.
 
-    Sections are those of body and appendices; captions are paragraphs, tables and formulas in TeX are left out, and so
-    are responses, acknowledgements and notes. Metadata: author, venue (the journal), year, keyword, reference (PubMed
+    Sections are those of body and appendices. Captions become paragraphs. Tables, formulas in TeX, responses,
+    acknowledgements and notes are left out. Metadata: author, venue (the journal), year, keyword, reference (PubMed
     ids, or else DOIs). Raises InputError with path and line.
     """
     for number, article in read_elements(path, "article"):
@@ -50,7 +50,7 @@ def _document(article: Element) -> Document:
 
 
 def _abstract(abstract: Element) -> str:
-    """A paragraph of each section, its heading on a line before the text."""
+    """Return a paragraph for each section, with its heading on a line before the text."""
     own, sections = _parted(abstract)
     parts = [text for child in own if child.tag != "title" for text in _texts(child)]
     return "\n\n".join([*parts, *("\n".join(_texts(section)) for section in sections)])
@@ -79,7 +79,7 @@ def _inside(section: Element, depth: int) -> Iterator[Block]:
 
 
 def _parted(element: Element) -> tuple[list[Element], list[Element]]:
-    """The children that are not sections, and those that are."""
+    """Split the children into other elements and sections."""
     sections = element.findall("sec")
     return [child for child in element if child.tag != "sec"], sections
 
@@ -89,7 +89,7 @@ def _texts(element: Element | None) -> list[str]:
 
 
 def _is_skipped(element: Element) -> bool:
-    """Elements that are not text, and superscript reference numbers, which would stick to the word before."""
+    """Whether it is not text, or a superscript reference number, which would stick to the word before."""
     if element.tag == "xref":
         return element.get("ref-type") in {"fn", "table-fn", "aff", "corresp"} or element.find("sup") is not None
     return element.tag in _SKIPPED or (element.tag == "sup" and element.find("xref") is not None)
@@ -109,12 +109,12 @@ def _name(contributor: Element) -> str:
 
 
 def _keywords(group: Element) -> list[Element]:
-    """The keywords, unless the group explains abbreviations."""
+    """Return the keywords of a group; none if it explains abbreviations."""
     return [] if group.get("kwd-group-type", "").startswith("abbr") else group.findall(".//kwd")
 
 
 def _works(reference: Element) -> list[Element]:
-    """The works of one entry; some list several (a, b, c), some name the same work twice."""
+    """Return the cited works of one entry: some entries list several (a, b, c), or the same work twice."""
     return [work for work in reference if work.tag in _CITATIONS] or [reference]
 
 

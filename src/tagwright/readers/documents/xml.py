@@ -1,4 +1,4 @@
-"""Iterate over the elements of an XML file that are documents. Nothing outside the file is ever read.
+"""Iterate over the documents in an XML file: all elements of one name. Nothing outside the file is ever read.
 
 Document types are ignored and no entity is expanded: a file that declares entities is refused.
 """
@@ -21,7 +21,7 @@ from tagwright.readers.lines import open_bytes
 from tagwright.text.words import clean
 
 DEEPEST = 200
-"The deepest nesting; texts have a few dozen levels."
+"Maximum depth of nesting; texts have a few dozen levels."
 CHUNK = 1 << 16
 _TAG = 16
 "Bytes counted for an element besides its name and attributes: its tags and its memory."
@@ -30,10 +30,11 @@ Test: TypeAlias = Callable[[Element], bool]
 
 
 def read_elements(path: Path, name: str) -> Iterator[tuple[int, Element]]:
-    """The outermost elements of a name with the lines they begin on, names without namespaces, plain or gzip.
+    """Yield the outermost elements of this name, each with the line it begins on. Reads plain files and gzip.
 
-    An element above the limit for a document is logged and left out. Raises InputError with path and line for what is
-    not XML, is nested too deep, or declares entities; elements before that have been yielded by then.
+    Namespaces are removed from names. An element above the limit for a document is logged and left out. Raises
+    InputError with path and line if the file is not XML, is nested too deep, or declares entities, after it has yielded
+    the elements before that line.
     """
     harvest = _Harvest(name, path)
     with open_bytes(path) as file:
@@ -42,7 +43,7 @@ def read_elements(path: Path, name: str) -> Iterator[tuple[int, Element]]:
 
 
 def paragraphs(element: Element | None, blocks: Collection[str], skip: Test = lambda _: False) -> list[str]:
-    """The clean text in an element, split where an element of `blocks` begins or ends.
+    """Return the clean text of an element in paragraphs: an element of `blocks` begins and ends one.
 
     >>> from xml.etree.ElementTree import fromstring
     >>> paragraphs(fromstring("<sec>One <b>bee</b>.<p>Two.</p></sec>"), {"p"})
@@ -56,12 +57,12 @@ def paragraphs(element: Element | None, blocks: Collection[str], skip: Test = la
 
 
 def line(element: Element | None, blocks: Collection[str] = (), skip: Test = lambda _: False) -> str:
-    """The text in an element as one line."""
+    """Return the text of an element as one line."""
     return " ".join(paragraphs(element, blocks, skip))
 
 
 def _pieces(element: Element, blocks: Collection[str], skip: Test) -> Iterator[str | None]:
-    """Texts, and None where a paragraph ends."""
+    """Yield texts, and None at the end of a paragraph."""
     yield element.text or ""
     for child in element:
         if not skip(child):
@@ -81,14 +82,14 @@ class _Harvest:
         self._fed = self._left = 0
         self._parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
-        parser.UseForeignDTD(True)  # it is never read; so undeclared entities are no errors
+        parser.UseForeignDTD(True)  # the DTD is never read, but without it undeclared entities would be errors
         parser.specified_attributes = True  # default values from a document type could fill the memory
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
         parser.CharacterDataHandler = self._text
         parser.EntityDeclHandler, parser.SkippedEntityHandler = self._entity, self._skipped
 
     def take(self, chunk: bytes) -> Iterator[tuple[int, Element]]:
-        """The elements that end in the next piece of the file; b"" is its end."""
+        """Parse the next part of the file, b"" at its end, and yield the elements that end there."""
         problem = ""
         self._fed += len(chunk)
         try:
@@ -131,7 +132,7 @@ class _Harvest:
             builder.data(text)
 
     def _room(self, size: int) -> TreeBuilder | None:
-        """The builder of the current element, if it may grow by this size; an element above the limit is dropped."""
+        """Return the builder of the current element if `size` more is within the limit; else drop the element."""
         self._left -= size
         if self._builder and self._left < 0:
             leave_out(self._path, self._line)
@@ -144,7 +145,7 @@ class _Harvest:
             raise self._error(f"declares the XML entity {shown(name)}, which is never resolved; write it out")
 
     def _skipped(self, name: str, parameter: bool) -> None:
-        """An entity of the unread document type; most are letters, named as in HTML."""
+        """Replace an entity that the unread document type would declare; most are letters, named as in HTML."""
         if not parameter:
             self._text(html5.get(f"{name};", "\ufffd"))
 

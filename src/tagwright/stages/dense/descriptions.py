@@ -24,39 +24,39 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 SENTENCES, SPANS = 100, 3
-"The most sentences of a document that are scored, and the most evidence spans of a label."
+"Maximum number of sentences scored in a document, and of evidence spans for a label."
 
 
 @dataclass(frozen=True, kw_only=True)
 class DescriptionRetrieverOptions(Checked):
-    """What of a label is encoded, and how it is kept. Raises ConfigError for a value that cannot work."""
+    """How labels are encoded, stored and searched. Raises ConfigError for a value that cannot work."""
 
     k: AtLeastOne = 100
-    "Candidates of a document."
+    "Candidates per document."
     tokens: AtLeastOne = 16
-    "Tokens of a label's text that are read (A.1.3)."
+    "Maximum tokens of a label's text (A.1.3)."
     names_only: bool = False
     "Read names only, without descriptions and keywords (DE-ret)."
     storage: Storage = "float16"
-    "How label vectors are stored: see stages/dense.py."
+    "How label vectors are stored: see stages/dense/index.py."
     index: Kind = "auto"
-    "How the nearest label texts are searched: see stages/dense.py."
+    "How the nearest label texts are searched: see stages/dense/index.py."
 
 
 @dataclass(frozen=True, eq=False)
 class ClassifierWeights:
-    """The weights of a trained classifier (Eq. 3). labels: those with weights, ascending."""
+    """The weights of a trained classifier (Eq. 3). labels: the labels with weights, ascending."""
 
     labels: Ints
     vectors: Vectors
 
     def nearest(self, queries: Floats, k: int) -> Run:
-        """The k labels of largest inner product with each query."""
+        """Return the k labels of largest inner product with each query."""
         run = self.vectors.nearest(queries, k)
         return Run(run.indptr, self.labels[run.labels], run.scores)
 
     def of(self, positions: Sequence[int | None]) -> ClassifierWeights:
-        """The weights for another vocabulary, whose label i was at positions[i] of this one; None for a new label."""
+        """Return the weights for other labels: label i was at positions[i] before, None for a new label."""
         row = {label: row for row, label in enumerate(self.labels.tolist())}
         kept = [(i, row[old]) for i, old in enumerate(positions) if old in row]
         labels, rows = np.array(kept, np.int64).reshape(-1, 2).T
@@ -64,11 +64,11 @@ class ClassifierWeights:
 
 
 class DescriptionRetriever(Retriever):
-    """Candidates by DEPL: the labels of greatest probability. A types.Retriever.
+    """Retrieve the most probable labels with DEPL. A types.Retriever.
 
-    documents: phi_doc. texts: phi_label of Eq. 1, or None for the dense classifier. weights: the classifier's, or None
-    for DEPL. With both, the score is Eq. 4; a label without classifier weights has the probability of its text.
-    keywords: of the labels that have any. vectors: those of the labels' texts if known.
+    documents: the encoder phi_doc. texts: the encoder phi_label of Eq. 1, or None for the dense classifier. weights:
+    classifier weights, or None for DEPL. With both, the score is Eq. 4; a label without classifier weights has the
+    probability of its text. keywords: by label id. vectors: of the label texts; computed if None.
     """
 
     distribution: Distribution = "sparse"
@@ -103,9 +103,9 @@ class DescriptionRetriever(Retriever):
         return Texts(vectors, np.array([bool(text.strip()) for text in texts], np.bool_))
 
     def find(self, reading: Texts) -> Run:
-        """The k most probable labels of each document; none for a document without text.
+        """Return the k most probable labels of each document; none for a document without text.
 
-        With two probabilities, the first 2 k by each are scored.
+        With label texts and classifier weights, candidates are the 2 k best labels of each.
         """
         queries, k = reading.vectors, self.options.k
         depth = 2 * k if self.vectors is not None and self.weights else k
@@ -115,15 +115,15 @@ class DescriptionRetriever(Retriever):
         return pool.rescored(self._probabilities(queries, pool.rows, pool.labels)).top(k)
 
     def score(self, reading: Texts, candidates: Run) -> Floats:
-        """(suggestions,) the probability of each candidate; 0 for a label without text and weights."""
+        """Return the probability of each candidate, (suggestions,); 0 for a label without text and weights."""
         return self._probabilities(reading.vectors, candidates.rows, candidates.labels)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:
-        """The up to 3 sentences, of the first 100, that make the label most probable on their own."""
+        """Return up to 3 of the first 100 sentences: those for which alone the label is most probable."""
         return self.spans_of(document, [label])[0]
 
     def spans_of(self, document: Document, labels: Sequence[int]) -> list[tuple[EvidenceSpan, ...]]:
-        """`spans` for each of these labels, from one reading of the document."""
+        """Return `spans` for each of these labels; encodes the document once."""
         text = document.text
         spans = sentence_spans(text)[:SENTENCES]
         queries = self.documents.encode_raw([text[start:end] for start, end in spans], role="query")
@@ -135,7 +135,7 @@ class DescriptionRetriever(Retriever):
         return best
 
     def with_labels(self, labels: Sequence[Label]) -> DescriptionRetriever:
-        """The same over other labels: new ones are retrieved by name and description, without training.
+        """Return a copy for other labels: retrieve new ones by name and description, without training.
 
         Labels keep their keywords and classifier weights by id. Only new texts are encoded.
         """
@@ -154,17 +154,17 @@ class DescriptionRetriever(Retriever):
         )
 
     def with_keywords(self, keywords: Keywords) -> DescriptionRetriever:
-        """The same with other keywords, such as edited ones; the labels are encoded again, without training."""
+        """Return a copy with other keywords, such as edited ones; encodes the labels again, without training."""
         return DescriptionRetriever(self.labels, self.documents, self.texts, self.weights, keywords, self.options)
 
     def label_texts(self, labels: Sequence[Label]) -> list[str]:
-        """The text of each label: its truncated pseudo description; for DE-ret its name."""
+        """Return the text of each label: its truncated pseudo description; for DE-ret its name."""
         if self.texts is None:
             return []
         return label_texts(labels, self.keywords, self.options, tokenizer_of(self.texts.model))
 
     def describe(self) -> str:
-        """A summary: "26,983 labels by their texts, 14,000 by classifier weights"."""
+        """Return a summary: "26,983 labels by their texts, 14,000 by classifier weights"."""
         parts = [f"{len(self.vectors):,} labels by their texts"] if self.vectors is not None else []
         return ", ".join([*parts, *([f"{len(self.weights.labels):,} by classifier weights"] if self.weights else [])])
 
@@ -218,7 +218,7 @@ class DescriptionRetriever(Retriever):
         return self.index.nearest(self.vectors, queries, k) if self.index else self.vectors.nearest(queries, k)
 
     def _probabilities(self, queries: Floats, rows: Longs, labels: Ints) -> Floats:
-        """(pairs,) Eq. 4, or its available part, for query rows[i] and labels[i]."""
+        """Return Eq. 4, or its available part, for the pairs of query rows[i] and labels[i]; (pairs,)."""
         by_text = None if self.vectors is None else probability(self.vectors.cosines(queries, rows, labels))
         if self.weights is None:
             assert by_text is not None
@@ -234,7 +234,7 @@ class DescriptionRetriever(Retriever):
 def label_texts(
     labels: Sequence[Label], keywords: Keywords, options: DescriptionRetrieverOptions, tokenizer: Tokenizer
 ) -> list[str]:
-    """The text of each label: name, keywords and description, truncated to this many tokens; for DE-ret the name."""
+    """Return the text of each label: name, keywords and description, truncated; for DE-ret the name."""
 
     def text(label: Label) -> str:
         return label.name if options.names_only else pseudo_description(label, keywords.get(label.id, ()))
@@ -261,7 +261,7 @@ def probability(logits: Floats) -> Floats:
 
 
 def _parts(folder: Path, manifest: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Whether there are label texts, and classifier weights: at least one of them."""
+    """Whether the folder has label texts, and classifier weights. Raises ModelError if it has neither."""
     texts, free = manifest.get("texts"), manifest.get("free")
     if not isinstance(texts, bool) or not isinstance(free, bool) or not (texts or free):
         raise ModelError(f"{folder}: the manifest does not list its parts; save the model again")

@@ -1,7 +1,6 @@
-"""Suggest labels by trees of labels over words (Parabel, Bonsai).
+"""Suggest labels by label trees over words (Parabel, Bonsai).
 
-omikuji trains and holds them in a process of its own, see stages/trees/forest.py. Training is started by
-training/linear.py.
+omikuji runs in a process of its own, see stages/trees/forest.py. training/linear.py trains the trees.
 """
 
 from __future__ import annotations
@@ -20,31 +19,32 @@ from tagwright.stages.trees.forest import Forest
 from tagwright.types import Run
 
 WIDEST = 1 << 16
-"The widest beam: omikuji allocates memory for all of it."
+"Maximum beam width: omikuji allocates memory for all of it."
 
 
 def check_omikuji() -> None:
-    """Raises TagwrightError when omikuji is not installed."""
+    """Raise TagwrightError if omikuji is not installed."""
     if find_spec("omikuji") is None:
         raise TagwrightError('label trees need omikuji, which is not installed; pip install "tagwright[trees]"')
 
 
 def forest_worker() -> Worker:
-    """A process for label trees, see `Forest`. Raises TagwrightError when omikuji is not installed."""
+    """Start a process for label trees, see `Forest`. Raises TagwrightError when omikuji is not installed."""
     check_omikuji()
     return Worker(Forest)
 
 
 class LabelTrees:
-    """Parabel's or Bonsai's trees of labels. words: the width of features. beam: branches followed in each tree."""
+    """Label trees of Parabel or Bonsai. words: number of features. beam: branches followed in each tree."""
 
     def __init__(self, forest: Worker, words: int, beam: int = 10) -> None:
         self.forest, self.words, self.beam = forest, words, beam
 
     def predict(self, features: Matrix, k: int) -> Run:
-        """The k most probable labels of each row of features (documents, words), or as many as the beam reaches.
+        """Return the k most probable labels of each row of features (documents, words); fewer if the beam is narrow.
 
-        None for a row without words. Scores are probabilities, 0 to 1. Raises ValueError for features of another width.
+        A row without words has no labels. Scores are probabilities, 0 to 1. Raises ValueError for features of another
+        width.
         """
         if features.shape[1] != self.words:
             raise ValueError(f"features of {features.shape[1]} words for trees over {self.words}")
