@@ -20,12 +20,13 @@ from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.fertility import Fertility
 from tagwright.encoders.kernels import chosen_device, on_device
 from tagwright.encoders.library import same_vectors
-from tagwright.encoders.model_folder import PACKAGED, digest, find, revision_of
+from tagwright.encoders.model_folder import PACKAGED, digest, revision_of
 from tagwright.encoders.once import once
 from tagwright.encoders.precision import Computed, Precision, chosen_precision, resolve
 from tagwright.encoders.prompts import Role
 from tagwright.encoders.sentence_transformer import General, load_model
 from tagwright.encoders.sketch import read_sketch
+from tagwright.encoders.static import encoder_folder
 from tagwright.encoders.token_table import TokenTable
 from tagwright.encoders.unit_vectors import unit
 from tagwright.errors import ConfigError, ModelError
@@ -90,7 +91,7 @@ class BiEncoder:
         are read from safetensors only. Raises ModelError when there is no such encoder or its files are damaged,
         ConfigError when it cannot have this max_length, pooling, precision or these prompts.
         """
-        folder = find(name)
+        folder = encoder_folder(name)
         own = read_architecture(folder)
         positions = own.config.get("max_position_embeddings", max_length)
         if max_length is not None and not 3 <= max_length <= positions:

@@ -14,11 +14,12 @@ from tagwright.core.progress import bar
 from tagwright.encoders.architecture import Architecture, read_architecture, read_json
 from tagwright.encoders.kernels import best_device, chosen_device, on_device
 from tagwright.encoders.library import ModuleName, is_module, module_class, same_scores
-from tagwright.encoders.model_folder import PACKAGED, find
+from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.once import once
 from tagwright.encoders.pair_scoring import BertScores, Forward, GeneralScores
 from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
 from tagwright.encoders.sentence_transformer import load_model
+from tagwright.encoders.static import encoder_folder
 from tagwright.errors import ConfigError, ModelError
 from tagwright.types import Floats
 
@@ -49,7 +50,7 @@ class CrossEncoder:
         safetensors only. Raises ModelError when there is no such encoder, when it is static or gives more than one
         score; ConfigError for a max_length it cannot have.
         """
-        folder = find(name)
+        folder = encoder_folder(name)
         own = read_architecture(folder)
         if own.is_static:
             raise ModelError(f"{name}: is a static encoder, which cannot read two texts together; take a transformer")

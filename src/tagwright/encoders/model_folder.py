@@ -53,16 +53,13 @@ def is_offline() -> bool:
 
 
 def find(name: str) -> Path:
-    """The folder of the model called `name`: packaged, static, a folder, or a model of the Hugging Face Hub.
+    """The folder of the model called `name`: packaged, a folder, or a model of the Hugging Face Hub.
 
     A model of the Hub is read from the Hugging Face cache; where it is not there, it is fetched into it, unless
     `is_offline`. "name@revision" is a branch, a tag or a commit of it. Raises ModelError when there is none, when its
-    weights are pickled, or when the packaged weights are not those of the original.
+    weights are pickled, or when the packaged weights are not those of the original. `static.encoder_folder` knows the
+    static encoder as well.
     """
-    if name == STATIC:
-        from tagwright.encoders.static import distilled
-
-        return distilled()
     folder = _minilm() if name == PACKAGED else Path(name) if name and Path(name).is_dir() else _from_hub(name)
     _refuse_pickles(folder)
     return folder

@@ -20,7 +20,7 @@ from tagwright.encoders import kernels
 from tagwright.encoders.architecture import architecture_of, read_architecture
 from tagwright.encoders.bert import Bert
 from tagwright.encoders.library import module_class, same_vectors
-from tagwright.encoders.model_folder import PACKAGED, find
+from tagwright.encoders.model_folder import PACKAGED, STATIC, find
 from tagwright.encoders.sentence_transformer import load_model
 from tagwright.types import Floats, Longs
 
@@ -41,6 +41,11 @@ VERSION = 1
 
 _folders = ExitStack()  # of this process, removed when it ends
 atexit.register(_folders.close)
+
+
+def encoder_folder(name: str) -> Path:
+    """The folder of the encoder called `name`, which may be "static". Raises ModelError as `find` and `distil` do."""
+    return distilled() if name == STATIC else find(name)
 
 
 def distilled() -> Path:
