@@ -164,7 +164,7 @@ def test_an_unknown_option_is_refused_with_the_nearest() -> None:
         tw.zero_shot(NAMES, encodr="minilm")
     with pytest.raises(tw.ConfigError, match='no method "bert"; there are zero_shot, auto, rts'):
         tw.train("bert", [BEES], NAMES)
-    with pytest.raises(tw.ConfigError, match=r"guesses=\.\.\. belongs to svm"):
+    with pytest.raises(tw.ConfigError, match=r"guesses=\.\.\. is accepted by svm"):
         tw.train("rts", [BEES], NAMES, guesses=tw.Run.from_rows([[0]]))
     with pytest.raises(tw.ConfigError, match="device is 'tpu', expected one of auto, cpu, cuda"):
         tw.zero_shot(NAMES, device="tpu")  # type: ignore[arg-type]
@@ -262,7 +262,7 @@ def test_a_saved_tagger_computes_in_the_precision_that_is_asked_for(tiny: str, t
 
 
 def test_a_message_names_options_as_python_does() -> None:
-    with pytest.raises(tw.TagwrightError, match=r"give share_of_labels=\.\.\. or share_of_pairs=\.\.\."):
+    with pytest.raises(tw.TagwrightError, match=r"got share_of_labels=\.\.\. and share_of_pairs=\.\.\."):
         tw.train("finetune", [], model="M", share_of_labels=0.1, share_of_pairs=0.1)
     with pytest.raises(tw.TagwrightError, match=r"give the documents to train on: train=\.\.\."):
         tw.evaluate(tw.Run.from_rows([[0]]), tw.Run.from_rows([[0]]), measures=["PSP@1"])

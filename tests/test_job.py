@@ -93,7 +93,7 @@ def test_resuming_needs_a_folder() -> None:
 
 def test_python_checks_a_training_on_documents_left_out(caplog: pytest.LogCaptureFixture) -> None:
     tw.train("svm", TEXTS * 3, LABELS, y=GOLD * 3, check=True, progress=False)
-    assert "12 labelled documents are too few to keep some for a check" in caplog.text
+    assert "12 labelled documents are too few to leave some out for a check" in caplog.text
 
 
 def test_a_job_is_not_changed() -> None:
@@ -106,5 +106,5 @@ def test_a_job_refuses_what_the_method_does_not_accept_before_documents_are_read
     def read() -> list[Document]:
         raise AssertionError("read too early")
 
-    with pytest.raises(ConfigError, match="belongs to depl"):
+    with pytest.raises(ConfigError, match="is accepted by depl"):
         Job(method="svm", config=configuration("svm", {}), documents=read, labels=LABELS, keywords={"1": ["a"]})

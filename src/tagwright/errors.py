@@ -36,7 +36,7 @@ class ModelError(TagwrightError):
 
 @contextmanager
 def on_command_line() -> Iterator[None]:
-    """Inside this block, messages name options as they are written on the command line, and not as in Python."""
+    """Inside this block, messages name options as on the command line instead of as in Python."""
     token = _on_command_line.set(True)
     try:
         yield
@@ -45,7 +45,7 @@ def on_command_line() -> Iterator[None]:
 
 
 def option(name: str, value: str = "", *, flag: str = "", python: str = "") -> str:
-    """An option, and perhaps a value, as whoever reads a message would write it.
+    """Write an option, and perhaps its value, as the reader of a message would: on the command line or in Python.
 
     flag: its name on the command line, if it is another. python: what is written in Python, if it looks otherwise.
 

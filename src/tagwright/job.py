@@ -1,7 +1,7 @@
 """A training as one immutable value, run by the command line, Python, scikit-learn's classifier and the server alike.
 
-Decided here once for all of them: which gold labels are learned from, which documents are left out for a check, which
-stages are added, what is recorded, what a killed training goes on from, and what replaces what.
+A `Job` decides which gold labels to learn from, which documents to leave out for a check, which stages to add, what to
+record, how to resume a killed training, and which folder to replace.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ NO_ROWS: Longs = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A training. Raises ConfigError at once for what the method does not accept, before any document is read.
+    """A training. Raises ConfigError at once for an argument that the method does not accept.
 
-    config: the method's options, checked. documents: those to learn from, or a function that reads them; files: where
-    they and the options are read from, which the folder must not hold. labels: the vocabulary; None takes that of the
+    config: the method's options, checked. documents: those to learn from, or a function that reads them. files: the
+    files of documents and options, which must not be inside the folder. labels: the vocabulary; None takes that of the
     tagger to continue from. language: for names and stop words. unknown: what to do about gold labels that the
-    vocabulary lacks. check: leave labelled documents out and compare with the untrained method on them. folder: where
-    the tagger is saved; checkpoints lie beside it until then, and resume continues from them. overwrite: replace a
-    tagger saved there.
+    vocabulary lacks. check: leave labelled documents out and compare with the untrained method on them. folder: save
+    the tagger here, with checkpoints beside it until then; resume: continue from these. overwrite: replace a tagger
+    saved there.
 
     Only some methods accept the rest. fuse, fuse_with: add the stages of the zero-shot method, of other taggers.
     keywords: of labels. guesses: a run whose most confident labels take the place of gold ones. reviews: a file of
@@ -103,9 +103,9 @@ class Job:
         check_given(self.method, {name: _is_given(getattr(self, name, None)) for name in ARGUMENTS})
         if self.share_of_labels is not None and self.share_of_pairs is not None:
             one, other = option("share_of_labels"), option("share_of_pairs")
-            raise ConfigError(f"a share of the labels, or of the pairs? give {one} or {other}")
+            raise ConfigError(f"got {one} and {other}, expected one of them")
         if self.model is None and self.continues:
-            raise ConfigError(f"which tagger is to be continued from? give a saved one: {option('model', 'DIR')}")
+            raise ConfigError(f"{self.method} continues from a saved tagger: give {option('model', 'DIR')}")
         if self.labels is None and not self.continues:
             raise ConfigError(f"which labels? give a vocabulary: {option('labels', 'FILE')}")
         for fused in self.fuse_with:
@@ -146,7 +146,7 @@ class Job:
     def _check_folder(self, folder: Path) -> None:
         """Raise ConfigError or TagwrightError unless a tagger may be saved here and replaces nothing that is read."""
         if folder.name in ("", ".."):
-            raise ConfigError(f"{option('output', str(folder))}: give a folder by its name")
+            raise ConfigError(f"{option('output', str(folder))}: expected the name of a folder")
         check_replaceable(folder, KIND, overwrite=self.overwrite)
         files = [*self.files, self.labels, self.keywords, self.guesses, self.reviews]
         for replaced in (folder, beside(folder)):
@@ -161,7 +161,7 @@ class Job:
         """The tagger to continue from, over the given labels if any."""
         if self.model is None:
             return None
-        # before anything heavy is loaded
+        # check the vocabulary before a model is loaded
         vocabulary = None if self.labels is None else to_vocabulary(self.labels, self.language, documents)
         tagger = _loaded(self.model)
         tagger = tagger if vocabulary is None else tagger.with_labels(vocabulary)
@@ -226,17 +226,17 @@ class Job:
         return known_labels(documents, vocabulary, self.unknown)
 
     def _sampled(self, gold: Run, vocabulary: Vocabulary) -> Run:
-        """The gold labels, or the share of them that is asked for. Raises ConfigError when none are left to tune on."""
+        """Sample the gold labels for fine-tuning if asked for. Raises ConfigError when there are none."""
         if self.share_of_labels is not None:
             gold = sample_labels(gold, len(vocabulary), self.share_of_labels, seed=self.config.training.seed)
         elif self.share_of_pairs is not None:
             gold = sample_pairs(gold, self.share_of_pairs, seed=self.config.training.seed)
         if self.method == FINETUNE and not len(gold.labels):
-            raise ConfigError("none of the documents has a label of the vocabulary; fine-tuning learns from these")
+            raise ConfigError("fine-tuning needs gold labels: none of the documents has a label of the vocabulary")
         return gold
 
     def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, lesson: Lesson) -> Start:
-        """What must be the same when the training is resumed; without a folder it is not resumed."""
+        """Return what must not change between start and resumption; without a folder there is none."""
         options, on = options_of(self.config), {} if self.method == ZERO_SHOT else machine()
         if self.folder is None:
             return Start(self.method, options, {}, on)
@@ -246,7 +246,7 @@ class Job:
         return Start(self.method, options, data | ({"model": _identity(self.model)} if self.model else {}), on)
 
     def _fused(self, tagger: Tagger) -> Tagger:
-        """The tagger with the stages of the zero-shot method and of other taggers, where asked for."""
+        """Add the stages of the zero-shot method and of other taggers, if asked for."""
         if self.fuse and self.method == FINETUNE:  # the encoder alone: the plain one is among the zero-shot stages
             tagger = Tagger(tagger.vocabulary, {"dense": tagger.retrievers["dense"]})
         labels = tagger.vocabulary
@@ -274,8 +274,8 @@ def _left_out(gold: Run) -> Longs:
     rows = validation(gold, learnt=True)
     if not len(rows):
         _log.warning(
-            "%d labelled documents are too few to keep some for a check, and perhaps to learn from: compare with the "
-            "untrained method on others (tagwright evaluate)", int(labelled(gold).sum()),
+            "%d labelled documents are too few to leave some out for a check, and perhaps to learn from; compare with "
+            "the untrained method on other documents (tagwright evaluate)", int(labelled(gold).sum()),
         )  # fmt: skip
     return rows
 

@@ -42,17 +42,17 @@ _MOST = 50
 "The labels and documents that are checked at most: all pairs of them are scored, several times."
 
 _RELATIVE, _ABSOLUTE = 1e-3, 1e-4
-"Scores may differ by that much: encoders round differently in batches of another size."
+"Tolerance of scores: encoders round differently in batches of another size."
 
 
 def check_stage(stage: Stage, labels: Labels, documents: Texts) -> None:
     """Check whether a stage does what a tagger expects of it. Raises AssertionError with all problems, one a line.
 
-    labels: those that the stage was made over. documents: some for which it finds labels, or scores them above 0. It is
-    checked that the methods are there and take their arguments; that documents are read once, and that find and score
-    then agree; that evidence spans lie in the text; that answers stay the same, whatever else is in the batch; that
-    other labels may be given; that a saved stage gives the same answers when it is loaded, and holds no pickle; and
-    that an installed package registers it. What needs a method that is missing is not checked.
+    labels: the labels of the stage. documents: some for which it finds labels, or scores labels above 0. Checks that
+    methods exist and accept their arguments; that documents are read once, and `find` and `score` agree; that evidence
+    spans lie in the text; that results do not depend on the rest of the batch; that labels can be replaced; that a
+    stage gives the same results after saving and loading, and holds no pickle; and that an installed package registers
+    it. If a method is missing, the checks that need it are left out.
 
     >>> from tagwright.stages.names.exact_match import ExactMatch
     >>> check_stage(ExactMatch(labels := to_vocabulary(["Bees", "Taxes"])), labels, ["Bees fly.", "Income"])
@@ -81,7 +81,7 @@ class _Case:
 
 
 def _interface(stage: Stage) -> Iterator[str]:
-    """Missing methods, and those that do not take their arguments by position."""
+    """List missing methods, and methods that do not accept their arguments by position."""
     known = get_args(Distribution)
     if getattr(stage, "distribution", None) not in known:
         yield f"distribution is {getattr(stage, 'distribution', None)!r}, expected one of {', '.join(known)}"

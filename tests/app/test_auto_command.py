@@ -65,7 +65,7 @@ def test_other_commands_take_the_tagger(data: list[str], tmp_path: Path, command
 
 
 def test_options_of_auto_belong_to_it(data: list[str], tmp_path: Path) -> None:
-    with pytest.raises(TagwrightError, match="--minutes belongs to auto, not to svm"):
+    with pytest.raises(TagwrightError, match="--minutes is accepted by auto, not by svm"):
         run("train", "svm", *data, "--output", str(tmp_path / "out"), "--minutes", "5")
 
 

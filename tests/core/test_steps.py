@@ -150,7 +150,7 @@ def test_a_step_that_was_started_with_another_config_is_refused(tmp_path: Path) 
     resumed = Steps(tmp_path, resume=True)
     for changed, message in (
         ({"options": {"cost": 2, "loss": "hinge"}}, f"{tmp_path / 'svm' / NAME}: was started with cost 1, not 2"),
-        ({"data": {"documents": "2a"}}, "was started with other documents; resume it as it was started"),
+        ({"data": {"documents": "2a"}}, "was started with other documents; resume it with the same options and data"),
     ):
         with pytest.raises(ConfigError, match=re.escape(message)):
             resumed.once("svm", never, {**started, **changed})

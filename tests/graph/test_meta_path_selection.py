@@ -65,7 +65,7 @@ def test_documents_that_share_no_label_are_not_looked_at() -> None:
 
 
 def test_where_nothing_can_be_compared_the_error_says_why() -> None:
-    with pytest.raises(InputError, match="no two of 4 documents share a label that was suggested; name a meta-path"):
+    with pytest.raises(InputError, match="no two of 4 documents share a suggested label; name a meta-path"):
         rank_paths(Graph.of(PERFECT), Run.from_rows([[0], [1], [2], []]))
     with pytest.raises(InputError, match="no usual meta-path joins two of the 2 documents, which have no metadata"):
         rank_paths(Graph.of([Document("1"), Document("2")]), Run.from_rows([[0], [0]]))

@@ -56,7 +56,7 @@ def test_a_resumed_training_ends_with_the_same_vectors(encoder: dict[str, str], 
     whole = rts.fit(DOCUMENTS, LABELS, config, Steps(tmp_path))
     assert (tmp_path / NAME).is_file()
     assert (vectors(rts.fit(DOCUMENTS, LABELS, config, Steps(tmp_path, resume=True))) == vectors(whole)).all()
-    with pytest.raises(ConfigError, match=r"started with seed 0, not 1; resume it as it was started"):
+    with pytest.raises(ConfigError, match=r"started with seed 0, not 1; resume it with the same options and data"):
         rts.fit(DOCUMENTS, LABELS, trained(config, seed=1), Steps(tmp_path, resume=True))
 
 

@@ -194,5 +194,8 @@ def test_the_limit_is_that_of_the_argument_or_the_environment(tmp_path: Path, mo
 
 
 def test_a_limit_below_one_is_refused() -> None:
-    with pytest.raises(ConfigError, match="a document may have 0 bytes, expected at least 1"), document_limit(0):
+    with (
+        pytest.raises(ConfigError, match="the limit for a document is 0 bytes, expected at least 1"),
+        document_limit(0),
+    ):
         pass

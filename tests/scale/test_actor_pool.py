@@ -152,13 +152,13 @@ def test_no_actor_is_given_work_before_it_has_loaded_the_tagger() -> None:
 
 def test_a_shard_over_which_actors_die_again_and_again_is_an_error() -> None:
     actors = Simulated(random.Random(0), room=1, deaths={1, 3, 5})  # each actor loads the tagger, then dies
-    with pytest.raises(TagwrightError, match=r"^shard 0: 3 actors died over it \(the node has died\); start again"):
+    with pytest.raises(TagwrightError, match=r"^shard 0: 3 actors died \(the node has died\); start again"):
         tagged(actors, 4)
 
 
 def test_a_tagger_over_which_actors_die_again_and_again_is_an_error() -> None:
     actors = Simulated(random.Random(0), room=1, deaths={0, 1, 2})
-    with pytest.raises(TagwrightError, match=r"^loading the tagger: 3 actors died over it \(the node has died\)"):
+    with pytest.raises(TagwrightError, match=r"^loading the tagger: 3 actors died \(the node has died\)"):
         tagged(actors, 4)
 
 

@@ -99,7 +99,7 @@ MinConfidence = Annotated[
         "--min-confidence",
         min=0,
         max=1,
-        help="Only labels that are right with this probability, as the tagger sees it: 0.5 likely, 0.2 possible.",
+        help="Only labels with this estimated probability of being right, or more: 0.5 likely, 0.2 possible.",
         show_default=False,
     ),
 ]
@@ -111,13 +111,14 @@ MinScore = Annotated[
 ]
 ExplainedBy = Annotated[
     list[str],
-    typer.Option(help="A meta-path, such as P->P<-P: explain by neighbours that share the label.", metavar="EXPR"),
+    typer.Option(help="A meta-path, such as P->P<-P: show neighbours with the same label as evidence.", metavar="EXPR"),
 ]
-BroaderNames = Annotated[bool, typer.Option("--paths", help="Names with those of broader labels: Animals > Birds.")]
+BroaderNames = Annotated[bool, typer.Option("--paths", help="Print names with their broader labels: Animals > Birds.")]
 BestCut = Annotated[
     bool,
     typer.Option(
-        "--best-cut", help="Of each document as many labels as have the greatest expected F1, as the tagger sees it."
+        "--best-cut",
+        help="Keep the number of labels per document with the highest expected F1, as the tagger estimates it.",
     ),
 ]
 Settings = Annotated[
@@ -134,7 +135,7 @@ Train = Annotated[
     typer.Option(help="Labelled training documents, for label frequencies (PSP, slices).", show_default=False),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label whose id is the document's own.")]
+ExcludeSelf = Annotated[bool, typer.Option(help="Never suggest the label that has the id of the document.")]
 SkipUnlabelled = Annotated[bool, typer.Option(help="Leave out documents without gold labels.")]
 Unknown = Annotated[
     Literal["warn", "error", "ignore"],

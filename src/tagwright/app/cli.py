@@ -127,7 +127,7 @@ def evaluate(
     from tagwright.evaluation import dataset
 
     if run and (chosen.model or chosen.settings):
-        raise TagwrightError("a run is scored as it is: with --run leave out --model and --set")
+        raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
     corpus = inputs.read(docs, reading)
     seen = inputs.read(train, reading) if train else None
     task = inputs.task(corpus, chosen, scoring, seen)
@@ -187,7 +187,7 @@ def candidates(
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
-    """Show how many gold labels each candidate stage can find at most."""
+    """Show how many gold labels each candidate stage can find at most, its recall ceiling."""
     from tagwright.app import inputs, render
     from tagwright.evaluation import dataset
 
@@ -210,7 +210,7 @@ def describe_(
     labels: LabelFile = None,
     language: Language = "",
     test: Annotated[list[str], typer.Option(help="Test documents: report which of DOCS are among them.")] = [],  # noqa: B006
-    every: Annotated[bool, typer.Option("--all", help="Every column and every warning.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print every column and every warning.")] = False,
     as_json: Json = False,
     _quiet: Quiet = False,
 ) -> None:
@@ -247,7 +247,7 @@ def graph(
     docs: Docs,
     reading: Reading,
     path: Annotated[
-        list[str], typer.Option(metavar="EXPR", help='Such as "P-A-P", "P->P<-P".', show_default=False)
+        list[str], typer.Option(metavar="EXPR", help='A meta-path, such as "P-A-P" or "P->P<-P".', show_default=False)
     ] = [],  # noqa: B006
     list_: Annotated[bool, typer.Option("--list", help="Print the neighbours of each document: JSON lines.")] = False,
     as_json: Json = False,
@@ -276,7 +276,7 @@ def labels_(
     keywords: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Print this many keywords of each label, for a tagger of `train svm`.", show_default=False
+            min=1, help="Print this many keywords per label; the tagger is one of `train svm`.", show_default=False
         ),
     ] = None,
     described: Annotated[
@@ -301,7 +301,7 @@ def labels_(
 
 @app.command()
 def verify(model: Annotated[Path, typer.Argument(metavar="MODEL", help="A saved tagger.", show_default=False)]) -> None:
-    """Check every byte of a saved tagger. Loading one checks 64 MB, and of larger files only their sizes."""
+    """Check every byte of a saved tagger. Loading checks 64 MB, and only the sizes of larger files."""
     from tagwright.tagger import Tagger
 
     tagger = Tagger.load(model, verify=True)

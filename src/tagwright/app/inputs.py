@@ -1,4 +1,4 @@
-"""What the commands share: read documents, make or load a tagger, evaluate and compare."""
+"""Shared functions of the commands: read documents, make or load a tagger, evaluate and compare."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def read(docs: Sequence[str], reading: Reading) -> Corpus:
 
 
 def sources(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, Iterator[Located]]]:
-    """The documents file by file, as far as they can be read."""
+    """Yield the readable documents of each file."""
     return open_sources(*docs, format=reading.input_format or None, columns=parse_columns(reading.columns))
 
 
 def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None = None) -> EvaluationSet:
-    """What is to be scored, with the labels of a file or of a saved tagger.
+    """Return the evaluation set, with the labels of a file or of a saved tagger.
 
     Raises InputError, see `evaluation.dataset.task`.
     """

@@ -50,7 +50,7 @@ def configure(method: str, file: Path | None = None, settings: Sequence[str] = (
 
 
 def values_of(file: Path | None, settings: Sequence[str]) -> dict[str, Any]:
-    """What a file and settings say, tables within tables; the settings are read last."""
+    """Merge the options of a file and of --set in nested tables; --set takes precedence."""
     values: dict[str, Any] = dict(_read(file)) if file else {}
     for name, value in map(_setting, settings):
         put(values, name, value)

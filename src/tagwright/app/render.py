@@ -87,7 +87,7 @@ def neighbours_line(shared: NetworkEvidence) -> str:
 
 
 def contributions_line(contributions: Sequence[Contribution]) -> str:
-    """What each group of features added to the score, the largest first.
+    """Return the contribution of each group of features to the score, the largest first.
 
     >>> contributions_line([Contribution("svm", 0.71), Contribution("dense", -0.2)])
     'features: svm +0.71, dense -0.20'

@@ -28,7 +28,7 @@ def details(
     docs: Sequence[str],
     labels: Path | None,
 ) -> Details:
-    """What the page of an evaluation shows. tagger: what made the run, if known: it gives the evidence."""
+    """Collect the content of an evaluation page. tagger: the tagger of the run, if known, to show evidence."""
     missed = [(task.vocabulary[each.label].name, each) for each in most_missed(run, task.gold, MISSED)]
     whole = {**notes, **origin(task, docs, labels)}
     return Details(whole, _examples(task, run, tagger), missed, curves({"this run": run}, task))

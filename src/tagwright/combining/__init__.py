@@ -1,1 +1,1 @@
-"""Turn what several stages say of the candidates into one ranking with confidences."""
+"""Combine the scores of several stages into one ranking with confidences."""

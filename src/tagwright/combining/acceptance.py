@@ -48,13 +48,13 @@ class SuggestOptions(Checked):
     "Only labels with this score or more, on the tagger's own scale."
 
     min_confidence: Probability | None = None
-    "Only labels that are right with this probability, as the tagger sees it; 0 asks for nothing, as None does."
+    "Only labels with this estimated probability of being right, or more. 0 and None: all labels."
 
     best_cut: bool = False
     "Of each document as many labels as have the greatest expected F1, by their confidences."
 
     exclude_self: bool = False
-    "Never suggest the label whose id is the document's own."
+    "Never suggest the label that has the id of the document."
 
     def __post_init__(self) -> None:
         for name in ("k", "min_score", "min_confidence"):

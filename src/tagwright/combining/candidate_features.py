@@ -74,7 +74,7 @@ class CandidateFeatures:
         return everything, described
 
     def candidates(self, pool: CandidatePool) -> Run:
-        """The best candidates of each document by the fixed sum: those that are described."""
+        """Return the best candidates of each document by the fixed sum: the ones to compute features of."""
         everything, described = self.ranked(pool)
         return everything.keep(described)
 
@@ -99,7 +99,7 @@ class CandidateFeatures:
         return vectors
 
     def fit_corpus(self, corpus: Iterable[CandidatePool]) -> CandidateFeatures:
-        """The same with what an unlabelled corpus, batch by batch, tells of labels and neighbours."""
+        """Return a copy with label counts and neighbours of an unlabelled corpus, given batch by batch."""
         ranked, found, vectors = list[Run](), dict[str, list[Run]](), list[Floats]()
         for pool in corpus:
             ranked.append(self.candidates(pool))
@@ -115,7 +115,7 @@ class CandidateFeatures:
         return replace(self, counts=counts, nearest=nearest)
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> CandidateFeatures:
-        """The same over other labels: what is known of single labels follows their ids."""
+        """Return a copy for another vocabulary; parameters of single labels are kept by id."""
         return replace(
             self,
             labels=labels,

@@ -94,7 +94,7 @@ class CandidateRanker:
     def _checked(self, features: Features) -> Floats:
         if features.names != self.names:
             other = sorted(set(features.names) ^ set(self.names))
-            raise ValueError(f"the ranker knows other features than it is given: {', '.join(other) or 'in this order'}")
+            raise ValueError(f"features differ from those in training: {', '.join(other) or 'their order'}")
         return features.values
 
 
@@ -131,8 +131,8 @@ def fit_label_bias(scores: Doubles, right: Mask, labels: Longs, count: int, shri
     """Return the bias to add to the scores of each label, (count,), on the scale of the scores.
 
     scores: (suggestions,), computed without the labels of these documents. right: whether each is right. labels: the
-    label of each, below `count`. With scores s mapped to log odds a s + b by a logistic curve, the biases d minimise
-    the sum of cross-entropies of sigmoid(a s + b + d) + shrinkage / 2 * d^2. Returns d / a.
+    label of each, below `count`. A logistic curve maps scores s to log odds a s + b; the biases d minimise the sum of
+    cross-entropies of sigmoid(a s + b + d) + shrinkage / 2 * d^2. Returns d / a.
     """
     curve = fit_platt(scores, right, np.ones(len(scores)))
     if curve.slope <= 0:

@@ -1,4 +1,4 @@
-"""What makes one ranking of the scores of several stages: the interface of a combiner."""
+"""The interface of a combiner, which makes one ranking from the scores of several stages."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tagwright.types import Label, Run
 
 
 class Combiner(Protocol):
-    """Ranks a pool of candidates by what the stages of a tagger say of them, and may say how sure it is.
+    """Rank a pool of candidates by the scores of the stages, and perhaps estimate confidences.
 
     A new combiner is a frozen dataclass of typed options, which its package registers as an entry point in the group
     `tagwright.combiners`. This one ranks by the best score of any stage; its `save` and `load` store the options, and
-    arrays if it has learnt some:
+    its arrays if it has any:
 
         @dataclass(frozen=True, kw_only=True)
         class Best:
@@ -36,7 +36,7 @@ class Combiner(Protocol):
                 return f"the best of {', '.join(stages)}"
 
             def with_labels(self, before, labels):
-                return self  # it has learnt nothing about single labels
+                return self  # it has no parameters of single labels
 
             def save(self, folder):
                 write_manifest(folder, "best score", {"options": asdict(self)})
@@ -52,22 +52,22 @@ class Combiner(Protocol):
         ...
 
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
-        """Raise ConfigError where it does not go with these stages."""
+        """Raise ConfigError if it cannot combine these stages."""
         ...
 
     def combine(self, pool: CandidatePool) -> Run:
-        """The candidates of the pool ranked, with confidences where they are estimated; others may be added, or left.
+        """Return a ranking of the pool, with confidences if estimated. It may add candidates, or leave some out.
 
-        A stage whose scores are not asked for with `pool.scores` is not made to score.
+        A stage computes scores only when `pool.scores` is called for it.
         """
         ...
 
     def describe(self, stages: Collection[str]) -> str:
-        """How these stages are combined, in a line: "exact_match 0.5, tfidf 1; combined by evidence"."""
+        """Describe the combination of these stages in a line: "exact_match 0.5, tfidf 1; combined by evidence"."""
         ...
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
-        """The same over another vocabulary: what is known of single labels follows their ids."""
+        """Return a copy for another vocabulary; parameters of single labels are kept by id."""
         ...
 
     def save(self, folder: Path) -> None:

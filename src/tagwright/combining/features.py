@@ -30,7 +30,7 @@ FIRST = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StageScores:
-    """What a stage says of the candidates.
+    """Features of the candidates from one stage.
 
     scores: (suggestions,) aligned with them. found: what it found on its own; None: it only scores. sparse: whether 0
     means that it knows nothing of a candidate.
@@ -136,7 +136,7 @@ def _own_ranks(candidates: Run, found: Run) -> Floats:
 def _agreement(
     columns: Mapping[str, NDArray[np.floating]], stages: Mapping[str, StageScores]
 ) -> dict[str, NDArray[np.floating]]:
-    """How many stages have a candidate among their first five, and how many retrievers found it."""
+    """Number of stages with a candidate among their first five, and of retrievers that found it."""
     first = [columns[f"{name}: reciprocal rank"] >= 1 / FIRST for name in stages]
     found = [columns[f"{name}: {OWN}"] > 0 for name, stage in stages.items() if stage.found is not None]
     return {f"agreement: {name}": _count(each) for name, each in (("stages", first), ("retrievers", found)) if each}

@@ -90,7 +90,7 @@ def features(
 
 
 def named_bits(pool: CandidatePool, run: Run) -> Floats:
-    """(suggestions,) what the stages that look for names say of each candidate of a run, together, in bits."""
+    """Return the total score of all name-matching stages for each candidate, (suggestions,), in bits."""
     named = [name for name, stage in pool.stages.items() if stage.distribution == "information_content"]
     total = sum(map(pool.scores, named), np.zeros(len(pool.run.labels), np.float32))
     return pool.run.rescored(total).scores_of(run)
@@ -109,7 +109,7 @@ def shipped(labels_per_document: str) -> Coefficients:
 
 
 def provenance() -> Mapping[str, Any]:
-    """What the models were fitted on, when, and how well they do on a corpus that was left out. Plain JSON."""
+    """The record of the models: training data, date, and quality on a corpus that was left out. Plain JSON."""
     text = files(__package__).joinpath("label_free.json").read_text(encoding="utf-8")
     content: Mapping[str, Any] = json.loads(text)
     return content

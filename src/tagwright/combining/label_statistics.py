@@ -1,7 +1,7 @@
 """Describe each label by numbers from its name and from an unlabelled corpus.
 
-A label that every document brings up is rarely what a document is about; one that is near to none of them is rarely
-what anybody looks for. That needs no gold label.
+A label that is a candidate for every document is rarely right, and so is a label that is similar to none of them. Gold
+labels are not needed.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ import numpy as np
 from tagwright.types import Floats, Label, Longs, Run
 
 FIRST = 10
-"Ranks up to which a label counts as brought up."
+"Depth of a ranking to count labels in."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelCounts:
-    """In how many documents of a corpus each label is found. documents: how many it has. counts: name -> (labels,)."""
+    """Document counts of labels. documents: size of the corpus. counts: name -> (labels,)."""
 
     documents: int
     counts: Mapping[str, Longs]
 
     def features(self) -> dict[str, Floats]:
-        """Logarithms of the counts."""
+        """Return log(1 + count) for each kind of count."""
         return {name: np.log1p(each).astype(np.float32) for name, each in self.counts.items()}
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> LabelCounts:
-        """The same counts for the labels of the same ids; a new label is found in no document."""
+        """Return the counts for another vocabulary, by label id; 0 for a new label."""
         place = {label.id: number for number, label in enumerate(before)}
         old = np.array([place.get(label.id, len(before)) for label in labels], np.int64)
         return LabelCounts(self.documents, {name: np.append(each, 0)[old] for name, each in self.counts.items()})
 
 
 def count_labels(ranked: Run, found: Mapping[str, Run], labels: int) -> LabelCounts:
-    """How many documents have each label among their first ten, by each retriever, and anywhere in what it found.
+    """Count the documents with each label: in the first ten, in the first ten of each retriever, and in its whole run.
 
-    ranked: the corpus tagged by the fixed sum. found: what each retriever found in it. labels: size of the vocabulary.
+    ranked: the corpus ranked by the fixed sum. found: the run of each retriever. labels: size of the vocabulary.
 
     >>> runs = Run.from_rows([{0: 0.9, 2: 0.8}, {2: 0.7}])
     >>> {name: each.tolist() for name, each in count_labels(runs, {"dense": runs}, 3).counts.items()}

@@ -21,11 +21,11 @@ from tagwright.errors import ConfigError, ModelError
 from tagwright.types import Doubles, Label, Mask, Run
 
 BIAS = "label: bias"
-"What is added to the score of a label whatever its features are."
+"The name of the label bias among the contributions."
 
 
 class Contribution(NamedTuple):
-    """How much a feature added to the score of a suggestion: "dense: standard score", 0.41."""
+    """What a feature adds to the score of a suggestion: "dense: standard score", 0.41."""
 
     feature: str
     added: float
@@ -33,11 +33,11 @@ class Contribution(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LearnedCombiner:
-    """Ranks the best candidates of the fixed sum anew; the others follow in its order. A combiner.
+    """Re-rank the best candidates of the fixed sum; the others follow in its order. A combiner.
 
-    described: how candidates are described. ranker: what their features are worth. bias: (labels,) what is added to the
-    score of each label. confidence: from scores to probabilities of being right; None where they are not estimated.
-    See training/combiner_training.py.
+    described: computes the features of candidates. ranker: scores the features. bias: (labels,) added to the score of
+    each label. confidence: maps scores to probabilities of being right; None if these are not estimated. Trained by
+    training/combiner.py.
     """
 
     described: CandidateFeatures
@@ -47,11 +47,11 @@ class LearnedCombiner:
 
     @property
     def estimates_confidence(self) -> bool:
-        """Whether a map from scores to probabilities was learnt."""
+        """Whether it has a map from scores to probabilities."""
         return self.confidence is not None
 
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
-        """Raise ConfigError where the stages are not those that it was trained with."""
+        """Raise ConfigError unless the stages are the same as in training."""
         self.described.first.check(retrievers, rerankers)
         groups = {name.partition(": ")[0] for name in self.ranker.names}
         stages = {*retrievers, *rerankers}
@@ -62,7 +62,7 @@ class LearnedCombiner:
             )
 
     def combine(self, pool: CandidatePool) -> Run:
-        """The candidates by their scores, with confidences where they are estimated."""
+        """Rank the candidates by score, with confidences if estimated."""
         everything, described = self.described.ranked(pool)
         head = everything.keep(described)
         scores = self.ranker.predict(self.described.describe(pool, head)) + self.bias[head.labels]
@@ -70,7 +70,7 @@ class LearnedCombiner:
         return everything.rescored(scores, self.confidence(scores) if self.confidence else None)
 
     def explain(self, pool: CandidatePool) -> Iterator[dict[int, tuple[Contribution, ...]]]:
-        """For each document in turn and each of its described candidates what every feature added, the largest first.
+        """Yield the contributions of all features to each re-ranked candidate of each document, the largest first.
 
         The contributions of a candidate and a constant, the same for all, add up to its score.
         """
@@ -86,12 +86,12 @@ class LearnedCombiner:
             yield {int(head.labels[row]): largest_first(added[row]) for row in range(start, end)}
 
     def describe(self, stages: Collection[str]) -> str:
-        """What ranks, and what it is trained on."""
+        """Describe the stages and the model in one line."""
         model = "logistic regression and trees" if self.ranker.trees else "logistic regression"
         return f"{', '.join(stages)}; combined by {model} over {len(self.ranker.names)} features"
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> LearnedCombiner:
-        """The same over another vocabulary: what is known of single labels follows their ids."""
+        """Return a copy for another vocabulary; parameters of single labels are kept by id."""
         bias = follow_labels(self.bias, before, labels)
         return replace(self, described=self.described.with_labels(before, labels), bias=bias)
 

@@ -1,6 +1,6 @@
-"""Features from an unlabelled corpus: how its documents nearest to another one rank that one's candidates.
+"""Compute features from an unlabelled corpus: how the documents most similar to a document rank its candidates.
 
-What a document only touches upon, its neighbours do not bring up; what it is about, they often do.
+Similar documents often share the subjects of a document, but not the subjects that it only mentions.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from tagwright.combining.features import reciprocal_ranks_within
 from tagwright.types import Floats, Label, Longs, Run
 
 COUNT = 10
-"How many of the nearest documents are asked."
+"Number of nearest documents to use."
 
 SAME = 0.999
-"From this cosine on two documents are one text: it is no second opinion on itself."
+"Documents with at least this cosine are the same text, and not used as neighbours."
 
 BLOCK = 1 << 9
-"Documents that are compared with the corpus at once."
+"Number of documents compared with the corpus at a time."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NearestDocuments:
-    """A corpus to ask. vectors: (documents, dim), each of norm 1, or 0 where there is no text. run: its labels."""
+    """A corpus. vectors: (documents, dim), of norm 1, or 0 without text. run: the ranked labels of each document."""
 
     vectors: Floats
     run: Run
 
     def support(self, vectors: Floats, candidates: Run) -> dict[str, Floats]:
-        """What the nearest documents say of each candidate, two numbers (suggestions,).
+        """Return two features of each candidate from the nearest documents, each (suggestions,).
 
-        vectors: (documents, dim) of the documents of the candidates. reciprocal rank: the mean, over the documents
-        asked, of 1 / rank of the label there, 0 where it is no candidate. share: of how many it is one.
+        vectors: (documents, dim) of the documents of the candidates. reciprocal rank: mean of 1 / rank of the label in
+        the nearest documents, 0 where it is no candidate. share: share of the nearest documents with this candidate.
         """
         ranks = Run(self.run.indptr, self.run.labels, reciprocal_ranks_within(self.run, self.run.scores))
         nearest, counts = self._nearest(vectors)
@@ -47,14 +47,14 @@ class NearestDocuments:
         return {"reciprocal rank": total / counted, "share": times / counted}
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> NearestDocuments:
-        """The same documents over other labels: those that are gone are left out."""
+        """Return the same documents for another vocabulary, without the labels it lacks."""
         place = {label.id: number for number, label in enumerate(labels)}
         new = np.array([place.get(label.id, -1) for label in before], np.int64)[self.run.labels]
         kept = self.run.keep(new >= 0)
         return NearestDocuments(self.vectors, Run.of(kept.indptr, new[new >= 0], kept.scores))
 
     def _nearest(self, vectors: Floats) -> tuple[Longs, Longs]:
-        """(documents, 10) the nearest documents of each, -1 where there are no more, and (documents,) how many."""
+        """Return the nearest documents of each, (documents, 10) padded with -1, and their number, (documents,)."""
         found = np.full((len(vectors), COUNT), -1)
         for start in range(0, len(vectors), BLOCK):
             cosines = vectors[start : start + BLOCK] @ self.vectors.T

@@ -1,4 +1,4 @@
-"""Pool the candidates of all retrievers, with everything that is known of each."""
+"""Pool the candidates of all retrievers, with the results of every stage."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class PoolOptions(Checked):
     """Which candidates of a document are ranked. Raises ConfigError for a value that cannot work."""
 
     limit: AtLeastOne | None = None
-    "The most candidates of a document, the best by reciprocal ranks of those who found them; None: all."
+    "Maximum number of candidates per document, the best by reciprocal rank fusion of the retrievers; None: all."
 
     exclude: tuple[str, ...] = ()
-    "Retrievers whose candidates are not ranked unless another one finds them too."
+    "Retrievers whose candidates are ranked only if another retriever finds them too."
 
     def check(self, retrievers: Sequence[str]) -> None:
-        """Raise ConfigError where nothing would be ranked, or a retriever that is excluded is not there."""
+        """Raise ConfigError if all retrievers are excluded, or an unknown one."""
         if unknown := set(self.exclude) - set(retrievers):
             raise ConfigError(
                 f"the pool excludes {', '.join(sorted(unknown))}, the retrievers are {', '.join(retrievers)}"
@@ -34,11 +34,11 @@ class PoolOptions(Checked):
 
 @dataclass(frozen=True, eq=False)
 class CandidatePool:
-    """The candidates of a batch of documents, and all that is known of them: what a combiner ranks.
+    """The candidates of a batch of documents with the results of every stage: the input of a combiner.
 
-    run: the candidates, each with the number of retrievers that found it, or its reciprocal ranks where the pool has a
-    limit; a single retriever's own run where there is but one. found: what each retriever found on its own. stages,
-    readings: all stages, retrievers first, and what each has read of the documents.
+    run: the candidates, scored by the number of retrievers that found them, or by reciprocal ranks if the pool has a
+    limit; the run of the retriever if there is only one. found: the run of each retriever. stages, readings: all
+    stages, retrievers first, and their readings of the documents.
     """
 
     documents: Sequence[Document]
@@ -57,22 +57,22 @@ class CandidatePool:
         readings: Mapping[str, Any],
         options: PoolOptions = PoolOptions(),
     ) -> Self:
-        """The union of what the retrievers found, within the limit of the options."""
+        """Return the union of the runs of all retrievers, within the limit of the options."""
         runs = [run for name, run in found.items() if name not in options.exclude]
         if options.limit is not None:
             return cls(documents, reciprocal_ranks(runs).top(options.limit), found, stages, readings)
         return cls(documents, Run.union(runs) if len(runs) > 1 else runs[0], found, stages, readings)
 
     def scores(self, stage: str) -> Floats:
-        """(suggestions,) the stage's score of each candidate of `run`; the stage is asked once, and only if needed."""
+        """Return the score of each candidate of `run` by a stage, (suggestions,). Computed once, and only if needed."""
         if stage not in self._scores:
             self._scores[stage] = self.stages[stage].score(self.readings[stage], self.run)
         return self._scores[stage]
 
     def ranking(self, stage: str) -> Run:
-        """What the stage found; of a re-ranker the pool in its order.
+        """Return the run of a retriever, or the pool ranked by a re-ranker.
 
-        Candidates of which a re-ranker knows nothing are left out: equal zeros are no ranks.
+        Candidates with score 0 by a re-ranker are left out, unless its scores are normally distributed.
         """
         if stage in self.found:
             return self.found[stage]
@@ -80,10 +80,10 @@ class CandidatePool:
         return run if self.stages[stage].distribution == "normal" else run.keep(run.scores > 0)
 
     def trust(self, stage: str, weight: float) -> Floats | None:
-        """(documents,) how well the stage knows each document's language: see `Stage.trust`."""
+        """Return how well the stage knows each document's language, (documents,): see `Stage.trust`."""
         return self.stages[stage].trust(self.readings[stage], weight)
 
     def without(self, stage: str) -> Self:
-        """The same candidates as if this stage were not there."""
+        """Return the same candidates without this stage."""
         found = {name: run for name, run in self.found.items() if name != stage}
         return replace(self, found=found, stages={name: each for name, each in self.stages.items() if name != stage})

@@ -64,7 +64,7 @@ class WeightedSum(Checked):
         return self.confidence != "none"
 
     def weight(self, stage: str) -> float:
-        """How much a stage counts."""
+        """Return the weight of a stage."""
         return self.weights.get(stage, 1.0)
 
     def check(self, retrievers: Collection[str], rerankers: Collection[str]) -> None:
@@ -106,7 +106,7 @@ class WeightedSum(Checked):
         return f"{weights}; combined by {self.by}" if len(stages) > 1 else weights
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:  # noqa: ARG002
-        """The same, as it knows nothing of single labels; without label-free confidences where there are too few."""
+        """Return itself: it has no parameters of single labels; without label-free confidences for too few labels."""
         few = self.confidence == "label_free" and len(labels) < LEAST_LABELS
         return replace(self, confidence="none") if few else self
 
@@ -120,7 +120,7 @@ class WeightedSum(Checked):
         return read_options(folder, cls, read_manifest(folder, "weighted sum").get("options"))
 
     def _weights(self, voters: Sequence[str], pool: CandidatePool) -> list[Weight]:
-        """What each stage counts, candidate by candidate where trust differs."""
+        """Return the weight of each stage, per candidate if trust differs."""
         judges = [name for name in pool.stages if name in self.language_trust.values()]
         trusted = {name: pool.trust(name, self.weight(name)) for name in judges}
 
@@ -174,7 +174,7 @@ class AppendLabels:
         return f"{self.first.describe([name for name in stages if name != by])}; followed by {by}"
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
-        """The same, as far as the sum is."""
+        """Return a copy with the inner sum for another vocabulary."""
         return replace(self, first=self.first.with_labels(before, labels))
 
     def save(self, folder: Path) -> None:

@@ -140,9 +140,7 @@ def read_options(folder: Path, kind: type[T], values: object) -> T:
                 raise ConfigError(f"{name[:100]} is {shown(value)}, expected a smaller number")
         return build(kind, values)
     except ConfigError as error:
-        raise ModelError(
-            f"{folder}: manifest cannot be read (its options cannot be read: {error}); save the model again"
-        ) from None
+        raise ModelError(f"{folder}: manifest cannot be read (wrong options: {error}); save the model again") from None
 
 
 def read_number(folder: Path, manifest: Mapping[str, Any], name: str, most: int = MOST - 1) -> int:

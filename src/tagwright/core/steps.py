@@ -39,22 +39,22 @@ LOG = "log.jsonl"
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """What a step has made. arrays: by name. values: plain JSON."""
+    """The result of a step. arrays: by name. values: plain JSON."""
 
     arrays: Mapping[str, NDArray[Any]]
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def part(self, prefix: str) -> dict[str, NDArray[Any]]:
-        """The arrays whose name is `prefix`/NAME, by NAME."""
+        """Return the arrays with the name `prefix`/NAME, by NAME."""
         return {name[len(prefix) + 1 :]: array for name, array in self.arrays.items() if name.startswith(prefix + "/")}
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The store of the steps of a training: each has a folder with its state, finished or the latest.
+    """Store the steps of a training: each has a folder with its latest or final state.
 
-    folder: None: nothing is stored. resume: whether steps that are there are read instead of made again. All processes
-    of `accelerate launch` read, the first one writes.
+    folder: None stores nothing. resume: read stored steps instead of computing them again. All processes of `accelerate
+    launch` read; only the first one writes.
     """
 
     folder: Path | None = None
@@ -66,11 +66,11 @@ class Steps:
         return self.folder is not None and is_first()
 
     def within(self, name: str) -> Steps:
-        """The store of one step, which may have steps of its own."""
+        """Return the store of one step, which may have steps of its own."""
         return replace(self, folder=self.folder and self.folder / name)
 
     def once(self, name: str, make: Callable[[], State], config: Mapping[str, Any] | None = None) -> State:
-        """The state of a step: read where it was finished before, otherwise made and stored. config: see `latest`."""
+        """Return the state of a step: the stored one, or a new one, which is then stored. config: see `latest`."""
         step, config = self.within(name), config or {}
         state = step.latest(config)
         if state is None:
@@ -79,13 +79,13 @@ class Steps:
         return state
 
     def has(self, name: str) -> bool:
-        """Whether `once` reads this step."""
+        """Whether the step is stored, so that `once` reads it."""
         return self.within(name)._is_kept
 
     def latest(self, config: Mapping[str, Any]) -> State | None:
-        """The state that was kept last, None where there is none or the training is not resumed.
+        """Return the last stored state; None if there is none, or the training is not resumed.
 
-        config: plain JSON, what determines the step. Raises ConfigError when it was started with another config,
+        config: plain JSON, all that determines the step. Raises ConfigError when it was started with another config,
         ModelError when the file is damaged.
         """
         from safetensors import SafetensorError, safe_open
@@ -106,7 +106,7 @@ class Steps:
         return state
 
     def keep(self, state: State, config: Mapping[str, Any]) -> None:
-        """Replace the state. A process that dies meanwhile leaves the old one intact.
+        """Store the state in place of the old one, which stays intact if the process dies meanwhile.
 
         Random generators need no state: they are seeded by the seed of the training and the step, epoch or batch.
         """
@@ -117,12 +117,12 @@ class Steps:
         arrays = {name: np.asarray(array, order="C") for name, array in state.arrays.items()}
         step = json.dumps({"values": dict(state.values), "config": dict(config)})
         with replace_file(self.folder / NAME) as path:
-            for file in self.folder.glob(".tmp??????"):  # what safetensors was writing when a process was killed
+            for file in self.folder.glob(".tmp??????"):  # left by safetensors in a killed process
                 file.unlink(missing_ok=True)  # nobody else saves here now: the file is locked
             save_file(arrays, path, {"step": step, "checksum": _checksum(step, arrays)})
 
     def configs(self) -> dict[str, Any]:
-        """The configs of the steps that have a log, by the folder of each; ours is "."."""
+        """Return the configs of the steps with a log, by folder; "." is this step."""
         from safetensors import SafetensorError, safe_open
 
         found, folder = {}, self.folder
@@ -143,7 +143,7 @@ class Steps:
 class Start:
     """The identity of a training. options: plain values. data: `digest`s of the training data by name.
 
-    machine: what else affects the last digits of the weights; it may change.
+    machine: properties that affect only the last digits of the weights; they may change.
     """
 
     method: str
@@ -152,12 +152,12 @@ class Start:
     machine: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, folder: Path, before: Mapping[str, Any]) -> None:
-        """Raise ConfigError when the manifest `before` of a folder is of another start."""
+        """Raise ConfigError if the manifest `before` of a folder has another method, options or data."""
         now = json.loads(json.dumps({"method": self.method, "options": dict(self.options), "data": dict(self.data)}))
         check_resumed(folder, {name: before.get(name) for name in now}, now)
 
     def differences(self, before: Mapping[str, Any]) -> list[str]:
-        """Differences of the machine from the manifest `before`: "torch 2.13, now 2.14"."""
+        """List differences of the machine from the manifest `before`: "torch 2.13, now 2.14"."""
         machine = before.get("machine", {})
         return [
             f"{name} {machine[name]}, now {now}" for name, now in self.machine.items() if machine.get(name, now) != now
@@ -166,11 +166,11 @@ class Start:
 
 @contextlib.contextmanager
 def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[Steps]:
-    """Yield the store of a training's steps, in the folder OUTPUT.training; whoever saves the tagger removes it.
+    """Yield the store of a training's steps, in the folder OUTPUT.training; the caller removes it after saving.
 
-    Without an output nothing is stored. The folder stays when the training stops for whatever reason, unless there is
-    nothing to resume. Raises ConfigError when an interrupted training with other options or data is there, or one that
-    is not to be resumed; TagwrightError when the folder is something else.
+    Without an output nothing is stored. An interrupted training leaves the folder, unless there is nothing to resume.
+    Raises ConfigError if the folder holds a training with other options or data, or one and resume is False;
+    TagwrightError if the folder is something else.
     """
     if output is None:
         yield Steps()
@@ -185,17 +185,17 @@ def resumable(output: Path | None, start: Start, *, resume: bool) -> Iterator[St
         if not _waits(folder):
             remove_folder(folder)
         elif isinstance(stop, KeyboardInterrupt):
-            _say(f"{folder}: --resume continues from here")
+            _say(f"{folder}: interrupted; continue with --resume")
         raise
 
 
 def beside(output: Path) -> Path:
-    """The folder of the training of a tagger."""
+    """Return the folder for the training of a tagger, beside the folder of the tagger."""
     return output.with_name(f"{output.name}.training")
 
 
 def digest(items: Iterable[object]) -> str:
-    """A hash of the items, by their repr."""
+    """Return a hash of the items, by their repr."""
     found = hashlib.sha256()
     for item in items:
         found.update(repr(item).encode("utf-8", "surrogatepass"))
@@ -203,7 +203,7 @@ def digest(items: Iterable[object]) -> str:
 
 
 def check_resumed(place: Path, before: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> None:
-    """Raise ConfigError unless a resumed run has the options and data it was started with.
+    """Raise ConfigError unless a resumed run has the same options and data as at the start.
 
     Both are plain JSON; tables are compared entry by entry. Digests of data are not shown.
     """
@@ -214,7 +214,7 @@ def check_resumed(place: Path, before: Mapping[str, Any], now: Mapping[str, Any]
         elif old != new:
             raise ConfigError(
                 f"{place}: was started with {_difference(f'{within}{name}', old, new)}; "
-                "resume it as it was started, or remove it"
+                "resume it with the same options and data, or remove it"
             )
 
 

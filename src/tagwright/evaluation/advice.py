@@ -1,4 +1,4 @@
-"""Say with which method to begin, which stages are worth training, and what more labelled documents would bring.
+"""Recommend a method to begin with and stages to train, and predict the gain from more labelled documents.
 
 By the figures of docs/results only two methods are ever the best to begin with: zero_shot, and `auto` from twenty
 labelled documents on. `describe` lists what else the data allow, and docs/which-method.md compares the methods.
@@ -78,7 +78,7 @@ WORTH_LABELLING = (50, 300)
 
 
 class Gain(NamedTuple):
-    """What some more labelled documents bring in points of nDCG@5: on average, at least and most, on how many corpora.
+    """The gain from more labelled documents in points of nDCG@5: mean, least, most, and number of corpora measured.
 
     more: labelled documents.
     """
@@ -91,7 +91,7 @@ class Gain(NamedTuple):
 
 
 def expected_gain(labelled: int, more: int) -> Gain | None:
-    """What `more` labelled documents bring where `labelled` ones are there; None where it was not measured.
+    """Return the gain from `more` labelled documents after `labelled` ones; None if it was not measured.
 
     Between the measured numbers n of documents, the gain is linear in log(1 + n).
 
@@ -110,7 +110,7 @@ def expected_gain(labelled: int, more: int) -> Gain | None:
 
 
 def next_step(labelled: int) -> str:
-    """The sentence that says what labelling more documents would bring; empty where it was not measured.
+    """Say in a sentence what labelling more documents would gain; empty if it was not measured.
 
     >>> next_step(0)
     'label 50 documents: about +4 points of nDCG@5 (mean of 5 corpora, benchmarks/results/curve.json)'
@@ -138,7 +138,7 @@ def _gain(labelled: int, curve: Mapping[int, float]) -> float:
 
 
 def advise(labelled: int) -> Advice:
-    """The method to begin with, for so many labelled documents.
+    """Return the method to begin with for this number of labelled documents.
 
     >>> advise(19).method, advise(20).method
     ('zero_shot', 'auto')

@@ -1,4 +1,4 @@
-"""Measure how far confidences can be trusted.
+"""Measure the calibration of confidences.
 
 Two questions. Calibration: of the labels that are called 70% sure, are 70% right? `calibration_error`, the Brier score
 and `reliability` tell. Selection: are the surest labels right more often than the others? `risk_coverage` and its areas
@@ -64,7 +64,7 @@ class Judged:
 
     @property
     def documents(self) -> int:
-        """How many documents there are, with suggestions or without."""
+        """Number of documents, with or without suggestions."""
         return len(self.gold)
 
     def first(self, k: int) -> Judged:
@@ -85,7 +85,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RiskCoverage:
-    """What accepting the surest suggestions leads to, from none to all of them; a point for each confidence there is.
+    """The effect of accepting all suggestions above a confidence, with a point for each confidence.
 
     threshold: (points,) falling; suggestions with at least this confidence are accepted. coverage: (points,) the share
     of the suggestions that is accepted. risk: (points,) the share of wrong ones among the accepted.
@@ -115,7 +115,7 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """All that is said of the confidences of a run: the measures with their intervals, two curves, and thresholds."""
+    """The evaluation of confidences of a run: measures with intervals, two curves, and thresholds."""
 
     measures: Mapping[str, Score]
     reliability: tuple[ReliabilityBin, ...]

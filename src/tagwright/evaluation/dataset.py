@@ -139,7 +139,7 @@ def read_run(path: Path, task: EvaluationSet) -> Run:
 
 
 def ceilings(tagger: Tagger, task: EvaluationSet) -> Ceilings:
-    """How many gold labels are among the candidates of each retriever, however they are ranked."""
+    """Measure the share of gold labels among the candidates of each retriever, at any rank."""
     found: dict[str, list[Run]] = {}
     for batch in task.batches():
         pool = tagger.candidates(batch)

@@ -49,7 +49,7 @@ class Description:
         return {**asdict(self), "advice": self.advice._asdict()}
 
     def brief(self) -> Description:
-        """The same with many metadata fields summarised in two facts."""
+        """Return a copy with many metadata fields summarised in two facts."""
         if len(self.fields) <= FEW:
             return self
         facts = {name: value for name, value in self.facts.items() if not name.startswith(_OF_A_FIELD)}

@@ -19,7 +19,7 @@ from tagwright.types import Doubles, Mask, Run
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A measure and its 95% interval, the documents being a sample of those that could have been scored."""
+    """A measure and its 95% interval, with the documents as a random sample of all possible ones."""
 
     value: float
     low: float
@@ -31,7 +31,7 @@ class Measures(Protocol):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the measures are called, such as P@5."""
+        """Names of the measures, such as P@5."""
         ...
 
     def sums(self, weights: Doubles) -> Doubles:
@@ -159,7 +159,7 @@ def sign_flips(documents: int, samples: int, seed: int) -> Iterator[Doubles]:
 
 
 def _batches(documents: int, samples: int, cells: int = 1 << 20) -> Iterator[int]:
-    """Split the samples so that the weights of a batch take about 8 MB, whatever the number of documents."""
+    """Split the samples into batches whose weights take about 8 MB for any number of documents."""
     batch = max(1, cells // documents)
     for start in range(0, samples, batch):
         yield min(batch, samples - start)

@@ -125,7 +125,7 @@ def evaluate(
 
 
 def check(gold: Run, *runs: Run) -> None:
-    """Raise InputError unless there are documents and all have gold labels, ValueError when a run has others."""
+    """Raise InputError unless there are documents and all have gold labels, ValueError if a run has other documents."""
     if not len(gold):
         raise InputError("no documents to score; name documents with gold labels")
     if not labelled(gold).all():
@@ -163,7 +163,7 @@ class Setting:
 
     @property
     def macro_f1(self) -> dict[str, Mask | None]:
-        """The macro-F1 measures that are asked for, and the labels each averages over where not all."""
+        """Return the requested macro-F1 measures, and the labels to average over if not all."""
         tail = None if self.counts is None else np.isin(self.counts, TAIL)
         among = {"macro-F1": None, "macro-F1-tail": tail}
         return {name: among[split(name)[0]] for name in self.names if split(name)[0] in among}

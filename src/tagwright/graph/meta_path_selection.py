@@ -67,7 +67,7 @@ def rank_paths(
     partners = _Partners(labels)
     sample = partners.sample(seed)
     if not len(sample):
-        raise InputError(f"no two of {graph.documents} documents share a label that was suggested; name a meta-path")
+        raise InputError(f"no two of {graph.documents} documents share a suggested label; name a meta-path")
     found = [_estimate(graph.follow(expression), partners, sample) for expression in expressions]
     return sorted(found, key=lambda estimate: estimate.divergence)
 

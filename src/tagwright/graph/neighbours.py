@@ -20,7 +20,7 @@ Rows: TypeAlias = Any
 "A scipy CSR array of ones, column numbers sorted in each row; scipy has no types."
 
 BATCH = 1 << 22
-"Walks that are followed together: about 100 MB."
+"Number of walks to follow at a time: about 100 MB."
 LISTED = 256
 """A document with at most this many walks has its neighbours listed; with more, they are drawn by rejection first. A
 limit of 4096 takes 7 times as long for links between web pages, and half as long for references that few papers
@@ -49,7 +49,7 @@ class Relation(NamedTuple):
 
     @property
     def reverse(self) -> Relation:
-        """The same edges in the opposite direction."""
+        """Return the edges in the opposite direction."""
         return Relation(self.backward, self.forward)
 
     @property
@@ -83,7 +83,7 @@ class Branch(NamedTuple):
         return int(np.diff(self.there.backward.indptr).astype(np.int64) @ np.diff(self.back.forward.indptr))
 
     def shared(self, starts: Longs, ends: Longs) -> Longs:
-        """How many nodes lie between starts[i] and ends[i]."""
+        """Return the number of nodes between starts[i] and ends[i]."""
         return _common(self.there.forward[starts], self.back.backward[ends])
 
 

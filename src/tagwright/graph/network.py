@@ -42,7 +42,7 @@ class Hub(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a meta-path joins, measured on all documents or, if that takes too long, on a random sample.
+    """Statistics of a meta-path, measured on all documents or, if that takes too long, on a random sample.
 
     share: of the measured documents, those with a neighbour. median, largest: sizes of the neighbourhoods that are not
     empty. hubs: the nodes with the most documents, for each node type of the first step.

@@ -201,7 +201,7 @@ def fit(
     classifier: Tagger | None = None,
     keywords: Keywords | None = None,
 ) -> Tagger:
-    """DEPL, DE-ret or DEPL+cls, as the config says, on documents with labels.
+    """Train DEPL, DE-ret or DEPL+cls, by config, on documents with labels.
 
     steps: the store of the training. gold: instead of the documents' own labels, such as `confident` suggestions of
     another tagger. svm, classifier: taggers of these methods for the same documents, to avoid training them again.

@@ -132,7 +132,7 @@ class Config(FullTextOptions, VectorOptions):
 
     @property
     def dense(self) -> DenseOptions:
-        """How labels are embedded and found."""
+        """How labels are embedded and searched."""
         return DenseOptions(k=self.found, label_text=self.label_text)
 
     @property
@@ -142,7 +142,7 @@ class Config(FullTextOptions, VectorOptions):
 
     @property
     def view(self) -> View:
-        """What the fine-tuning reads of a document."""
+        """The part of a document to read in fine-tuning."""
         return one_paragraph(abstract=self.abstract_chance, shortest=self.shortest)
 
     @property

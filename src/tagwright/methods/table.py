@@ -28,10 +28,10 @@ Learns: TypeAlias = Literal["nothing", "texts", "labels", "either"]
 
 @dataclass(frozen=True)
 class Method:
-    """A method: the class of its options, what trains it, what it learns from, and the settings that its paper states.
+    """A method. config: the class of its options. fit: its training. paper: the settings of its paper.
 
     fit(documents, labels, config, steps, **arguments) -> Tagger. `tagwright.job.Job` gives gold labels to
-    methods that learn from labels. accepts: what else of a training the method takes, see `ARGUMENTS`.
+    methods that learn from labels. accepts: the other arguments of a training that it accepts, see `ARGUMENTS`.
     """
 
     config: type[Any]
@@ -48,13 +48,13 @@ ARGUMENTS = (
 
 ZERO_SHOT, AUTO_METHOD, FINETUNE, COMBINE = "zero_shot", "auto", "finetune", "combine"
 
-_FUSED = frozenset({"fuse", "fuse_with"})  # the tagger ranks by its stages alone, so that it can be fused with others
+_FUSED = frozenset({"fuse", "fuse_with"})  # the stages alone determine the ranking, so fusing is possible
 _LABELLED = _FUSED | {"guesses"}
 _CONTINUED = frozenset({"model"})
 
 
 def _zero_shot(documents: Sequence[Document], labels: Vocabulary, config: Any, _steps: Steps) -> Tagger:
-    """Learn nothing. The documents show the language, where names do not."""
+    """Make the zero-shot tagger; documents help to recognise the language of the names."""
     return zero_shot.fit(labels, config, documents)
 
 
@@ -70,10 +70,10 @@ def _combine(
     documents: Sequence[Document], _labels: Vocabulary, config: Any, _steps: Steps, *,
     model: Tagger, gold: Run, judged: Run | None = None,
 ) -> Tagger:  # fmt: skip
-    """Learn how to combine the stages of a tagger. Its record then holds nDCG@5 before and after, from 0 to 1."""
+    """Learn to combine the stages of a tagger, and record nDCG@5 before and after, from 0 to 1."""
     found = combine.fit(documents, model, config, gold=gold, judged=judged)
     if (combiner := found.combiner) is None:
-        raise ConfigError(f"{combine.FEWEST} documents with labels of the vocabulary are needed at least")
+        raise ConfigError(f"combine needs at least {combine.FEWEST} documents with labels of the vocabulary")
     measured = {"before": float(combiner.fixed.mean()), "after": float(combiner.measured.mean())}
     return replace(found.tagger, training={"before": model.training, "combined": {"nDCG@5": measured}})
 
@@ -116,7 +116,7 @@ def named(method: str) -> Method:
 
 
 def configuration(method: str, values: Mapping[str, Any], language: str = "") -> Any:
-    """The options of a method with these values, each checked; the others keep their defaults.
+    """Return the options of a method with these values, each checked; the others keep their defaults.
 
     language: for a method that has this option, unless the values name one.
     Options of the training are in a table: `{"training": {"epochs": 2}}`. Raises ConfigError for an unknown method or
@@ -132,7 +132,7 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "") ->
 
 
 def nested(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword options of Python, where options of the training may stand beside the others: epochs=2.
+    """Move keyword options of the training, such as epochs=2, into a table of their own.
 
     >>> nested("rts", {"epochs": 2, "temperature": 0.1})
     {'training': {'epochs': 2}, 'temperature': 0.1}
@@ -159,16 +159,16 @@ def put(table: dict[str, Any], name: str, value: Any) -> None:
 
 
 def check_given(method: str, given: Mapping[str, bool]) -> None:
-    """Raise ConfigError for an argument of a training that the method does not accept. given: name -> whether it is."""
+    """Raise ConfigError for a given argument that the method does not accept. given: name -> whether it is given."""
     accepted = named(method).accepts
     for name in ARGUMENTS:
         if given.get(name) and name not in accepted:
             methods = [each for each, kind in METHODS.items() if name in kind.accepts]
-            raise ConfigError(f"{option(name)} belongs to {', '.join(methods)}, not to {method}")
+            raise ConfigError(f"{option(name)} is accepted by {', '.join(methods)}, not by {method}")
 
 
 def resolved(config: Any) -> Mapping[str, Any]:
-    """The resolved values of "auto" and unset options on this machine."""
+    """Return the values of "auto" and unset options on this machine."""
     found: Mapping[str, Any] = getattr(config, "resolved", {})
     return {name: value for name, value in found.items() if getattr(config, name) != value}
 
@@ -200,7 +200,7 @@ def record(method: str, options: Mapping[str, Any], on: Mapping[str, str], versi
 
 
 def _plain(value: Any) -> Any:
-    """Tuples as lists and numbers of numpy as Python's: values as TOML has them."""
+    """Convert tuples to lists, and numpy numbers to Python numbers, as in TOML."""
     if isinstance(value, list | tuple):
         return list(map(_plain, value))
     if isinstance(value, Mapping):

@@ -124,7 +124,7 @@ class Config(Checked):
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """What is recorded of the encoder: a model of the Hugging Face Hub with its revision."""
+        """The encoder for the record: a model of the Hugging Face Hub with its revision."""
         return {"encoder": pinned(self.encoder)} if "dense" in self.stages else {}
 
 

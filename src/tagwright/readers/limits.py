@@ -63,7 +63,7 @@ _chosen: ContextVar[int | None] = ContextVar("chosen", default=None)
 def document_limit(size: int | None) -> Iterator[None]:
     """Set the limit in bytes inside this block; None keeps the present one. Raises ConfigError below 1."""
     if size is not None and size < 1:
-        raise ConfigError(f"a document may have {size} bytes, expected at least 1")
+        raise ConfigError(f"the limit for a document is {size} bytes, expected at least 1")
     token = _chosen.set(size or _chosen.get())
     try:
         yield

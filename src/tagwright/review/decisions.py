@@ -1,7 +1,7 @@
-"""The log of reviewers' decisions, which is only appended to; current decisions and disagreements.
+"""Append reviewers' decisions to a log, and derive current decisions, disagreements and statistics.
 
-A decision is acknowledged when it is on disk: a killed server loses none. Undo is an event as well, and so is what was
-shown to whom: what was never shown is not taken for rejected.
+A decision is acknowledged when it is on disk: a killed server loses none. To undo is an event as well, and so is to
+show a label to a reviewer: a label that was never shown does not count as rejected.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tagwright.review.recall import Drawn, Recall, estimate_recall
 
 
 class Difference(NamedTuple):
-    """Two reviewers' verdicts on one label of one document that contradict each other."""
+    """Contradicting verdicts of reviewers on one label of one document."""
 
     document: str
     label: str
@@ -32,8 +32,8 @@ class Difference(NamedTuple):
 class Statistics:
     """Progress and agreement.
 
-    documents: those with a verdict; done: those that a reviewer has finished. accepted_share: share of the shown
-    suggestions with a verdict that were accepted. recall: share of the right candidates that are suggested, estimated.
+    documents: number with a verdict; done: number finished by a reviewer. accepted_share: share of accepted suggestions
+    among those with a verdict. recall: estimated share of the right candidates that are suggested.
     kappa: Cohen's, by pair of reviewers; alpha: Krippendorff's.
     """
 
@@ -50,7 +50,7 @@ _COLUMNS = tuple(field.name for field in fields(Decision))
 
 
 class Decisions:
-    """The log in a file of reviews; several threads and processes may use it at a time."""
+    """The log of decisions in a review file; several threads and processes may use it at a time."""
 
     def __init__(self, file: ReviewFile) -> None:
         self._file = file
@@ -60,7 +60,7 @@ class Decisions:
     def add(self, decision: Decision) -> int:
         """Store an event; it is on disk when this returns. Returns its number.
 
-        Raises StorageError when the disk does not take it.
+        Raises StorageError if it cannot be written.
         """
         return self.add_all([decision])[-1]
 
@@ -71,23 +71,23 @@ class Decisions:
         return self._file.insert(statement, [(*astuple(each)[:-1], each.time or now) for each in decisions])
 
     def events(self, after: int = 0) -> Iterator[tuple[int, Decision]]:
-        """All events in order, with their numbers; undone ones and the undoing too. after: only those behind it."""
+        """Return all events in order with their numbers, undo events too. after: only events with a larger number."""
         statement = f"SELECT id, {', '.join(_COLUMNS)} FROM events WHERE id > ? ORDER BY id"  # noqa: S608
         rows = self._file.rows(statement, (after,))
         return ((number, Decision(**dict(zip(_COLUMNS, values, strict=True)))) for number, *values in rows)
 
     def current(self, document: str | None = None) -> list[Decision]:
-        """The events that hold: none that was undone; of several verdicts of a reviewer on a label the last."""
+        """Return the current events: without undone ones, and only the last verdict of each reviewer on a label."""
         with self._current() as now:
             return list(now.all()) if document is None else now.of(document)
 
     def states(self) -> dict[str, DocumentState]:
-        """Document -> what holds for it."""
+        """Return document -> its current state."""
         with self._current() as now:
             return dict(now.states)
 
     def verdicts(self) -> dict[tuple[str, str], dict[str, Verdict]]:
-        """(document, label) -> reviewer -> verdict, as they stand."""
+        """Return (document, label) -> reviewer -> current verdict."""
         with self._current() as now:
             return {
                 (document, label): given
@@ -96,15 +96,15 @@ class Decisions:
             }
 
     def labels(self) -> dict[str, list[str]]:
-        """Document -> labels that more reviewers accept than reject.
+        """Return document -> labels that more reviewers accept than reject.
 
-        A document without any is there only if a reviewer is done with it: then it has none.
+        A document without such labels is included only if a reviewer has finished it.
         """
         found = self.states().items()
         return {document: list(state.labels) for document, state in found if state.labels or state.done_by}
 
     def add_shown(self, shown: Sequence[Decision]) -> None:
-        """Store what a reviewer sees of a document, if it is not what was shown the last time."""
+        """Store the candidates shown to a reviewer, unless they were shown alike the last time."""
         with self._current() as now:
             before = {document: now.shown(document) for document in {each.document for each in shown}}
         last = [before[each.document].get((each.reviewer, each.label or "")) for each in shown]
@@ -113,18 +113,17 @@ class Decisions:
             self.add_all(new)
 
     def shown(self, document: str) -> dict[tuple[str, str], Decision]:
-        """(reviewer, label) -> how the label was shown to the reviewer the last time."""
+        """Return (reviewer, label) -> the event that last showed the label to the reviewer."""
         with self._current() as now:
             return dict(now.shown(document))
 
     def judged(self) -> dict[str, set[str]]:
-        """Document -> the labels that are examples to learn from: it is known whether they are right.
+        """Return document -> labels to use as training examples, because they are known to be right or wrong.
 
-        Those are the suggestions with a verdict and, once a reviewer has finished the document, all that the reviewer
-        saw. A label that was found by search is right, but no example: of the labels that nobody was shown, reviewers
-        add right ones alone, and a model would learn that labels far down are right. A document has an empty set where
-        all of its labels are known, since somebody has finished it who saw no suggestions, such as a client with its
-        own labels. It is missing where nothing is known.
+        These are the suggestions with a verdict and, once a reviewer has finished the document, all suggestions that
+        the reviewer saw. A label added by search is right, but no example: reviewers add only right labels, so a model
+        would learn that labels of low rank are right. A document has an empty set if all of its labels are known: a
+        client sent it with its labels, and no suggestions were shown. A document of which nothing is known is missing.
         """
         with self._current() as now:
             found = {}
@@ -138,7 +137,7 @@ class Decisions:
             return found
 
     def recall(self) -> Recall | None:
-        """The share of the right candidates that are suggested, from the documents that reviewers have finished."""
+        """Estimate the share of right candidates that are suggested, from finished documents."""
         right, documents, drawn = 0, 0, list[Drawn]()
         with self._current() as now:
             for document, state in now.states.items():
@@ -154,17 +153,17 @@ class Decisions:
         return estimate_recall(right, documents, drawn)
 
     def uses(self) -> Mapping[str, int]:
-        """Label -> documents that have it."""
+        """Return label -> number of documents with it."""
         with self._current() as now:
             return dict(now.uses)
 
     def totals(self) -> tuple[int, float | None]:
-        """Documents that somebody has finished; share of the shown suggestions with a verdict that were accepted."""
+        """Return the number of finished documents, and the share of accepted suggestions among those with a verdict."""
         with self._current() as now:
             return now.done, now.accepted / now.judged if now.judged else None
 
     def differences(self) -> list[Difference]:
-        """Labels that as many reviewers accept as reject, for another one to settle."""
+        """Return labels with as many accepting as rejecting reviewers, for another reviewer to settle."""
         return [
             Difference(document, label, _given(given, "accept"), _given(given, "reject"))
             for (document, label), given in self.verdicts().items()
@@ -172,7 +171,7 @@ class Decisions:
         ]
 
     def statistics(self) -> Statistics:
-        """Progress, and how well reviewers agree with the suggestions and with each other."""
+        """Return progress, and agreement of reviewers with the suggestions and with each other."""
         verdicts, (done, accepted_share) = self.verdicts(), self.totals()
         by_reviewer: dict[str, dict[Hashable, Hashable]] = {}
         for item, given in verdicts.items():

@@ -1,4 +1,4 @@
-"""The documents under review, kept with all of their text in the file of decisions."""
+"""Store the documents under review, with their full texts, in the review file."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Entry(NamedTuple):
 
 
 class ReviewedDocuments:
-    """The documents of a review in the order in which they came; one with an id that is known is left as it is."""
+    """The documents of a review in order of arrival. Adding a known id again changes nothing."""
 
     def __init__(self, file: ReviewFile) -> None:
         self._file = file
 
     def add(self, documents: Iterable[Document]) -> int:
-        """Keep documents with their texts; returns how many are new. Raises StorageError when the disk refuses."""
+        """Store documents, and return the number of new ones. Raises StorageError if they cannot be written."""
         before, batch = len(self), list[Document]()
         for document in documents:
             batch.append(document)
@@ -43,10 +43,10 @@ class ReviewedDocuments:
         return len(self) - before
 
     def add_apart(self, documents: Sequence[Document]) -> list[str]:
-        """Keep documents with their texts; returns the id of each.
+        """Store documents, and return the id of each.
 
-        Where an id is known with another text, the digest of the text is added to it, so that what is said of one text
-        is never taken to be said of the other.
+        If an id is known with another text, the digest of the text is appended, so that decisions on one text are never
+        taken for decisions on the other.
         """
         self.add(documents)
         known = self._texts({each.id for each in documents})
@@ -59,14 +59,14 @@ class ReviewedDocuments:
         return int(count)
 
     def __getitem__(self, number: int) -> Document:
-        """The document with this number. Raises KeyError."""
+        """Return the document with this number. Raises KeyError."""
         found = self._file.rows("SELECT content FROM documents WHERE number = ?", (number,))
         if not found:
             raise KeyError(number)
         return self._read(number, found[0][0])
 
     def entries(self) -> list[Entry]:
-        """All documents in order, without their texts."""
+        """Return all documents in order, without their texts."""
         return [Entry(*row) for row in self._file.rows("SELECT number, id, title FROM documents ORDER BY number")]
 
     def _read(self, number: int, content: str) -> Document:
@@ -77,7 +77,7 @@ class ReviewedDocuments:
         return to_document(record, SHAPES["jsonl"], Place(self._file.path, number))
 
     def _texts(self, ids: Iterable[str]) -> dict[str, str]:
-        """Id -> text, of these documents."""
+        """Return id -> text of these documents."""
         statement = "SELECT number, content FROM documents WHERE id = ?"
         rows = ((id_, row) for id_ in ids for row in self._file.rows(statement, (id_,)))
         return {id_: self._read(*row).text for id_, row in rows}

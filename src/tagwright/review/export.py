@@ -1,4 +1,4 @@
-"""What a file of reviews is for others: labelled documents, verdicts, Annif's TSV, CSV, and gold labels to train on."""
+"""Export a review file: labelled documents, verdicts, Annif's TSV, CSV, and gold labels to train on."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _URI = re.compile(r"[^<>\s]+")
 
 
 def labelled_documents(file: ReviewFile) -> Iterator[Document]:
-    """The documents that have been decided upon, in their order, with their labels.
+    """Yield the reviewed documents in order, with their labels.
 
-    A document whose text is not in the file is left out; so is one that nobody has finished and that has no label.
+    Documents without a text in the file are left out; so are unfinished documents without labels.
     """
     labels, documents = Decisions(file).labels(), ReviewedDocuments(file)
     for entry in documents.entries():
@@ -42,10 +42,10 @@ def labelled_documents(file: ReviewFile) -> Iterator[Document]:
 def exported(file: ReviewFile, wanted: ExportFormat) -> Iterator[str]:
     """The lines of an export, without line ends. Raises InputError for a label that the format cannot hold.
 
-    jsonl: labelled documents, as `train` and `evaluate` read them. verdicts: each verdict that stands, with reviewer,
-    time, rank, confidence, model and, for a candidate that was drawn at random, from how many; and the notes. tsv: text
-    and `<id>` of each label, as Annif reads it. csv: id, title, text, labels,
-    with an apostrophe before cells that a spreadsheet would compute, which our own reader takes away again.
+    jsonl: labelled documents, as `train` and `evaluate` read them. verdicts: each current verdict with reviewer,
+    time, rank, confidence, model and, for a candidate drawn at random, the number to draw from; and the notes. tsv:
+    text and `<id>` of each label, as Annif reads it. csv: id, title, text, labels, with an apostrophe, which our reader
+    removes, before cells that a spreadsheet would compute.
     """
     return _FORMATS[wanted](file)
 
@@ -57,7 +57,7 @@ def _jsonl(file: ReviewFile) -> Iterator[str]:
 def _verdicts(file: ReviewFile) -> Iterator[str]:
     fields = ("document", "label", "reviewer", "time", "rank", "confidence", "drawn_from", "model")
     for event in Decisions(file).current():
-        if event.label is not None:  # of the events that stand, verdicts alone have one
+        if event.label is not None:  # among current events, only verdicts have a label
             yield _json({"verdict": event.action, **{field: getattr(event, field) for field in fields}})
         elif event.note:
             yield _json({field: getattr(event, field) for field in ("note", "document", "reviewer", "time")})
@@ -99,9 +99,9 @@ _FORMATS: Mapping[ExportFormat, Callable[[ReviewFile], Iterator[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """Both with a row for each document. gold: its labels.
+    """Labels after a review, a row for each document. gold: its labels.
 
-    judged: labels of which it is known whether they are right, see `Decisions.judged`; empty where all are.
+    judged: its labels known to be right or wrong, see `Decisions.judged`; empty if all are known.
     """
 
     gold: Run
@@ -109,14 +109,14 @@ class Reviewed:
 
 
 def with_reviews(gold: Run, ids: Sequence[str], labels: Vocabulary, file: Path) -> Reviewed:
-    """Gold labels with the decisions of a file of `tagwright serve` put in.
+    """Apply the decisions in a file of `tagwright serve` to gold labels.
 
-    gold: a row for each document, given by their ids. An accepted label is added, a rejected one taken away, and so is
-    one that reviewers disagree about; what was never shown to a reviewer is unknown. Decisions on other documents and
-    labels do not matter. Raises InputError for a file without any on these documents.
+    gold: a row for each document of `ids`. Accepted labels are added; rejected labels, and labels that reviewers
+    disagree about, are removed. A label never shown to a reviewer is unknown. Decisions on other documents and labels
+    are ignored. Raises InputError if the file has no decision on these documents.
     """
     if not file.is_file():
-        raise InputError("there is no such file of decisions", file)
+        raise InputError("no such file", file)
     with closing(ReviewFile.to_read(file)) as opened:
         decisions = Decisions(opened)
         verdicts, examples = decisions.verdicts(), decisions.judged()

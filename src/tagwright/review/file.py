@@ -28,7 +28,7 @@ _TABLES = (
 
 
 class StorageError(InputError):
-    """The disk does not take what is written. cause: what SQLite says."""
+    """A write to the disk failed. cause: the message of SQLite."""
 
     def __init__(self, cause: str, path: Path | str) -> None:
         super().__init__(f"could not be written ({cause})", path)
@@ -36,10 +36,10 @@ class StorageError(InputError):
 
 
 class ReviewFile:
-    """The file, made if there is none; several threads and processes may use it at a time.
+    """A review file, created if missing; several threads and processes may use it at a time.
 
-    read_only: nothing is written, so that the disk may be one that cannot be written to. Raises InputError for another
-    file, and where the disk does not take what is written.
+    read_only: write nothing, as for a file on a read-only disk. Raises InputError for another kind of file, and if a
+    write fails.
     """
 
     def __init__(self, path: Path | str, *, read_only: bool = False) -> None:
@@ -54,7 +54,7 @@ class ReviewFile:
 
     @classmethod
     def to_read(cls, path: Path) -> ReviewFile:
-        """A file that exists, whose decisions are only read; its disk may be one that cannot be written to."""
+        """Open an existing file to read its decisions, also on a read-only disk."""
         return cls(path, read_only=not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)))
 
     def close(self) -> None:

@@ -42,9 +42,9 @@ class Model(Protocol):
 
 @dataclass
 class ReviewQueue:
-    """The order of the documents. It is drawn anew when there are new documents, a new model, or 50 more are finished.
+    """The order of the documents, drawn again for new documents, for a new model, and after 50 more finished documents.
 
-    Where documents have to be tagged for it, that happens in the background, and until then the order is random.
+    If the order needs suggestions, documents are tagged in the background, and the order is random until then.
     """
 
     documents: ReviewedDocuments
@@ -60,7 +60,7 @@ class ReviewQueue:
             sample([Document("d", "d")], 1, self.order, tagger=self.model.tagger)
 
     def places(self, entries: Sequence[Entry]) -> Mapping[int, int]:
-        """Number of a document -> its place in the queue."""
+        """Return number of a document -> its place in the queue."""
         if self.order == "given":
             return {entry.number: entry.number for entry in entries}
         done, _ = self.decisions.totals()
@@ -74,7 +74,7 @@ class ReviewQueue:
             return self._places
 
     def _redraw(self, entries: Sequence[Entry], wanted: tuple[object, ...]) -> None:
-        """Choose from the documents that nobody has finished."""
+        """Choose from the unfinished documents."""
         assert self.order != "given"
         states = self.decisions.states()
         places = _at_random(entries)
@@ -97,5 +97,5 @@ def _at_random(entries: Sequence[Entry]) -> list[int]:
 
 
 def _placed(entries: Sequence[Entry], order: Sequence[int]) -> dict[int, int]:
-    """Number of a document -> its place in an order in which it may come twice."""
+    """Return number of a document -> its place. order: may list a document twice; the first place counts."""
     return {entries[each].number: place for place, each in enumerate(dict.fromkeys(order))}

@@ -1,10 +1,9 @@
 """Give shards to actors, and begin those of a dead actor again.
 
-There are as many actors as devices, also of nodes that come later, and each has one shard at a time: so an actor that
-dies costs one shard, which the next free actor takes. Another actor is started in its place; it waits until a node has
-room, and the others work on meanwhile. A node without power says nothing, and is found dead a minute later: so that
-nobody waits for it at the end, actors without work take the shards that others are still at, and the first answer
-counts.
+There is one actor per device, also on nodes that join later, and each actor has one shard at a time. If an actor dies,
+the next free actor repeats its shard. A new actor replaces it as soon as a node has room, while the others work on. A
+node that loses power is noticed only a minute later. So, at the end, actors without work repeat the shards that are
+still unfinished, and the first answer counts.
 """
 
 from __future__ import annotations
@@ -23,30 +22,30 @@ class ActorDied(Exception):  # noqa: N818 (it is no error of ours)
 
 
 class Actors(Protocol):
-    """Whatever runs actors. An answer is what an actor will say; it can be waited for."""
+    """The interface to run actors. An answer is the future result of an actor."""
 
     def devices(self) -> int:
-        """How many actors can work at a time, at least one."""
+        """Number of actors that can work at a time, at least one."""
 
     def start(self) -> tuple[Any, Any]:
-        """A new actor, and its answer that it has loaded the tagger."""
+        """Start an actor; return it, and the answer that it has loaded the tagger."""
 
     def give(self, actor: Any, shard: Shard) -> Any:
-        """The answer of an actor that is to tag a shard."""
+        """Let an actor tag a shard, and return its answer."""
 
     def first(self, answers: Sequence[Any]) -> Any:
         """Wait for the first of these answers."""
 
     def read(self, answer: Any) -> Any:
-        """What an answer says. Raises ActorDied, and what the actor raised."""
+        """Return the result of an answer. Raises ActorDied, and the errors of the actor."""
 
     def discard(self, actor: Any) -> None:
-        """Make room where an actor has died, or cannot be reached."""
+        """Free the resources of an actor that has died or cannot be reached."""
 
 
 @dataclass(frozen=True)
 class _Task:
-    """What an actor is at. shard None: it loads the tagger. attempt: how often that has been begun."""
+    """The current task of an actor. shard None: load the tagger. attempt: from 1."""
 
     actor: Any
     shard: Shard | None = None
@@ -54,7 +53,7 @@ class _Task:
 
 
 class ActorPool:
-    """Actors and what each is at."""
+    """Actors and their current tasks."""
 
     def __init__(self, actors: Actors) -> None:
         self._actors = actors
@@ -103,7 +102,7 @@ class ActorPool:
         return sum(task.shard is shard for task in self._tasks.values())
 
     def _replace(self, task: _Task, error: ActorDied) -> None:
-        """Another actor for one that died; its shard goes to whichever is free first."""
+        """Start another actor for one that died; the next free actor repeats its shard."""
         self._actors.discard(task.actor)
         if task.shard is None:
             self._start(_next_attempt("loading the tagger", task, error))
@@ -113,7 +112,7 @@ class ActorPool:
         self._start(attempt=1)
 
     def _start(self, attempt: int) -> None:
-        """attempt: how many died in a row before they had loaded the tagger, and one."""
+        """Start an actor. attempt: one more than the actors in a row that died while loading the tagger."""
         actor, answer = self._actors.start()
         self._tasks[answer] = _Task(actor, attempt=attempt)
 
@@ -124,5 +123,5 @@ class ActorPool:
 def _next_attempt(what: str, task: _Task, error: ActorDied) -> int:
     if task.attempt < ATTEMPTS:
         return task.attempt + 1
-    problem = f"{what}: {ATTEMPTS} actors died over it ({one_line_of(error, 200)})"
+    problem = f"{what}: {ATTEMPTS} actors died ({one_line_of(error, 200)})"
     raise TagwrightError(f"{problem}; start again: what is done stays done")

@@ -1,4 +1,4 @@
-"""Tag documents shard by shard into a folder; shards that are there are skipped."""
+"""Tag documents shard by shard into a folder; finished shards are skipped."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run did. shards, documents: tagged now; errors: documents of these without suggestions."""
+    """The result of a run. shards, documents: tagged now; errors: documents of these without suggestions."""
 
     shards: int
     skipped: int
@@ -108,7 +108,7 @@ def run(
 
 
 def check_apart(docs: Iterable[str], output: Path) -> None:
-    """Raise ConfigError where the output is inside a folder of documents: its files would be documents, too."""
+    """Raise ConfigError if the output is inside a folder of documents: its files would be read as documents."""
     for source in docs:
         folder = source != "-" and os.path.isdir(source)  # noqa: PTH112 - Path.is_dir raises on names that cannot be
         if folder and lies_in(output, Path(source)):
@@ -116,7 +116,7 @@ def check_apart(docs: Iterable[str], output: Path) -> None:
 
 
 def _apart(sources: Iterable[tuple[str, Iterator[Located]]], output: Path) -> Iterator[tuple[str, Iterator[Located]]]:
-    """The same, as long as no file is inside the output, as one may be that a pattern has found."""
+    """Yield the sources. Raises ConfigError for a file inside the output, which a glob may have matched."""
     for name, documents in sources:
         if Path(name).exists() and lies_in(name, output):  # standard input has a name, and no file
             raise ConfigError(f"{name}: is inside the output, {output}; name documents elsewhere, or another output")
@@ -124,9 +124,9 @@ def _apart(sources: Iterable[tuple[str, Iterator[Located]]], output: Path) -> It
 
 
 class _Work:
-    """The shards that are to be tagged. size: documents in each but the last; skipped: those that are whole.
+    """The shards to tag. size: documents in each shard but the last; skipped: number of finished shards.
 
-    Raises TagwrightError where the folder has shards beyond the last one, before that is tagged.
+    Raises TagwrightError before the last shard is tagged, if the folder has shards beyond it.
     """
 
     def __init__(self, shards: Iterator[Shard], folder: OutputFolder, share: Share, size: int) -> None:

@@ -20,7 +20,7 @@ from tagwright.scale.output_folder import BatchOptions
 from tagwright.scale.shards import Shard, Unread
 
 ATTEMPTS = 3
-"How often a shard is begun before the processes that died over it are taken to show a lasting problem."
+"Number of attempts at a shard whose processes die, before an error is raised."
 
 REMEDY = "start again with fewer processes or on a machine with more memory: what is done stays done"
 
@@ -28,10 +28,10 @@ ONE_THREAD = {
     **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"), "1"),
     "TOKENIZERS_PARALLELISM": "false",
 }
-"For every library."
+"Environment variables: one thread in every library."
 
 NO_CACHE = {"TAGWRIGHT_CACHE_DOCUMENTS": "no"}
-"What is computed for millions of documents would fill the cache and is not needed again."
+"Vectors of millions of documents would fill the cache, and are not needed again."
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class Tagged:
 
 
 def in_processes(shards: Iterator[Shard], model: Path, options: BatchOptions, processes: int) -> Iterator[Tagged]:
-    """Tag shards in so many processes, in the order in which they are done.
+    """Tag shards in several processes, and yield them in the order in which they are finished.
 
-    No more shards are read at a time than there are processes. Raises TagwrightError for a shard over which processes
-    die again and again, and what a tagger raises.
+    At most one shard per process is read at a time. Raises TagwrightError for a shard whose processes die at every
+    attempt, and the errors of the tagger.
     """
     from tagwright.scale.shard_tagging import ShardWorker
 
@@ -75,5 +75,5 @@ def _failed(shard: Shard, answer: Future[Any]) -> list[Unread]:
     try:
         failed: list[Unread] = answer.result()
     except WorkerDied as error:
-        raise TagwrightError(f"shard {shard.number}: {ATTEMPTS} processes died over it ({error}); {REMEDY}") from None
+        raise TagwrightError(f"shard {shard.number}: {ATTEMPTS} processes died ({error}); {REMEDY}") from None
     return failed

@@ -1,4 +1,4 @@
-"""The options of a batch and its folder: a file of suggestions for each shard, what is known of it, the settings.
+"""The options of a batch, and its folder: settings, and for each shard a file of suggestions and a record.
 
 `manifest.json` holds the settings. `shard-000003.jsonl` is put in place in one step, and after it
 `shard-000003.json`, which says what the shard was made of and how to tell whether its file is whole. `errors.jsonl` is
@@ -27,7 +27,7 @@ FileFormat = Literal["jsonl", "parquet"]
 
 @dataclass(frozen=True, kw_only=True)
 class BatchOptions(SuggestOptions):
-    """Everything besides documents and tagger on which the files of suggestions depend."""
+    """The options that determine the files of suggestions, beside documents and tagger."""
 
     shard_size: AtLeastOne = 20_000
     "Documents per file. A tagger computes over whole batches, so another size can change the last digit of a score."
@@ -36,7 +36,7 @@ class BatchOptions(SuggestOptions):
     "JSON lines, a run file that `evaluate --run` reads, or Parquet."
 
     def settings(self, model: Path) -> dict[str, Any]:
-        """What is compared when a batch is continued. Raises ModelError where no tagger is saved."""
+        """Return the settings that a continued batch must keep. Raises ModelError if there is no tagger."""
         return {"model": model_digest(model), **asdict(self)}
 
 
@@ -55,13 +55,13 @@ KIND = "batch"
 
 
 class OutputFolder:
-    """Where the suggestions of a batch lie."""
+    """The folder of the suggestions of a batch."""
 
     def __init__(self, folder: Path, format: FileFormat) -> None:  # noqa: A002
         self.folder, self._format = folder, format
 
     def claim(self, settings: Mapping[str, Any]) -> None:
-        """Begin here, or continue what has the same settings.
+        """Start a batch in the folder, or continue one with the same settings.
 
         Raises TagwrightError saying which settings differ, and for a folder that holds something else.
         """

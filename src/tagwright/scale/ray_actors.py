@@ -66,7 +66,7 @@ class _Cluster:
         self._model, self._options = ray.put(files), options
 
     def devices(self) -> int:
-        """GPUs, or where there are none processors, each of which an actor gets for itself."""
+        """Number of GPUs, or of processors without GPUs; each actor has one."""
         resources = ray.cluster_resources()
         return max(1, int(resources.get("GPU", 0)) or int(resources.get("CPU", 1)))
 
@@ -122,7 +122,7 @@ class _Actor:
 
 
 def read(answer: Any) -> Any:
-    """What an actor says. Raises ActorDied, also if its answer was lost with its node, and what the actor raised."""
+    """Return an actor's result. Raises ActorDied, also if it was lost with its node, and errors of the actor."""
     try:
         return ray.get(answer)
     except ray.exceptions.RayTaskError as error:

@@ -83,7 +83,7 @@ class ShardWorker:
         self._tagger: ShardTagger | None = None
 
     def tag(self, model: Path, options: BatchOptions, documents: Path, suggestions: Path) -> list[Unread]:
-        """What `ShardTagger.write` does. Raises TagwrightError for whatever goes wrong."""
+        """Run `ShardTagger.write`. Raises TagwrightError for any error."""
         try:
             self._tagger = self._tagger or ShardTagger.load(model, options)
             return self._tagger.write(documents, suggestions)

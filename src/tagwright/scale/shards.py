@@ -1,7 +1,7 @@
 """Cut the documents of files into numbered shards of fixed size, each an Arrow file.
 
-A shard is so many consecutive documents of the input, those that cannot be read included: which documents it holds
-depends on nothing else, and a document that is mended later does not move the others.
+A shard is a fixed number of consecutive documents of the input. Documents that cannot be read are counted too, so that
+repairing one later does not move the others.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ class Shard:
 
     @property
     def size(self) -> int:
-        """Documents, with those that cannot be read."""
+        """Number of documents, including those that cannot be read."""
         return self.documents + len(self.unread)
 
     def remove(self) -> None:
-        """Remove its documents: they are tagged."""
+        """Remove the file of documents after tagging."""
         self.path.unlink(missing_ok=True)
 
 
 def cut(
     sources: Iterable[tuple[str, Iterator[Located]]], size: int, wanted: Callable[[int], bool], folder: Path
 ) -> Iterator[Shard]:
-    """The shards of all sources in order; one that is not wanted is read past and has no file.
+    """Yield the shards of all sources in order; an unwanted shard is skipped and has no file.
 
-    folder: where the documents of wanted shards are written, for the caller to remove. A file whose rest cannot be read
-    counts as one more document that cannot; so does a second document with the same id in a shard. Raises OSError when
-    the disk is full.
+    folder: write the documents of wanted shards here; the caller removes them. If the rest of a file cannot be read, it
+    counts as one unreadable document; so does a second document with the same id in a shard. Raises OSError if the disk
+    is full.
     """
     rest = _read_all(sources)
     number = 0
@@ -79,7 +79,7 @@ def cut(
 
 
 def _into(shard: Shard, found: Iterable[tuple[str, int, Document] | Unread]) -> Iterator[Document]:
-    """The documents, while the shard counts and hashes them and keeps the errors."""
+    """Yield the documents; count and hash them in the shard, and collect errors there."""
     digest, ids = hashlib.blake2b(digest_size=16), set[str]()
     for each in found:
         if isinstance(each, Unread):
@@ -99,7 +99,7 @@ def _into(shard: Shard, found: Iterable[tuple[str, int, Document] | Unread]) -> 
 
 
 def _read_all(sources: Iterable[tuple[str, Iterator[Located]]]) -> Iterator[tuple[str, int, Document] | Unread]:
-    """Documents with file and line, and in their places those that cannot be read."""
+    """Yield documents with file and line, and unreadable documents in their places."""
     waiting: list[Unread] = []
 
     def collect(error: InputError) -> None:

@@ -1,4 +1,4 @@
-"""Read tokens, say who holds them and what they may do, and limit how many wrong ones an address may try."""
+"""Check access tokens: read them from a file, map them to holders and roles, and limit wrong attempts per address."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ LONGEST_NAME = 60
 
 @dataclass(frozen=True)
 class Holder:
-    """Somebody with a token. name: "" for a token whose holders choose their names when they review."""
+    """The holder of a token. name: "" if reviewers with this token choose their own names."""
 
     name: str
     role: Role
     token: str = field(repr=False)  # no secret in a log
 
     def may(self, role: Role) -> bool:
-        """Whether the holder may do what the role may.
+        """Whether the holder has the rights of a role.
 
         >>> [Holder("Ann", "review", "").may(role) for role in ("suggest", "review", "admin")]
         [True, True, False]
@@ -98,19 +98,22 @@ class Holder:
 
 
 EVERYBODY = Holder("", "admin", "")
-"Where no token is needed, everybody may do everything."
+"The holder if no token is needed: all rights."
 
 
 @dataclass(frozen=True)
 class Access:
-    """Who may come in; without holders everybody may. wrong: counts wrong tokens."""
+    """The tokens that give access; without holders no token is needed. wrong: counts wrong tokens."""
 
     holders: tuple[Holder, ...] = ()
     wrong: WrongTokens = field(default_factory=WrongTokens, compare=False, repr=False)
 
     @classmethod
     def of(cls, token: str | None = None, file: Path | None = None) -> Access:
-        """One token for everything, the tokens of a file, or both. Raises ConfigError, and InputError for the file."""
+        """Accept one token with all rights, the tokens of a file, or both.
+
+        Raises ConfigError for the token, InputError for the file.
+        """
         if token is not None and (problem := _fault(token)):
             raise ConfigError(f"the token {problem}")
         return cls((*(read_tokens(file) if file else ()), *([Holder("", "admin", token)] if token else ())))
@@ -121,10 +124,10 @@ class Access:
         return not self.holders
 
     def holder(self, token: str, address: str) -> Holder | None:
-        """Who has this token. A token that is nearly right takes as long as any other.
+        """Return the holder of a token. Tokens are compared in constant time.
 
-        address: of the client. Raises Problem (429) where too many wrong tokens came from it, for a right one as well:
-        otherwise it could be told from the others, and guessing would go on.
+        address: of the client. Raises Problem (429) after too many wrong tokens from it, even for a right token:
+        otherwise an attacker could go on guessing and recognise the right one.
         """
         if self.is_open:
             return EVERYBODY
@@ -139,7 +142,7 @@ class Access:
         return next(iter(found), None)
 
     def has_named(self, name: str) -> bool:
-        """Whether a token belongs to somebody of this name, in whichever case it is written."""
+        """Whether a token belongs to a holder of this name, ignoring case."""
         return bool(name) and name.casefold() in {each.name.casefold() for each in self.holders}
 
 
@@ -161,7 +164,7 @@ def read_tokens(file: Path) -> list[Holder]:
         if line.strip() and not line.lstrip().startswith("#"):
             holder = _holder(line, file, number)
             if any(holder.name == other.name or holder.token == other.token for other in found):
-                raise InputError("the name or the token stands in a line above as well", file, number)
+                raise InputError("the name or the token is also in a line above", file, number)
             found.append(holder)
     if not found:
         raise InputError("holds no tokens; write TOKEN ROLE NAME, a line for each", file)

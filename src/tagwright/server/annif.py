@@ -141,7 +141,7 @@ class AnnifApi:
             raise Problem(403, detail, "Learning not allowed")
         check_role(request, "admin")
         if holder_of(request) is EVERYBODY:
-            check_origin(request)  # or else any page could teach the model of whoever opens it
+            check_origin(request)  # otherwise any web page could send documents to the model of its visitors
         await self.store(model, _indexed(await json_body(request)), holder_of(request).name or CLIENT)
         return Response(status_code=204, media_type="application/json")
 
@@ -288,7 +288,7 @@ def _check_fields(value: Any, place: str, texts: Sequence[str], required: Sequen
 
 
 def _options(given: Mapping[str, str]) -> SuggestOptions | None:
-    """What is asked for; None for nothing: a limit of 0, and a threshold that is no number, which none reaches."""
+    """Read limit and threshold; None if no label can satisfy them: a limit of 0, a threshold of NaN."""
     limit, threshold = _integer(given.get("limit", "10")), _threshold(given.get("threshold", "0"))
     return None if limit == 0 or math.isnan(threshold) else SuggestOptions(k=limit, min_confidence=threshold)
 

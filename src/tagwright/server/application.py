@@ -1,4 +1,4 @@
-"""The web application (ASGI): routes, limits, access, and answers for what goes wrong."""
+"""The web application (ASGI): routes, limits, access, and answers to errors."""
 
 from __future__ import annotations
 
@@ -117,13 +117,13 @@ async def _with_slash(_: Request) -> Response:
 
 
 async def _forget(_: ServedModel, __: Sequence[Mapping[str, Any]], ___: str) -> None:
-    """Drop what a client sends, where there is no file of decisions."""
+    """Ignore documents sent by clients, if there is no review file."""
 
 
 class _Guard:
     """Refuses a request without a token and one whose body is too large; adds headers to every answer.
 
-    Whoever is let in is `request.state.holder`.
+    The holder of the token is `request.state.holder`.
     """
 
     def __init__(self, app: ASGIApp, access: Access, max_body: int, hosts: frozenset[str] | None) -> None:
@@ -176,7 +176,7 @@ class _Guard:
 
 
 def _host(headers: Headers) -> str:
-    """The name of the server as the client says it, without the port."""
+    """Return the host name in a request, without the port."""
     return re.sub(r":\d*$", "", headers.get("host", "").lower())
 
 

@@ -30,7 +30,7 @@ class Counters:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def count(self, method: str, path: str, status: int, seconds: float) -> None:
-        """One request has been answered. path: the pattern, not what clients send: there are few of them."""
+        """Count an answered request. path: the route pattern, not the address itself, so that there are few of them."""
         with self._lock:
             self._requests[method, path, status] += 1
             self._seconds[path] = self._seconds.get(path, 0.0) + seconds
@@ -70,7 +70,7 @@ class Counters:
 
 
 class CountRequests:
-    """Middleware that tells the counters of every answer."""
+    """Middleware that counts every answer."""
 
     def __init__(self, app: ASGIApp, counters: Counters) -> None:
         self.app, self.counters = app, counters
@@ -96,7 +96,7 @@ class CountRequests:
 
 
 def pattern(scope: Scope) -> str:
-    """The pattern of the address that answered; "other" where there is none."""
+    """Return the route pattern of the request; "other" if there is none."""
     return str(getattr(scope.get("route"), "path", "other"))
 
 

@@ -40,14 +40,14 @@ _LAST = "\U0010ffff"
 "Sorted behind every other character."
 
 _NAMES_PER_LABEL = 8
-"Names read for each label that is wanted, since several names of one label may match."
+"Names to read per requested label, since several names of one label may match."
 
 
 class LabelSearch:
-    """Finds labels while somebody types. Case and accents do not count.
+    """Search labels by the first characters typed, ignoring case and accents.
 
-    labels: any number; about 1 KB for each. path: the file of their index (`build_file`); None: it is made in memory.
-    Safe to be used by several threads.
+    labels: any number; about 1 KB for each. path: the file of their index (`build_file`); None builds it in memory.
+    Threads may share it.
 
     >>> search = LabelSearch([Label("1", ("Honey bees", "Apis")), Label("2", ("Bees",)), Label("3", ("Café",))])
     >>> search("bee"), search("apis"), search("cafe"), search("one")
@@ -101,7 +101,7 @@ class LabelSearch:
             yield from self._containing(text, limit)
 
     def _containing(self, text: str, limit: int) -> Iterator[int]:
-        """Names that hold all groups of three characters of the text, of which those that hold the text itself."""
+        """Search names that contain the text, by an index of groups of three characters."""
         groups = " ".join('"' + group.replace('"', '""') + '"' for group in dict.fromkeys(_groups(text)))
         matching = "SELECT label FROM parts JOIN names ON row = parts.rowid WHERE parts MATCH ?"
         yield from self._select(f"{matching} AND instr(names.text, ?) LIMIT ?", groups, text, limit=limit)
@@ -139,7 +139,7 @@ def is_finished(path: Path) -> bool:
 
 
 def build_file(path: Path, labels: Sequence[Label]) -> None:
-    """Make the index of these labels in an empty file."""
+    """Build the index of these labels in an empty file."""
     with closing(sqlite3.connect(path)) as database:
         _build(database, labels)
 
@@ -168,7 +168,7 @@ def _build(database: sqlite3.Connection, labels: Sequence[Label]) -> None:
 
 
 def _digest(labels: Iterable[Label]) -> bytes:
-    """What tells vocabularies apart whose labels have other names, ids or places."""
+    """Return a key of a vocabulary that depends on names, ids and positions of its labels."""
     digest = blake2b(digest_size=16)
     for label in labels:
         digest.update(repr((label.id, label.names)).encode("utf-8", "surrogatepass"))

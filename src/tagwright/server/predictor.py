@@ -24,7 +24,7 @@ PARTS = 8
 "Restricted taggers that are kept for the next request with the same labels."
 
 ATTEMPTS = 2
-"How often a batch is begun before the processes that died over it are taken to show a lasting problem."
+"Number of attempts at a batch whose processes die, before an error is raised."
 
 
 class SuggestRequest(NamedTuple):
@@ -45,7 +45,7 @@ class SuggestRequest(NamedTuple):
 
 @dataclass
 class Predictor:
-    """A tagger, and the parts of it over some of its labels that were asked for lately."""
+    """A tagger, and recently requested taggers for parts of its vocabulary."""
 
     tagger: Tagger
     _parts: dict[frozenset[str], Tagger] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Predictor:
             return [next(rows) if _is_plain(each) else self._suggest_one(each) for each in wanted]
 
     def _suggest_one(self, wanted: SuggestRequest) -> list[Suggestion]:
-        """What is excluded leaves the ranking before it is cut, so that enough labels are left."""
+        """Answer one request. Remove excluded labels before the cut, so that enough labels are left."""
         tagger, documents = self.tagger if wanted.within is None else self._part(wanted.within), [wanted.document]
         pool = tagger.candidates(documents)
         if wanted.suggested is not None:

@@ -1,4 +1,4 @@
-"""Say what is wrong with a request, or why it cannot be answered, as `application/problem+json` (RFC 9457)."""
+"""Answer requests that fail with `application/problem+json` (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Problem(Exception):  # noqa: N818  # the name of the thing in the standard
 
 
 class Busy(Problem):
-    """So many requests wait that another one would wait too long."""
+    """Too many requests wait already."""
 
     def __init__(self, seconds: int = 1) -> None:
         detail = f"Too many requests are waiting; try again in {seconds} s"
@@ -36,51 +36,51 @@ class Busy(Problem):
 
 
 def bad_request(detail: str) -> Problem:
-    """What the request holds cannot be used."""
+    """Return the problem of a request with invalid content."""
     return Problem(400, detail)
 
 
 def not_stored(error: StorageError) -> Problem:
-    """What the disk did not take; the log names the file, the answer does not."""
+    """Return the problem of a failed write. Log the name of the file, which the answer does not give."""
     _log.error("%s", error)
     detail = f"The server cannot write to its disk ({error.cause}); what it confirmed before is kept"
     return Problem(507, detail, "Not stored")
 
 
 def answer_to(problem: Problem) -> Response:
-    """The answer to a request with a problem; for a body too large plain text, as Annif's interface describes."""
+    """Answer a request with its problem; if the body is too large in plain text, as in Annif's interface."""
     if problem.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return PlainTextResponse(problem.detail, problem.status, problem.headers)
     return _problem(problem.status, problem.title, problem.detail, problem.headers)
 
 
 async def answer_problem(_: Request, error: Exception) -> Response:
-    """The answer for a `Problem`."""
+    """Answer with a `Problem`."""
     assert isinstance(error, Problem)
     return answer_to(error)
 
 
 async def answer_storage_error(_: Request, error: Exception) -> Response:
-    """The answer where the disk does not take what the request wants to be kept."""
+    """Answer if the disk cannot store the content of a request."""
     assert isinstance(error, StorageError)
     return answer_to(not_stored(error))
 
 
 async def answer_http_error(_: Request, error: Exception) -> Response:
-    """The answer for what the router refuses: an unknown address, a method that is not allowed."""
+    """Answer if the router refuses a request: an unknown address, a method that is not allowed."""
     assert isinstance(error, HTTPException)
     detail = _NOT_FOUND if error.status_code == HTTPStatus.NOT_FOUND else error.detail
     return _problem(error.status_code, "", detail, dict(error.headers or {}))
 
 
 async def answer_nobody(_: Request, __: Exception) -> Response:
-    """The answer for a client that has gone before its request was whole: nobody reads it, and no log tells of it."""
+    """Answer a client that disconnected before its request was complete; nothing is sent or logged."""
     return Response(status_code=400)
 
 
 async def answer_failure(_: Request, __: Exception) -> Response:
-    """The answer for an error in the program; what happened is in the server's log, never in the answer."""
-    return _problem(500, "", "The server made a mistake; its log says more", None)
+    """Answer after an unexpected error; details are in the server's log, never in the answer."""
+    return _problem(500, "", "Internal error; see the log of the server", None)
 
 
 def _problem(status: int, title: str, detail: str, headers: dict[str, str] | None) -> Response:

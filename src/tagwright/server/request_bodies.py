@@ -1,4 +1,4 @@
-"""Read the body of a request, or say what is wrong with it."""
+"""Read and check the body of a request."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_size(document: Any) -> None:
 
 
 async def json_body(request: Request) -> Any:
-    """The value in a JSON body; one that does not say of which kind it is, is taken for JSON, as Annif does.
+    """Read a JSON body; a body without a content type is taken for JSON, as in Annif.
 
     Half a character (a surrogate, as programs leave them that cut a text) can neither be stored nor sent: in every text
     it becomes U+FFFD. Raises Problem for anything else, for an empty body, for NaN and for what is nested too deep.

@@ -1,4 +1,4 @@
-"""Collect single requests into batches, and refuse more than can be answered soon."""
+"""Collect requests into batches, and refuse requests that would wait too long."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ R = TypeVar("R")
 
 @dataclass
 class RequestQueue(Generic[T, R]):
-    """Collects requests while others are computed, so that a batch grows with the load and nobody waits without need.
+    """Collect requests into a batch while the one before is computed: batches grow with the load.
 
-    compute: a batch in, one answer each out; it runs in a thread. largest: requests of a batch.
-    wait: seconds that the first request of a batch waits for others, unless the last batch was a single request: then
-    they come one after the other. waiting: requests that may wait; beyond them `Busy` is raised at once. seconds: how
-    long an answer may take before `Busy` is raised. at_once: batches that may be computed at a time. A second one
-    begins only when it is full: in larger batches each request takes less.
+    compute: batch -> one answer per request, in a thread. largest: maximum batch size. wait: seconds that the first
+    request of a batch waits for others, unless the last batch was a single request. waiting: maximum number of waiting
+    requests; for more, `Busy` is raised at once. seconds: time limit of an answer, after which `Busy` is raised.
+    at_once: maximum number of batches computed at a time. A second batch begins only when it is full, because larger
+    batches are faster per request.
 
-    A batch that fails is computed again one by one, so that only the request that makes it fail does.
+    A batch that fails is computed again request by request, so that only the requests that cause the error fail.
     """
 
     compute: Callable[[Sequence[T]], Sequence[R]]
@@ -44,28 +44,28 @@ class RequestQueue(Generic[T, R]):
         self._worker = asyncio.create_task(self._work())
 
     async def stop(self) -> None:
-        """Finish what waits, then end."""
+        """Answer all waiting requests, then stop."""
         await self._requests.join()
         if self._worker is not None:
             self._worker.cancel()
 
     @property
     def length(self) -> int:
-        """Requests that wait."""
+        """Number of waiting requests."""
         return self._requests.qsize()
 
     def check_room(self, count: int = 1) -> None:
-        """Raise Busy unless so many more may wait: before a request is read, so that its refusal costs little."""
+        """Raise Busy unless `count` more requests may wait. Call it before reading a request, to refuse it cheaply."""
         if self.length + count > self.waiting:
             raise Busy
 
     async def __call__(self, request: T) -> R:
-        """The answer. Raises Busy, or what `compute` raises for this request alone."""
+        """Return the answer. Raises Busy, or the error of `compute` for this request alone."""
         (answer,) = await self.all([request])
         return answer
 
     async def all(self, requests: Sequence[T]) -> list[R]:
-        """The answers to requests that are of use only together: all of them wait, or none does."""
+        """Return the answers to requests that are needed together: accept all of them, or none."""
         self.check_room(len(requests))
         loop = asyncio.get_running_loop()
         answers: list[asyncio.Future[R]] = [loop.create_future() for _ in requests]
@@ -78,7 +78,7 @@ class RequestQueue(Generic[T, R]):
             raise Busy from None
         finally:
             for answer in answers:
-                answer.cancel()  # those that still wait when one has failed or the client has gone
+                answer.cancel()  # drop the other requests when one has failed or the client has disconnected
 
     async def _work(self) -> None:
         while True:
@@ -98,7 +98,7 @@ class RequestQueue(Generic[T, R]):
         self._changed.set()
 
     async def _finish(self, batch: Sequence[tuple[T, asyncio.Future[R]]]) -> None:
-        wanted = [each for each in batch if not each[1].done()]  # whoever has gone needs no answer
+        wanted = [each for each in batch if not each[1].done()]  # a client that has disconnected needs no answer
         if wanted:
             await self._answer(wanted)
         for _ in batch:

@@ -52,12 +52,12 @@ class ServedModel:
         return await self.suggest_all([SuggestRequest(document, options) for document in to_documents(texts)])
 
     async def suggest_for(self, wanted: SuggestRequest) -> list[Suggestion]:
-        """The same for a document with conditions. Ids that the vocabulary lacks are no error: they never occur."""
+        """Suggest labels for a document with conditions. Ids that the vocabulary lacks are ignored."""
         (found,) = await self.suggest_all([wanted])
         return found
 
     async def suggest_all(self, wanted: Sequence[SuggestRequest]) -> list[list[Suggestion]]:
-        """The same for several documents, which are refused together.
+        """Suggest labels for several documents, which are accepted or refused together.
 
         Raises Busy when too many requests wait, Problem for options that the tagger cannot follow.
         """
@@ -69,7 +69,7 @@ class ServedModel:
         return [[] if each is None else next(found) for each in meant]
 
     def _normalise(self, wanted: SuggestRequest) -> SuggestRequest | None:
-        """What is asked of the tagger; None where there is nothing to suggest. Raises ConfigError."""
+        """Normalise a request for the tagger; None if there is nothing to suggest. Raises ConfigError."""
         vocabulary, combiner = self.tagger.vocabulary, self.tagger.combiner
         known = vocabulary.index.keys()
         within = None if wanted.within is None else frozenset(wanted.within & known)
@@ -81,11 +81,11 @@ class ServedModel:
         return wanted._replace(within=within, excluded=frozenset(wanted.excluded & known))
 
     async def explain(self, document: Document, suggested: Sequence[Suggestion]) -> list[Suggestion]:
-        """The same suggestions for a document, with their evidence. Raises Busy."""
+        """Return the same suggestions for a document with their evidence. Raises Busy."""
         return await self.queue(SuggestRequest(document, suggested=tuple(suggested))) if suggested else []
 
     def search(self) -> LabelSearch:
-        """The search in its labels; the first call makes the index, which takes time where there are many."""
+        """Return the search in its labels; the first call builds the index, which takes long for many labels."""
         with self._indexing:
             if self._search is None:
                 self._search = kept_index(self.tagger.vocabulary)

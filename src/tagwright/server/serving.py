@@ -178,7 +178,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def own_names(options: ServerOptions) -> frozenset[str] | None:
-    """The names of this machine where nobody else is to be answered; None where a token decides, or nothing does."""
+    """Return the host names of this machine if only it may send requests; None if a token or nothing is required."""
     if not options.access.is_open or options.insecure:
         return None
     return frozenset({"localhost", "127.0.0.1", "[::1]", options.host.lower()})

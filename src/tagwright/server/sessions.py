@@ -1,4 +1,4 @@
-"""Keep reviewers logged in, with signed cookies and CSRF tokens. No list of sessions is stored: the signature tells.
+"""Keep reviewers logged in, with signed cookies and CSRF tokens. No session is stored: cookies are signed.
 
 A cookie holds a random number, the name and a signature. A form holds a token that follows from the number: another
 site can neither read the cookie nor guess the token.

@@ -1,6 +1,6 @@
-"""Read uploaded files. One that cannot be read gives a one-line reason and harms nobody else.
+"""Read uploaded files. A file that cannot be read gives a one-line error and does not affect other requests.
 
-A file is read by a process of its own, with bounds for memory and time: some broken PDFs keep a reader busy for ever.
+Each file is read in a process of its own, with limits of memory and time: some broken PDFs never end.
 """
 
 from __future__ import annotations
@@ -24,42 +24,42 @@ from tagwright.text.words import clean
 from tagwright.types import Document
 
 MOST = 1000
-"Documents of one file."
+"Maximum number of documents in a file."
 
 LARGEST = 5_000_000
-"Bytes of text in one document."
+"Maximum size of a document in bytes."
 
 SECONDS = 60.0
-"How long the reading of a file may take."
+"Time limit for reading a file."
 
 MEMORY = 4 << 30
-"Bytes of address space while a file is read, where the system can bound it."
+"Limit of address space in bytes while a file is read, where the system has such a limit."
 
 AT_ONCE = 2
-"Files that are read at a time; others wait, so that a few slow ones leave the server free."
+"Number of files read at a time; others wait, so that slow files do not use up the server."
 
 _UNSAFE = re.compile(r"[^\w.-]+", re.ASCII)
 
 
 class UploadReader:
-    """Reads uploads without holding up whatever else the server does."""
+    """Read uploads without blocking the server."""
 
     def __init__(self) -> None:
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def __call__(self, file: UploadFile) -> list[Document]:
-        """The documents of an upload, as `read_upload` reads them. Raises InputError."""
+        """Read the documents of an upload, see `read_upload`. Raises InputError."""
         content = await file.read()
         async with self._turns:
             return await asyncio.to_thread(read_upload, file.filename or "", content)
 
 
 def read_upload(name: str, content: bytes, seconds: float = SECONDS) -> list[Document]:
-    """The documents of a file: PDF, docx, JATS, TEI, HTML, LaTeX, text, JSON lines, tables.
+    """Read the documents of a file: PDF, docx, JATS, TEI, HTML, LaTeX, text, JSON lines, tables.
 
-    name: as the client says; it tells the format, and nothing on this machine is called so. seconds: how long reading
-    may take. A document without an id gets the name and a digest of the content, so that two files with one name stay
-    apart and one file sent twice does not. Raises InputError for whatever cannot be read.
+    name: from the client; used to recognise the format, never as a path. seconds: time limit. A document without an id
+    gets the name and a digest of the content as its id: two files of the same name differ, a file sent twice does not.
+    Raises InputError for a file that cannot be read.
     """
     shown = clean(name).replace("\\", "/").rpartition("/")[2].strip()[:100] or "upload"
     digest = blake2b(content, digest_size=4).hexdigest()
@@ -74,7 +74,7 @@ def read_upload(name: str, content: bytes, seconds: float = SECONDS) -> list[Doc
         except WorkerError:
             raise InputError("cannot be read: the file crashed the reader", shown) from None
     if problem:
-        raise InputError(problem.partition("; name it:")[0], shown, line)  # whoever uploads cannot name a format
+        raise InputError(problem.partition("; name it:")[0], shown, line)  # an upload has no option to name the format
     if len(documents) > MOST:
         problem = f"holds more than {MOST:,} documents; split it, or give it to the server as --documents"
         raise InputError(problem, shown)
@@ -82,16 +82,16 @@ def read_upload(name: str, content: bytes, seconds: float = SECONDS) -> list[Doc
 
 
 def _renamed(document: Document, path: str, name: str) -> Document:
-    """An id that comes from the path of the file says instead what the user calls the file."""
+    """Replace the path of the temporary file in an id by the name that the user sees."""
     head, hash_, number = document.id.rpartition("#") if "#" in document.id else (document.id, "", "")
     return replace(document, id=f"{name}{hash_}{number}") if head == path else document
 
 
 class Reader:
-    """What the other process does."""
+    """The object in the worker process."""
 
     def read(self, scratch: Path, name: str) -> tuple[list[Document], str, int | None]:
-        """The documents of a file, one more than it may have at most; or what is wrong with it, and in which line."""
+        """Return the documents of a file, at most one above the limit; or the error and its line."""
         found: list[Document] = []
         try:
             with document_limit(LARGEST):
@@ -99,6 +99,6 @@ class Reader:
                 found += islice(documents, MOST + 1)
         except InputError as error:
             return [], error.problem, error.line
-        except Exception as error:  # of a reader that stumbles over a broken file
+        except Exception as error:  # any error of a parser in a broken file
             return [], f"cannot be read ({type(error).__name__})", None
         return found, "", None

@@ -63,7 +63,7 @@ class LexicalOptions(Checked):
     "The score that a candidate must exceed: the paper's eta (Eq. 2), on the scale of the weighting."
 
     label_text: LexicalText = "text"
-    """What is read of a label: all its names and the description, or, "described", the preferred name and the
+    """Texts of a label to read: all its names and the description, or, "described", the preferred name and the
     description, as MICoL does where labels have many names (3.2)."""
 
     text_field: TextField = "text"
@@ -142,7 +142,7 @@ class Lexical(Retriever):
         return np.concatenate([np.zeros(0, np.float32), *parts])
 
     def calibrated(self, documents: Sequence[Document], mean_candidates: float) -> Lexical:
-        """The same stage under the threshold that gives these documents `mean_candidates` on average.
+        """Return a copy with the threshold that gives these documents `mean_candidates` on average.
 
         A few hundred documents are enough; all their scores are held at once. The limit k still applies. Raises
         InputError when no document shares a word with a label.
@@ -182,7 +182,7 @@ class Lexical(Retriever):
         return found
 
     def with_labels(self, labels: Sequence[Label]) -> Lexical:
-        """The same options over other labels.
+        """Return a copy for other labels.
 
         All weights are computed again: the idf of a word depends on all labels.
         """

@@ -61,7 +61,7 @@ class NearestLabelled(Retriever):
         return ()
 
     def with_labels(self, labels: Sequence[Label]) -> NearestLabelled:
-        """The same documents with those of their labels that remain, by id; new labels score 0."""
+        """Return a copy for another vocabulary: documents keep the remaining labels by id; new labels score 0."""
         place = {label.id: number for number, label in enumerate(labels)}
         new = np.array([place.get(label.id, -1) for label in self.labels], np.int64)[self.gold.labels]
         kept = self.gold.keep(new >= 0)

@@ -16,7 +16,7 @@ MOST = 3
 
 @dataclass(frozen=True, slots=True)
 class NetworkEvidence:
-    """How many of a document's neighbours over a meta-path share a label, and the ids of the first few of them."""
+    """The number of neighbours over a meta-path that share a label with a document, and ids of the first few."""
 
     path: str
     neighbours: int

@@ -45,7 +45,7 @@ class PairScorer(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RerankerOptions(Checked):
-    """What of a label and a document is read. Raises ConfigError for a value that cannot work."""
+    """Which texts of a label and a document to read. Raises ConfigError for a value that cannot work."""
 
     label_text: PairedText = "text"
     """"name", the preferred one; "names", all; "text", all and the description; "described", the preferred one and the
@@ -91,7 +91,7 @@ class CrossEncoderReranker(Stage):
         return ()
 
     def with_labels(self, labels: Sequence[Label]) -> CrossEncoderReranker:
-        """The same encoder over other labels; nothing is computed."""
+        """Return a copy for other labels; nothing is computed."""
         return CrossEncoderReranker(labels, self.encoder, self.options)
 
     def save(self, folder: Path) -> None:

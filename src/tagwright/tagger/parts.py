@@ -1,4 +1,4 @@
-"""What a saved tagger may be made of: our stages and combiners, and those that other packages register.
+"""Find the parts of a saved tagger by name: our stages and combiners, and registered ones of other packages.
 
 Ours are named by their class; those of others by their entry point and its package, and looked up when they are met.
 """
@@ -102,7 +102,7 @@ def load_part(group: str, kind: object, folder: Path, labels: Sequence[Label]) -
 
 
 def load_retriever(kind: object, folder: Path, labels: Sequence[Label]) -> Retriever:
-    """The same for a stage that must find candidates."""
+    """Load a stage that must find candidates, see `load_part`."""
     stage = load_part(plugins.STAGES, kind, folder, labels)
     if not hasattr(stage, "find"):
         raise ModelError(f"{folder}: {type(stage).__name__} finds no candidates, expected a retriever; save it again")

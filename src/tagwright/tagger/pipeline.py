@@ -38,7 +38,7 @@ from tagwright.tagger.parts import load_part, load_retriever, saved_kind
 from tagwright.types import Document, EvidenceSpan, Retriever, Run, Stage
 
 KIND = "tagger"
-"What the manifest of a saved tagger says."
+"The kind in the manifest of a saved tagger."
 
 BATCH = 1024
 "Documents that are in memory at once, with their candidates from every stage."
@@ -123,45 +123,44 @@ class Tagger:
 
     @property
     def stages(self) -> dict[str, Stage]:
-        """Retrievers and re-rankers by name, in this order."""
+        """Return retrievers and re-rankers by name, in this order."""
         return {**self.retrievers, **self.rerankers}
 
     def read(self, documents: Sequence[Document]) -> dict[str, Any]:
-        """What each stage reads of a batch of documents, by name: each document is read once."""
+        """Let each stage read a batch of documents once; return the readings by stage name."""
         return {name: stage.read(documents) for name, stage in self.stages.items()}
 
     def retrieve(self, readings: Mapping[str, Any]) -> dict[str, Run]:
-        """What each retriever finds on its own, by name."""
+        """Return the candidates of each retriever by name."""
         return {name: stage.find(readings[name]) for name, stage in self.retrievers.items()}
 
     def candidates(self, documents: Sequence[Document]) -> CandidatePool:
-        """The pool of a batch of documents: they are read, candidates are retrieved and pooled."""
+        """Read a batch of documents, retrieve candidates and pool them."""
         readings = self.read(documents)
         return CandidatePool.of(documents, self.retrieve(readings), self.stages, readings, self.pool)
 
     def rank(self, pool: CandidatePool) -> Run:
-        """One ranking of all candidates, with confidences where the combiner estimates them."""
+        """Rank all candidates, with confidences if the combiner estimates them."""
         return self.combiner.combine(pool)
 
     def cut(self, documents: Sequence[Document], ranking: Run, options: SuggestOptions) -> Run:
-        """What of a ranking of these documents is suggested."""
+        """Cut a ranking of these documents to the labels to suggest."""
         if options.exclude_self:
             ranking = ranking.without(self.vocabulary.own(documents))
         return ranking.keep(options.accepts(ranking))
 
     def best(self, documents: Sequence[Document], options: SuggestOptions) -> Run:
-        """What is suggested for a batch of documents."""
+        """Return the labels to suggest for a batch of documents."""
         return self.cut(documents, self.rank(self.candidates(documents)), options)
 
     def check(self, options: SuggestOptions) -> None:
-        """Raise ConfigError where the options ask for confidences and none are estimated."""
+        """Raise ConfigError if the options need confidences and the combiner estimates none."""
         options.check(self.combiner.estimates_confidence)
 
     def tag(self, documents: Texts, k: int = 10, **rules: Unpack[SuggestArguments]) -> Run:
-        """The k best labels of every document (fewer where the stages find fewer), in batches of bounded memory.
+        """Return the k best labels of every document, or fewer if the stages find fewer, in batches of bounded memory.
 
-        Texts are documents too, and so is whatever `suggest` takes; one document is a run of one row. rules: as for
-        `suggest`.
+        documents, rules: as for `suggest`; one document gives a run of one row.
         """
         options = SuggestOptions(k=k, **rules)
         self.check(options)
@@ -178,14 +177,14 @@ class Tagger:
     def suggest(
         self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> list[Suggestion] | list[list[Suggestion]]:
-        """The k best labels of a document, best first; of several documents, a list of such lists.
+        """Return the k best labels of a document, best first; for several documents, a list of such lists.
 
         documents: a text or Document; or texts, Documents, records, a column or table (pandas, polars, Arrow, Hugging
         Face), a Corpus, a Path to read. progress: show progress bars on a terminal. rules: min_score, min_confidence
-        leave out what has less; best_cut=True takes of each document as many labels as have the greatest expected F1,
-        by their confidences; exclude_self=True leaves out the label whose id is the document's own. Raises InputError
-        for anything that is not a document, ConfigError for a min_confidence above 0 or a best_cut where the tagger
-        estimates no confidences.
+        leave out labels with less; best_cut=True keeps the number of labels with the highest expected F1, estimated
+        from confidences; exclude_self=True leaves out the label that has the id of the document. Raises InputError for
+        anything that is not a document, ConfigError for a min_confidence above 0 or a best_cut if the tagger estimates
+        no confidences.
 
         >>> from tagwright.methods import zero_shot
         >>> config = zero_shot.Config(stages=("exact_match", "tfidf"), language="english")
@@ -209,7 +208,7 @@ class Tagger:
     def explain(
         self, documents: Texts, k: int = 10, *, progress: bool = True, **rules: Unpack[SuggestArguments]
     ) -> list[Suggestion] | list[list[Suggestion]]:
-        """The same suggestions as `suggest`, each with the evidence of the stages that suggest it.
+        """Return the suggestions of `suggest`, each with the evidence of the stages that suggest it.
 
         >>> from tagwright.methods import zero_shot
         >>> config = zero_shot.Config(stages=("exact_match", "tfidf"), language="english")
@@ -226,7 +225,7 @@ class Tagger:
     def suggestions(
         self, documents: Iterable[Document], options: SuggestOptions, *, explain: bool = False
     ) -> Iterator[tuple[Document, list[Suggestion]]]:
-        """Each document with its suggestions, best first; a batch is tagged when its first document is asked for.
+        """Yield each document with its suggestions, best first; tag a batch when its first document is requested.
 
         explain: add the evidence. Raises ConfigError as `check` does.
         """
@@ -237,13 +236,13 @@ class Tagger:
             yield from zip(batch, self.explained(pool, found) if explain else found, strict=True)
 
     def evidence(self, document: Document, labels: Sequence[int]) -> list[tuple[Evidence, ...]]:
-        """For each of these labels the evidence of every stage that suggests it for the document."""
+        """Return for each label the evidence of every stage that suggests it for the document."""
         return next(self._evidence(self.candidates([document]), [labels]))
 
     def explained(self, pool: CandidatePool, suggested: Iterable[Sequence[Suggestion]]) -> Iterator[list[Suggestion]]:
-        """The suggestions of each document of the pool in turn with their evidence.
+        """Yield the suggestions of each document of the pool with their evidence.
 
-        Where the combiner is learned, also with what its features added.
+        If the combiner is learned, also with the contributions of its features.
         """
         rows = list(suggested)
         labels = [[self.vocabulary.index[one.id] for one in row] for row in rows]
@@ -256,7 +255,7 @@ class Tagger:
             ]
 
     def _evidence(self, pool: CandidatePool, labels: Sequence[Sequence[int]]) -> Iterator[list[tuple[Evidence, ...]]]:
-        """For each document of the pool in turn and each of these labels of it the evidence of every stage."""
+        """Yield for each document of the pool the evidence of every stage for each of its labels."""
         runs = {name: pool.ranking(name) for name in self.stages}
         for row, (document, wanted) in enumerate(zip(pool.documents, labels, strict=True)):
             found = {name: run[row] for name, run in runs.items()}
@@ -279,7 +278,7 @@ class Tagger:
             ]
 
     def with_labels(self, labels: Labels) -> Tagger:
-        """The same tagger over other labels, given as to `zero_shot`: only new and changed ones are computed.
+        """Return the tagger for other labels, given as to `zero_shot`: only new and changed ones are computed.
 
         To add some: `tagger.with_labels([*tagger.vocabulary, "Wasps"])`.
         """
@@ -295,7 +294,7 @@ class Tagger:
         )
 
     def restrict(self, ids: Iterable[str]) -> Tagger:
-        """The same tagger over a part of its vocabulary, with memory for that part only."""
+        """Return the tagger for a part of its vocabulary, with memory for that part only."""
         return self.with_labels(self.vocabulary.restrict(ids))
 
     def save(self, folder: Path | str, *, overwrite: bool = False) -> None:

@@ -19,13 +19,13 @@ DEPTH = 10
 "Suggestions of a document whose uncertainty counts."
 
 SHORTLIST = 5
-"This many times the wanted documents are short-listed by uncertainty; their distances decide among them."
+"Factor of the short list by uncertainty, from which documents are chosen by their distances."
 
 
 def sample(
     documents: Sequence[Document], n: int, by: By = "random", *, tagger: Tagger | None = None, seed: int = 0
 ) -> list[int]:
-    """Places of n documents to label next, the first ones first; of all there are where those are fewer.
+    """Return places of n documents to label next, the first ones first; of all documents if there are fewer.
 
     random: drawn by the seed. length: one drawn from each of n groups of equal size by length of the text.
     uncertainty: those with the greatest expected entropy of the tagger's first suggestions, far from each other in

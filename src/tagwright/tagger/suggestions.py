@@ -1,4 +1,4 @@
-"""Add to the suggestions of a whole corpus the documents near each of them that share a label."""
+"""Add neighbours that share a label to the suggestions of a whole corpus."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Batches:
             epoch, done = epoch + 1, 0
 
     def count(self) -> int:
-        """How many batches the first epoch has."""
+        """Number of batches in the first epoch."""
         return sum(not self.is_validation(pair) for pair in self.pairs(0)) // self.size
 
     def validation_pairs(self) -> list[Pair]:

@@ -21,7 +21,7 @@ from tagwright.errors import InputError
 from tagwright.types import Doubles, Longs, Mask, Run
 
 Measure: TypeAlias = Callable[[Run, Run], Doubles]
-"A ranking and the gold labels in, what each document scores (documents,) out: what the choice goes by."
+"(ranking, gold labels) -> score of each document (documents,), by which to choose the combiner."
 
 BASE = f"{FIXED_SUM}: standard score"
 "The feature towards which rankers are shrunk."
@@ -29,7 +29,7 @@ BASE = f"{FIXED_SUM}: standard score"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CombinerOptions(Checked):
-    """How rankers are trained, and when one replaces the fixed sum. Raises ConfigError for what cannot work.
+    """How rankers are trained, and when one replaces the fixed sum. Raises ConfigError for a value that cannot work.
 
     The defaults were chosen on train documents of mdn, tib, arxiv and kirja with 10 to 300 labelled documents.
     """
@@ -44,7 +44,7 @@ class CombinerOptions(Checked):
     "How strongly the bias of each label is drawn to 0: the inverse of the variance of its log odds."
 
     folds: Annotated[int, Range(least=2)] = 5
-    "Parts into which the labelled documents are cut; each is scored by rankers that were trained on the others."
+    "Number of parts of the labelled documents; rankers trained on the other parts score each part."
 
     half: Positive = 40.0
     "The number of labelled documents from which half of the ranking is expected to be learned: n / (n + half)."
@@ -53,10 +53,10 @@ class CombinerOptions(Checked):
     "How many standard errors make a difference clear; see `choose`."
 
     documents: Annotated[int, Range(least=2)] = 1500
-    "At most so many labelled documents are looked at, drawn by the seed: more change little, and take time."
+    "Maximum number of labelled documents to learn from, drawn by the seed: more change little, and take time."
 
     seed: int = 0
-    "Of the folds, of the draw and of the trees."
+    "Seed of the folds, the sampling and the trees."
 
 
 FIXED = 0.0

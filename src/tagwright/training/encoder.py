@@ -73,7 +73,7 @@ class EncoderOptions(Checked):
 
     @property
     def is_static(self) -> bool:
-        """Whether the encoder averages token vectors. Raises ModelError when there is none of that name."""
+        """Whether the encoder averages token vectors. Raises ModelError if there is no encoder of this name."""
         name = self.encoder_name
         return name == STATIC or read_architecture(find(name)).is_static
 
@@ -94,7 +94,7 @@ class VectorOptions(EncoderOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RetrievalOptions(VectorOptions):
-    """The encoder to train, and how labels are found by its vectors."""
+    """The encoder to train, and the options of label search by its vectors."""
 
     label_text: LabelText = "both"
     """The text of a label to embed. The papers use its full text ("text"); "both" averages the vectors of name and
@@ -104,7 +104,7 @@ class RetrievalOptions(VectorOptions):
 
     @property
     def dense(self) -> DenseOptions:
-        """How labels are found, and their text."""
+        """Options of label search, and of label texts."""
         return DenseOptions(k=self.candidates, label_text=self.label_text)
 
 
@@ -139,7 +139,7 @@ def train_model(
     plan: TrainingPlan,
     steps: Steps = Steps(),
 ) -> BiEncoder:
-    """The same of a loaded model, which is trained in place."""
+    """Train a loaded model in place. steps: see `loop.train`."""
     from tagwright.training.loop import train
 
     train(model, pairs, objective, plan, steps)
@@ -147,7 +147,7 @@ def train_model(
 
 
 def load(options: EncoderOptions, seed: int = 0) -> SentenceTransformer:
-    """The encoder before training. seed: of the projection. Raises ModelError when there is none of that name."""
+    """Load the encoder to train. seed: of the projection. Raises ModelError if there is no encoder of this name."""
     model = untrained(options).model
     if projection := getattr(options, "projection", None):
         model.append(_projection(int(model.get_embedding_dimension() or 0), projection, seed))
@@ -155,7 +155,7 @@ def load(options: EncoderOptions, seed: int = 0) -> SentenceTransformer:
 
 
 def untrained(options: EncoderOptions) -> BiEncoder:
-    """An untrained transformer with these options. Raises ModelError when there is none of that name."""
+    """Load a transformer to train with these options. Raises ModelError if there is no encoder of this name."""
     pooling = getattr(options, "pooling", None)
     return BiEncoder.load(options.encoder_name, max_length=options.max_length, pooling=pooling, prompts=options.prompts)
 
@@ -178,7 +178,7 @@ def has_batches(pairs: PairSource, plan: TrainingPlan, count: int) -> bool:
 
 
 def count_steps(pairs: PairSource, plan: TrainingPlan) -> TrainingPlan:
-    """The same with its length in steps, for a schedule of the training."""
+    """Return the options with the length in steps, for the schedule of the training."""
     return replace(plan, steps=plan.steps or max(1, round(plan.epochs * _batches(pairs, plan).count())))
 
 

@@ -1,4 +1,4 @@
-"""The objectives of DEPL and its variants: documents near the texts of their labels, or near classifier weights."""
+"""The objectives of DEPL and its variants: move documents towards label texts, or towards classifier weights."""
 
 from __future__ import annotations
 

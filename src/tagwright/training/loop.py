@@ -314,7 +314,7 @@ def _tensor(array: NDArray[Any]) -> torch.Tensor:
 
 
 def _array(tensor: torch.Tensor) -> NDArray[Any]:
-    """The same for numpy, which has no bfloat16."""
+    """Convert a tensor for numpy, which has no bfloat16."""
     import torch
 
     found: NDArray[Any] = tensor.detach().cpu().to(torch.promote_types(tensor.dtype, torch.float32)).numpy()

@@ -34,7 +34,7 @@ class OwnWeight(NamedTuple):
 
 
 class Objective(Protocol):
-    """The interface of an objective for `train`: without weights of its own and without state, if it does not say so.
+    """The interface of an objective for `train`; by default it has no weights and no state.
 
     `Contrastive` is the simplest one, to inherit from.
     """

@@ -82,7 +82,7 @@ class Folds:
         return bag, bag.transform(document.text for document in self.documents)
 
     def _trained(self, near: Longs, learnt: Longs, name: str) -> dict[str, Retriever]:
-        """The stages. near: places of the documents that are neighbours. learnt: of those that the SVM learns from."""
+        """Train the stages. near: places of documents to search neighbours in. learnt: to train the SVM on."""
         stages: dict[str, Retriever] = {}
         if SVM in self.names:
             stages[SVM] = self._svm(learnt, name)

@@ -1,4 +1,4 @@
-"""Share work among the processes that `accelerate launch` started: each does a part, and all get the whole result.
+"""Share work among the processes of `accelerate launch`: each does a part, and all get the whole result.
 
 All processes must call these with the same arguments and in the same order. A single process does all the work.
 """
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def join_processes() -> Accelerator:
-    """What joins this process to the others, if there are any. Its device is that on which texts are encoded."""
-    # Imported while there are no connections: its functions hold those that there are for ever.
+    """Return the accelerator that connects this process to the others, if any, on the device of the encoders."""
+    # Import this before there are connections: its functions keep existing ones alive for ever.
     import torch.distributed.nn.functional  # noqa: F401
     from accelerate import Accelerator
 
@@ -36,9 +36,9 @@ def join_processes() -> Accelerator:
 
 @cache
 def _leave_in_order() -> None:
-    """Take leave of the others before Python ends: their connections have threads that must not outlive it.
+    """Destroy the process group before exit: its threads must not outlive Python.
 
-    A thread that still releases the tensors of the last exchange while Python ends aborts the process.
+    A thread that releases tensors of the last exchange during the exit of Python aborts the process.
     """
 
     def leave() -> None:
@@ -58,7 +58,7 @@ BATCH = 1024
 
 
 def share(count: int) -> slice:
-    """This process's part of so many items: parts of equal size, one after the other.
+    """Return this process's part of `count` items: consecutive parts of equal size.
 
     >>> share(7)
     slice(0, 7, None)
@@ -68,7 +68,7 @@ def share(count: int) -> slice:
 
 
 def shared_labels(labels: Sequence[Label]) -> list[Label]:
-    """This process's part of the labels: none where there are more processes than labels."""
+    """Return this process's part of the labels: none if there are more processes than labels."""
     return [labels[place] for place in range(len(labels))[share(len(labels))]]
 
 

@@ -40,7 +40,7 @@ class TrainableEncoder(Protocol):
 
     @property
     def model(self) -> SentenceTransformer | CrossEncoder:
-        """What is trained."""
+        """The module to train."""
         ...
 
     def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:
@@ -118,7 +118,7 @@ class Static:
 
 
 class Transformer:
-    """A transformer, its pooling and whatever follows, in bfloat16 where the hardware multiplies it."""
+    """A transformer, its pooling and the modules after it, in bfloat16 if the hardware supports it."""
 
     has_dropout = True
     output = "sentence_embedding"
@@ -196,7 +196,7 @@ class Reranker(Transformer):
         self.pair_tokenizer = PairTokenizer(model.tokenizer, int(model.max_seq_length or LONGEST))
 
     def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:  # noqa: ARG002
-        """The texts as they are: a cross-encoder has no prompts."""
+        """Return the texts unchanged: a cross-encoder has no prompts."""
         return texts
 
     def tokenize(self, texts: Sequence[Any]) -> Tokens:

@@ -222,28 +222,28 @@ def test_a_saved_tagger_is_fine_tuned_with_the_share_that_is_asked_for(
     ("arguments", "message"),
     [
         (["rts"], "which labels"),
-        (["finetune"], "which tagger is to be continued from"),
-        (["rts", "--model", "M"], "--model belongs to finetune, combine, not to rts"),
-        (["maclr", "--share-of-pairs", "0.1"], "--share-of-pairs belongs to finetune"),
+        (["finetune"], "finetune continues from a saved tagger: give --model DIR"),
+        (["rts", "--model", "M"], "--model is accepted by finetune, combine, not by rts"),
+        (["maclr", "--share-of-pairs", "0.1"], "--share-of-pairs is accepted by finetune"),
         (
             ["finetune", "--model", "M", "--share-of-labels", "0.1", "--share-of-pairs", "0.1"],
-            "give --share-of-labels or",
+            "got --share-of-labels and --share-of-pairs",
         ),
         (["rts", "--set", "min_word=3"], 'unknown option "min_word"; did you mean "min_words"'),
         (["rts", "--set", "training.epochs=many"], "training.epochs is"),
         (["rts", "--set", "training=4"], "training is 4, expected a table"),
         (["rts", "--set", "training.epoch=4"], 'unknown option "training.epoch"; did you mean "training.epochs"'),
         (["rts", "--set", "epoch=4"], 'unknown option "epoch"; did you mean "training.epochs"'),
-        (["micol", "--fuse"], r"--fuse belongs to rts, maclr, ict, simcse, finetune, svm, .*, not to micol"),
-        (["futex", "--fuse-with", "M"], "--fuse-with belongs to rts, maclr, .*, not to futex"),
-        (["zero_shot", "--fuse"], "--fuse belongs to rts, maclr, .*, not to zero_shot"),
-        (["finetune", "--model", "M", "--keywords", "K"], r"--keywords belongs to depl, depl_cls, not to finetune"),
-        (["finetune", "--model", "M", "--guesses", "G"], "--guesses belongs to svm, .* not to finetune"),
+        (["micol", "--fuse"], r"--fuse is accepted by rts, maclr, ict, simcse, finetune, svm, .*, not by micol"),
+        (["futex", "--fuse-with", "M"], "--fuse-with is accepted by rts, maclr, .*, not by futex"),
+        (["zero_shot", "--fuse"], "--fuse is accepted by rts, maclr, .*, not by zero_shot"),
+        (["finetune", "--model", "M", "--keywords", "K"], r"--keywords is accepted by depl, depl_cls, not by finetune"),
+        (["finetune", "--model", "M", "--guesses", "G"], "--guesses is accepted by svm, .* not by finetune"),
         (["svm", "--set", "encoder=minilm"], 'unknown option "encoder"; known are loss, cost'),
         (["simcse", "--set", "delete_title=true"], 'unknown option "delete_title"'),
         (["ict", "--set", "pairs=simcse"], 'unknown option "pairs"'),
         (["rts", "--set", "training.seed=-1"], "training.seed is -1, expected at least 0"),
-        (["rts", "--output", "."], r"--output \.: give a folder by its name"),
+        (["rts", "--output", "."], r"--output \.: expected the name of a folder"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -403,7 +403,7 @@ def test_ctrl_c_says_how_to_go_on(
     settings = [*QUICK[2:], f"encoder={static}", "training.checkpoint_seconds=0"]
     result = run("train", "ict", *data, "--output", str(tmp_path / "M"), settings=settings)
     assert result.exit_code == 130
-    assert "M.training: --resume continues from here" in result.stderr
+    assert "M.training: interrupted; continue with --resume" in result.stderr
 
 
 def test_events_for_tensorboard_are_kept(
@@ -613,7 +613,9 @@ def test_guesses_of_another_tagger_give_labels_their_descriptions(data: list[str
     assert any(len(new.description) > len(old.description) for old, new in zip(before, after, strict=True))
     with pytest.raises(ConfigError, match="say how many: --keywords 20"):
         run(*printed[:-3], "--described")
-    with pytest.raises(ConfigError, match=r"--guesses belongs to svm, classifier, de_ret, depl, depl_cls, not to rts"):
+    with pytest.raises(
+        ConfigError, match=r"--guesses is accepted by svm, classifier, de_ret, depl, depl_cls, not by rts"
+    ):
         run("train", "rts", *data, "--output", str(tmp_path / "M"), "--guesses", str(guesses))
 
 

@@ -94,7 +94,8 @@ def test_every_training_begins_with_the_first_tagger(review: Review) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"), [(ConfigError("too few documents"), "too few documents"), (ZeroDivisionError("x"), "mistake")]
+    ("error", "said"),
+    [(ConfigError("too few documents"), "too few documents"), (ZeroDivisionError("x"), "internal error")],
 )
 def test_a_training_that_fails_leaves_the_model_and_says_so(review: Review, error: Exception, said: str) -> None:
     before = review.model.tagger

@@ -21,7 +21,10 @@ def batch(
     docs: Docs,
     reading: Reading,
     model: Annotated[Path, typer.Option("--model", help="A saved tagger.", show_default=False)],
-    output: Annotated[Path, typer.Option("--output", help="A folder, new or of the same batch.", show_default=False)],
+    output: Annotated[
+        Path,
+        typer.Option("--output", help="The folder of the batch: a new one, or one to continue.", show_default=False),
+    ],
     k: Annotated[int, typer.Option("-k", "--max-labels", min=1, help="Labels per document, at most.")] = 10,
     min_score: MinScore = None,
     min_confidence: MinConfidence = None,
@@ -32,7 +35,7 @@ def batch(
     ] = "jsonl",
     shard_size: Annotated[int, typer.Option(min=1, help="Documents per file.")] = 20_000,
     shard: Annotated[
-        str, typer.Option(metavar="i/n", help="Tag every n-th shard only, from the i-th, 0 to n - 1: one job of n.")
+        str, typer.Option(metavar="i/n", help="Tag shards i, i + n, i + 2n, ... only: job i of n, from 0.")
     ] = "0/1",
     processes: Annotated[
         int | None,
@@ -40,7 +43,7 @@ def batch(
     ] = None,
     ray: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help='A Ray cluster, or "local"; extra "ray".', show_default=False),
+        typer.Option(metavar="ADDRESS", help='A Ray cluster, or "local". Needs the extra "ray".', show_default=False),
     ] = None,
     _offline: Offline = False,
     as_json: Json = False,
@@ -80,6 +83,6 @@ def batch(
 
 
 def _exit(found: Summary) -> None:
-    """Tell whoever started the command that something was left out."""
+    """Exit with an error code if documents were left out."""
     if found.errors:
         raise typer.Exit(SOME_FAILED)

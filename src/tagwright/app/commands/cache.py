@@ -1,4 +1,4 @@
-"""What the cache holds, printed for `tagwright cache`."""
+"""The command `cache`: print or clear the contents of the cache."""
 
 from __future__ import annotations
 

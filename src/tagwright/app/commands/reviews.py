@@ -1,4 +1,4 @@
-"""The command `reviews`: what people have decided on the review page, in numbers or for other programs."""
+"""The command `reviews`: show statistics of the decisions on the review page, or export them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def reviews(
-    file: Annotated[Path, typer.Argument(metavar="FILE.sqlite", help="What `tagwright serve --reviews` stored.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.sqlite", help="A file of `tagwright serve --reviews`.")],
     export: Annotated[bool, typer.Option("--export", help="Print the decisions for other programs.")] = False,
     output: Annotated[
         Literal["jsonl", "verdicts", "tsv", "csv"],
@@ -30,14 +30,14 @@ def reviews(
     ] = "jsonl",
     as_json: Json = False,
 ) -> None:
-    """Show how far a review is and how well reviewers agree, or export its decisions."""
+    """Show progress of a review and agreement of its reviewers, or export its decisions."""
     from tagwright.review.decisions import Decisions
     from tagwright.review.documents import ReviewedDocuments
     from tagwright.review.export import exported
     from tagwright.review.file import ReviewFile
 
     if not file.is_file():
-        raise InputError("no such file; give what `tagwright serve --reviews` stored", file)
+        raise InputError("no such file; give a file of `tagwright serve --reviews`", file)
     opened = ReviewFile.to_read(file)
     try:
         if export:

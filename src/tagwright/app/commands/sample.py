@@ -15,17 +15,17 @@ def sample(
     docs: Docs,
     reading: Reading,
     chosen: Chosen,
-    n: Annotated[int, typer.Option("-n", min=1, help="How many documents.")] = 50,
+    n: Annotated[int, typer.Option("-n", min=1, help="Number of documents.")] = 50,
     by: Annotated[
         Literal["uncertainty", "random", "length"],
         typer.Option(
-            help="random; length: of all lengths; uncertainty: those whose labels the tagger is least sure about, far "
-            "from each other."
+            help="random; length: evenly over all lengths; uncertainty: documents with the least certain suggestions, "
+            "far from each other."
         ),
     ] = "random",
-    seed: Annotated[int, typer.Option(min=0, help="Of what is drawn.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random choice.")] = 0,
     output: Annotated[
-        Literal["text", "jsonl"], typer.Option("--format", help="text: ids; jsonl: with their titles.")
+        Literal["text", "jsonl"], typer.Option("--format", help="text: ids; jsonl: ids and titles.")
     ] = "text",
     _quiet: Quiet = False,
 ) -> None:

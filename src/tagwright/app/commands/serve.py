@@ -24,20 +24,26 @@ def serve(
     token: Annotated[
         str | None,
         typer.Option(
-            envvar="TAGWRIGHT_TOKEN", help="What clients send: Authorization: Bearer TOKEN.", show_default=False
+            envvar="TAGWRIGHT_TOKEN", help="The token of clients: Authorization: Bearer TOKEN.", show_default=False
         ),
     ] = None,
     tokens: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="TOKEN ROLE NAME a line; roles: suggest, review, admin.", show_default=False),
+        typer.Option(
+            metavar="FILE",
+            help="A file of tokens, TOKEN ROLE NAME a line; roles: suggest, review, admin.",
+            show_default=False,
+        ),
     ] = None,
-    insecure: Annotated[bool, typer.Option("--insecure", help="Let other machines in without a token.")] = False,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Accept requests from other machines without a token.")
+    ] = False,
     learn: Annotated[bool, typer.Option("--learn", help="Store the labelled documents that clients send.")] = False,
     reviews: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.sqlite",
-            help="Where decisions are stored; with it there is a review page.",
+            help="Serve a review page, and store its decisions in this file.",
             show_default=False,
         ),
     ] = None,
@@ -47,14 +53,14 @@ def serve(
     ] = [],  # noqa: B006
     order: Annotated[
         Literal["given", "random", "length", "uncertainty"],
-        typer.Option(help="In which documents are reviewed; see tagwright sample."),
+        typer.Option(help="Order of the documents to review; see tagwright sample."),
     ] = "random",
     random_share: Annotated[
         float,
         typer.Option(min=0, max=1, help="Share of documents with a random candidate, to estimate recall."),
     ] = 0.2,
     workers: Annotated[
-        int, typer.Option(min=0, help="Processes that compute, for each model; 0: the server itself computes.")
+        int, typer.Option(min=0, help="Worker processes per model; 0: compute in the server process.")
     ] = 0,
     _quiet: Quiet = False,
 ) -> None:

@@ -28,7 +28,9 @@ def train(
     ] = [],  # noqa: B006
     resume: Annotated[bool, typer.Option("--resume", help="Continue a training that was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a tagger saved there.")] = False,
-    fuse: Annotated[bool, typer.Option("--fuse", help="Add the zero-shot method: names, words, meaning.")] = False,
+    fuse: Annotated[
+        bool, typer.Option("--fuse", help="Add the stages of the zero-shot method: names, words, meaning.")
+    ] = False,
     fuse_with: Annotated[
         list[Path], typer.Option(metavar="DIR", help="Add the stages of a saved tagger.", show_default=False)
     ] = [],  # noqa: B006
@@ -55,7 +57,7 @@ def train(
     ] = None,
     minutes: Annotated[
         float | None,
-        typer.Option(help="auto: leave out what would take longer, 10 by default.", show_default=False),
+        typer.Option(help="auto: leave out stages that would take longer in all; 10 by default.", show_default=False),
     ] = None,
     reviews: Annotated[
         Path | None,

@@ -97,7 +97,7 @@ PANELS = ("P@1", "nDCG@5", "R@100")
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What a page shows besides the measures. missed: labels with their names. curves: macro-F1 by label frequency."""
+    """Content of a page besides the measures. missed: labels with their names. curves: macro-F1 by label frequency."""
 
     notes: Mapping[str, str]
     examples: Sequence[Example] = ()
@@ -177,7 +177,7 @@ def _terms(notes: Mapping[str, str]) -> str:
 
 
 def _calibration(found: Calibration | None) -> str:
-    """What is said of the confidences, and the two curves, where there are any."""
+    """Write the section about confidences with its two curves, if there are any."""
     if found is None:
         return ""
     drawn = f'<div class="panels">{reliability_plot(found.reliability)}{risk_coverage_plot(found.risk_coverage)}</div>'

@@ -1,6 +1,7 @@
 """Learn from labelled documents how to combine the stages of a tagger.
 
-All documents tell how often labels come up and which documents are near; labelled ones tell how much stages are worth.
+All documents show how often labels are suggested and which documents are similar. Labelled documents show how much to
+trust each stage.
 """
 
 from __future__ import annotations
@@ -30,25 +31,25 @@ from tagwright.training.combiner import CombinerOptions, Examples, FittedCombine
 from tagwright.types import Document, Run, Stage
 
 BATCH = 256
-"Documents whose candidates are in memory at once."
+"Number of documents whose candidates are in memory at a time."
 
 FEWEST = 2
-"Labelled documents from which on a combiner is trained."
+"Minimum number of labelled documents to train a combiner."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config(Checked):
-    """The choices of the method. Raises ConfigError for a value that cannot work."""
+    """The options of the method. Raises ConfigError for a value that cannot work."""
 
     corpus: AtLeastZero = 10_000
-    """Documents that tell how often labels come up and what is near, drawn by the seed. Each has to be encoded; where
-    labels are many, more documents help: on tib 300, 1,000 and 3,000 of them brought 0.1, 0.5 and 0.9 of nDCG@5."""
+    """Number of documents, drawn by the seed, to count suggested labels in and to search similar documents. Each has to
+    be encoded. With many labels, more documents help: 300, 1,000 and 3,000 on tib added 0.1, 0.5 and 0.9 nDCG@5."""
 
     candidates: AtLeastOne = 100
-    "Candidates of a document that are ranked anew."
+    "Number of candidates per document to re-rank."
 
     exclude_self: bool = False
-    "Whether documents are labels too, and never labels of themselves."
+    "Never suggest the label that has the id of the document."
 
     combiner: CombinerOptions = field(default_factory=CombinerOptions)
     "How the combiner is trained."
@@ -56,7 +57,7 @@ class Config(Checked):
 
 @dataclass(frozen=True, eq=False)
 class CombinedTagger:
-    """The tagger, and how its combiner was found: None without enough labelled documents."""
+    """A tagger and its fitted combiner; None without enough labelled documents."""
 
     tagger: Tagger
     combiner: FittedCombiner | None
@@ -70,13 +71,13 @@ def fit(
     gold: Run | None = None,
     judged: Run | None = None,
 ) -> CombinedTagger:
-    """Learn to combine the stages of a tagger from those of the documents that are labelled.
+    """Learn from labelled documents how to combine the stages of a tagger.
 
-    Without two labelled documents the tagger stays as it is; where what was learned is clearly worse in
-    cross-validation, it ranks as before, and labels teach its confidences only. Labels of documents are read for
-    nothing else. gold: instead of the documents' own labels. judged: a row for each document, its labels of which it is
-    known whether they are right; of a document that has any, the others are no examples. Raises ConfigError for a
-    tagger that does not combine its stages by a weighted sum, which labels of one more stage may follow, as in FuTex.
+    With fewer than two labelled documents, the tagger is returned unchanged. If the learned combiner is clearly worse
+    in cross-validation, the ranking stays and only confidences are learned. gold: replaces the labels of the documents.
+    judged: a row for each document, with the labels known to be right or wrong; if a row has any, the other labels of
+    this document are no examples. Raises ConfigError unless the tagger combines its stages by a weighted sum, to which
+    labels of one more stage may be appended, as in FuTex.
     """
     gold = tagger.vocabulary.gold(documents, unknown="ignore") if gold is None else gold
     labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
@@ -93,7 +94,7 @@ def fit(
 
 
 def with_gold(documents: Sequence[Document], gold: Run, labels: Vocabulary) -> list[Document]:
-    """The documents with these labels in place of their own. gold: a row for each."""
+    """Replace the labels of the documents. gold: a row for each."""
     ids = labels.ids
     return [
         replace(each, labels=tuple(ids[label] for label in found.tolist()))
@@ -102,9 +103,9 @@ def with_gold(documents: Sequence[Document], gold: Run, labels: Vocabulary) -> l
 
 
 def with_more_stages(tagger: Tagger) -> Tagger:
-    """The same with re-rankers that the sum does not count, but a combiner can learn from.
+    """Add re-rankers that have weight 0 in the sum, but that a combiner can learn from.
 
-    They count names in title and abstract apart from those in all of the text, and compare the words of all of it.
+    They match names in title and abstract only, and compare words of the whole text.
     """
     added = dict[str, Stage]()
     for name, stage in tagger.retrievers.items():
@@ -115,12 +116,12 @@ def with_more_stages(tagger: Tagger) -> Tagger:
     added = {name: stage for name, stage in added.items() if name not in tagger.stages}
     first = _weighted_sum(tagger)
     first = replace(first, weights={**first.weights, **dict.fromkeys(added, 0.0)})
-    pool = replace(tagger.pool, exclude=())  # what one stage alone found is a candidate like any other
+    pool = replace(tagger.pool, exclude=())  # keep candidates that only one stage found
     return replace(tagger, rerankers={**tagger.rerankers, **added}, pool=pool, combiner=first)
 
 
 def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCombiner) -> Tagger | None:
-    """The same stages under the learned combiner, with its confidences; None where the fixed sum stays."""
+    """Return the tagger with the learned combiner and its confidences; None if the fixed sum stays."""
     if fitted.ranker is None:
         return None
     confidence = fit_score_map(*fitted.out_of_fold)
@@ -128,7 +129,7 @@ def with_combiner(tagger: Tagger, described: CandidateFeatures, fitted: FittedCo
 
 
 def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
-    """The same weighted sum with confidences learned from labelled documents, which the sum itself has not seen."""
+    """Keep the weighted sum, and learn its confidences from labelled documents, which it was not fitted on."""
     if not len(examples.run.labels):
         return tagger
     standard = examples.features.values[:, examples.base].astype(np.float64)
@@ -138,12 +139,12 @@ def with_curve(tagger: Tagger, examples: Examples) -> Tagger:
 
 
 def without_confidence(tagger: Tagger) -> Tagger:
-    """The same weighted sum without confidences, which cost time and would be made anew."""
+    """Keep the weighted sum without confidences, which cost time and would be estimated again."""
     return replace(tagger, combiner=replace(_weighted_sum(tagger), confidence="none"))
 
 
 def describe_corpus(tagger: Tagger, documents: Sequence[Document], config: Config) -> CandidateFeatures:
-    """How candidates are described, knowing the corpus. The labels of documents are not read."""
+    """Fit the features of candidates to the corpus, without reading the labels of documents."""
     vectors = next((name for name, stage in tagger.stages.items() if isinstance(stage, Dense)), "")
     options = FeatureOptions(candidates=config.candidates, exclude_self=config.exclude_self, vectors=vectors)
     described = CandidateFeatures(_weighted_sum(tagger), tagger.vocabulary, options)
@@ -152,7 +153,7 @@ def describe_corpus(tagger: Tagger, documents: Sequence[Document], config: Confi
 
 
 def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[Document]) -> Examples:
-    """The candidates of labelled documents, with features and gold labels."""
+    """Return the candidates of labelled documents, with features and gold labels."""
     runs, values, names = list[Run](), list[NDArray[Any]](), tuple[str, ...]()
     for pool in pools(tagger, documents):
         runs.append(described.candidates(pool))
@@ -163,9 +164,9 @@ def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[D
 
 
 def judged_only(examples: Examples, judged: Run | None) -> Examples:
-    """Without the candidates that no reviewer has judged, of documents that a reviewer has looked at.
+    """Remove the candidates without a verdict from documents that a reviewer has looked at.
 
-    judged: a row for each document of the examples, empty where all of its labels are known.
+    judged: a row for each document of the examples, empty if all of its labels are known.
     """
     if judged is None:
         return examples
@@ -176,7 +177,7 @@ def judged_only(examples: Examples, judged: Run | None) -> Examples:
 
 
 def pools(tagger: Tagger, documents: Sequence[Document]) -> Iterator[CandidatePool]:
-    """The candidates of documents, batch by batch."""
+    """Yield the candidates of documents, batch by batch."""
     return map(tagger.candidates, batches(documents, BATCH))
 
 

@@ -1,16 +1,16 @@
-"""`train auto`: looks at the data, trains the stages that pay there, and combines them as the labels teach.
+"""`train auto`: inspect the data, train the stages that are worth it, and learn from labels how to combine them.
 
-1. A plan is made and shown: what the data hold, which stages of `evaluation.advice.STAGES` are tried, what that
-   will cost.
-2. The stages of the zero-shot method find candidates; all documents tell how often labels come up and what is near.
-3. Stages are trained on the labels: an SVM, and the nearest labelled documents. They score each labelled document
-   having seen the labels of others only.
-4. A combiner is cross-validated with and without these stages, which are kept where it is clearly better. Where the
-   outcome is clearly worse than the zero-shot method on documents that it was not trained on, that method stays.
-   Clearly: by more than one standard error. From `auto_plan.TRAINED_STAGES_ONLY` labelled documents on, the
+1. Make and show a plan: contents of the data, which stages of `evaluation.advice.STAGES` to try, and their cost.
+2. Retrieve candidates with the stages of the zero-shot method. Count suggested labels and search similar documents in
+   the corpus.
+3. Train stages on the labels: an SVM, and the nearest labelled documents. They score each labelled document out of
+   fold, without its labels.
+4. Cross-validate a combiner with and without these stages, and keep them if it is clearly better with them. If the
+   result is clearly worse than the zero-shot method in cross-validation, keep the zero-shot method. Clearly: by more
+   than one standard error. From `auto_plan.TRAINED_STAGES_ONLY` labelled documents on, the
    combiner is not tried without these stages.
 
-A document without labels is an unlabelled one, not one that no label fits.
+A document without labels counts as unlabelled, not as a document that no label fits.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Config(Checked):
     """The choices of `train auto`. Which stages are trained is not among them: see `evaluation.advice.STAGES`."""
 
     minutes: Positive = 10.0
-    "Stages that are predicted to take longer, all together, are left out; the zero-shot method always stays."
+    "Time limit: leave out stages that are predicted to take longer in all; the zero-shot method always stays."
 
     stages: Annotated[tuple[zero_shot.StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
     "The stages of the zero-shot method."
@@ -72,16 +72,16 @@ class Config(Checked):
     "How many labels a document has as a rule, as for the zero-shot method; not needed where documents have labels."
 
     corpus: AtLeastZero = 3000
-    "Documents that tell how often labels come up and what is near, drawn by the seed: more change little."
+    "Number of documents, drawn by the seed, to count suggested labels in and to search similar documents."
 
     candidates: AtLeastOne = 100
-    "Candidates of a document that are ranked anew."
+    "Number of candidates per document to re-rank."
 
     labelled: AtLeastOne = 1500
     "The most labelled documents that the combiner learns from, drawn by the seed; the other stages learn from all."
 
     seed: AtLeastZero = 0
-    "Of all that is drawn."
+    "Seed of all random choices."
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,16 +100,16 @@ class Config(Checked):
 
     @property
     def resolved(self) -> dict[str, Any]:
-        """What is recorded of the encoder: a model of the Hugging Face Hub with its revision."""
+        """The encoder for the record: a model of the Hugging Face Hub with its revision."""
         return self.zero_shot.resolved
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What is learned from. gold: a row for each document. chosen: places of the labelled ones that teach the combiner.
+    """The training data. gold: a row for each document. chosen: places of the labelled ones to train the combiner on.
 
-    judged: a row for each document, its labels that reviewers accepted or rejected; of a document that has any, the
-    other labels are unknown. steps: the store of finished stages.
+    judged: a row for each document, with the labels that reviewers accepted or rejected; if a row has any, the other
+    labels of this document are unknown. steps: the store of finished stages.
     """
 
     documents: Sequence[Document]
@@ -122,11 +122,11 @@ class Data:
 
     @property
     def teaching(self) -> list[Document]:
-        """The documents that teach the combiner, with their labels in `gold` alone."""
+        """The documents to train the combiner on, with their labels in `gold` only."""
         return combine.with_gold(taken(self.documents, self.chosen), self.gold.take(self.chosen), self.labels)
 
     def examples(self, name: str, make: Callable[[], Weighted]) -> Weighted:
-        """Candidates of the documents that teach the combiner, made now or read from the store."""
+        """Return candidates of the documents to train the combiner on, computed or read from the store."""
         found = Weighted.of(self.steps.once(name, lambda: make().state))
         judged = self.judged.take(self.chosen) if self.judged else None
         return replace(found, examples=combine.judged_only(found.examples, judged))
@@ -134,9 +134,9 @@ class Data:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """What was tried, and what the tagger is.
+    """The stages and combiners tried, and the chosen one.
 
-    measured: nDCG@5 of each in cross-validation. brought: the share of nDCG@5 that is lost without a group of features.
+    measured: nDCG@5 of each in cross-validation. brought: the loss of nDCG@5 without a group of features.
     """
 
     chosen: str
@@ -145,13 +145,13 @@ class Report:
     brought: Mapping[str, float] = field(default_factory=dict)
 
     def lines(self) -> list[str]:
-        """What was found, for people."""
+        """Return the report as lines of text."""
         if not self.measured:
             return []
         found = ", ".join(f"{name} {100 * value:.1f}" for name, value in self.measured.items())
         said = [f"nDCG@5 in cross-validation on {self.documents:,} labelled documents: {found}; kept: {self.chosen}"]
         if brought := ", ".join(f"{name} {100 * value:+.1f}" for name, value in self.brought.items()):
-            said.append(f"what each brought, in points: {brought}")
+            said.append(f"gain of each, in points: {brought}")
         return said
 
 
@@ -164,7 +164,7 @@ def fit(
     gold: Run | None = None,
     judged: Run | None = None,
 ) -> Tagger:
-    """The best tagger that documents, labels and time allow. Says before what it will do, and after what came of it.
+    """Return the best tagger that documents, labels and time allow. Log the plan before, and the result after.
 
     gold: instead of the documents' own labels; a row without labels is of an unlabelled document. judged: see `Data`.
     steps: the store of finished stages. Never returns a tagger that cross-validation on the labelled documents finds
@@ -197,7 +197,7 @@ def fit(
 
 
 def make_plan(data: Data, start: Tagger, config: Config, language: str, started: tuple[float, float]) -> Plan:
-    """What will be done with the data. A few documents and labels are read to see how fast this machine is.
+    """Plan the training. Tag a few documents and labels to measure the speed of this machine.
 
     started: wall and processor time when the training began.
     """
@@ -218,13 +218,13 @@ def make_plan(data: Data, start: Tagger, config: Config, language: str, started:
 
 
 def _read(data: Data, config: Config) -> Longs:
-    """Places of the documents that will be read: those of the corpus, and the labelled ones."""
+    """Return places of the documents to read: the corpus and the labelled documents."""
     drawn = np.random.default_rng(config.seed).permutation(len(data.documents))[: config.corpus]
     return np.union1d(drawn, data.chosen)
 
 
 def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Tagger, Report]:
-    """The best of zero-shot method, combiner, and combiner with trained stages, as cross-validation says."""
+    """Return the best of zero-shot method, combiner, and combiner with trained stages in cross-validation."""
     options = CombinerOptions(documents=config.labelled, seed=config.seed)
     options = options if len(data.chosen) < plan.TRAINED_STAGES_ONLY else replace(options, folds=FEWER)
     settings = combine.Config(

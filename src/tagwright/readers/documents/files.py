@@ -223,7 +223,7 @@ def _fits(path: Path, format: str | None) -> bool:  # noqa: A002
 def _by_suffix(path: Path) -> str | None:
     """The format that the suffix says, ours or that of an installed package."""
     ours, other = _SUFFIXES.get(_suffix(path)), path.suffix.lower()
-    if ours or other in ("", ".", ".xml"):  # what is in XML, its content says
+    if ours or other in ("", ".", ".xml"):  # XML formats are recognised by content
         return ours
     point = plugins.find(plugins.READERS, other[1:])
     return point.name if point else None
@@ -265,7 +265,7 @@ def _read(file: _File, columns: Columns | None) -> Iterator[Located]:
 
 
 def _read_registered(name: str, path: Path) -> Iterator[Located]:
-    """What the reader of an installed package reads. Raises InputError whatever error it raises."""
+    """Read with the reader of an installed package. Raises InputError for any of its errors."""
     point = plugins.find(plugins.READERS, name)
     assert point is not None
     read, package = plugins.load(point), plugins.package_of(point)

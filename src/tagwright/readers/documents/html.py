@@ -102,7 +102,7 @@ class _Page(HTMLParser):
         return self.parse_bogus_comment(i)
 
     def document(self) -> Document:
-        """What was read."""
+        """Return the document."""
         self._flush()
         blocks = list(self._best())
         title = one_line("".join(self._title))

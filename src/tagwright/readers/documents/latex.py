@@ -95,7 +95,7 @@ class _Paper:
         self._flush()
 
     def document(self) -> Document:
-        """What was read."""
+        """Return the document."""
         title = one_line("".join(self._said.get("title", ())[:1]))
         metadata = present(
             author=[one_line(name) for said in self._said.get("author", ()) for name in re.split(r"\n|;", said)],

@@ -90,7 +90,7 @@ def _tags(languages: str) -> list[str]:
 
 
 def _related(tag: str, available: Sequence[str]) -> str:
-    """The same tag among those available, or else one of the same language."""
+    """Return this tag if available, or else a tag of the same language."""
     same = [other for other in available if _stem(other) == _stem(tag)]
     return tag if tag in same else next(iter(same), "")
 
@@ -110,7 +110,7 @@ def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
 
 
 def _written_out(text: str, path: Path | str) -> str:
-    """The same XML with its entities expanded. Anything else that a document type can do is refused.
+    """Expand the entities of an XML file. Anything else in a document type is refused.
 
     Many RDF/XML files abbreviate namespaces, as in `<!ENTITY skos "http://...">`. Short values without references are
     harmless; external entities are in other files, and nested ones grow without bound. rdflib handles entities slowly,
@@ -228,7 +228,7 @@ def _clean(text: str) -> str:
 
 
 def _distance(tag: str, language: str) -> int:
-    """How far a language is from the chosen one: the same, related, untagged, English, any other."""
+    """Rank a language by preference: the chosen one, a related one, untagged, English, any other."""
     steps = (tag == language, _stem(tag) == _stem(language), not tag, _stem(tag) == "en")
     return steps.index(True) if True in steps else len(steps)
 

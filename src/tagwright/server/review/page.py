@@ -1,6 +1,6 @@
 """The review pages: forms that work without scripts, for reviewers with a name and a session.
 
-Every form carries a token of its session, every text goes through a template that escapes it.
+Every form has a token of its session. Templates escape all texts.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ReviewPages:
         ]
 
     async def enter(self, request: Request) -> Response:
-        """Ask for the token if there is one, and for the name where the token has none."""
+        """Ask for the access token if needed, and for a name unless the token has one."""
         if request.method == "GET":
             return self._entrance()
         check_origin(request)
@@ -90,7 +90,7 @@ class ReviewPages:
         return answer
 
     async def next(self, _: Request, session: Session) -> Response:
-        """Go on with the document that is to be reviewed next."""
+        """Redirect to the next document to review."""
         entry = await asyncio.to_thread(self.review.next, session.reviewer)
         return RedirectResponse(f"/review/documents/{entry.number}" if entry else "/review/overview", 303)
 
@@ -114,7 +114,7 @@ class ReviewPages:
         return HTMLResponse(content)
 
     async def decide(self, request: Request, session: Session) -> Response:
-        """Store what the reviewer decides, then show the document again, or the next one."""
+        """Store a decision, then show the same document, or the next one."""
         number, form = _number(request), await self._checked_form(request, session)
         decision = _decision(form, session.reviewer)
         try:
@@ -127,16 +127,16 @@ class ReviewPages:
         return RedirectResponse(back, 303)
 
     async def overview(self, _: Request, session: Session) -> Response:
-        """Progress and statistics; adding documents and training the model."""
+        """Show progress and statistics, with forms to add documents and to train the model."""
         return await self._overview(session)
 
     async def differences(self, _: Request, session: Session) -> Response:
-        """Labels on which reviewers contradict each other."""
+        """Show labels on which reviewers disagree."""
         found = await asyncio.to_thread(self._differences)
         return await self._page("differences.html", session, differences=found)
 
     async def upload(self, request: Request, session: Session) -> Response:
-        """Add the documents of files; those that can be read are kept, whatever the others are."""
+        """Add the documents of all files that can be read, and report the others."""
         form = await self._checked_form(request, session)
         added, problems = 0, []
         for file in form.getlist("files"):
@@ -152,7 +152,7 @@ class ReviewPages:
         return await self._overview(session, message, "; ".join(problems))
 
     async def refit(self, request: Request, session: Session) -> Response:
-        """Begin to train the model on the decisions."""
+        """Start to train the model on the decisions."""
         await self._checked_form(request, session)
         if self.refitter is None:
             raise Problem(403, "This server does not train its model")
@@ -194,7 +194,7 @@ class ReviewPages:
         return HTMLResponse(page, headers={"Cache-Control": "no-store"})
 
     def _for_reviewers(self, page: Page, role: Role = "review") -> Callable[[Request], Awaitable[Response]]:
-        """The page for sessions with this role; who has none is asked for a name. Problems are shown on a page."""
+        """Require a session with this role for a page; without one, ask for a name. Show problems on a page."""
 
         async def answer(request: Request) -> Response:
             session = self.sessions.read(request.cookies.get(COOKIE, ""))
@@ -216,7 +216,7 @@ class ReviewPages:
         return answer
 
     async def _checked_form(self, request: Request, session: Session) -> FormData:
-        """The form, if it comes from a page of this session."""
+        """Return the form. Raises Problem unless it comes from a page of this session."""
         check_origin(request)
         form = await _form(request)
         if not self.sessions.fits(session, _text(form, "csrf")):
@@ -226,7 +226,7 @@ class ReviewPages:
     def _entrance(
         self, name: str = "", problem: str = "", status: int = 200, headers: dict[str, str] | None = None
     ) -> Response:
-        """The form of `enter`."""
+        """Render the form of `enter`."""
         names = [holder.name for holder in self.access.holders]
         page = render(
             "enter.html", session=None, name=name, problem=problem, needs_token=not self.access.is_open,
@@ -235,7 +235,7 @@ class ReviewPages:
         return HTMLResponse(page, status, headers)
 
     def _objection(self, name: str, holder: Holder | None) -> str:
-        """The login error, or ''."""
+        """Return the login error, or ''."""
         if holder is None:
             return "The access token is wrong."
         if not holder.may("review"):
@@ -248,7 +248,7 @@ class ReviewPages:
 
 
 def _decision(form: FormData, reviewer: str) -> Decision:
-    """The decision in a form. Raises Problem for one that makes no sense."""
+    """Return the decision in a form. Raises Problem if it is not valid."""
     action: Any = _text(form, "action")
     if action not in get_args(Step):
         raise bad_request("The form has no action")
@@ -277,7 +277,7 @@ def _text(form: Any, key: str) -> str:
 
 
 def _number(request: Request) -> int:
-    """The number of a document in an address. Raises Problem for what is none, and for one that no file could hold."""
+    """Return the number of a document in an address. Raises Problem if it is not a number, or too long."""
     text: str = request.path_params["number"]
     if not text.isascii() or not text.isdecimal() or len(text) > _LONGEST_NUMBER:
         raise Problem(404, "There is no such document")

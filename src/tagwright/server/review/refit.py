@@ -1,4 +1,4 @@
-"""Train the served model on what reviewers decided, and put it in use while requests go on."""
+"""Train the served model on the decisions of reviewers, and replace it between two requests."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Refit: TypeAlias = Callable[[Tagger, Labelled], Tagger]
 
 
 def refit_combiner(tagger: Tagger, found: Labelled) -> Tagger:
-    """Learn how to combine the stages of a tagger; it stays as it is where cross-validation finds nothing better.
+    """Learn how to combine the stages of a tagger; return it unchanged if cross-validation finds nothing better.
 
-    What was never shown to a reviewer is no example. Raises ConfigError for a tagger whose combiner is no weighted sum.
+    Labels never shown to a reviewer are no examples. Raises ConfigError unless the combiner is a weighted sum.
     """
     labelled = [replace(each, labels=tuple(ids)) for each, ids in zip(found.documents, found.labels, strict=True)]
     index = tagger.vocabulary.index
@@ -37,9 +37,9 @@ def refit_combiner(tagger: Tagger, found: Labelled) -> Tagger:
 
 @dataclass
 class Refitter:
-    """Trains in the background, one training at a time, always from the tagger that the server began with.
+    """Train in the background, one training at a time, always from the tagger that the server started with.
 
-    outcome: how the last training ended, in a sentence.
+    outcome: the result of the last training, in a sentence.
     """
 
     review: Review
@@ -79,7 +79,7 @@ class Refitter:
             self.outcome = f"The model was not trained: {error}"
         except Exception:
             _log.exception("the training on decisions failed")
-            self.outcome = "The model was not trained: the program made a mistake; the server's log says more."
+            self.outcome = "The model was not trained: internal error; see the server's log."
         else:
             count = sum(map(bool, labelled.labels))
             self.outcome = (

@@ -1,4 +1,4 @@
-"""What a reviewer sees and does next, without HTML and HTTP."""
+"""The logic of the review page, without HTML and HTTP: the next document, its suggestions, decisions."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tagwright.tagger import Evidence, Suggestion
 from tagwright.types import Document, EvidenceSpan
 
 MINUTES = 30
-"For so long others get another document than the one that a reviewer has open."
+"Other reviewers are given other documents for this long after a reviewer has opened one."
 
 _KEPT = 256
 _SPANS = 4
-"Pieces of evidence that a stage may mark for a label: more would mark the whole text."
+"Maximum number of evidence spans marked per stage and label: more would mark the whole text."
 _QUOTED = 40
-"Characters of the text in a reason."
+"Maximum number of characters quoted in a reason."
 _LONGEST_DESCRIPTION = 400
 
 
@@ -38,7 +38,7 @@ class Row(NamedTuple):
     """A label beside the document.
 
     rank: from 1 among the candidates; None for a label that the reviewer added. path: the names above it, from the top.
-    uses: documents of the review that have it. reason: why it is suggested, in one line. verdict: this reviewer's.
+    uses: number of documents of the review with it. reason: why it is suggested, in one line. verdict: this reviewer's.
     """
 
     id: str
@@ -53,7 +53,7 @@ class Row(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """What is shown for a document: a suggestion, or a candidate drawn at random from those below the suggestions."""
+    """A label shown for a document: a suggestion, or a candidate drawn at random from below the suggestions."""
 
     suggestion: Suggestion
     rank: int
@@ -61,9 +61,9 @@ class Candidate(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """done: documents that somebody has finished. agreement: share of the judged suggestions that were accepted.
+    """Progress of a review. done: number of finished documents. agreement: share of judged suggestions accepted.
 
-    gain: what the next documents may bring, where that was measured.
+    gain: expected gain from labelling more documents, if it was measured.
     """
 
     done: int
@@ -86,9 +86,10 @@ class ReviewView(NamedTuple):
 
 
 class Labelled(NamedTuple):
-    """Documents, the ids of each one's labels, and of those that are examples to learn from: see `Decisions.judged`.
+    """Documents to train on, with label ids for each.
 
-    labels: none where nobody decided. judged: empty where all labels are known, or none.
+    labels: the right labels; none without decisions. judged: the labels that are examples, see `Decisions.judged`;
+    empty if all labels are known, or none.
     """
 
     documents: list[Document]
@@ -98,10 +99,10 @@ class Labelled(NamedTuple):
 
 @dataclass
 class Review:
-    """The work of reviewers on the documents in a file, with the suggestions of one model.
+    """A review of the documents in a file, with the suggestions of one model.
 
-    random_share: share of the documents on which a candidate is shown that was drawn from below the suggestions. order:
-    of the documents.
+    random_share: share of the documents with one candidate drawn at random from below the suggestions. order: of the
+    documents.
     """
 
     model: ServedModel
@@ -118,9 +119,9 @@ class Review:
         self._queue = ReviewQueue(self.documents, self.decisions, self.model, self.order)
 
     def next(self, reviewer: str) -> Entry | None:
-        """The document to open next: one that nobody has finished, or else one that only others have.
+        """Return the next document for a reviewer: an unfinished one, or else one finished only by others.
 
-        What the reviewer has skipped comes again when nothing else is left; what somebody else has open is avoided.
+        Skipped documents come again at the end. Documents that another reviewer has open come after others.
         """
         states = self.decisions.states()
         done = {id_: state.done_by for id_, state in states.items() if state.done_by}
@@ -137,7 +138,7 @@ class Review:
         return min(open_, key=order, default=None)
 
     async def view(self, number: int, reviewer: str) -> ReviewView:
-        """A document with its suggestions and this reviewer's verdicts. Raises KeyError, and Busy."""
+        """Return a document with its suggestions and this reviewer's verdicts. Raises KeyError, and Busy."""
         document, version = self.documents[number], self.model.version
         self._opened[number] = reviewer, time.monotonic()
         candidates = await self._candidates(number, document, version)
@@ -162,7 +163,7 @@ class Review:
         )
 
     def search(self, query: str, k: int = 10) -> list[Row]:
-        """Labels that may be meant, to be added."""
+        """Search labels to add."""
         found, uses = self.model.search()(query, k), self.decisions.uses()
         ids = self.model.tagger.vocabulary.ids
         return [self._row(ids[position], None, uses, {}) for position in found]
@@ -170,8 +171,8 @@ class Review:
     def decide(self, number: int, decision: Decision) -> None:
         """Store a decision on the document with this number; it is on disk when this returns.
 
-        Rank, confidence and model are those with which the label was shown to the reviewer, and not what the decision
-        says. Raises KeyError for an unknown document or label, StorageError when the disk refuses.
+        Rank, confidence and model are replaced by those that were shown to the reviewer. Raises KeyError for an
+        unknown document or label, StorageError if the decision cannot be written.
         """
         if decision.label is not None and decision.label not in self.model.tagger.vocabulary.index:
             raise KeyError(decision.label)
@@ -184,19 +185,19 @@ class Review:
         )
 
     def progress(self) -> Progress:
-        """How many documents are done, and what more of them may bring."""
+        """Return progress, and the expected gain from more documents."""
         done, agreement = self.decisions.totals()
         return Progress(done, len(self.documents), agreement, expected_gain(done, AT_ONCE))
 
     def labelled(self) -> Labelled:
-        """All documents with their labels so far: what a model may learn from."""
+        """Return all documents with their labels so far, to train on."""
         labels, judged = self.decisions.labels(), self.decisions.judged()
         documents = [self.documents[entry.number] for entry in self.documents.entries()]
         known = [document.id if document.id in judged else "" for document in documents]
         return Labelled(documents, [labels.get(id_, []) for id_ in known], [judged.get(id_, set()) for id_ in known])
 
     async def _candidates(self, number: int, document: Document, version: str) -> list[Candidate]:
-        """The suggestions and, now and then, a candidate from below them."""
+        """Return the suggestions and, for some documents, a random candidate from below them."""
         key = number, version
         if key not in self._found:
             ranked = await self.model.suggest_for(SuggestRequest(document, SuggestOptions(k=DEPTH)))
@@ -214,7 +215,7 @@ class Review:
         return self._found[key]
 
     def _rows(self, document: Document, candidates: Sequence[Candidate], own: Sequence[Decision]) -> list[Row]:
-        """The candidates in their order, then labels that the reviewer added."""
+        """Return the candidates in order, then the labels that the reviewer added."""
         verdicts: dict[str, Verdict] = {
             event.label: event.action for event in own if event.label and event.action in ("accept", "reject")
         }
@@ -238,13 +239,13 @@ class Review:
         return Row(id_, label.name, rank, None, "", above, description, uses.get(id_, 0), verdicts.get(id_))
 
     def _is_taken(self, number: int, reviewer: str) -> bool:
-        """Whether somebody else has it open."""
+        """Whether another reviewer has it open."""
         who, when = self._opened.get(number, (reviewer, 0.0))
         return who != reviewer and time.monotonic() - when < 60 * MINUTES
 
 
 def reason(document: Document, evidence: Sequence[Evidence]) -> str:
-    """Why a label is suggested, in one line: the stages that rank it highest first, with what they point at.
+    """Say in one line why a label is suggested: stages by rank of the label, with their evidence in quotes.
 
     >>> bees = Document("d", title="Bees and bees")
     >>> spans = (EvidenceSpan(0, 4, 1.0), EvidenceSpan(9, 13, 1.0))

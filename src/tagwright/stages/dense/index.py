@@ -32,7 +32,7 @@ TOGETHER = 1 << 10
 "Pairs of vectors that are multiplied together: few enough that both stay in the processor's cache."
 
 MORE = 100
-"Vectors that an index proposes beside those that are asked for: it has seen them with a byte per number."
+"Extra vectors that an index proposes beside the k requested ones, because it stores one byte per number."
 
 RECALL = 0.96
 "The required recall of the 10 nearest, on queries made from the vectors themselves."
@@ -206,7 +206,7 @@ class Index:
 
 
 class Search:
-    """The nearest of vectors; where there are many, through an index, which is built once. Threads may share it."""
+    """Search nearest vectors; for many vectors through an index, which is built once. Threads may share it."""
 
     def __init__(self, vectors: Vectors, kind: Kind, index: Index | None = None) -> None:
         self.vectors, self._kind, self._index, self._lock = vectors, kind, index, threading.Lock()

@@ -1,4 +1,4 @@
-"""Encode labels when their vectors are asked for: rough vectors propose candidates, and only these are encoded."""
+"""Encode labels when their vectors are needed: rough vectors propose candidates, and only these are encoded."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ Views: TypeAlias = Callable[[Sequence[Label]], list[tuple[str, ...]]]
 
 
 class PendingLabels:
-    """The vectors of labels, each encoded when it is first asked for. Threads may share them.
+    """The vectors of labels, each encoded when it is first needed. Threads may share them.
 
     Labels in the encoder's cache are read from there at once.
     """

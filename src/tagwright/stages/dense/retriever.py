@@ -66,7 +66,7 @@ class TextEncoder(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class DenseOptions(Checked):
-    """What of a label is encoded, and how it is kept and searched. Raises ConfigError for a value that cannot work."""
+    """How labels are encoded, stored and searched. Raises ConfigError for a value that cannot work."""
 
     k: AtLeastOne = 100
     "Candidates of a document."
@@ -160,7 +160,7 @@ class Dense(Retriever):
         return pending.missing if pending else 0
 
     def texts_of(self, label: Label) -> tuple[str, ...]:
-        """What is encoded of a label."""
+        """The text of a label to encode."""
         return self._views([label])[0]
 
     def encode_labels(self) -> None:
@@ -189,7 +189,7 @@ class Dense(Retriever):
         return self.search.nearest(queries, self.options.k)
 
     def score(self, reading: Texts, candidates: Run) -> Floats:
-        """(suggestions,) the cosine of each document and its candidates, exact whatever the index."""
+        """Return the exact cosine of each document and its candidates, (suggestions,), without the index."""
         if self._pending is None:
             return self.vectors.cosines(reading.vectors, candidates.rows, candidates.labels)
         used, rows = np.unique(candidates.labels, return_inverse=True)
@@ -229,7 +229,7 @@ class Dense(Retriever):
         return nearest
 
     def with_labels(self, labels: Sequence[Label]) -> Dense:
-        """The same encoder over other labels: encodes the texts that are new, copies the vectors of the rest.
+        """Return a copy for other labels: encode new texts, and copy the vectors of the others.
 
         An index, if needed, is built again. While labels are missing, new ones are encoded when they are candidates.
         """

@@ -1,4 +1,4 @@
-"""How far to trust an encoder with each document: how well its tokenizer knows the language of the text."""
+"""Decide how far to trust an encoder with each document: how well its tokenizer knows the language of the text."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Linear(Retriever):
         return found
 
     def with_labels(self, labels: Sequence[Label]) -> Linear:
-        """The same weights for the remaining labels, by id; new labels score 0."""
+        """Return a copy for another vocabulary: weights are kept by id; new labels score 0."""
         before = {label.id: row for row, label in enumerate(self.labels)}
         rows = np.array([before.get(label.id, -1) for label in labels], np.int64)
         return Linear(labels, self.bag, self.model.take(rows), self.k)
@@ -119,7 +119,7 @@ class Trees(Retriever):
         return ()
 
     def with_labels(self, labels: Sequence[Label]) -> Trees:
-        """The same trees for the remaining labels, by id; new labels score 0."""
+        """Return a copy for another vocabulary: labels are mapped by id; new labels score 0."""
         now = {label.id: row for row, label in enumerate(labels)}
         moved = np.array([*(now.get(label.id, -1) for label in self.labels), -1], np.int32)
         return Trees(labels, self.bag, self.model, self.k, moved[self.places])

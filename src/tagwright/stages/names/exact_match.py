@@ -67,7 +67,7 @@ class ExactMatch(Retriever):
         self._set(NamePatterns.of(labels, options.stem, options.min_characters, common=options.common))
 
     def alike(self, options: ExactMatchOptions) -> Self:
-        """The same names under options that concern only reading and truncation: nothing is built again."""
+        """Return a copy with other options of reading and truncation, without building the trie again."""
         if not self.fits(options):
             raise ValueError(f"{options} need names that are built otherwise than by {self.options}")
         other = copy.copy(self)
@@ -117,7 +117,7 @@ class ExactMatch(Retriever):
         return found
 
     def with_labels(self, labels: Sequence[Label]) -> Self:
-        """The same options over another vocabulary. Everything is built again: one or two seconds for 130,000 names."""
+        """Return a copy for another vocabulary. It is built from scratch: one or two seconds for 130,000 names."""
         return type(self)(labels, self.options)
 
     def save(self, folder: Path) -> None:

@@ -43,7 +43,7 @@ _Pattern: TypeAlias = tuple[tuple[str, ...], str]
 
 @dataclass(frozen=True, eq=False)
 class NamePatterns:
-    """What is searched in texts for the names of labels.
+    """The patterns to search in texts for the names of labels.
 
     words: stem -> number. trie: the patterns, as numbers of words. spelled: (patterns,) the place in `spellings` of how
     the word must be written, -1 where that does not matter. specificities: (patterns, labels), in bits, the

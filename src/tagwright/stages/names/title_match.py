@@ -62,7 +62,7 @@ class TitleMatch(Stage):
         return [_adding_up(spans.get(label, ()), named.get(label, 0.0)) for label in labels]
 
     def with_labels(self, labels: Sequence[Label]) -> Self:
-        """The same options over another vocabulary."""
+        """Return a copy for another vocabulary."""
         return type(self)(labels, self.options)
 
     def save(self, folder: Path) -> None:
@@ -93,6 +93,6 @@ def _title(document: Document) -> Document:
 
 
 def _adding_up(spans: Sequence[EvidenceSpan], score: float) -> tuple[EvidenceSpan, ...]:
-    """The same spans with weights that add up to the score."""
+    """Scale the weights of the spans to add up to the score."""
     total = sum(span.weight for span in spans)
     return tuple(replace(span, weight=score * span.weight / total) for span in spans)
