@@ -1,8 +1,8 @@
 """The examples of the pages are tests: Python, commands, and the files they read. Each page has a folder of its own.
 
 A block with a caption is the file of that name. In a console block, lines after "$ " are run; where output is shown, it
-must be what is printed, "..." standing for anything, and numbers with a decimal point being near enough: processors
-round differently. Errors (exit code 2, or 3 where some documents failed) are shown as they stand on standard error.
+must be the output; "..." matches anything, and numbers with a decimal point match approximately: processors round
+differently. Errors (exit code 2, or 3 where some documents failed) are shown as they stand on standard error.
 """
 
 from __future__ import annotations
