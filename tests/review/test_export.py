@@ -213,3 +213,15 @@ def test_what_only_the_journal_holds_is_read_or_missed_aloud(path: Path, tmp_pat
         assert [each.label for each in Decisions(file).current("d2") if each.label] == ["late"]
     with pytest.raises(InputError, match="has decisions in alone-wal that cannot be read here"):
         ReviewFile(tmp_path / "alone", read_only=True)
+
+
+def test_a_copy_that_was_made_without_its_journal_is_said_to_be_one(tmp_path: Path) -> None:
+    with closing(ReviewFile(tmp_path / "served")):
+        shutil.copy(tmp_path / "served", tmp_path / "copy")
+    before = (tmp_path / "copy").read_bytes()
+    for _ in range(2):
+        with pytest.raises(InputError, match=r"copy: holds no review; .*copy-wal"):
+            ReviewFile.to_read(tmp_path / "copy")
+    with pytest.raises(InputError, match="holds no review"):
+        ReviewFile(tmp_path / "copy", read_only=True)
+    assert (tmp_path / "copy").read_bytes() == before

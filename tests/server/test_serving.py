@@ -90,6 +90,16 @@ def test_the_command_serves_until_it_is_told_to_end(tmp_path: Path) -> None:
         assert process.wait(LONGEST) in (0, -signal.SIGTERM)
 
 
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_the_file_of_decisions_is_whole_when_it_has_ended(sign: signal.Signals, tmp_path: Path) -> None:
+    with serving(tmp_path, "--reviews", "r.sqlite") as (process, address):
+        urllib.request.urlopen(f"{address}/health").close()
+        assert (tmp_path / "r.sqlite-wal").exists()
+        process.send_signal(sign)
+        assert process.wait(LONGEST) in (0, 130)
+    assert [file.name for file in tmp_path.glob("r.sqlite*")] == ["r.sqlite"]
+
+
 def test_other_processes_end_with_the_server(tmp_path: Path) -> None:
     with serving(tmp_path, "--workers", "1") as (process, address):
         request = urllib.request.Request(f"{address}/v1/projects/zero_shot/suggest", b"text=Honey+bees")

@@ -38,16 +38,21 @@ class StorageError(InputError):
 class ReviewFile:
     """A review file, created if missing; several threads and processes may use it at a time.
 
-    read_only: write nothing, as for a file on a read-only disk. Raises InputError for another kind of file, and if a
-    write fails.
+    read_only: write nothing, as for a file on a read-only disk. create: make the tables where there are none, unless it
+    is read only. Raises InputError for another kind of file, and if a write fails.
     """
 
-    def __init__(self, path: Path | str, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path | str, *, read_only: bool = False, create: bool = True) -> None:
         self.path = Path(path)
         self._lock = threading.Lock()
         try:
             self._database = self._read_only() if read_only else self._connect(self.path)
-            if not read_only or self._version() != FORMAT:
+            version = self._version()
+            if version is None and (read_only or not create):
+                log = f"{self.path.name}-wal"
+                problem = f"holds no review; of a file that a server had open, {log} beside it is to be copied as well"
+                raise InputError(problem, self.path)
+            if not read_only or version != FORMAT:
                 self._prepare()
         except sqlite3.Error as error:
             raise InputError(f"cannot be used as a store of decisions ({error})", self.path) from None
@@ -55,7 +60,7 @@ class ReviewFile:
     @classmethod
     def to_read(cls, path: Path) -> ReviewFile:
         """Open an existing file to read its decisions, also on a read-only disk."""
-        return cls(path, read_only=not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)))
+        return cls(path, read_only=not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)), create=False)
 
     def close(self) -> None:
         """Release the file."""

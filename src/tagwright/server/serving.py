@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import re
+import signal
 import socket
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -118,9 +120,12 @@ def serve(models: Sequence[ServedModel], options: ServerOptions, refit: Refit | 
     pages = ReviewPages(review, options.access, refitter) if review else None
     app = application(models, access=options.access, max_body=options.max_body, learn=learn, pages=pages,
                       hosts=own_names(options))  # fmt: skip
+    # Uvicorn ends what is under way, then sends itself the signal again: without this the file would stay open.
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         _run(app, options, models)
     finally:
+        signal.signal(signal.SIGTERM, before)
         if review is not None:
             review.file.close()
 
