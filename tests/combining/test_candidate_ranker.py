@@ -134,6 +134,11 @@ def test_scores_that_tell_nothing_give_no_biases() -> None:
     assert bias.tolist() == [0, 0]
 
 
+def test_no_suggestions_give_no_biases() -> None:
+    nothing = np.zeros(0)
+    assert fit_label_bias(nothing, nothing.astype(bool), nothing.astype(np.int64), 2).tolist() == [0, 0]
+
+
 def test_biases_follow_the_labels() -> None:
     a, b, c = (Label(name, (name,)) for name in "abc")
     assert follow_labels(np.array([1.0, 2.0]), [a, b], [b, c, a]).tolist() == [2, 0, 1]

@@ -146,6 +146,17 @@ def test_documents_without_labels_are_left_out() -> None:
     assert len(found.fixed) == 8
 
 
+@pytest.mark.parametrize("found", [0, 1])
+def test_documents_without_suggestions_teach_nothing(found: int) -> None:
+    """Whatever fold the only document with suggestions is in, its ranker has seen none."""
+    examples = example_documents(10)
+    run = Run.from_rows([{3: 2.0, 5: 1.0} if row < found else {} for row in range(10)])
+    described = features(run, {"stage": StageScores(run.scores)}, {}, {}, {})
+    fitted = fit_combiner(Examples(run, described, examples.gold, 10), measure, OPTIONS)
+    assert fitted.choice == FIXED
+    assert not fitted.bias.any()
+
+
 def test_one_labelled_document_is_too_few() -> None:
     with pytest.raises(InputError, match="1 labelled documents"):
         fit_combiner(example_documents(1), measure, OPTIONS)

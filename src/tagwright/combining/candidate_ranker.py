@@ -103,11 +103,15 @@ def fit_logistic(features: Floats, right: Mask, base: int, penalty: float) -> Lo
 
     features: (rows, features); right: (rows,) whether each row is right. base: the feature to rely on without other
     evidence; its weight and the bias are not penalised. penalty: factor of the sum of squared weights of all other
-    standardised features, which is added to the sum of cross-entropies. If all rows are right, or none, only the base
-    has a weight.
+    standardised features, which is added to the sum of cross-entropies. If all rows are right, or none, or there are
+    none, only the base has a weight.
     """
     from sklearn.linear_model import LogisticRegression
 
+    if not len(features):
+        weight = np.zeros(features.shape[1])
+        weight[base] = 1.0
+        return Logistic(np.zeros(len(weight)), np.ones(len(weight)), weight, 0.0)
     mean, deviation = features.mean(axis=0, dtype=np.float64), features.std(axis=0, dtype=np.float64)
     flat = deviation < FLAT
     deviation = np.where(flat, 1.0, deviation)
@@ -132,8 +136,10 @@ def fit_label_bias(scores: Doubles, right: Mask, labels: Longs, count: int, shri
 
     scores: (suggestions,), computed without the labels of these documents. right: whether each is right. labels: the
     label of each, below `count`. A logistic curve maps scores s to log odds a s + b; the biases d minimise the sum of
-    cross-entropies of sigmoid(a s + b + d) + shrinkage / 2 * d^2. Returns d / a.
+    cross-entropies of sigmoid(a s + b + d) + shrinkage / 2 * d^2. Returns d / a; zeros without suggestions.
     """
+    if not len(scores):
+        return np.zeros(count)
     curve = fit_platt(scores, right, np.ones(len(scores)))
     if curve.slope <= 0:
         return np.zeros(count)

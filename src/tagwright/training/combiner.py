@@ -214,7 +214,8 @@ def cross_validate(
         training, validation = examples.take(inside), examples.take(outside)
         ranker, places = train(training, options), examples.suggestions(outside)
         learned, base = ranker.predict(validation.features), _standard(ranker, validation)
-        spread = ranker.predict(training.features).std()
+        predicted = ranker.predict(training.features)
+        spread = predicted.std() if len(predicted) else 1.0
         for share in SHARES:
             scores[share][places] = learned + (1 - share) / share * spread * base
     return {share: _validation(examples, raw, folds, measure, options) for share, raw in scores.items()}
