@@ -180,7 +180,7 @@ def test_a_failed_file_leaves_the_old_one(tmp_path: Path) -> None:
     ("content", "problem"),
     [
         ("{", "damaged"),
-        ("[]", "holds 'list', expected a saved box"),
+        ("[]", "holds something else, expected a saved box"),
         ('{"kind": "jar"}', "holds 'jar', expected a saved box"),
         ('{"kind": "box", "tagwright": 99}', "format 99, this Tagwright reads 1"),
     ],

@@ -302,8 +302,12 @@ def test_a_folder_of_something_else_is_left_alone(documents: Path, model: Path, 
     (mine / "letter.txt").write_text("Dear")
     with pytest.raises(TagwrightError, match="is not the folder of a batch"):
         tag(documents, model, mine, OPTIONS)
-    with pytest.raises(ModelError, match="holds 'tagger', expected a saved batch"):
-        tag(documents, model, model, OPTIONS)
+    (web := tmp_path / "web").mkdir()
+    (web / "manifest.json").write_text('{"name": "a web page"}')
+    for other, held in ((model, "'tagger'"), (web, "something else")):
+        with pytest.raises(ModelError, match=f"holds {held}, expected a saved batch"):
+            tag(documents, model, other, OPTIONS)
+    assert [file.name for file in web.iterdir()] == ["manifest.json"]
     assert [file.name for file in mine.iterdir()] == ["letter.txt"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.methods.topics import DOCUMENTS, LABELS, encoders
 from tests.training.launching import TWO_PROCESSES
 
-from tagwright.training.shared_work import all_gather, share, shared_run
+from tagwright.training.shared_work import all_gather, share, shared_labels, shared_run
 from tagwright.types import Document, Run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +25,16 @@ def test_shares_are_all_items_each_once(monkeypatch: pytest.MonkeyPatch) -> None
             monkeypatch.setenv("RANK", str(process))
             shares += list(range(count))[share(count)]
         assert shares == list(range(count))
+
+
+def test_of_fewer_labels_than_processes_each_is_in_one_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORLD_SIZE", "5")
+    shares = []
+    for process in range(5):
+        monkeypatch.setenv("RANK", str(process))
+        shares.append([label.id for label in shared_labels(LABELS[:2])])
+    assert sorted(map(len, shares)) == [0, 0, 0, 1, 1]
+    assert [id_ for each in shares for id_ in each] == [LABELS[0].id, LABELS[1].id]
 
 
 def test_one_process_does_everything_itself() -> None:

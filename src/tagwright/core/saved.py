@@ -120,8 +120,9 @@ def read_manifest(folder: Path, kind: str) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{path}: damaged ({error}); save the {kind} again") from None
     if not isinstance(manifest, dict) or manifest.get("kind") != kind:
-        got = manifest.get("kind") if isinstance(manifest, dict) else type(manifest).__name__
-        raise ModelError(f"{path}: holds {str(got)[:100]!r}, expected a saved {kind}")
+        got = manifest.get("kind") if isinstance(manifest, dict) else None
+        holds = repr(got[:100]) if isinstance(got, str) else "something else"
+        raise ModelError(f"{path}: holds {holds}, expected a saved {kind}")
     if manifest.get("tagwright") != FORMAT:
         raise ModelError(
             f"{path}: format {str(manifest.get('tagwright'))[:100]}, this Tagwright reads {FORMAT}; train or save it "
