@@ -77,10 +77,11 @@ def train(
 ) -> None:
     """Train a method and save its tagger.
 
-    Trains and combines what pays, with labels of some documents or of none: auto. Without training, only saved:
-    zero_shot. Without labels: rts, maclr, ict, simcse; micol with metadata; futex with
-    full texts. From few labels: finetune, or combine, which learns how to combine the stages of a
-    saved tagger. From many: svm, classifier, de_ret, depl, depl_cls.
+    Trains and combines what pays, with labels of some documents or of none: auto.
+    Without training, only saved: zero_shot. Without labels: rts, maclr, ict,
+    simcse; micol with metadata; futex with full texts. From few labels: finetune,
+    or combine, which learns how to combine the stages of a saved tagger. From
+    many: svm, classifier, de_ret, depl, depl_cls.
 
     `tagwright options METHOD` prints what --set knows; `tagwright describe DOCS` says which method suits.
     """
