@@ -262,7 +262,7 @@ def _is_given(value: object) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """What a method learns from. arguments: of its `fit`. gold: of all documents. rows: left out for the check."""
+    """The input of a training. arguments: of `fit`. gold: of all documents. rows: left out for the check."""
 
     arguments: Mapping[str, Any] = field(default_factory=dict)
     gold: Run = NO_GOLD
@@ -270,7 +270,7 @@ class Lesson:
 
 
 def _left_out(gold: Run) -> Longs:
-    """The labelled documents that are left out of training for the check."""
+    """Choose the labelled documents to leave out of training for the check."""
     rows = validation(gold, learnt=True)
     if not len(rows):
         _log.warning(
@@ -281,7 +281,7 @@ def _left_out(gold: Run) -> Longs:
 
 
 def _report_check(tagger: Tagger, documents: Sequence[Document], lesson: Lesson) -> None:
-    """Say in one line whether training helped. The tagger is saved by now, whatever goes wrong here."""
+    """Report in one line whether training helped. An error is only logged: the tagger is saved already."""
     try:
         rows = lesson.rows.tolist()
         kept = documents.take(rows) if isinstance(documents, Corpus) else [documents[row] for row in rows]

@@ -1,4 +1,4 @@
-"""Check a stage before it is published: `check_stage` tells its author all that is wrong with it.
+"""Check a stage before it is published: `check_stage` lists all problems.
 
 For the tests of a package that registers a stage, see docs/new-stage.md.
 """

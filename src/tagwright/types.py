@@ -353,7 +353,7 @@ class Stage(Protocol):
         ...
 
     def score(self, reading: Any, candidates: Run) -> Floats:
-        """(suggestions,) this stage's score of each candidate, whichever stage found it; 0 without any relation."""
+        """Return this stage's score of each candidate, from any stage, (suggestions,); 0 without any relation."""
         ...
 
     def trust(self, reading: Any, weight: float) -> Floats | None:  # noqa: ARG002

@@ -86,7 +86,7 @@ def because(evidence: Iterable[Evidence], document: Document) -> str:
 def _introduction(manual: Manual) -> Iterator[Line]:
     functions, headings = f"{len(manual.documents):,} functions", f"{len(manual.vocabulary)} headings"
     yield Line(f"The manual of SciPy {manual.version} lists {functions} under {headings}.")
-    yield Line("Which heading is right, given only the docstring of a function? Nothing is trained.")
+    yield Line("Which heading is right, given only a docstring? Nothing is trained.")
     yield Line("")
 
 

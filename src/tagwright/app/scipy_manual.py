@@ -25,10 +25,10 @@ MODULES = (
     *("spatial", "spatial.distance", "spatial.transform", "special", "stats", "stats.contingency", "stats.qmc"),
     "stats.sampling",
 )
-"The pages of the manual, without those that SciPy calls legacy or deprecated."
+"The pages of the manual, without legacy or deprecated ones."
 
 DEPTH = 2
-"A label is a page and a heading on it; what stands under finer headings belongs to these."
+"A label is a page and a heading on it; functions under a finer heading have the finer label."
 
 _OUTLINE_ONLY = ("Available functions", "Contents", "Function reference")
 "Headings that hold all that is on their page, so that the headings below them count."
@@ -37,7 +37,7 @@ _MISCELLANEOUS = re.compile(
     "Additional tools|Basics|Convenience functions|Error handling|Exceptions|Helper functions|Low-level routines|"
     "Other .*|Utilities|Utility Methods|Warnings.*|.*[Ll]egacy.*"
 )
-"Headings that name no subject: nobody can tell from a description what is listed there."
+"Headings that name no subject, so that a docstring cannot tell what is listed there."
 
 _UNDERLINE = re.compile(r"([=\-~^*+#\"'`])\1{2,}\s*")
 _ENTRY = re.compile(r"\s+([A-Za-z_][\w.]*)\s*(--?\s.*)?")

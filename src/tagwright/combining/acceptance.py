@@ -36,7 +36,7 @@ class SuggestArguments(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class SuggestOptions(Checked):
-    """Which of a document's ranked labels are suggested, whoever asks: command line, Python, server, batch.
+    """Which ranked labels of a document to suggest: the rules of command line, Python, server and batch.
 
     Raises ConfigError for a value that cannot be.
     """

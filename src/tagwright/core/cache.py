@@ -1,4 +1,4 @@
-"""The cache of the user: vectors, parsed vocabularies, indexes and whatever else takes long to compute, in one folder.
+"""The user's cache: vectors, parsed vocabularies, indexes and other results that take long, in one folder.
 
 It saves time and nothing else depends on it. Entries are rows of one SQLite database, shared by all processes; the
 content of a row is in it or, where a library needs a file, in a file beside it. All together they respect a limit: the
@@ -70,7 +70,7 @@ class Cache:
         self._usable = True
 
     def get(self, kind: str, keys: Collection[bytes]) -> dict[bytes, bytes]:
-        """The contents by key, without those that are missing or damaged."""
+        """Return contents by key, without missing or damaged ones."""
         if not self.limit or not keys:
             return {}
 
@@ -88,7 +88,7 @@ class Cache:
         return {key: content for key, content, _, _ in sound}
 
     def put(self, kind: str, contents: Mapping[bytes, bytes]) -> None:
-        """Keep contents by key, all or, where that is not possible, none; one that is over the limit is left out."""
+        """Store contents by key, all or none; contents above the size limit are left out."""
         rows = [(key, kind, content, len(content)) for key, content in contents.items()]
         self._write([row for row in rows if row[-1] <= min(_SPARED * self.limit, _LARGEST)])
 
@@ -228,7 +228,7 @@ class Cache:
 
 
 _shared = functools.cache(Cache)
-"One cache of a folder for the whole process, so that what is wrong with it is said once."
+"One cache per folder in a process, so that a problem with it is reported once."
 
 
 def user_cache() -> Cache:

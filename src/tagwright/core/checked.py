@@ -71,7 +71,7 @@ class Distinct:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of these names, or another one that is admitted, such as those that installed packages register.
+    """One of these names, or another admitted name, such as one registered by an installed package.
 
     >>> OneOf(("tfidf",), str.isupper, "capitals").admits("ABC"), str(OneOf(("tfidf",), str.isupper, "capitals"))
     (True, 'one of tfidf, or capitals')

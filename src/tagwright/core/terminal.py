@@ -21,7 +21,7 @@ def escaped(text: str) -> str:
 
 
 def escape_warnings() -> None:
-    """Escape what is logged too, as long as nobody has set up logging otherwise."""
+    """Escape log messages too, unless logging is already configured."""
     if logging.lastResort:
         logging.lastResort.setFormatter(_Escaping())
 

@@ -28,7 +28,7 @@ TEXTS = 1024
 
 @dataclass(frozen=True, kw_only=True)
 class BagOptions(Checked):
-    """Which words count, and how.
+    """How words are counted and weighted.
 
     The defaults are DEPL's (A.1.3), but for its lemmas: words are kept as they are. Raises ConfigError for invalid
     values.

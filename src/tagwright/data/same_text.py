@@ -1,4 +1,4 @@
-"""Find documents with the same text: one that is trained on and measured on makes a tagger look better than it is."""
+"""Find documents with the same text: to train on one and measure on the other overestimates a tagger."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tagwright.types import Document, Longs
 
 
 def text_key(document: Document) -> bytes:
-    """The same for documents whose texts differ in nothing but white space, whatever their ids are."""
+    """Return the same key for documents whose texts differ only in white space; ids are ignored."""
     return blake2b(" ".join(document.text.split()).encode("utf-8", "replace"), digest_size=16).digest()
 
 

@@ -112,7 +112,7 @@ class Lookup:
         return cls(sums[order], order.astype(np.int32))
 
     def find(self, text: str, text_at: Callable[[int], str]) -> Iterator[int]:
-        """The positions of a text, in order. text_at: the text at a position, to be compared with it."""
+        """Return the positions of a text, in order. text_at: position -> text, to compare with."""
         wanted = crc32(_encode(text))
         for place in range(bisect_left(self._sums, wanted), len(self._sums)):
             if self._sums[place] != wanted:
@@ -148,7 +148,7 @@ class StringIndex(Mapping[str, int]):
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> StringIndex:
-        """Pack texts, none of which occurs twice."""
+        """Pack distinct texts."""
         return cls(StringTable.of(texts), Lookup.of(texts))
 
     def __getitem__(self, text: str) -> int:

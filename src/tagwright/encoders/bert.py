@@ -241,7 +241,7 @@ def _check_tensor(name: str, found: torch.Tensor, shape: Sequence[int | None]) -
 
 
 def _has_words(weights: Path) -> bool:
-    """Whether the tensors have the names that we know, so that one that is missing has no other name."""
+    """Whether all tensors have known names, so that a missing tensor is not there under another name."""
     from safetensors import safe_open
 
     with safe_open(weights, "pt") as file:

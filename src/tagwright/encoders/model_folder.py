@@ -38,7 +38,7 @@ _offline: ContextVar[bool] = ContextVar("offline", default=False)
 
 @contextmanager
 def offline(wanted: bool = True) -> Iterator[None]:
-    """Nothing is fetched inside this block, if that is wanted; $HF_HUB_OFFLINE says the same for all of a process."""
+    """Fetch nothing inside this block, if wanted; $HF_HUB_OFFLINE has this effect on the whole process."""
     token = _offline.set(wanted or _offline.get())
     try:
         yield

@@ -137,7 +137,7 @@ class Config(FullTextOptions, VectorOptions):
 
     @property
     def full_text(self) -> FullTextOptions:
-        """How paragraphs make up a document."""
+        """How to aggregate the paragraphs of a document."""
         return FullTextOptions(**{field.name: getattr(self, field.name) for field in fields(FullTextOptions)})
 
     @property
@@ -221,7 +221,7 @@ def fit(
 def fine_tune(
     documents: Sequence[Document], config: Config, steps: Steps = Steps()
 ) -> tuple[CrossEncoder | None, BiEncoder]:
-    """Network-aware contrastive fine-tuning (3.1): the cross-encoder of abstracts, if any, and that of paragraphs.
+    """Network-aware contrastive fine-tuning (3.1): train the cross-encoder of abstracts, if any, and of paragraphs.
 
     The triples of the cross-encoder have no neighbour as p- (Eq. 3). The bi-encoder's negatives are the other p+ of a
     batch but for those of its own two documents; a neighbour can be among them.

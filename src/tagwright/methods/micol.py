@@ -82,7 +82,7 @@ CALIBRATED_ON = 500
 "Documents, drawn by the seed, on which the threshold of BM25 is calibrated."
 
 WEIGHTS = {"exact_match": 0.5, "lexical": 1.0, "encoder": 2.5}
-"The weight of each stage when they are fused: that of the zero-shot method, chosen without gold labels."
+"Weights of the stages in a fused tagger: those of the zero-shot method, chosen without gold labels."
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,5 +88,5 @@ class ReviewedDocuments:
 
 
 def digest(text: str) -> str:
-    """Sixteen characters that tell texts apart."""
+    """Return a digest of a text, sixteen characters."""
     return blake2b(text.encode(), digest_size=8).hexdigest()

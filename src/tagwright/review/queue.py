@@ -1,4 +1,4 @@
-"""The order in which reviewers get documents, that of `tagwright sample`."""
+"""Order documents for review, as `tagwright sample` does."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Model(Protocol):
 
     @property
     def version(self) -> str:
-        """What tells it from other taggers."""
+        """A text that identifies the tagger."""
         ...
 
 

@@ -87,7 +87,7 @@ class ActorPool:
                 yield task.shard, said
 
     def _following(self, shards: Iterator[Shard]) -> tuple[Shard, int] | None:
-        """A shard with the number of the attempt: one to be begun again, a new one, or one that takes long."""
+        """Return the next shard and its attempt: one to repeat, a new one, or one that another actor works on."""
         if self._again:
             return self._again.pop()
         if shard := next(shards, None):

@@ -26,7 +26,7 @@ Engine = Callable[[Iterator[Shard]], Iterator[Tagged]]
 
 @dataclass(frozen=True)
 class Share:
-    """Which part of the shards this run tags: those whose number leaves `index` when divided by `count`."""
+    """The part of the shards that this run tags: shard numbers with number % count == index."""
 
     index: int = 0
     count: int = 1

@@ -94,7 +94,7 @@ class OutputFolder:
             return False
 
     def keep(self, shard: Shard, suggestions: Path, failed: Sequence[Unread]) -> int:
-        """Put a file of suggestions in place as that of the shard. failed: documents that could not be tagged.
+        """Put the file of suggestions of a shard in place. failed: documents that could not be tagged.
 
         Returns the number of documents without suggestions. Raises TagwrightError when it cannot be written.
         """

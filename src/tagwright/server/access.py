@@ -61,7 +61,7 @@ class WrongTokens:
 
 
 def _network(address: str) -> str:
-    """The address, or the network of one of version 6: whoever has one address of it has all."""
+    """Return the address, or its network for version 6, whose addresses all belong to one client."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:  # a socket of another kind
@@ -172,7 +172,7 @@ def read_tokens(file: Path) -> list[Holder]:
 
 
 def _fault(token: str) -> str:
-    """What is wrong with a token; nothing: an empty text."""
+    """Return the error of a token, or ''."""
     if len(token) < SHORTEST_TOKEN:
         return f"has fewer than {SHORTEST_TOKEN} characters: it could be guessed"
     return "" if token.isascii() else "has characters beyond ASCII, which no header can carry safely"
@@ -192,12 +192,12 @@ def _holder(line: str, file: Path, number: int) -> Holder:
 
 
 def address_of(scope: Scope) -> str:
-    """Where a request comes from."""
+    """Return the address of the client."""
     return scope["client"][0] if scope.get("client") else ""
 
 
 def holder_of(request: Request) -> Holder:
-    """Who sent a request that the server has let in."""
+    """Return the holder of the token of an accepted request."""
     holder: Holder = request.state.holder
     return holder
 
@@ -209,7 +209,7 @@ def check_role(request: Request, role: Role) -> None:
 
 
 def check_origin(request: Request) -> None:
-    """Raise Problem for a request that a page of another site makes; a browser says where it comes from."""
+    """Raise Problem for a request from a page of another site, by the headers of the browser."""
     origin = request.headers.get("origin", "")
     elsewhere = request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
     if elsewhere or (origin and origin.partition("://")[2] != request.headers.get("host", "")):

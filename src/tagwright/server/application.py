@@ -155,7 +155,7 @@ class _Guard:
         return None
 
     def _limited(self, receive: Receive) -> Receive:
-        """A body without a stated length is counted as it comes; one that comes too slowly is not waited for."""
+        """Count the bytes of a body without a stated length, and limit the time to receive a body."""
         seen, more, end = 0, True, time.monotonic() + deadlines.BODY_SECONDS
 
         async def limited() -> Message:

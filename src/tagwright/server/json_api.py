@@ -221,7 +221,7 @@ class _Options:
 
 
 def _rules(content: Mapping[str, Any]) -> SuggestOptions:
-    """How many labels and which. Raises Problem."""
+    """Read the options of a request. Raises Problem."""
     limit, threshold = _limit(content.get("limit", 10)), content.get("threshold", 0)
     if type(threshold) not in (int, float) or not 0 <= threshold <= 1:
         raise bad_request("threshold is no number from 0 to 1")

@@ -111,7 +111,7 @@ class LabelSearch:
 
 
 def kept_index(labels: Sequence[Label], fewest: int = FEWEST_KEPT) -> LabelSearch:
-    """The search in these labels, its index from the cache if it is there; that of fewer labels is made in memory."""
+    """Return the search in these labels. The index is cached; for few labels it is built in memory."""
     if len(labels) < fewest:
         return LabelSearch(labels)
     path = user_cache().file(KIND, _digest(labels), partial(build_file, labels=labels), is_finished)
@@ -145,7 +145,7 @@ def build_file(path: Path, labels: Sequence[Label]) -> None:
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:
-    """A database in memory, or a file that is only read: one that is missing is not made."""
+    """Open a database in memory, or an existing file to read."""
     name = f"{path.absolute().as_uri()}?mode=ro" if path else ":memory:"
     return sqlite3.connect(name, check_same_thread=False, uri=True)
 

@@ -86,7 +86,7 @@ def described(operations: Sequence[Operation]) -> dict[str, Any]:
 
 
 def routes(operations: Sequence[Operation]) -> list[Route]:
-    """A route for each operation, and that of their description."""
+    """Return a route for each operation, and the route of the OpenAPI description."""
 
     async def description(_: Request) -> Response:
         return JSONResponse(described(operations))

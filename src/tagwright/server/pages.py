@@ -1,4 +1,4 @@
-"""Fill the templates of pages, and serve the page at /. Every text goes through a template that escapes it."""
+"""Fill the templates of pages, and serve the page at /. Templates escape all texts."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class ServedModel:
 
     @property
     def version(self) -> str:
-        """Which tagger it is, for the log of decisions: the id and when it was made."""
+        """The id of the tagger and its date, for the log of decisions."""
         return self.id if self.modified is None else f"{self.id} {self.modified.isoformat(timespec='seconds')}"
 
     async def suggest(self, texts: Sequence[str], options: SuggestOptions) -> list[list[Suggestion]]:

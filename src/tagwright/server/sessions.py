@@ -19,7 +19,7 @@ COOKIE = "tagwright_session"
 
 
 class Session(NamedTuple):
-    """Who reviews, and whose token let them in."""
+    """A reviewer, and the holder of the token used to log in."""
 
     id: str
     reviewer: str
@@ -29,7 +29,7 @@ class Session(NamedTuple):
 class Sessions:
     """Sign and check cookies. secret: known to the server alone; sessions last as long as it stays the same.
 
-    The key is made of the secret and the holder's token. Without the secret, whoever has a token cannot sign a cookie;
+    The key is made of the secret and the holder's token. Without the secret, a holder of a token cannot sign a cookie;
     when a token changes, its sessions end. A token with a name reviews under that name, whatever the cookie says.
     """
 
@@ -44,7 +44,7 @@ class Sessions:
         return f"{text}.{self._sign(holder, 'session', text)}"
 
     def read(self, cookie: str) -> Session | None:
-        """The session of a cookie; None for one that was not issued here, or whose name belongs to a token by now.
+        """Return the session of a cookie; None if it was not issued here, or if a token has its name by now.
 
         >>> sessions = Sessions(Access.of("a long enough token"), b"secret")
         >>> session = sessions.read(sessions.issue("Ann", sessions._holders[0]))

@@ -93,7 +93,7 @@ class Examples:
         return self.features.names.index(BASE)
 
     def take(self, documents: Longs) -> Examples:
-        """Those of some documents, in their order."""
+        """Return the examples of some documents, in this order."""
         values = self.features.values[self.suggestions(documents)]
         described = Features(self.features.names, values)
         return Examples(self.run.take(documents), described, self.gold.take(documents), self.labels)

@@ -25,13 +25,13 @@ CANDIDATES = 100
 "Labels that each of them suggests for a document."
 
 MANY = 4
-"Where there are so many times more labelled documents than are to be scored, stages trained on the others are enough."
+"With at least this many labelled documents per document to score, train on the others only, without folds."
 
 SCARCE = 20
-"Where one in so many documents or fewer was left out, the SVM without them is as good as one that is trained on all."
+"If at most one in this many documents was left out, keep the SVM trained without them: it is as good as a full one."
 
 FEW = 1000
-"Up to so many labels, one process is faster than several."
+"Up to this number of labels, one process is faster than several."
 
 
 class Fold(NamedTuple):

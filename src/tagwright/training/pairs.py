@@ -239,7 +239,7 @@ def group_of(text: str) -> int:
 
 
 def group_of_document(document: Document) -> int:
-    """The group of a document: that of its title, or of its id if it has none."""
+    """Return the group of a document, by its title, or by its id without a title."""
     return group_of(document.title.strip() or document.id)
 
 

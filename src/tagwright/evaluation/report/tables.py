@@ -95,7 +95,7 @@ def comparison_rows(comparison: Comparison) -> Rows:
 
 
 def fitting(rows: Rows, width: int) -> list[Rows]:
-    """The columns in as few tables as fit the width, each with the first column; one that is too wide is alone.
+    """Split the columns into as few tables as fit the width, each with the first column; a too wide column is alone.
 
     The first column takes 3 characters, each of the others 1; 2 stand between two columns and 1 at either end: 11.
 

@@ -182,7 +182,7 @@ def pools(tagger: Tagger, documents: Sequence[Document]) -> Iterator[CandidatePo
 
 
 def ndcg_at_5(ranking: Run, gold: Run) -> NDArray[np.float64]:
-    """(documents,) what the choice of a combiner goes by."""
+    """Return nDCG@5 of each document, (documents,), by which to choose a combiner."""
     return ndcg(Hits.of(ranking, gold, 5), 5)
 
 

@@ -53,7 +53,7 @@ class Holdings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """How much there is to do. encode_labels, encode_documents: those that no cache knows. corpus, examples: documents.
+    """The amount of work. encode_labels, encode_documents: numbers not in the cache. corpus, examples: documents.
 
     folds: how many SVMs are trained besides the last one.
     """
@@ -141,7 +141,7 @@ def survey(documents: Iterable[Document], labels: Vocabulary, gold: Run, languag
 
 
 def not_encoded(dense: Dense, documents: Sequence[Document]) -> int:
-    """How many of the documents the encoder's cache does not know."""
+    """Number of documents that are not in the encoder's cache."""
     texts = [document.read_as(dense.options.text_field) for document in documents]
     known = getattr(dense.encoder, "known", None)
     return len(texts) - int(known(texts, "query")[1].sum()) if known else len(texts)

@@ -43,7 +43,7 @@ class Rates:
 
 
 def calibrate(tagger: Tagger, documents: Sequence[Document]) -> Rates:
-    """How fast this machine is, by tagging and learning from a few documents once.
+    """Measure the speed of this machine, by tagging a few documents and learning from them once.
 
     Labels of documents are not read: the combiner is trained as if the first candidate of each were right.
     """
@@ -72,7 +72,7 @@ def calibrate(tagger: Tagger, documents: Sequence[Document]) -> Rates:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """The seconds it took: wall or processor time, whichever is less.
+    """Return the seconds taken: the lesser of wall and processor time.
 
     The wall says how much faster several cores are, the processor what other programs do not slow down.
     """

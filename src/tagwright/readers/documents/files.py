@@ -221,7 +221,7 @@ def _fits(path: Path, format: str | None) -> bool:  # noqa: A002
 
 
 def _by_suffix(path: Path) -> str | None:
-    """The format that the suffix says, ours or that of an installed package."""
+    """Return the format of the suffix, a built-in one or one of an installed package."""
     ours, other = _SUFFIXES.get(_suffix(path)), path.suffix.lower()
     if ours or other in ("", ".", ".xml"):  # XML formats are recognised by content
         return ours
@@ -234,7 +234,7 @@ def _formats() -> list[str]:
 
 
 def _suffix(path: Path) -> str:
-    """The suffix, without that of gzip."""
+    """Return the suffix, without .gz."""
     return (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
@@ -316,7 +316,7 @@ def _piped(source: _File, columns: Columns | None) -> Iterator[Located]:
 
 
 def _piped_format(path: Path) -> str:
-    """The format that the name says; JSON, or a paper or table whose first bytes are unmistakable; or else text."""
+    """Return the format by name; by first bytes for JSON, papers and tables; or else text."""
     if by_name := _by_suffix(path):
         return by_name
     start = _start(path)

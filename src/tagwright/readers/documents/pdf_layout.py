@@ -19,7 +19,7 @@ from tagwright.readers.documents.sections import Block, numbered_depth
 LONGEST_HEADING = 200
 "The most characters of a heading; longer text in large type is running text."
 LARGER = 1.05
-"How much larger than that of the text the type of a heading is, unless it is bold."
+"Minimum ratio of the type size of a heading to that of the text, unless the heading is bold."
 WIDER = 1.4
 "A gap this many times the usual one separates paragraphs."
 RETURNS = 0.3
@@ -146,7 +146,7 @@ def _without_returning(lines: Sequence[Line]) -> list[Line]:
 
 
 def _rows(lines: Sequence[Line], places: Sequence[int]) -> list[list[int]]:
-    """The lines of a page from the top down, those at one height together, in whatever order they were written."""
+    """Return the lines of a page from top to bottom, with lines at one height together."""
     rows: list[list[int]] = []
     for place in sorted(places, key=lambda place: -lines[place].y):
         if rows and lines[rows[-1][0]].y - lines[place].y < 2:

@@ -23,7 +23,7 @@ Sketch: TypeAlias = Callable[[Sequence[str]], Floats]
 
 
 class RoughLabels:
-    """The labels whose rough vectors are nearest to that of a text. Threads may share them.
+    """Propose the labels whose rough vectors are nearest to the rough vector of a text. Threads may share them.
 
     make_sketch: called once, when the first text comes; a saved tagger loads faster without it.
     """

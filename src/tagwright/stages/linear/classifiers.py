@@ -111,7 +111,7 @@ class Trees(Retriever):
         return reading.top(self.k)
 
     def score(self, reading: Run, candidates: Run) -> Floats:
-        """(suggestions,) the probability of each candidate; 0 for one that no beam reaches, or that is unknown."""
+        """Return the probability of each candidate, (suggestions,); 0 for a label beyond the beam or unknown."""
         return reading.scores_of(candidates)
 
     def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
