@@ -215,14 +215,14 @@ def confidence_level(confidence: float) -> Word:
     return "likely" if confidence >= LIKELY else "possible" if confidence >= POSSIBLE else "unlikely"
 
 
-def save_score_map(found: ScoreMap, folder: Path) -> None:
+def save_score_map(score_map: ScoreMap, folder: Path) -> None:
     """Write a map into an existing empty folder."""
-    if isinstance(found, Isotonic):
+    if isinstance(score_map, Isotonic):
         write_manifest(folder, "score map", {"by": "isotonic"})
-        write_arrays(folder, {"scores": found.scores, "values": found.values})
+        write_arrays(folder, {"scores": score_map.scores, "values": score_map.values})
     else:
         write_manifest(folder, "score map", {"by": "platt"})
-        write_arrays(folder, {"coefficients": np.array([found.slope, found.intercept])})
+        write_arrays(folder, {"coefficients": np.array([score_map.slope, score_map.intercept])})
 
 
 def load_score_map(folder: Path) -> ScoreMap:

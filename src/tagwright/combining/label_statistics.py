@@ -36,10 +36,10 @@ class LabelCounts:
         return LabelCounts(self.documents, {name: np.append(each, 0)[old] for name, each in self.counts.items()})
 
 
-def count_labels(ranked: Run, found: Mapping[str, Run], labels: int) -> LabelCounts:
+def count_labels(ranked: Run, runs: Mapping[str, Run], labels: int) -> LabelCounts:
     """Count the documents with each label: in the first ten, in the first ten of each retriever, and in its whole run.
 
-    ranked: the corpus ranked by the fixed sum. found: the run of each retriever. labels: size of the vocabulary.
+    ranked: the corpus ranked by the fixed sum. runs: of the retrievers, by name. labels: size of the vocabulary.
 
     >>> runs = Run.from_rows([{0: 0.9, 2: 0.8}, {2: 0.7}])
     >>> {name: each.tolist() for name, each in count_labels(runs, {"dense": runs}, 3).counts.items()}
@@ -50,8 +50,8 @@ def count_labels(ranked: Run, found: Mapping[str, Run], labels: int) -> LabelCou
         return np.bincount(run.labels, minlength=labels)
 
     counts = {"first ten": count(ranked.top(FIRST))}
-    counts |= {f"first ten of {name}": count(run.top(FIRST)) for name, run in found.items()}
-    counts |= {f"found by {name}": count(run) for name, run in found.items()}
+    counts |= {f"first ten of {name}": count(run.top(FIRST)) for name, run in runs.items()}
+    counts |= {f"found by {name}": count(run) for name, run in runs.items()}
     return LabelCounts(len(ranked), counts)
 
 

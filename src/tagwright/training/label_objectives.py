@@ -86,13 +86,13 @@ class LabelSampler:
         return table
 
 
-def hard_negatives(found: Run, gold: Run, count: int) -> Run:
-    """The first `count` labels of each document that are not gold.
+def hard_negatives(ranking: Run, gold: Run, count: int) -> Run:
+    """Return the first `count` labels of each document in a ranking that are not gold.
 
     >>> hard_negatives(Run.from_rows([{4: 0.9, 1: 0.8, 2: 0.7, 3: 0.1}]), Run.from_rows([[1]]), 2).labels.tolist()
     [4, 2]
     """
-    return found.keep(~found.held_by(gold)).top(count)
+    return ranking.keep(~ranking.held_by(gold)).top(count)
 
 
 @dataclass(eq=False)

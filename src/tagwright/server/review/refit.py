@@ -23,14 +23,14 @@ Refit: TypeAlias = Callable[[Tagger, Labelled], Tagger]
 "Train a tagger on labelled documents. Its training record may hold nDCG@5 before and after."
 
 
-def refit_combiner(tagger: Tagger, found: Labelled) -> Tagger:
+def refit_combiner(tagger: Tagger, reviewed: Labelled) -> Tagger:
     """Learn how to combine the stages of a tagger; return it unchanged if cross-validation finds nothing better.
 
     Labels never shown to a reviewer are no examples. Raises ConfigError unless the combiner is a weighted sum.
     """
-    labelled = [replace(each, labels=tuple(ids)) for each, ids in zip(found.documents, found.labels, strict=True)]
+    labelled = [replace(each, labels=tuple(ids)) for each, ids in zip(reviewed.documents, reviewed.labels, strict=True)]
     index = tagger.vocabulary.index
-    judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in found.judged])
+    judged = Run.from_rows([{index[id_] for id_ in ids if id_ in index} for ids in reviewed.judged])
     config = configuration(COMBINE, {})
     return Job(method=COMBINE, config=config, documents=labelled, model=tagger, judged=judged, unknown="ignore").run()
 

@@ -268,13 +268,13 @@ def _made_up_queries(vectors: Vectors, count: int) -> Floats:
     return queries
 
 
-def recall(found: Run, exact: Run) -> float:
-    """The share of the labels of `exact` that `found` holds in the same rows.
+def recall(approximate: Run, exact: Run) -> float:
+    """Return the share of labels of `exact` that `approximate` has in the same rows.
 
     >>> recall(Run.from_rows([[1, 2], [3]]), Run.from_rows([[1, 4], [3]])).__round__(4)
     0.6667
     """
-    return float(exact.held_by(found).mean())
+    return float(exact.held_by(approximate).mean())
 
 
 def _parameter(name: str) -> str:
