@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.tiny import WORDS as KNOWN
 from tests.tiny import tiny_encoder
 
 from tagwright.data.vocabulary import Vocabulary
@@ -21,21 +22,7 @@ from tagwright.stages.dense import PAYS, Dense
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label, Run
 
-WORDS = (
-    "bee",
-    "wasp",
-    "honey",
-    "flower",
-    "wing",
-    "market",
-    "stock",
-    "money",
-    "bank",
-    "river",
-    "water",
-    "stone",
-    "rain",
-)
+WORDS = [word for word in KNOWN if word != "bees"]
 LABELS = Vocabulary([Label(" ".join(each), (" ".join(each),)) for each in product(WORDS, repeat=3)])
 TEXTS = [
     f"The {a} and a {b} of {c}s. {c} {a}!" for a, b, c in zip(WORDS * 8, WORDS[3:] * 10, WORDS[5:] * 13, strict=False)

@@ -19,7 +19,7 @@ from tokenizers.processors import TemplateProcessing
 DIM, LAYERS, HEADS, INNER, POSITIONS = 16, 2, 2, 32, 128
 
 _SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-_WORDS = (
+WORDS = (
     "bee",
     "bees",
     "wasp",
@@ -36,7 +36,7 @@ _WORDS = (
     "rain",
 )
 _CHARACTERS = [*string.ascii_lowercase, *string.digits, *string.punctuation]
-VOCABULARY = [*_SPECIAL, *_WORDS, *_CHARACTERS, *(f"##{character}" for character in _CHARACTERS)]
+VOCABULARY = [*_SPECIAL, *WORDS, *_CHARACTERS, *(f"##{character}" for character in _CHARACTERS)]
 
 
 def tiny_encoder(
