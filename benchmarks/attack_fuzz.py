@@ -160,7 +160,7 @@ Attack = Callable[[Path, range], tuple[Tally, Counter[str]]]
 
 
 def with_access(folder: Path, numbers: range) -> tuple[Tally, Counter[str]]:
-    """Requests of somebody who may do everything; what the server's log says besides."""
+    """Send requests with an admin token; return what the server's log says besides."""
     with serving(folder) as server:
         requests = samples("zero_shot", "bee", *entered(server.address))
         tally = fuzz(server.address, requests, numbers, lambda _, __: "")

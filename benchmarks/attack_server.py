@@ -30,7 +30,7 @@ AT_ONCE = {"requests": 5000, "requests without a token": 5000, "kills": 25}
 
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks attack_server", description=__doc__)
-    parser.add_argument("--requests", type=int, default=80_000, help="damaged, of somebody who may do everything")
+    parser.add_argument("--requests", type=int, default=80_000, help="damaged, with an admin token")
     parser.add_argument("--without-token", type=int, default=20_000, help="damaged, of somebody who has no token")
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--slow", type=int, default=250, help="slow clients of each kind")

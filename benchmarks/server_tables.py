@@ -102,7 +102,7 @@ BOUNDS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[list[str]]]] = {
 
 def _damaged(found: Mapping[str, Any]) -> Iterator[list[str]]:
     for key, name in (
-        ("requests", "damaged requests of somebody who may do everything"),
+        ("requests", "damaged requests with an admin token"),
         ("requests without a token", "damaged requests without the token that is needed"),
     ):
         if key in found:

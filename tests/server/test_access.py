@@ -231,8 +231,8 @@ def test_forms_are_in_utf_8(client: TestClient, charset: str) -> None:
         ("#\n" + "x" * 16 + " Ann admin\n", "tokens:2: expected TOKEN ROLE NAME"),
         ("x" * 16 + " admin\n", "expected TOKEN ROLE NAME"),
         ("x" * 16 + " admin " + "A" * 61, "more than 60 characters"),
-        ("x" * 16 + " admin Ann\n" + "y" * 16 + " admin Ann\n", "tokens:2: the name or the token stands"),
-        ("x" * 16 + " admin Ann\n" + "x" * 16 + " admin Ben\n", "tokens:2: the name or the token stands"),
+        ("x" * 16 + " admin Ann\n" + "y" * 16 + " admin Ann\n", "tokens:2: the name or the token is also"),
+        ("x" * 16 + " admin Ann\n" + "x" * 16 + " admin Ben\n", "tokens:2: the name or the token is also"),
     ],
 )
 def test_a_file_of_tokens_that_makes_no_sense_is_refused_without_showing_it(

@@ -148,7 +148,7 @@ def test_saved_and_loaded_it_gives_the_same(tmp_path: Path) -> None:
     assert loaded.options == full.options
     assert loaded([PAPER]).scores.tolist() == full([PAPER]).scores.tolist()
     write_manifest(tmp_path, "fulltext", {**read_manifest(tmp_path, "fulltext"), "options": {"aggregate": "all"}})
-    with pytest.raises(ModelError, match="options cannot be read"):
+    with pytest.raises(ModelError, match="wrong options"):
         FullText.load(tmp_path, LABELS, lambda _: BagOfWords())
 
 

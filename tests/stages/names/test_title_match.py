@@ -66,5 +66,5 @@ def test_damaged_options_are_a_model_error(stage: TitleMatch, tmp_path: Path) ->
     stage.save(tmp_path)
     path = tmp_path / "manifest.json"
     path.write_text(path.read_text().replace("min_characters", "min_chars"))
-    with pytest.raises(ModelError, match='options cannot be read: unknown option "min_chars"'):
+    with pytest.raises(ModelError, match='wrong options: unknown option "min_chars"'):
         TitleMatch.load(tmp_path, LABELS)
