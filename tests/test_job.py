@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 import tagwright as tw
 from tagwright.app.cli import app
+from tagwright.data.corpus import ids_of
 from tagwright.errors import ConfigError
 from tagwright.job import Job
 from tagwright.methods.table import configuration
@@ -108,3 +109,13 @@ def test_a_job_refuses_what_the_method_does_not_accept_before_documents_are_read
 
     with pytest.raises(ConfigError, match="is accepted by depl"):
         Job(method="svm", config=configuration("svm", {}), documents=read, labels=LABELS, keywords={"1": ["a"]})
+
+
+def test_ids_are_known_without_decoding_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = tw.Corpus.of(DOCUMENTS)
+
+    def decode(_: tw.Corpus) -> None:
+        raise AssertionError("a document was decoded")
+
+    monkeypatch.setattr(tw.Corpus, "__iter__", decode)
+    assert ids_of(corpus) == ["0", "1", "2", "3"] == ids_of(DOCUMENTS)

@@ -19,7 +19,7 @@ from tagwright import __version__
 from tagwright.core.progress import note
 from tagwright.core.saved import check_replaceable, is_first, lies_in, read_manifest, remove_folder, replace_folder
 from tagwright.core.steps import LOG, Start, beside, digest, resumable
-from tagwright.data.corpus import Corpus
+from tagwright.data.corpus import Corpus, ids_of, taken
 from tagwright.data.descriptions import Keywords, read_keywords
 from tagwright.data.in_memory import Labels, to_vocabulary
 from tagwright.data.run_files import read_run
@@ -196,7 +196,7 @@ class Job:
             return {"gold": gold, "judged": self.judged}
         if self.reviews is None:
             return {"gold": gold}
-        reviewed = with_reviews(gold, [each.id for each in documents], vocabulary, self.reviews)
+        reviewed = with_reviews(gold, ids_of(documents), vocabulary, self.reviews)
         return {"gold": reviewed.gold, "judged": reviewed.judged}
 
     def _unlearnt(self, documents: Sequence[Document], vocabulary: Vocabulary) -> tuple[Run, Longs]:
@@ -216,7 +216,7 @@ class Job:
     def _guessed(self, guesses: Run | Path, documents: Sequence[Document], vocabulary: Vocabulary) -> Run:
         """The confident labels of a run."""
         if isinstance(guesses, Path):
-            guesses = read_run(guesses, [each.id for each in documents], vocabulary.index)
+            guesses = read_run(guesses, ids_of(documents), vocabulary.index)
         return confident(guesses)
 
     def _gold(self, documents: Sequence[Document], vocabulary: Vocabulary) -> Run:
@@ -237,7 +237,7 @@ class Job:
 
     def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, lesson: Lesson) -> Start:
         """Return what must not change between start and resumption; without a folder there is none."""
-        options, on = options_of(self.config), {} if self.method == ZERO_SHOT else machine()
+        options, on = options_of(self.config), {} if self.method in (ZERO_SHOT, COMBINE) else machine()
         if self.folder is None:
             return Start(self.method, options, {}, on)
         texts = documents.digest() if isinstance(documents, Corpus) else digest(documents)
@@ -283,9 +283,7 @@ def _left_out(gold: Run) -> Longs:
 def _report_check(tagger: Tagger, documents: Sequence[Document], lesson: Lesson) -> None:
     """Report in one line whether training helped. An error is only logged: the tagger is saved already."""
     try:
-        rows = lesson.rows.tolist()
-        kept = documents.take(rows) if isinstance(documents, Corpus) else [documents[row] for row in rows]
-        found = check(tagger, zero_shot.fit, kept, lesson.gold.take(lesson.rows))
+        found = check(tagger, zero_shot.fit, taken(documents, lesson.rows), lesson.gold.take(lesson.rows))
     except TagwrightError as error:
         _log.warning("not compared with the untrained method: %s", error)
         return

@@ -25,7 +25,7 @@ from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located, checked
 from tagwright.readers.limits import document_limit
 from tagwright.readers.lines import Place
-from tagwright.types import Document
+from tagwright.types import Document, Longs
 
 
 class Corpus(Sequence[Document]):
@@ -222,3 +222,13 @@ def _remove_after_use(path: Path, corpus: Corpus, file: arrow.MappedFile) -> Non
 def _discard(file: arrow.MappedFile, path: Path) -> None:
     file.close()
     path.unlink()
+
+
+def taken(documents: Sequence[Document], places: Longs) -> list[Document]:
+    """Return the documents at these places; a corpus decodes no others."""
+    return documents.take(places.tolist()) if isinstance(documents, Corpus) else [documents[i] for i in places.tolist()]
+
+
+def ids_of(documents: Sequence[Document]) -> list[str]:
+    """Return the id of each document; a corpus decodes no document for it."""
+    return documents.ids if isinstance(documents, Corpus) else [each.id for each in documents]

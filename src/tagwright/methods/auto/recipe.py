@@ -29,7 +29,7 @@ from tagwright.core.progress import note
 from tagwright.core.saved import pack, unpack
 from tagwright.core.scratch import scratch_folder
 from tagwright.core.steps import State, Steps
-from tagwright.data.corpus import Corpus
+from tagwright.data.corpus import taken
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.precision import Precision
 from tagwright.evaluation.advice import next_step
@@ -294,8 +294,3 @@ def _with_trained(
 def _numbered(folds: Folds) -> Iterator[Fold]:
     """The folds, with places among the documents that are scored instead of all labelled ones."""
     return (Fold(np.searchsorted(folds.scored, fold.places), fold.stages) for fold in folds)
-
-
-def taken(documents: Sequence[Document], places: Longs) -> list[Document]:
-    """The documents at these places."""
-    return documents.take(places.tolist()) if isinstance(documents, Corpus) else [documents[i] for i in places.tolist()]
