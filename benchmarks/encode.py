@@ -28,9 +28,8 @@ from benchmarks.zeroshot import own_labels, without
 
 from tagwright.core.saved import replace_file
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.encoders import int8
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.precision import Precision, resolve
+from tagwright.encoders.precision import GAIN, Precision, resolve, speeds
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare
@@ -88,12 +87,9 @@ def here(documents: int, labels: int, rounds: int) -> dict[str, Any]:
         "labels": [label.text for name in ("mdn", "tib") for label in corpora.labels(name)[:labels]],
     }
     precisions: list[Precision] = ["float32"]
-    if int8.levels():
-        precisions.append("int8")
-    if (auto := resolve("auto")) == "bfloat16":
-        precisions.append("bfloat16")
+    precisions += [name for name in ("int8", "bfloat16") if speeds().get(name, 0) >= GAIN]
     encoders = {each: BiEncoder.load(precision=each, cached=False) for each in precisions}
-    found: dict[str, Any] = {"auto": auto, "activation_levels": int8.levels(), "rounds": rounds}
+    found: dict[str, Any] = {"auto": resolve("auto"), "trial": speeds(), "rounds": rounds}
     return {**found, **{kind: times_as_fast(encoders, some, rounds) for kind, some in texts.items()}}
 
 
@@ -143,23 +139,13 @@ def quality(name: str, documents: int, labels: int | None) -> dict[str, Any]:
 
 
 def taggings(vocabulary: Vocabulary, documents: Sequence[Document]) -> dict[str, Callable[[], Run]]:
-    """The zero-shot method in each precision that this machine has; int8 with 7 bits is what AVX2 computes."""
+    """The zero-shot method in each precision that this machine computes fast."""
 
-    def tag(precision: Precision, levels: int = 0) -> Run:
-        true = int8.levels
-        int8.levels = (lambda: levels) if levels else true  # type: ignore[assignment]
-        try:
-            return zero_shot.fit(vocabulary, zero_shot.Config(precision=precision)).tag(documents, 11)
-        finally:
-            int8.levels = true
+    def tag(precision: Precision) -> Run:
+        return zero_shot.fit(vocabulary, zero_shot.Config(precision=precision)).tag(documents, 11)
 
-    found: dict[str, Callable[[], Run]] = {"float32": partial(tag, "float32")}
-    for levels in (int8.MOST, int8.MOST // 2):
-        if int8.levels() >= levels:
-            found[f"int8, activations of {levels.bit_length()} bits"] = partial(tag, "int8", levels)
-    if resolve("auto") == "bfloat16":
-        found["bfloat16"] = partial(tag, "bfloat16")
-    return found
+    names: list[Precision] = ["float32", *(name for name in ("int8", "bfloat16") if speeds().get(name, 0) >= GAIN)]
+    return {name: partial(tag, name) for name in names}
 
 
 def some_labels(vocabulary: Vocabulary, documents: Sequence[Document], count: int | None) -> Vocabulary:

@@ -252,7 +252,7 @@ def speed(options: argparse.Namespace) -> None:
         encoder = options.encoder
         if encoder == "static":
             encoder = str(Path(folder) / "static")
-            distil().save(encoder, create_model_card=False)
+            distil(Path(encoder))
         for times in (1, 2, 4):
             arguments, cache = [str(times * options.documents), encoder], {"TAGWRIGHT_CACHE": f"{folder}/{times}"}
             figures = {state: child(arguments, cache) for state in ("cold", "warm")}

@@ -28,7 +28,6 @@ from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.saved import replace_file
 from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.static import distil
 from tagwright.errors import ConfigError, InputError
 from tagwright.graph.meta_path_selection import rank_paths
 from tagwright.graph.network import Graph
@@ -128,7 +127,7 @@ def start_anew(layers: torch.nn.Module, deviation: float) -> None:
 
 def untrained(task: Task, start: str) -> Tagger:
     config = task.config(start)
-    encoder = BiEncoder.of(distil()) if start == "static" else BiEncoder.load(config.encoder)
+    encoder = BiEncoder.load("static") if start == "static" else BiEncoder.load(config.encoder)
     return micol.rerank(task.labels, micol.retrievers(task.documents, task.labels, config), encoder, config)
 
 

@@ -70,7 +70,7 @@ def prepare(work: Path, documents: int) -> None:
         with replace_file(path) as part, part.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(record) + "\n" for record in islice(changed(), documents))
     if not (work / "model" / "manifest.json").is_file():
-        distil().save(str(work / "static"))
+        distil(work / "static")
         vocabulary = Vocabulary.read(corpora.FOLDER / "tib" / "labels.jsonl.gz")
         zero_shot(vocabulary, encoder=str(work / "static"), language="english").save(work / "model")
 

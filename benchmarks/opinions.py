@@ -18,7 +18,6 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.encoders.static import distil
 from tagwright.evaluation.metrics import labelled
 from tagwright.methods import futex
 from tagwright.stages.dense import Dense, DenseOptions
@@ -102,7 +101,7 @@ class Task(rows.Task):
     @cached_property
     def plain(self) -> Dense:
         """The labels under the encoder as it comes."""
-        return self._dense(BiEncoder.of(distil()) if self.encoder == "static" else BiEncoder.load(self.encoder))
+        return self._dense(BiEncoder.load("static") if self.encoder == "static" else BiEncoder.load(self.encoder))
 
     @cached_property
     def tuned(self) -> Dense:

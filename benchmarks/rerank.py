@@ -27,7 +27,7 @@ from rich.table import Table
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.encoders.kernels import best_device, best_dtype
+from tagwright.encoders.device import best_device, best_dtype
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch

@@ -371,7 +371,7 @@ def _static_encoder(folder: Path) -> Path:
     from tagwright.encoders.static import distil
 
     if not (folder / "static").is_dir():
-        distil().save(str(folder / "static"))
+        distil(folder / "static")
     return folder / "static"
 
 

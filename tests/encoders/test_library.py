@@ -12,11 +12,11 @@ from tests.tiny import tiny_encoder
 
 from tagwright.encoders import library
 from tagwright.encoders.architecture import architecture_of
-from tagwright.encoders.bert import Bert
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.pair_scoring import BertScores, GeneralScores
-from tagwright.encoders.sentence_transformer import General
+from tagwright.encoders.sentence_transformer import General, transformer_of
+from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ModelError
 
 LOGGED = "the model is computed by sentence-transformers"
@@ -36,7 +36,7 @@ def bi(folder: str) -> Any:
 def test_our_forward_pass_is_taken_where_it_agrees(tiny: str, caplog: pytest.LogCaptureFixture) -> None:
     model = bi(tiny)
     model.train()
-    assert isinstance(BiEncoder.of(model)._forward, Bert)
+    assert isinstance(BiEncoder.of(model)._forward, Transformer)
     assert isinstance(CrossEncoder.load(tiny)._forward, BertScores)
     assert caplog.messages == []
     assert all(module.training for module in model.modules())  # as it was
@@ -59,8 +59,8 @@ def test_a_model_is_compared_once(tiny: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_vectors_that_differ_are_the_librarys(
     tiny: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    model, forward = bi(tiny), Bert.forward
-    monkeypatch.setattr(Bert, "forward", lambda *args, **options: -forward(*args, **options))
+    model, encode = bi(tiny), Transformer.encode
+    monkeypatch.setattr(Transformer, "encode", lambda *args, **options: -encode(*args, **options))
     encoder = BiEncoder.of(model)
     theirs = np.asarray(model.encode(["bee"]))
     assert float(encoder.encode(["bee"])[0] @ theirs[0] / np.linalg.norm(theirs)) > 0.99
@@ -73,7 +73,7 @@ def test_weights_under_other_names_are_left_to_the_library(
     tiny: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = bi(tiny)
-    state = {f"new.{name}": weights for name, weights in model.transformers_model.state_dict().items()}
+    state = {f"{name}.new": weights for name, weights in model.transformers_model.state_dict().items()}
     monkeypatch.setattr(model.transformers_model, "state_dict", lambda: state)
     assert isinstance(BiEncoder.of(model)._forward, General)
     assert [LOGGED in message for message in caplog.messages] == [True]
@@ -87,16 +87,16 @@ def test_a_comparison_that_fails_is_no_agreement(
 
     model = bi(tiny)
     monkeypatch.setattr(model, "encode", encode)
-    assert not library.same_vectors(Bert.of(model, architecture_of(model)), model, "float32")  # type: ignore[arg-type]
+    assert transformer_of(model, architecture_of(model), "float32") is None
     assert "show_progress_bar" in caplog.text
 
 
 def test_scores_that_differ_are_the_librarys(
     tiny: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    plain, encoder, forward = CrossEncoder.load(tiny), CrossEncoder.load(tiny), Bert.forward
+    plain, encoder, encode = CrossEncoder.load(tiny), CrossEncoder.load(tiny), Transformer.encode
     expected = GeneralScores(plain.model)(plain.pair_tokenizer(["bee"], ["wasp"], ONE, ONE), lambda _: None)
-    monkeypatch.setattr(Bert, "forward", lambda *args, **options: -forward(*args, **options))
+    monkeypatch.setattr(Transformer, "encode", lambda *args, **options: -encode(*args, **options))
     with_head = encoder.model[2]
     next(with_head.parameters()).data.mul_(50)
     found = encoder.score(["bee"], ["wasp"], ONE, ONE)

@@ -2,41 +2,29 @@ from __future__ import annotations
 
 import json
 import logging
-import platform
-from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.tiny import tiny_encoder
 
-from tagwright.encoders import int8, kernels, precision
+from tagwright.encoders import precision
+from tagwright.encoders.bert import factors
 from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.compiled import compiled
+from tagwright.encoders.device import best_device, best_dtype
 from tagwright.errors import ConfigError
 from tagwright.stages.dense import Dense
 from tagwright.stages.full_text import FullText
-from tagwright.types import Label
+from tagwright.types import Floats, Label
 
 TEXTS = ["a bee", "a wasp and honey, a flower", "", "money " * 100]
-LEVELS = int8.levels  # itself: tests are given a stand-in
 
 
 @pytest.fixture
 def tiny(tmp_path: Path) -> str:
     return str(tiny_encoder(tmp_path / "tiny"))
-
-
-@pytest.fixture
-def forget() -> Any:
-    """What was found out about this torch is found out again, before and after."""
-    found = [kernels.packing_works, LEVELS]
-    for each in found:
-        each.cache_clear()
-    yield
-    for each in found:
-        each.cache_clear()
 
 
 @pytest.mark.usefixtures("with_int8")
@@ -48,34 +36,63 @@ def test_int8_is_near_float32_and_a_text_has_the_same_vector_in_any_company(tiny
     assert (encoder.encode(TEXTS) * alone).sum(1).min() > 0.9999
 
 
-@pytest.mark.usefixtures("with_int8")
-def test_a_map_in_int8_is_exact_where_numbers_are_steps() -> None:
-    """Weights of 127 and -127 steps, activations of 0 to 1: nothing is rounded, so the sums are exact."""
-    import torch
-
-    weight = torch.tensor([[1.0, 1.0], [-1.0, 1.0]])
-    got = int8.linear(weight, torch.tensor([0.5, 0.0]))(torch.tensor([[[0.0, 1.0]], [[1.0, 0.0]]]))
-    assert torch.allclose(got, torch.tensor([[[1.5, 1.0]], [[1.5, -1.0]]]), atol=1e-5)
-
-
 @pytest.mark.parametrize(
-    ("bfloat16", "levels", "expected"),
-    [(True, 255, "bfloat16"), (False, 255, "int8"), (False, 127, "int8"), (False, 0, "float32")],
+    ("speeds", "expected"),
+    [
+        ({"bfloat16": 1.8, "int8": 2.5}, "int8"),
+        ({"bfloat16": 3.0, "int8": 2.0}, "int8"),
+        ({"bfloat16": 1.8}, "bfloat16"),
+        ({"bfloat16": 1.8, "int8": 1.1}, "bfloat16"),
+        ({"bfloat16": 0.03, "int8": 0.9}, "float32"),
+        ({}, "float32"),
+    ],
 )
-def test_auto_is_the_fastest_that_was_measured(
-    monkeypatch: pytest.MonkeyPatch, bfloat16: bool, levels: int, expected: str
+def test_auto_is_what_this_machine_computes_clearly_faster(
+    monkeypatch: pytest.MonkeyPatch, speeds: dict[str, float], expected: str
 ) -> None:
-    import torch
-
-    monkeypatch.setattr(kernels, "best_device", lambda: torch.device("cpu"))
-    monkeypatch.setattr(kernels, "best_dtype", lambda _: torch.bfloat16 if bfloat16 else torch.float32)
-    monkeypatch.setattr(int8, "levels", lambda: levels)
+    monkeypatch.setattr(precision, "speeds", lambda: speeds)
     assert precision.resolve("auto") == expected
-    assert precision.resolve("auto", quantisable=False) != "int8"
+    assert precision.resolve("auto", quantisable=False) == (
+        "bfloat16" if speeds.get("bfloat16", 0) > 1.2 else "float32"
+    )
+
+
+SPEEDS = precision.speeds  # itself: tests are given a stand-in
+
+
+def test_what_the_trial_found_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precision, "_machine", lambda: b"a machine of this test")
+    monkeypatch.setattr(precision, "_tried", lambda: {"int8": 2.0})
+    assert SPEEDS() == {"int8": 2.0}
+    monkeypatch.setattr(precision, "_tried", lambda: {"int8": 0.5})
+    assert SPEEDS() == {"int8": 2.0}
+
+
+def test_a_format_with_wrong_products_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(weight: Floats, *, int8: bool) -> Any:
+        return factors(-weight if int8 else weight, int8=False)
+
+    monkeypatch.setattr(precision, "factors", wrong)
+    assert "int8" not in precision._tried()
+
+
+def test_a_format_that_openvino_refuses_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(model: Any, name: Any, streams: int) -> Any:
+        if name == "bfloat16":
+            raise RuntimeError("no such primitive")
+        return compiled(model, name, streams)
+
+    monkeypatch.setattr(precision, "compiled", refused)
+    assert "bfloat16" not in precision._tried()
+
+
+def test_without_openvino_there_is_float32_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precision, "is_installed", lambda: False)
+    assert SPEEDS() == {}
 
 
 @pytest.mark.parametrize(("variable", "value"), [("ONEDNN_MAX_CPU_ISA", "AVX2"), ("ATEN_CPU_CAPABILITY", "avx2")])
-def test_a_processor_kept_from_bfloat16_does_not_get_it(
+def test_torch_on_a_processor_kept_from_bfloat16_does_not_get_it(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str
 ) -> None:
     import torch
@@ -83,13 +100,13 @@ def test_a_processor_kept_from_bfloat16_does_not_get_it(
     for each in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY"):
         monkeypatch.delenv(each, raising=False)
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True}, raising=False)
-    assert kernels.best_dtype(torch.device("cpu")) == torch.bfloat16
+    assert best_dtype(torch.device("cpu")) == torch.bfloat16
     monkeypatch.setenv(variable, value)
-    assert kernels.best_dtype(torch.device("cpu")) == torch.float32
+    assert best_dtype(torch.device("cpu")) == torch.float32
 
 
 def test_what_cannot_be_had_is_refused_in_a_sentence(tiny: str) -> None:
-    with pytest.raises(ConfigError, match="no right 8-bit product on this cpu"):
+    with pytest.raises(ConfigError, match="this machine has no right 8-bit product"):
         BiEncoder.load(tiny, precision="int8")
     with pytest.raises(ConfigError, match="precision is 'half', expected one of auto, float32, bfloat16, int8"):
         BiEncoder.load(tiny, precision="half")  # type: ignore[arg-type]
@@ -101,63 +118,6 @@ def test_vectors_of_different_precision_never_mix(tiny: str) -> None:
     assert len({encoder.fingerprint for encoder in encoders}) == 3
 
 
-def gone(*_: Any) -> Any:
-    raise AttributeError("no attribute of this name")
-
-
-def wrong(x: Any, *_: Any) -> Any:
-    import torch
-
-    return torch.zeros(*x.shape[:-1], 48)
-
-
-@pytest.mark.usefixtures("forget")
-@pytest.mark.parametrize("product", [gone, wrong])
-def test_packed_weights_that_are_gone_or_wrong_are_not_used(
-    tiny: str, monkeypatch: pytest.MonkeyPatch, product: Callable[..., Any]
-) -> None:
-    import torch
-
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    ops = SimpleNamespace(_linear_pointwise=product, _reorder_linear_weight=lambda weight: weight)
-    monkeypatch.setattr(torch.ops, "mkldnn", ops)
-    encoder = BiEncoder.load(tiny, precision="float32", cached=False)
-    expected = encoder.model.encode(TEXTS, normalize_embeddings=True)
-    assert np.abs(encoder.encode(TEXTS) - expected).max() < 2**-11
-    assert not kernels.packing_works(torch.float32)
-
-
-@pytest.mark.usefixtures("forget", "with_int8")
-@pytest.mark.parametrize("product", [gone, wrong])
-def test_an_8_bit_product_that_is_gone_or_wrong_is_not_used(
-    monkeypatch: pytest.MonkeyPatch, product: Callable[..., Any]
-) -> None:
-    import torch
-
-    def zeros(codes: Any, *_: Any) -> Any:
-        return product(codes) if product is gone else torch.zeros(*codes.shape[:-1], 96)
-
-    int8.levels.cache_clear()
-    ops = SimpleNamespace(qlinear_prepack=lambda weight, _: weight, qlinear_pointwise=zeros)
-    monkeypatch.setattr(torch.ops, "onednn", ops)
-    assert int8.levels() == 0
-
-
-@pytest.mark.usefixtures("forget", "with_int8")
-def test_where_sums_overflow_16_bits_activations_get_7_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stand-in for AVX2 without VNNI: two products are added in 16 bits, and no more than 32,767 is kept."""
-    import torch
-
-    def pointwise(codes: Any, _: float, zero: int, weight: Any, scales: Any, *__: Any) -> Any:
-        pairs = (codes.int()[:, None] * weight.int()).unflatten(-1, (-1, 2)).sum(-1)
-        return pairs.clamp(-32_768, 32_767).sum(-1) * scales
-
-    int8.levels.cache_clear()
-    ops = SimpleNamespace(qlinear_prepack=lambda weight, _: weight, qlinear_pointwise=pointwise)
-    monkeypatch.setattr(torch.ops, "onednn", ops)
-    assert int8.levels() == 127
-
-
 def test_apples_gpu_is_not_used_even_where_the_library_would(tiny: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in for a Mac: sentence-transformers takes MPS by itself unless told the device."""
     import sentence_transformers.base.model as model
@@ -166,8 +126,8 @@ def test_apples_gpu_is_not_used_even_where_the_library_would(tiny: str, monkeypa
     monkeypatch.setattr(mps, "is_available", lambda: True)
     monkeypatch.setattr(model, "get_device_name", lambda: "mps", raising=False)
     encoder = BiEncoder.load(tiny, cached=False)
-    assert encoder.model.device == kernels.best_device()
-    assert kernels.best_device().type != "mps"
+    assert encoder.model.device == best_device()
+    assert best_device().type != "mps"
 
 
 def test_a_saved_stage_says_what_its_labels_were_computed_in(

@@ -13,10 +13,10 @@ from tests.tiny import tiny_encoder
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.architecture import read_architecture
-from tagwright.encoders.bert import Bert
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.prompts import Prompts, Role
 from tagwright.encoders.sentence_transformer import General
+from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ConfigError, ModelError
 from tagwright.methods import zero_shot
 from tagwright.stages.dense import Dense, DenseOptions
@@ -62,7 +62,7 @@ def test_prompted_vectors_are_those_of_sentence_transformers(
     folder = prompted(tmp_path / "tiny", pooled=pooled, pooling=pooling)
     encoder, model = load(folder), SentenceTransformer(folder, device="cpu")
     ours = encoder.encode(TEXTS, role=role)
-    assert isinstance(encoder._forward, Bert)
+    assert isinstance(encoder._forward, Transformer)
     assert np.allclose(ours, unit(model.encode(TEXTS, prompt_name=role)), atol=2e-3)
     encode = model.encode_query if role == "query" else model.encode_document
     assert np.allclose(ours, unit(encode(TEXTS)), atol=2e-3)
@@ -159,7 +159,7 @@ def test_vectors_kept_before_there_were_prompts_are_still_found(tmp_path: Path) 
     """The key of a text without prompt, and the name of the file, are what they always were."""
     folder = tiny_encoder(tmp_path / "tiny")
     encoder = BiEncoder.load(str(folder), precision="float32")
-    before = hashlib.blake2b(repr((2, "mean", 64, ("float32", 0))).encode(), digest_size=16)
+    before = hashlib.blake2b(repr((3, "mean", 64, "float32")).encode(), digest_size=16)
     for name in sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()):
         before.update(f"{name} {hashlib.sha256((folder / name).read_bytes()).hexdigest()} ".encode())
     assert encoder.fingerprint == before.hexdigest()
@@ -172,7 +172,7 @@ def test_vectors_kept_with_a_default_prompt_are_not_taken_for_those_without(tmp_
     """Before, all texts of such a model had its default prompt, and their keys did not say so."""
     folder = prompted(tmp_path / "tiny", default="query")
     encoder = BiEncoder.load(folder, precision="float32")
-    before = hashlib.blake2b(repr((2, "mean", 64, ("float32", 0))).encode(), digest_size=16)
+    before = hashlib.blake2b(repr((3, "mean", 64, "float32")).encode(), digest_size=16)
     for name in sorted(file.relative_to(folder).as_posix() for file in Path(folder).rglob("*") if file.is_file()):
         before.update(f"{name} {hashlib.sha256((Path(folder) / name).read_bytes()).hexdigest()} ".encode())
     assert encoder.fingerprint != before.hexdigest()

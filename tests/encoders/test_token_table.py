@@ -89,9 +89,6 @@ def test_it_is_saved_with_the_prompts_it_was_given_and_over_its_own_folder(tmp_p
 
 def test_other_tensors_and_formats_are_left_to_the_library(tmp_path: Path) -> None:
     folder = static(tmp_path / "static")
-    save_file({"embedding.weight": VECTORS.astype(np.float64)}, folder / WEIGHTS)
-    assert read(folder) is None
-    assert BiEncoder.load(str(folder)).dim == 2
     save_file({"embedding.weight": VECTORS, "more": VECTORS}, folder / WEIGHTS)
     assert read(folder) is None
     (folder / WEIGHTS).unlink()

@@ -153,6 +153,6 @@ def test_simcse_needs_no_titles(encoder: dict[str, str]) -> None:
 
 
 def test_a_distilled_encoder_that_was_saved_is_known_to_be_static(encoder: dict[str, str], tmp_path: Path) -> None:
-    distil(encoder["transformer"]).save(str(tmp_path / "again"), create_model_card=False)
+    distil(tmp_path / "again", encoder["transformer"])
     assert rts.Config(encoder=str(tmp_path / "again")).is_static
     assert not rts.Config(encoder=encoder["transformer"]).is_static

@@ -56,7 +56,7 @@ def first_labels(run: Run) -> list[int]:
 def encoders(folder: Path) -> dict[str, str]:
     """A tiny transformer and a tiny static encoder, both random."""
     static = folder / "static"
-    distil(str(tiny_encoder(folder / "tiny"))).save(str(static), create_model_card=False)
+    distil(static, str(tiny_encoder(folder / "tiny")))
     return {"transformer": str(folder / "tiny"), "static": str(static)}
 
 

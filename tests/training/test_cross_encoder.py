@@ -17,7 +17,6 @@ from safetensors.torch import load_file
 from tests.tiny import tiny_encoder
 
 from tagwright.core.steps import NAME, Steps
-from tagwright.encoders import kernels
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.errors import ConfigError
 from tagwright.training.cross_encoder import CROSS, TripleContrast, train_cross_encoder, with_negatives
@@ -96,7 +95,7 @@ def test_the_loss_is_that_of_the_scores_of_both_pairs(
     encoder: CrossEncoder, monkeypatch: pytest.MonkeyPatch, temperature: float
 ) -> None:
     """MICoL Eq. 11 with one negative: log(1 + exp(s(d, d-) - s(d, d+)))."""
-    monkeypatch.setattr(kernels, "best_dtype", lambda _: torch.float32)
+    monkeypatch.setattr("tagwright.training.trainable_encoder.best_dtype", lambda _: torch.float32)
     batch = [Triple("bee", "honey and a bee", 1, "stock"), Triple("river " * 200, "water", 2, "money " * 200)]
     objective, trained = TripleContrast(temperature), trainable_encoder(encoder.model)
     views = objective.views(batch, 0)

@@ -10,7 +10,6 @@ from sentence_transformers import SentenceTransformer
 from tests.tiny import tiny_encoder
 from tests.training.training_run import WORDS
 
-from tagwright.encoders import kernels
 from tagwright.training import trainable_encoder as trainables
 from tagwright.training.gradient_caching import GradientCache, Texts
 from tagwright.training.losses import info_nce
@@ -26,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 def exact(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    monkeypatch.setattr(kernels, "best_dtype", lambda _: torch.float32)
+    monkeypatch.setattr(trainables, "best_dtype", lambda _: torch.float32)
     monkeypatch.setattr(trainables, "CHUNK_TOKENS", {"cpu": 60})
     yield
     torch.set_num_threads(threads)

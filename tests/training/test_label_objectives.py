@@ -45,7 +45,7 @@ TRAINING = TrainingPlan(
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("encoder")
     transformer = str(tiny_encoder(folder / "tiny"))
-    distil(transformer).save(str(folder / "static"), create_model_card=False)
+    distil(folder / "static", transformer)
     return {"transformer": transformer, "static": str(folder / "static")}
 
 

@@ -44,7 +44,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def static(encoder: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = str(tmp_path_factory.mktemp("encoder") / "static")
-    distil(encoder).save(folder, create_model_card=False)
+    distil(Path(folder), encoder)
     return folder
 
 

@@ -14,7 +14,8 @@ import torch
 from numpy.typing import NDArray
 
 from tagwright.core.steps import Steps
-from tagwright.encoders import int8, kernels
+from tagwright.encoders import precision
+from tagwright.training import trainable_encoder
 from tagwright.training.config import TrainingPlan
 from tagwright.training.loop import History, train
 from tagwright.training.losses import info_nce
@@ -78,13 +79,13 @@ def run(encoder: str, output: Path | None, training: TrainingPlan = TRAINING, *,
 
     model = SentenceTransformer(encoder, device="cpu")
     # Without int8, as in all tests: this may be a process of its own, or before a test begins.
-    with patch.object(int8, "levels", lambda: 0):
+    with patch.object(precision, "speeds", dict):
         return train(model, pairs, Redrawing(plain_loss), training, Steps(output, resume))
 
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
     if "--float32" in sys.argv:  # so that sums in another order differ little
-        kernels.best_dtype = lambda device: torch.float32  # noqa: ARG005
+        setattr(trainable_encoder, "best_dtype", lambda _: torch.float32)  # noqa: B010
     chosen = replace(TRAINING, dropout="off") if "--no-dropout" in sys.argv else TRAINING
     run(sys.argv[2], Path(sys.argv[1]), chosen, resume="--resume" in sys.argv)

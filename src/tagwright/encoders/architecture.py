@@ -18,26 +18,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Architecture:
-    """modules: class names in order. config: the transformer's own. max_length: tokens; None if unstated."""
+    """modules: class names in order. config: the transformer's own. max_length: tokens; None if unstated.
+
+    paths: of the modules in the model's folder.
+    """
 
     modules: tuple[str, ...]
     config: Mapping[str, Any]
     pooling: str
     max_length: int | None
     prompts: Prompts = NONE
+    paths: tuple[str, ...] = ()
 
     @property
     def is_bert(self) -> bool:
-        """Whether `bert.Bert` computes exactly what this model does."""
+        """Whether `transformer.Transformer` computes exactly what this model does."""
         expected = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
         return (
-            self.modules in {("Transformer", "Pooling"), ("Transformer", "Pooling", "Normalize")}
+            self.modules[:2] == ("Transformer", "Pooling")
+            and set(self.modules[2:]) <= {"Normalize", "Dense"}
             and all(self.config.get(key, value) == value for key, value in expected.items())
             and "model_type" in self.config
             and not self.config.get("is_decoder")
             and self.pooling in {"cls", "mean"}
             and self.max_length is not None
         )
+
+    @property
+    def after(self) -> tuple[tuple[str, str], ...]:
+        """The modules after pooling: class name and path."""
+        first = 1 if self.is_static else 2
+        return tuple(zip(self.modules, self.paths, strict=True))[first:] if self.paths else ()
 
     @property
     def is_static(self) -> bool:
@@ -47,7 +58,7 @@ class Architecture:
     @property
     def is_token_table(self) -> bool:
         """Whether `token_table.TokenTable` computes exactly what this model does."""
-        return self.modules in {("StaticEmbedding",), ("StaticEmbedding", "Normalize")}
+        return self.modules[:1] == ("StaticEmbedding",) and set(self.modules[1:]) <= {"Normalize", "Dense"}
 
 
 def read_architecture(folder: Path) -> Architecture:
@@ -57,7 +68,8 @@ def read_architecture(folder: Path) -> Architecture:
     """
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
         raise ModelError(f"{folder}: no encoder here, neither modules.json nor config.json")
-    paths = {kind.rsplit(".", 1)[-1]: path for kind, path in read_modules(folder)}
+    modules = [(kind.rsplit(".", 1)[-1], path) for kind, path in read_modules(folder)]
+    paths = dict(modules)
     transformer, pooling = (
         folder / paths.get("Transformer", ""),
         read_json(folder / paths.get("Pooling", "") / "config.json"),
@@ -70,12 +82,13 @@ def read_architecture(folder: Path) -> Architecture:
         config.get("max_position_embeddings"),
     )
     return Architecture(
-        tuple(paths),
+        tuple(kind for kind, _ in modules),
         # Lower-casing before the tokenizer is an old option that only the general path supports.
         config if not sentence.get("do_lower_case") and not paths.get("Transformer") else {},
         _pooling(pooling),
         min((length for length in lengths if isinstance(length, int) and length > 0), default=None),
         _prompts(folder / "config_sentence_transformers.json", pooled=pooling.get("include_prompt") is not False),
+        tuple(path for _, path in modules),
     )
 
 

@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from tagwright.core.progress import bar
-from tagwright.encoders import int8
 from tagwright.encoders.architecture import Architecture, architecture_of, read_architecture
-from tagwright.encoders.bert import Bert
 from tagwright.encoders.cache import EmbeddingCache
+from tagwright.encoders.compiled import Computed, is_installed
+from tagwright.encoders.device import chosen_device, on_device, uses_gpu
 from tagwright.encoders.fertility import Fertility
-from tagwright.encoders.kernels import chosen_device, on_device
-from tagwright.encoders.library import same_vectors
 from tagwright.encoders.model_folder import PACKAGED, digest, revision_of
 from tagwright.encoders.once import once
-from tagwright.encoders.precision import Computed, Precision, chosen_precision, resolve
+from tagwright.encoders.precision import Precision, chosen_precision, resolve
 from tagwright.encoders.prompts import Role
-from tagwright.encoders.sentence_transformer import General, load_model
+from tagwright.encoders.sentence_transformer import General, load_model, transformer_of
 from tagwright.encoders.sketch import read_sketch
 from tagwright.encoders.static import encoder_folder
 from tagwright.encoders.token_table import TokenTable
+from tagwright.encoders.transformer import Transformer
 from tagwright.encoders.unit_vectors import unit
 from tagwright.errors import ConfigError, ModelError
 from tagwright.types import Floats, Mask
@@ -38,12 +37,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_VERSION = 2  # increased when an unchanged model gives other vectors than before
+_VERSION = 3  # increased when an unchanged model gives other vectors than before
 _CHUNK = 4096  # texts between two writes to the cache, which an interrupted run can lose
 
 
 class Forward(Protocol):
-    """Computes vectors: `bert.Bert`, `token_table.TokenTable`, or for any model `sentence_transformer.General`."""
+    """Computes vectors: `Transformer`, `TokenTable`, or for any model `General`."""
 
     @property
     def dim(self) -> int:
@@ -183,7 +182,7 @@ class BiEncoder:
     @property
     def dim(self) -> int:
         """Length of a vector."""
-        if self._architecture.is_bert:
+        if self._architecture.is_bert and "Dense" not in self._architecture.modules:
             return int(self._architecture.config["hidden_size"])
         return self._forward.dim
 
@@ -205,9 +204,7 @@ class BiEncoder:
     @once
     def fingerprint(self) -> str:
         """Differs between encoders that give different vectors: weights, tokenizer, pooling, length, precision."""
-        # The rounding of activations in int8 depends on the processor.
-        precision = (self.precision, int8.levels() if self.precision == "int8" else 0)
-        choices: tuple[object, ...] = (_VERSION, self._architecture.pooling, self.max_length, precision)
+        choices: tuple[object, ...] = (_VERSION, self._architecture.pooling, self.max_length, self.precision)
         if self._architecture.prompts.default:  # which was read before all texts when prompts were not part of the key
             choices = (*choices, "prompts")
         self._check_unchanged()
@@ -312,14 +309,16 @@ class BiEncoder:
             return self._made_forward()
 
     def _made_forward(self) -> Forward:
-        if self._architecture.is_token_table and isinstance(self._source, Path):
-            return TokenTable.read(self._source, self._architecture) or self._general()
-        if not self._architecture.is_bert:
-            return self._general()
-        if not isinstance(self._source, Path):
-            own = Bert.of(self._source, self._architecture, self.precision)
-            return own if own and same_vectors(own, self._source, self.precision) else self._general()
-        return Bert.read(self._source, self._architecture, self.precision) or self._general()
+        """How vectors are computed: without torch where that gives exactly what the model is."""
+        own: Forward | None = None
+        if isinstance(self._source, Path) and self._architecture.is_token_table:
+            own = TokenTable.read(self._source, self._architecture)
+        elif self._architecture.is_bert and is_installed() and not uses_gpu():
+            if isinstance(self._source, Path):
+                own = Transformer.read(self._source, self._architecture, self.precision)
+            else:
+                own = transformer_of(self._source, self._architecture, self.precision)
+        return own or self._general()
 
     def _general(self) -> General:
         return General(self.model, self.precision, self._architecture.prompts)

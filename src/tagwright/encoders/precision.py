@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import cache
+from time import perf_counter
 from typing import Literal, TypeAlias, get_args
 
-from tagwright.encoders import int8, kernels
-from tagwright.errors import ConfigError
+import numpy as np
 
-Computed: TypeAlias = Literal["float32", "bfloat16", "int8"]
+from tagwright.core.cache import user_cache
+from tagwright.encoders.bert import factors
+from tagwright.encoders.compiled import Computed, compiled, is_installed
+from tagwright.encoders.device import uses_gpu
+from tagwright.errors import ConfigError
+from tagwright.types import Floats
+
 Precision: TypeAlias = Literal["auto", "float32", "bfloat16", "int8"]
 
+KIND = "precision"
+"The name in the cache of what `speeds` found."
+
+GAIN, LARGEST_ERROR = 1.2, 0.05
+"A lower precision must be so many times as fast as float32, and its products as near to those of float32."
 
 _chosen: ContextVar[Precision | None] = ContextVar("precision", default=None)
 
@@ -44,25 +58,88 @@ def check(precision: str) -> None:
 
 
 def resolve(precision: Precision, *, quantisable: bool = True) -> Computed:
-    """The number format of a transformer: the fastest measured one for the device and processor, or the requested one.
+    """The number format of a transformer: the fastest one on the device, or the requested one.
 
-    auto: bfloat16 where the device multiplies it in hardware, otherwise int8 on a processor whose torch has a right
-    8-bit product, otherwise float32. int8 changes quality insignificantly: see `benchmarks encode quality`.
-    quantisable: whether the encoder can be computed in int8. Raises ConfigError where int8 was requested and is not
-    available.
+    auto: on a GPU bfloat16 where it has it; on a processor int8, then bfloat16, if its products are right and clearly
+    faster than those of float32: see `speeds`; otherwise float32. int8 changes quality insignificantly: see `benchmarks
+    encode quality`. quantisable: whether the encoder can be computed in int8. Raises ConfigError where int8 was
+    requested and is not available.
     """
-    import torch
-
     check(precision)
-    device = kernels.best_device()
+    if uses_gpu():
+        import torch
+
+        able = {"bfloat16"} if torch.cuda.is_bf16_supported(including_emulation=False) else set()
+    else:
+        able = {name for name, speed in speeds().items() if speed >= GAIN}
     if precision == "auto":
-        if kernels.best_dtype(device) == torch.bfloat16:
-            return "bfloat16"
-        return "int8" if quantisable and device.type == "cpu" and int8.levels() else "float32"
-    if precision != "int8":
-        return precision
-    if device.type != "cpu" or not int8.levels():
-        raise ConfigError(f'precision is "int8"; torch has no right 8-bit product on this {device.type}; leave it out')
-    if not quantisable:
+        order: tuple[Computed, ...] = ("int8", "bfloat16") if quantisable else ("bfloat16",)
+        return next((name for name in order if name in able), "float32")
+    if precision == "int8" and not quantisable:
         raise ConfigError('precision is "int8"; only encoders of the BERT architecture have it; leave it out')
-    return "int8"
+    if precision == "int8" and (uses_gpu() or "int8" not in speeds()):
+        raise ConfigError('precision is "int8"; this machine has no right 8-bit product; leave it out')
+    return precision
+
+
+def speeds() -> Mapping[str, float]:
+    """How many times as fast as in float32 this machine multiplies in each other format that gives right products.
+
+    Tried once with layers of MiniLM's size, and kept in the cache; a format that OpenVINO only imitates is slower.
+    """
+    if not is_installed():
+        return {}
+    key = _machine()
+    if kept := user_cache().get(KIND, [key]).get(key):
+        found: dict[str, float] = json.loads(bytes(kept))
+        return found
+    tried = _tried()
+    user_cache().put(KIND, {key: json.dumps(tried).encode()})
+    return tried
+
+
+@cache
+def _machine() -> bytes:
+    """The processor, and what the user restricts OpenVINO's products to."""
+    import openvino as ov
+
+    limits = [os.environ.get(name, "") for name in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")]
+    core = ov.Core()
+    processor = [str(core.get_property("CPU", name)) for name in ("FULL_DEVICE_NAME", "OPTIMIZATION_CAPABILITIES")]
+    return "\n".join([*processor, *limits, ov.__version__]).encode()
+
+
+def _tried() -> dict[str, float]:
+    """What `speeds` gives, measured now: the shortest of several times, in turns, so that other work counts little."""
+    import openvino as ov
+    from openvino import opset13 as ops
+
+    random = np.random.default_rng(0)
+    weights = [random.normal(0, 0.05, shape).astype(np.float32) for shape in ((1536, 384), (384, 1536))]
+    x = random.normal(0, 1, (128, 384)).astype(np.float32)
+
+    def request(precision: Computed) -> ov.InferRequest:
+        parameter = ops.parameter([-1, 384], ov.Type.f32)
+        up, down = (factors(weight, int8=precision == "int8") for weight in weights)
+        y = ops.matmul(ops.gelu(ops.matmul(parameter, up, False, True), "erf"), down, False, True)
+        return compiled(ov.Model([y], [parameter], "trial"), precision, 1).create_infer_request()
+
+    def is_right(request: ov.InferRequest) -> bool:
+        got: Floats = request.infer([x])[0]  # without any rows on some processors
+        return got.shape == x.shape and bool(np.abs(got - expected).mean() < LARGEST_ERROR * np.abs(expected).mean())
+
+    def time(request: ov.InferRequest) -> float:
+        start = perf_counter()
+        request.infer([x])
+        return perf_counter() - start
+
+    exact = request("float32")
+    expected = exact.infer([x])[0].copy()
+    others: dict[Computed, ov.InferRequest] = {}
+    for precision in ("bfloat16", "int8"):
+        with suppress(RuntimeError):  # OpenVINO's for what it cannot do
+            if is_right(tried := request(precision)):
+                others[precision] = tried
+    times = [{name: time(each) for name, each in [("float32", exact), *others.items()]} for _ in range(10)]
+    shortest = {name: min(each[name] for each in times) for name in times[0]}
+    return {name: shortest["float32"] / shortest[name] for name in others}

@@ -1,4 +1,4 @@
-"""Any sentence-transformers model, run by that library: architectures unknown to `bert.Bert`, and every training."""
+"""Encode texts by sentence-transformers: on GPUs, where OpenVINO is missing, and models of other architectures."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagwright.encoders.architecture import Architecture
-from tagwright.encoders.kernels import best_device
-from tagwright.encoders.library import is_module
-from tagwright.encoders.precision import Computed
+from tagwright.encoders.compiled import Computed
+from tagwright.encoders.device import best_device
+from tagwright.encoders.library import is_module, same_vectors, say_general
 from tagwright.encoders.prompts import NONE, Prompts, Role
+from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ModelError
 from tagwright.types import Floats
 
@@ -77,3 +78,13 @@ def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
         if is_module(module, "Pooling") and architecture.pooling in {"cls", "mean"}:
             module.pooling_mode = architecture.pooling  # type: ignore[assignment]
     return model
+
+
+def transformer_of(model: SentenceTransformer, architecture: Architecture, precision: Computed) -> Transformer | None:
+    """A copy of a model in memory that needs no torch; None where it has other parts, or gives other vectors."""
+    try:
+        own = Transformer.of(model, architecture, precision)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        say_general(repr(error))
+        return None
+    return own if same_vectors(own, model, precision) else None

@@ -6,16 +6,15 @@ Good enough to propose labels, which the transformer then reads: a vocabulary ne
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tagwright.encoders.static import rarity
+from tagwright.encoders.layers import normalize
+from tagwright.encoders.static import ordinary_tokens, rarity
 from tagwright.encoders.token_table import TokenTable, read_tokenizer
+from tagwright.encoders.weights import read_tensors
+from tagwright.errors import ModelError
 from tagwright.types import Floats
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 _TABLES = ("word_embeddings.weight", "embed_tokens.weight")
 "Names of the input embeddings in current transformers."
@@ -36,29 +35,18 @@ def read_sketch(folder: Path, max_length: int | None = None) -> TokenTable | Non
         tokenizer.no_truncation()
     else:
         tokenizer.enable_truncation(max(1, max_length - 2))
-    used = _ordinary(tokenizer)
+    used = ordinary_tokens(tokenizer)
     if embeddings is None or embeddings.ndim != 2 or len(embeddings) <= max(used, default=0):
         return None
     table = np.zeros_like(embeddings)
     table[used] = (embeddings[used] - embeddings[used].mean(axis=0)) * rarity(len(used))[:, None]
-    return TokenTable(tokenizer, table, normalize=True)
+    return TokenTable(tokenizer, table, after=[normalize])
 
 
 def _input_embeddings(weights: Path) -> Floats | None:
     """(tokens, dim); None where there are none, or none that can be read, which loading the encoder itself reports."""
-    from safetensors import SafetensorError, safe_open
-
     try:
-        with safe_open(weights, framework="pt") as tensors:
-            name = next((name for name in tensors.keys() if name.endswith(_TABLES)), None)  # noqa: SIM118 (no mapping)
-            embeddings: Floats | None = None if name is None else tensors.get_tensor(name).float().numpy()
-    except SafetensorError:
+        found = read_tensors(weights, lambda name: name.endswith(_TABLES))
+    except ModelError:
         return None
-    return embeddings
-
-
-def _ordinary(tokenizer: Tokenizer) -> list[int]:
-    """Ids of ordinary tokens, frequent ones first, without special and reserved ones."""
-    special = {token for token, added in tokenizer.get_added_tokens_decoder().items() if added.special}
-    known = sorted((token, text) for text, token in tokenizer.get_vocab().items())
-    return [token for token, text in known if token not in special and not text.startswith("[unused")]
+    return next(iter(found.values()), None)

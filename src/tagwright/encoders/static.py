@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import atexit
 import functools
+import json
+from collections.abc import Sequence
 from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
@@ -16,27 +18,30 @@ from tagwright.core.atomic import writing
 from tagwright.core.cache import Cache, user_cache
 from tagwright.core.progress import note
 from tagwright.core.scratch import scratch_folder
-from tagwright.encoders import kernels
-from tagwright.encoders.architecture import architecture_of, read_architecture
-from tagwright.encoders.bert import Bert
-from tagwright.encoders.library import module_class, same_vectors
+from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.model_folder import PACKAGED, STATIC, find
-from tagwright.encoders.sentence_transformer import load_model
-from tagwright.types import Floats, Longs
+from tagwright.encoders.precision import resolve
+from tagwright.encoders.token_table import read_tokenizer
+from tagwright.encoders.transformer import Transformer
+from tagwright.errors import ModelError
+from tagwright.types import Floats
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from tokenizers import Tokenizer
 
 DIM = 256
 "Length of a vector, or that of the transformer's if it is shorter."
 
-BATCH = 256
-"Tokens encoded together."
+SETTINGS = {
+    "modules.json": [{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}],
+    "config_sentence_transformers.json": {"model_type": "SentenceTransformer", "similarity_fn_name": "cosine"},
+}
+"The files by which sentence-transformers knows a static encoder."
 
 KIND = "static encoder"
 "Its name in the cache."
 
-VERSION = 1
+VERSION = 2
 "Increased when `distil` gives other vectors than before."
 
 _folders = ExitStack()  # of this process, removed when it ends
@@ -65,33 +70,40 @@ def distilled_in(cache: Cache) -> Path:
             archive.extractall(folder)
     else:
         note(f"distilling a static encoder from {PACKAGED}, which takes some ten seconds; it is kept for later runs")
-        distil().save(str(folder), create_model_card=False)
+        with writing(folder):
+            distil(folder)
         cache.put(KIND, {key: _packed(folder)})
     return folder
 
 
-def distil(name: str = PACKAGED) -> SentenceTransformer:
-    """A static encoder from the encoder called `name`, with its tokenizer, in the sentence-transformers format.
+def distil(folder: Path, name: str = PACKAGED) -> Path:
+    """Write a static encoder, made of the encoder called `name`, in the sentence-transformers format, and return it.
 
     As model2vec does it (Tulkens and van Dongen, 2024): the transformer encodes each token alone; the vectors are
     centred and reduced to their main directions, and weighted by how rare the token is. Always the same for the same
-    encoder and machine. Special and unused tokens get zeros. Raises ModelError as `BiEncoder.load` does.
+    encoder and machine. Special and unused tokens get zeros. folder: a new one, or an empty one.
+    Raises ModelError as `find` does, and for a model that is no BERT.
     """
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from tokenizers import Tokenizer
+    from safetensors.numpy import save_file
 
-    folder = find(name)
-    model = load_model(folder, read_architecture(folder)).to(kernels.best_device()).eval()
-    used = _used_tokens(model)
-    vectors = main_directions(_encode(model, used), DIM) * rarity(len(used))[:, None]
-    table = np.zeros((len(model.tokenizer), vectors.shape[1]), np.float32)
-    table[used] = vectors
-    tokenizer = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
+    source = find(name)
+    architecture = read_architecture(source)
+    precision = resolve("auto", quantisable=False)
+    transformer = Transformer.read(source, architecture, precision) if architecture.is_bert else None
+    if transformer is None:
+        raise ModelError(f"{name}: is no BERT, which a static encoder is distilled from; take another one")
+    tokenizer = read_tokenizer(source / "tokenizer.json")
     tokenizer.no_truncation()
-    return SentenceTransformer(
-        modules=[module_class("StaticEmbedding")(tokenizer, torch.from_numpy(table))], device="cpu"
-    )
+    used = ordinary_tokens(tokenizer)
+    vectors = main_directions(_encode(transformer, tokenizer, used), DIM) * rarity(len(used))[:, None]
+    table = np.zeros((tokenizer.get_vocab_size(), vectors.shape[1]), np.float32)
+    table[used] = vectors
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file({"embedding.weight": table}, folder / "model.safetensors")
+    tokenizer.save(str(folder / "tokenizer.json"))
+    for file, content in SETTINGS.items():
+        (folder / file).write_text(json.dumps(content, indent=2), encoding="utf-8")
+    return folder
 
 
 def main_directions(vectors: Floats, dim: int) -> Floats:
@@ -134,41 +146,17 @@ def _packed(folder: Path) -> bytes:
     return packed.getvalue()
 
 
-def _used_tokens(model: SentenceTransformer) -> Longs:
-    """Ids of ordinary tokens; in the vocabularies of transformers, frequent tokens come first."""
-    special = set(model.tokenizer.all_special_ids)
-    names = model.tokenizer.convert_ids_to_tokens(list(range(len(model.tokenizer))))
-    unused = {i for i, token in enumerate(names) if token is None or token.startswith("[unused")}
-    return np.array([i for i in range(len(names)) if i not in special | unused], np.int64)
+def ordinary_tokens(tokenizer: Tokenizer) -> list[int]:
+    """Ids of ordinary tokens, without special and reserved ones: in transformers, frequent ones come first."""
+    special = {token for token, added in tokenizer.get_added_tokens_decoder().items() if added.special}
+    known = sorted((token, text) for text, token in tokenizer.get_vocab().items())
+    return [token for token, text in known if token not in special and not text.startswith("[unused")]
 
 
-def _encode(model: SentenceTransformer, tokens: Longs) -> Floats:
+def _encode(transformer: Transformer, tokenizer: Tokenizer, tokens: Sequence[int]) -> Floats:
     """(tokens, dim) the transformer's output for each token alone, between the special tokens of a text."""
-    import torch
-
-    empty = model.tokenizer("")["input_ids"]
+    empty = tokenizer.encode("").ids
     middle = (len(empty) + 1) // 2
     texts = np.empty((len(tokens), len(empty) + 1), np.int64)
     texts[:, :middle], texts[:, middle], texts[:, middle + 1 :] = empty[:middle], tokens, empty[middle:]
-    forward = _forward(model)
-    with kernels.workers(model.device) as each:
-        batches = torch.split(torch.from_numpy(texts).to(model.device), BATCH)
-        vectors: Floats = torch.cat(list(each(forward, batches))).float().cpu().numpy()
-    return vectors
-
-
-def _forward(model: SentenceTransformer) -> kernels.Map:
-    """(texts, tokens) ids, all texts of the same length, to (texts, dim) vectors."""
-    import torch
-
-    architecture = architecture_of(model)
-    own = Bert.of(model, architecture) if architecture.is_bert else None
-    if own and same_vectors(own, model, "bfloat16"):
-        return torch.inference_mode()(own.forward)
-
-    @torch.inference_mode()
-    def forward(ids: torch.Tensor) -> torch.Tensor:
-        vectors: torch.Tensor = model({"input_ids": ids, "attention_mask": torch.ones_like(ids)})["sentence_embedding"]
-        return vectors
-
-    return forward
+    return transformer.encode([texts.shape[1]] * len(texts), lambda batch: texts[batch])

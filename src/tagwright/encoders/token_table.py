@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagwright.encoders.architecture import Architecture, read_modules
+from tagwright.encoders.layers import Map, applied, read_layers
 from tagwright.encoders.prompts import NONE, Prompts, Role
-from tagwright.encoders.unit_vectors import unit
+from tagwright.encoders.weights import read_tensors
 from tagwright.errors import ModelError
 from tagwright.types import Floats
 
@@ -24,12 +25,11 @@ _CHUNK = 4096
 
 
 class TokenTable:
-    """tokenizer: without padding. table: (tokens, dim) float32, their vectors. normalize: whether means get norm 1."""
+    """tokenizer: without padding. table: (tokens, dim) float32, their vectors. after: maps of the means."""
 
-    def __init__(
-        self, tokenizer: Tokenizer, table: Floats, prompts: Prompts = NONE, *, normalize: bool = False
-    ) -> None:
-        self.tokenizer, self.table, self.prompts, self.normalize = tokenizer, table, prompts, normalize
+    def __init__(self, tokenizer: Tokenizer, table: Floats, prompts: Prompts = NONE, after: Sequence[Map] = ()) -> None:
+        self.tokenizer, self.table, self.prompts, self.after = tokenizer, table, prompts, after
+        self.dim = applied(after, np.zeros((1, table.shape[1]), np.float32)).shape[1]
 
     @classmethod
     def read(cls, folder: Path, architecture: Architecture) -> TokenTable | None:
@@ -37,30 +37,19 @@ class TokenTable:
 
         Raises ModelError when its files are damaged.
         """
-        from safetensors import SafetensorError, safe_open
-
         place = folder / read_modules(folder)[0][1]
         weights, tokens = place / "model.safetensors", place / "tokenizer.json"
         if not weights.is_file() or not tokens.is_file():
             return None
-        try:
-            with safe_open(weights, framework="numpy") as tensors:
-                if list(tensors.keys()) != ["embedding.weight"]:
-                    return None
-                if tensors.get_slice("embedding.weight").get_dtype() not in {"F16", "F32"}:
-                    return None
-                table = tensors.get_tensor("embedding.weight").astype(np.float32, copy=False)
-        except SafetensorError as error:
-            raise ModelError(f"{weights}: damaged ({error}); get the model again") from None
+        tensors = read_tensors(weights)
+        if list(tensors) != ["embedding.weight"]:
+            return None
+        table = tensors["embedding.weight"]
         tokenizer = read_tokenizer(tokens)
         if table.ndim != 2 or len(table) < tokenizer.get_vocab_size():
             raise ModelError(f"{weights}: damaged (it has fewer vectors than tokens); get the model again")
-        return cls(tokenizer, table, architecture.prompts, normalize="Normalize" in architecture.modules)
-
-    @property
-    def dim(self) -> int:
-        """Length of a vector."""
-        return int(self.table.shape[1])
+        after = read_layers(folder, architecture)
+        return None if after is None else cls(tokenizer, table, architecture.prompts, after)
 
     def __call__(
         self, texts: Sequence[str], done: Callable[[int], object] = lambda _: None, role: Role | None = None
@@ -89,7 +78,7 @@ class TokenTable:
         ones = np.ones(len(tokens), np.float32)
         vectors: Floats = csr_array((ones, tokens, ends), (len(ids), len(self.table))) @ self.table
         vectors /= np.maximum(lengths, 1)[:, None]
-        return unit(vectors) if self.normalize else vectors
+        return applied(self.after, vectors)
 
 
 @contextmanager

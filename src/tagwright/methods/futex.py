@@ -21,7 +21,7 @@ from tagwright.data.sparse_arrays import Matrix
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.encoders.kernels import best_device
+from tagwright.encoders.device import uses_gpu
 from tagwright.encoders.model_folder import PACKAGED
 from tagwright.errors import ConfigError
 from tagwright.graph.network import Graph
@@ -152,7 +152,7 @@ class Config(FullTextOptions, VectorOptions):
             return "none"
         if self.network != "auto":
             return self.network
-        return "cross" if best_device().type == "cuda" and "abstract" in self.rankings else "none"
+        return "cross" if uses_gpu() and "abstract" in self.rankings else "none"
 
     @property
     def resolved(self) -> dict[str, Any]:
@@ -342,7 +342,7 @@ def classifier(labels: Vocabulary, bag: BagOfWords, features: Matrix, pseudo: Ru
 
 
 def _usual_count() -> int:
-    return COUNT if best_device().type == "cuda" else COUNT_WITHOUT_GPU
+    return COUNT if uses_gpu() else COUNT_WITHOUT_GPU
 
 
 def _as_it_comes(config: Config) -> BiEncoder:

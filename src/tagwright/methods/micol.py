@@ -18,7 +18,7 @@ from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.encoders.kernels import best_device
+from tagwright.encoders.device import uses_gpu
 from tagwright.encoders.model_folder import PACKAGED
 from tagwright.encoders.model_folder import STATIC as STATIC_ENCODER
 from tagwright.errors import ConfigError
@@ -168,7 +168,7 @@ class Config(VectorOptions):
         if self.architecture == "bi" and self.is_static:
             return STATIC
         own = TRANSFORMER if self.architecture == "bi" else CROSS
-        return own if best_device().type == "cuda" else replace(own, epochs=1.0)
+        return own if uses_gpu() else replace(own, epochs=1.0)
 
 
 def paper(architecture: Literal["bi", "cross"] = "cross") -> Config:
@@ -330,4 +330,4 @@ def _text_pairs(
 
 
 def _usual_count(config: Config) -> int:
-    return PAIRS if config.is_static or best_device().type == "cuda" else PAIRS_WITHOUT_GPU
+    return PAIRS if config.is_static or uses_gpu() else PAIRS_WITHOUT_GPU

@@ -6,6 +6,8 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from importlib.metadata import version as installed
+from importlib.util import find_spec
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,7 +15,7 @@ import numpy as np
 from tagwright.core.checked import build, canonical, shown
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.encoders.kernels import best_device
+from tagwright.encoders.device import gpu_name, threads, uses_gpu
 from tagwright.encoders.precision import resolve
 from tagwright.errors import ConfigError, option
 from tagwright.methods import auto, contrastive, depl, futex, maclr, micol, rts, svm, zero_shot
@@ -180,16 +182,11 @@ def options_of(config: Any) -> dict[str, Any]:
 
 def machine() -> dict[str, str]:
     """Properties of the machine that affect the last digits of the weights. Plain texts."""
-    import torch
-
-    device = best_device()
     return {
-        "device": torch.cuda.get_device_name(device)
-        if device.type == "cuda"
-        else f"{device.type} {platform.machine()}",
+        "device": gpu_name() if uses_gpu() else f"cpu {platform.machine()}",
         "precision": resolve("auto"),
-        "threads": str(torch.get_num_threads()),
-        "torch": torch.__version__,
+        "threads": str(threads()),
+        **{name: installed(name) for name in ("torch", "openvino") if find_spec(name)},
     }
 
 

@@ -91,8 +91,8 @@ class Config(Checked):
     {query="query: ", document="passage: "} for E5; what is not given is the model's own, and "" is none."""
 
     precision: Precision = "auto"
-    """The precision of the encoder: auto is bfloat16 where the device has it, else int8 where the processor multiplies
-    8 bits by 8, else float32."""
+    """The precision of the encoder: auto is int8, else bfloat16, where this machine computes it right and faster, else
+    float32."""
 
     language: str = AUTO
     """The language of the names, for stemming, stop words and n-grams: a code or a name ("fi", "finnish"), several as

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tagwright.encoders.kernels import best_device
+from tagwright.encoders.device import best_device
 from tagwright.encoders.model_folder import find
 from tagwright.errors import ModelError
 from tagwright.text.words import sentence_spans, words

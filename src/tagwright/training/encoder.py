@@ -11,7 +11,7 @@ from tagwright.core.checked import AtLeastOne, Checked, Range
 from tagwright.core.steps import Steps
 from tagwright.encoders.architecture import read_architecture
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.kernels import best_device
+from tagwright.encoders.device import uses_gpu
 from tagwright.encoders.library import is_module, module_class
 from tagwright.encoders.model_folder import PACKAGED, STATIC, find, pinned
 from tagwright.encoders.prompts import Role, check_prompts
@@ -61,7 +61,7 @@ class EncoderOptions(Checked):
         """The encoder that "auto" resolves to on this machine, or the named one."""
         if self.encoder != "auto":
             return self.encoder
-        return PACKAGED if best_device().type == "cuda" else STATIC
+        return PACKAGED if uses_gpu() else STATIC
 
     @property
     def resolved(self) -> dict[str, Any]:

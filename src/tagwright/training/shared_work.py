@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tagwright.encoders.kernels import best_device
+from tagwright.encoders.device import best_device
 from tagwright.stages.dense import Dense, DenseOptions, TextEncoder
 from tagwright.stages.dense.index import Vectors
 from tagwright.types import Document, Label, Run

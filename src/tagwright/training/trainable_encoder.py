@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
-from tagwright.encoders import kernels
 from tagwright.encoders.architecture import prompts_of
-from tagwright.encoders.bert import SECOND
 from tagwright.encoders.cross_encoder import LONGEST
+from tagwright.encoders.device import best_dtype
 from tagwright.encoders.library import is_module
 from tagwright.encoders.pair_tokenizer import PairTokenizer
 from tagwright.encoders.prompts import Role
+from tagwright.encoders.transformer import SECOND
 from tagwright.errors import ConfigError
 from tagwright.training.tokens import Tokens, tokenizer_of
 from tagwright.types import Longs
@@ -160,7 +160,7 @@ class Transformer:
         ids = torch.full(mask.shape, self.padding)
         ids[mask] = torch.from_numpy(tokens.take(rows).ids)
         features = {"attention_mask": mask.long(), **self.features(ids)}
-        dtype = kernels.best_dtype(device)
+        dtype = best_dtype(device)
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
             vectors: torch.Tensor = self.model({k: v.to(device) for k, v in features.items()})[self.output]
         return vectors.float()
@@ -193,7 +193,7 @@ class Reranker(Transformer):
 
     def __init__(self, model: CrossEncoder) -> None:
         super().__init__(model)
-        self.pair_tokenizer = PairTokenizer(model.tokenizer, int(model.max_seq_length or LONGEST))
+        self.pair_tokenizer = PairTokenizer(model.tokenizer.backend_tokenizer, int(model.max_seq_length or LONGEST))
 
     def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:  # noqa: ARG002
         """Return the texts unchanged: a cross-encoder has no prompts."""

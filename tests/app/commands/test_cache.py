@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Vocabulary.read(tmp_path / "birds.ttl")
     label_search.kept_index([Label("1", ("Birds",))], fewest=1).close()
     distil, tiny = static.distil, str(tiny_encoder(tmp_path / "tiny"))
-    monkeypatch.setattr(static, "distil", lambda: distil(tiny))
+    monkeypatch.setattr(static, "distil", lambda folder: distil(folder, tiny))
     static.distilled()
     return tmp_path / "cache"
 

@@ -26,13 +26,14 @@ OPTIONS = DescriptionRetrieverOptions(storage="float32")
 
 @pytest.fixture(scope="module")
 def sides(tmp_path_factory: pytest.TempPathFactory) -> tuple[BiEncoder, BiEncoder]:
-    folder = str(tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny"))
+    folder = tmp_path_factory.mktemp("encoder")
+    distil(folder / "static", str(tiny_encoder(folder / "tiny")))
     chance = torch.Generator().manual_seed(0)
     poolers = [torch.nn.Linear(DIM, DIM), torch.nn.Linear(DIM, DIM)]
     for pooler in poolers:
         pooler.weight.data = torch.randn(DIM, DIM, generator=chance)
         pooler.bias.data = torch.randn(DIM, generator=chance)
-    shared = encoder(distil(folder))
+    shared = encoder(SentenceTransformer(str(folder / "static"), device="cpu"))
     return BiEncoder.of(side(shared, poolers[0], "cls")), BiEncoder.of(side(shared, poolers[1], "mean"))
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.encoders.kernels import best_device
+from tagwright.encoders.device import uses_gpu
 from tagwright.evaluation.advice import STAGES
 from tagwright.methods.auto.speed import Rates, growth
 from tagwright.stages.dense import Dense
@@ -136,7 +136,7 @@ def survey(documents: Iterable[Document], labels: Vocabulary, gold: Run, languag
         characters=characters / max(1, count),
         exclude_self=_excludes_self(np.array(own, np.int64), gold),
         language=language,
-        device=best_device().type,
+        device="cuda" if uses_gpu() else "cpu",
     )
 
 

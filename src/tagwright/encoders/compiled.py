@@ -1,0 +1,79 @@
+"""Compile graphs by OpenVINO for the processor, and run them on batches side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+from tagwright.encoders.device import threads
+from tagwright.types import Floats
+
+if TYPE_CHECKING:
+    from openvino import CompiledModel, Model
+
+Computed: TypeAlias = Literal["float32", "bfloat16", "int8"]
+"A number format of products."
+
+Inputs: TypeAlias = Mapping[str, Any]
+T = TypeVar("T")
+
+_GROUP = 384
+"Neighbouring activations that share a scale in int8; fewer are more exact and slower."
+
+
+def is_installed() -> bool:
+    """Whether OpenVINO is there: it has no wheel for some machines."""
+    return find_spec("openvino") is not None
+
+
+def compiled(model: Model, precision: Computed, streams: int) -> CompiledModel:
+    """A graph in this number format, which computes as many batches at a time, one on each core."""
+    import openvino as ov
+
+    options: dict[str, Any] = {
+        "INFERENCE_NUM_THREADS": streams,
+        "NUM_STREAMS": streams,
+        "INFERENCE_PRECISION_HINT": "bf16" if precision == "bfloat16" else "f32",
+        "DYNAMIC_QUANTIZATION_GROUP_SIZE": _GROUP if precision == "int8" else 0,
+        "ENABLE_CPU_PINNING": False,  # or several processes share one core
+    }
+    return ov.Core().compile_model(model, "CPU", options)
+
+
+class Compiled:
+    """A graph with one output, ready to run in any number of threads."""
+
+    def __init__(self, model: Model, precision: Computed) -> None:
+        self._streams = threads()
+        self._model = compiled(model, precision, self._streams)
+
+    def __call__(self, batches: Iterable[T], inputs: Callable[[T], Inputs]) -> Iterator[tuple[T, Floats]]:
+        """Each batch with the graph's output for it. inputs: the graph's inputs by name, made when they are needed.
+
+        Threads that share each product wait for each other about a hundred times a batch; with a batch each they never
+        do.
+        """
+        if self._streams == 1:
+            request = self._model.create_infer_request()
+            for batch in batches:
+                yield batch, request.infer(inputs(batch), share_inputs=True)[0].copy()
+            return
+        requests: SimpleQueue[Any] = SimpleQueue()
+        for _ in range(self._streams):
+            requests.put(self._model.create_infer_request())
+
+        def run(batch: T) -> tuple[T, Floats]:
+            request = requests.get()
+            try:
+                return batch, request.infer(inputs(batch), share_inputs=True)[0].copy()
+            finally:
+                requests.put(request)
+
+        pool = ThreadPoolExecutor(self._streams)
+        try:
+            yield from pool.map(run, batches)
+        finally:
+            pool.shutdown(cancel_futures=True)

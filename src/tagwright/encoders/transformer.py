@@ -1,0 +1,209 @@
+"""Encode texts and pairs with a transformer on the processor, without padding."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tagwright.encoders import bert
+from tagwright.encoders.architecture import Architecture
+from tagwright.encoders.compiled import Compiled, Computed
+from tagwright.encoders.layers import Map, applied, layer_of, numpy_weights, read_layers
+from tagwright.encoders.prompts import Role
+from tagwright.encoders.token_table import no_panic, read_tokenizer
+from tagwright.encoders.weights import read_tensors
+from tagwright.errors import ModelError
+from tagwright.types import Floats, Longs
+
+if TYPE_CHECKING:
+    import tokenizers
+    from sentence_transformers import SentenceTransformer
+
+BATCH_TOKENS = 1024
+"Tokens in a batch: few, so that activations stay in the core's caches."
+
+SECOND = 1 << 32
+"Added to the id of a token of type 1, one of the second of two texts: so ids and types are one array."
+
+
+class Transformer:
+    """BERT with CLS or mean pooling, and the layers that follow.
+
+    architecture: one that `is_bert`. weights: its tensors, named as in model.safetensors. after: maps of the pooled
+    vectors (texts, dim), such as a linear layer.
+    Raises KeyError for a missing tensor and ValueError for one of another shape.
+    """
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        weights: Mapping[str, Floats],
+        tokenizer: tokenizers.Tokenizer,
+        precision: Computed,
+        after: Sequence[Map] = (),
+    ) -> None:
+        weights = _bare(weights)
+        self.pooling, self.max_length = architecture.pooling, architecture.max_length or 0
+        self.prompts, self.after, self.tokenizer = architecture.prompts, after, tokenizer
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self.max_length)
+        pooling: Literal["cls", "mean"] = "cls" if self.pooling == "cls" else "mean"
+        self._run = Compiled(bert.graph(architecture.config, weights, pooling, int8=precision == "int8"), precision)
+        self._words, self._positions = (len(weights[f"embeddings.{n}_embeddings.weight"]) for n in ("word", "position"))
+        self._types = len(weights["embeddings.token_type_embeddings.weight"])
+        self.dim = len(applied(after, np.zeros((1, int(architecture.config["hidden_size"])), np.float32))[0])
+
+    @classmethod
+    def read(cls, folder: Path, architecture: Architecture, precision: Computed) -> Transformer | None:
+        """Read the files of a sentence-transformers model; None if it has other parts.
+
+        Raises ModelError when the weights are damaged.
+        """
+        weights, tokens = folder / "model.safetensors", folder / "tokenizer.json"
+        if not weights.is_file() or not tokens.is_file():
+            return None
+        after = read_layers(folder, architecture)
+        if after is None:
+            return None
+        return cls.of_weights(weights, read_tensors(weights), architecture, read_tokenizer(tokens), precision, after)
+
+    @classmethod
+    def of_weights(
+        cls,
+        file: Path,
+        weights: Mapping[str, Floats],
+        architecture: Architecture,
+        tokenizer: tokenizers.Tokenizer,
+        precision: Computed,
+        after: Sequence[Map] = (),
+    ) -> Transformer:
+        """The same from what was read of `file`. Raises ModelError when that cannot be a model."""
+        try:
+            return cls(architecture, weights, tokenizer, precision, after)
+        except KeyError as error:
+            raise ModelError(f"{file}: damaged (there is no {error}); get the model again") from None
+        except (RuntimeError, TypeError, ValueError, ArithmeticError) as error:
+            raise ModelError(f"{file}: damaged ({error}); get the model again") from error
+
+    @classmethod
+    def of(cls, model: SentenceTransformer, architecture: Architecture, precision: Computed) -> Transformer:
+        """Copy the current weights of a model in memory. Raises KeyError if they have other names."""
+        import tokenizers
+
+        tokenizer = tokenizers.Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
+        inner: Any = model.transformers_model
+        after = [layer_of(module) for module in list(model)[2:]]
+        return cls(architecture, numpy_weights(inner), tokenizer, precision, after)
+
+    def __call__(
+        self, texts: Sequence[str], done: Callable[[int], object] = lambda _: None, role: Role | None = None
+    ) -> Floats:
+        """(texts, dim) vectors of any norm. done: told how many texts were encoded since the last time.
+
+        role: selects the prompt before the texts.
+        """
+        prompt = self.prompts.of(role)
+        tokens = self.tokenize([prompt + text for text in texts] if prompt else texts)
+        # As sentence-transformers counts a prompt: the tokens that it has alone, [CLS] among them, but not [SEP].
+        skipped = len(self.tokenize([prompt])[0]) - 1 if prompt and not self.prompts.pooled else 0
+        return self.encode([len(ids) for ids in tokens], lambda batch: [tokens[i] for i in batch], done, skipped)
+
+    def encode(
+        self,
+        lengths: Sequence[int],
+        ids: Callable[[list[int]], ArrayLike],
+        done: Callable[[int], object] = lambda _: None,
+        skipped: int = 0,
+    ) -> Floats:
+        """(texts, dim) vectors of texts with this many tokens.
+
+        ids: those of the texts at these positions, of one length; they may hold types: see SECOND. skipped: tokens at
+        the start that pooling leaves out. The vector of a text that has no others is that of its first token (cls) or
+        zero (mean), as in sentence-transformers.
+        """
+        vectors = np.empty((len(lengths), self.dim), np.float32)
+
+        def inputs(batch: list[int]) -> dict[str, Longs]:
+            first = skipped if skipped < lengths[batch[0]] else 0
+            return {**self._split(np.asarray(ids(batch), np.int64)), "skipped": np.array([first])}
+
+        for batch, pooled in self._run(batches(lengths, BATCH_TOKENS), inputs):
+            if self.pooling == "mean" and skipped >= lengths[batch[0]]:
+                pooled[:] = 0
+            vectors[batch] = applied(self.after, pooled)
+            done(len(batch))
+        return vectors
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """The token ids of each text, at most `max_length`."""
+        return tokenize(self.tokenizer, texts, self.max_length)
+
+    def _split(self, ids: Longs) -> dict[str, Longs]:
+        """Ids and types, all of which the model has vectors for."""
+        types, ids = np.divmod(ids, SECOND)
+        limits = ((ids, self._words), (types, self._types))
+        if ids.shape[1] > self._positions or any(each.max(initial=0) >= most for each, most in limits):
+            problem = "it has tokens, or gives more of them, than the encoder has vectors for"
+            raise ModelError(f"the encoder's tokenizer is damaged ({problem}); get the model again")
+        return {"ids": ids, "types": types}
+
+
+def _bare(weights: Mapping[str, Floats]) -> dict[str, Floats]:
+    """The tensors by the names that BERT itself gives them: older files and models around it have others."""
+    last = "embeddings.word_embeddings.weight"
+    prefix = next((name.removesuffix(last) for name in weights if name.endswith(last)), "")
+    old = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
+    found = {}
+    for name, tensor in weights.items():
+        bare = name.removeprefix(prefix)
+        part = next((part for part in old if bare.endswith(part)), "")
+        found[bare.removesuffix(part) + old[part] if part else bare] = tensor
+    return found
+
+
+def tokenize(
+    tokenizer: tokenizers.Tokenizer, texts: Sequence[str], max_length: int, *, marks: bool = True
+) -> list[list[int]]:
+    """The token ids of each text.
+
+    Long texts are read only as far as necessary. tokenizer: one that truncates at max_length. marks: whether to add
+    [CLS] and [SEP].
+    """
+    heads = [_head(text, 8 * max_length) for text in texts]
+    with no_panic():
+        tokens = [encoding.ids for encoding in tokenizer.encode_batch_fast(heads, add_special_tokens=marks)]
+        for i, text in enumerate(texts):
+            if len(tokens[i]) < max_length and len(heads[i]) < len(text):  # its words are very long
+                tokens[i] = tokenizer.encode(text, add_special_tokens=marks).ids
+    return tokens
+
+
+def batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
+    """Positions of texts of equal length, with `budget` tokens or one text in each batch.
+
+    In mixed order, so that the remaining time of a progress bar is accurate from the start.
+
+    >>> sorted(batches([3, 5, 3, 3], budget=6))
+    [[0, 2], [1], [3]]
+    """
+    same = defaultdict(list)
+    for i, length in enumerate(lengths):
+        same[length].append(i)
+    found = []
+    for length, texts in sorted(same.items()):
+        size = max(1, budget // length)
+        found += [texts[start : start + size] for start in range(0, len(texts), size)]
+    random.Random(0).shuffle(found)
+    return found
+
+
+def _head(text: str, length: int) -> str:
+    """The first words of a text, at most `length` characters in all; all of it if it has no such words."""
+    end = text.rfind(" ", 0, length) if len(text) > length else -1
+    return text if end < 0 else text[:end]

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.tiny import tiny_encoder
+
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.compiled import Compiled
+from tagwright.encoders.transformer import batches
+
+TEXTS = ["a bee", "a wasp and honey, a flower", "", "money " * 100]
+
+
+@given(lengths=st.lists(st.integers(1, 30), max_size=60), budget=st.integers(1, 100))
+def test_batches_hold_every_text_once_and_one_length_each(lengths: list[int], budget: int) -> None:
+    found = batches(lengths, budget)
+    assert sorted(i for batch in found for i in batch) == list(range(len(lengths)))
+    assert all(len({lengths[i] for i in batch}) == 1 for batch in found)
+    assert all(len(batch) == 1 or sum(lengths[i] for i in batch) <= budget for batch in found)
+
+
+def doubling() -> Any:
+    from openvino import Model, Type
+    from openvino import opset13 as ops
+
+    x = ops.parameter([-1], Type.f32, name="x")
+    return Model([ops.add(x, x)], [x], "doubling")
+
+
+@pytest.mark.parametrize("cores", ["1", "2"])
+def test_batches_are_computed_side_by_side_and_come_in_their_order(monkeypatch: pytest.MonkeyPatch, cores: str) -> None:
+    monkeypatch.setattr("tagwright.encoders.compiled.threads", lambda: int(cores))
+    run = Compiled(doubling(), "float32")
+    found = list(run(range(50), lambda i: {"x": np.full(i, i, np.float32)}))
+    assert [batch for batch, _ in found] == list(range(50))
+    assert all(got.tolist() == [2 * batch] * batch for batch, got in found)
+
+
+@pytest.mark.parametrize("cores", ["1", "2"])
+def test_several_threads_share_one_graph(monkeypatch: pytest.MonkeyPatch, cores: str) -> None:
+    monkeypatch.setattr("tagwright.encoders.compiled.threads", lambda: int(cores))
+    run, results = Compiled(doubling(), "float32"), dict[int, list[float]]()
+
+    def work(number: int) -> None:
+        added = run(range(100), lambda i: {"x": np.full(3, number + i, np.float32)})
+        results[number] = [float(got[0]) for _, got in added]
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for each in workers:
+        each.start()
+    for each in workers:
+        each.join()
+    assert results == {number: [2.0 * (number + i) for i in range(100)] for number in range(8)}
+
+
+def test_an_interrupted_run_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tagwright.encoders.compiled.threads", lambda: 2)
+    begun: list[int] = []
+
+    def inputs(batch: int) -> dict[Any, Any]:
+        begun.append(batch)
+        time.sleep(0.01)
+        return {"x": np.zeros(1, np.float32)}
+
+    def interrupted() -> None:
+        for _ in Compiled(doubling(), "float32")(range(10_000), inputs):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert len(begun) < 10_000
+
+
+def test_a_text_has_the_same_vector_in_any_company(tmp_path: Path) -> None:
+    encoder = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False)
+    alone = np.concatenate([encoder.encode([text]) for text in TEXTS])
+    np.testing.assert_allclose(encoder.encode(TEXTS), alone, atol=2**-10)
+
+
+def test_encoding_needs_no_torch(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from tagwright.encoders.bi_encoder import BiEncoder\n"
+        f"BiEncoder.load({str(tiny_encoder(tmp_path / 'tiny'))!r}, cached=False).encode(['bee'])\n"
+        "assert not {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
