@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tagwright import __version__
+from tagwright.core.extras import require
 from tagwright.core.progress import note
 from tagwright.core.saved import check_replaceable, is_first, lies_in, read_manifest, remove_folder, replace_folder
 from tagwright.core.steps import LOG, Start, beside, digest, resumable
@@ -120,6 +121,7 @@ class Job:
     def run(self) -> Tagger:
         """Train, save if there is a folder, check if asked for, and return the tagger. Raises TagwrightError."""
         method = named(self.method)
+        require(f"training by {self.method}", *method.needs)
         documents = self.documents() if callable(self.documents) else self.documents
         base = self._base(documents)
         vocabulary = base.vocabulary if base else to_vocabulary(self._labels, self.language, documents)

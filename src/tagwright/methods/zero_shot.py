@@ -13,9 +13,10 @@ from tagwright.combining.label_free import LEAST_LABELS
 from tagwright.combining.weighted_sum import By, WeightedSum
 from tagwright.core import plugins
 from tagwright.core.checked import AtLeastOne, Checked, Distinct, OneOf, Positive
+from tagwright.core.progress import note
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
-from tagwright.encoders.model_folder import pinned
+from tagwright.encoders.model_folder import INSTALL, PACKAGED, has_packaged, pinned
 from tagwright.encoders.precision import Precision
 from tagwright.encoders.prompts import check_prompts
 from tagwright.errors import ConfigError
@@ -81,10 +82,10 @@ class Config(Checked):
     fusion: By = "evidence"
     "How the stages are combined: see combining/weighted_sum.py."
 
-    encoder: str = "minilm"
-    """The encoder of the dense stage: the packaged one; "static", averaged token vectors that are distilled from it
-    once, much faster; a folder; or a Hugging Face id, with @revision if need be, which is fetched where it is not on
-    this machine."""
+    encoder: str = AUTO
+    """The encoder of the dense stage: "auto", the packaged one where it is installed, otherwise none, as a line says;
+    "minilm", the packaged one; "static", averaged token vectors that are distilled from it once, much faster; a folder;
+    or a Hugging Face id, with @revision if need be, which is fetched where it is not on this machine."""
 
     prompts: Mapping[str, str] = field(default_factory=dict)
     """What the encoder reads before a text: "query" before texts to be tagged, "document" before labels, as
@@ -126,7 +127,9 @@ class Config(Checked):
     @property
     def resolved(self) -> dict[str, Any]:
         """The encoder for the record: a model of the Hugging Face Hub with its revision."""
-        return {"encoder": pinned(self.encoder)} if "dense" in self.stages else {}
+        if "dense" not in self.stages or (self.encoder == AUTO and not has_packaged()):
+            return {}
+        return {"encoder": pinned(PACKAGED if self.encoder == AUTO else self.encoder)}
 
 
 def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Document] = ()) -> Tagger:
@@ -135,7 +138,11 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     documents: some of those to tag, if known; their language is used if names show none.
     """
     resolved = replace(config, language=resolve(config.language, labels, documents))
-    stages = {name: _stage(name, labels, resolved) for name in config.stages}
+    names = config.stages
+    if config.encoder == AUTO and "dense" in names and not has_packaged():
+        note(f"no encoder is installed: labels are found by names and words only; {INSTALL}")
+        names = tuple(name for name in names if name != "dense")
+    stages = {name: _stage(name, labels, resolved) for name in names}
     retrievers = {name: cast("Retriever", stage) for name, stage in stages.items() if hasattr(stage, "find")}
     rerankers = {name: stage for name, stage in stages.items() if name not in retrievers}
     weights = dict(config.weight_of)
@@ -147,7 +154,7 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     judged = [name for name in ("dense", TITLE_MATCH) if config.trust and name in {**retrievers, **rerankers}]
     combiner = WeightedSum(
         by=config.fusion,
-        weights=weights,
+        weights={name: weight for name, weight in weights.items() if name in {**retrievers, **rerankers}},
         language_trust=dict.fromkeys(judged, "dense"),
         confidence="label_free" if "dense" in retrievers and len(labels) >= LEAST_LABELS else "none",
         labels_per_document=config.labels_per_document,
@@ -159,7 +166,8 @@ def _stage(name: str, labels: Vocabulary, config: Config) -> Stage:
     if name == "exact_match":
         return ExactMatch(labels, ExactMatchOptions(stem=config.language, k=config.candidates))
     if name == "dense":
-        encoder = BiEncoder.load(config.encoder, prompts=config.prompts, precision=config.precision)
+        chosen = PACKAGED if config.encoder == AUTO else config.encoder
+        encoder = BiEncoder.load(chosen, prompts=config.prompts, precision=config.precision)
         return Dense(labels, encoder, DenseOptions(k=config.candidates, proposed=PROPOSED))
     if name not in ("tfidf", "bm25"):
         return made_by_name(name, labels)

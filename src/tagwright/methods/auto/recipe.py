@@ -59,7 +59,7 @@ class Config(Checked):
     stages: Annotated[tuple[zero_shot.StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
     "The stages of the zero-shot method."
 
-    encoder: str = "minilm"
+    encoder: str = AUTO
     "The encoder of the dense stage, as for the zero-shot method."
 
     precision: Precision = "auto"

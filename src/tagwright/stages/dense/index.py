@@ -25,6 +25,9 @@ EXACT_LIMIT = 100_000
 INDEX_MINIMUM = 10_000
 "With fewer vectors there is no index, even if requested: k-means would have too few per list."
 
+QUERIES = 64
+"Queries compared with a block at a time."
+
 BLOCK = 1 << 16
 "Vectors that are converted to float32 together."
 
@@ -88,13 +91,14 @@ class Vectors:
 
     def nearest(self, queries: Floats, k: int) -> Run:
         """The k vectors of largest cosine for each query (m, dim), every vector compared."""
-        import faiss
-
-        rows, scores = [np.zeros((len(queries), 0), np.int64)], [np.zeros((len(queries), 0), np.float32)]
+        rows = [np.zeros((len(queries), 0), np.int64)]
+        scores = [np.zeros((len(queries), 0), np.float32)]
         for start, block in self.blocks():
-            best = faiss.knn(queries, block, min(k, len(block)), metric=faiss.METRIC_INNER_PRODUCT)
-            scores.append(best[0])
-            rows.append(best[1] + start)
+            parts = (queries[first : first + QUERIES] for first in range(0, len(queries), QUERIES))
+            best = [_largest(part @ block.T, k) for part in parts]
+            if best:
+                rows.append(np.concatenate([places for places, _ in best]) + start)
+                scores.append(np.concatenate([cosines for _, cosines in best]))
         found = np.hstack(rows)
         return Run.of(np.arange(len(found) + 1) * found.shape[1], found.ravel(), np.hstack(scores).ravel()).top(k)
 
@@ -252,6 +256,15 @@ def _filled(vectors: Vectors, name: str) -> Any:
     for _, block in vectors.blocks():
         index.add(block)
     return index
+
+
+def _largest(cosines: Floats, k: int) -> tuple[Longs, Floats]:
+    """(queries, at most k) places and values of the largest of each row."""
+    if k < cosines.shape[1]:
+        places = np.argpartition(cosines, -k, axis=1)[:, -k:]
+    else:
+        places = np.broadcast_to(np.arange(cosines.shape[1]), cosines.shape)
+    return places, np.take_along_axis(cosines, places, axis=1)
 
 
 def _made_up_queries(vectors: Vectors, count: int) -> Floats:
