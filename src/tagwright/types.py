@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeAlias
 
@@ -176,6 +177,20 @@ class Run:
         Raises ValueError when the arrays do not fit together, a score is not a number, a confidence not from 0 to 1, or
         a row holds a label twice.
         """
+        run = cls.of_distinct(indptr, labels, scores, confidences)
+        if (np.diff(np.sort(run.keys(_width(run)), kind="stable")) == 0).any():
+            raise ValueError("a label occurs twice in one row")
+        return run
+
+    @classmethod
+    def of_distinct(
+        cls,
+        indptr: NDArray[np.integer],
+        labels: NDArray[np.integer],
+        scores: NDArray[np.floating],
+        confidences: NDArray[np.floating] | None = None,
+    ) -> Run:
+        """`of` for labels of which it is known that none is twice in a row."""
         unsorted = cls(indptr.astype(np.int64), labels.astype(np.int32), scores.astype(np.float32))
         if indptr[0] != 0 or not indptr[-1] == len(labels) == len(scores) or (np.diff(indptr) < 0).any():
             raise ValueError(f"indptr ends at {indptr[-1]}, with {len(labels)} labels and {len(scores)} scores")
@@ -185,14 +200,9 @@ class Run:
             len(confidences) == len(labels) and ((confidences >= 0) & (confidences <= 1)).all()
         ):
             raise ValueError(f"{len(confidences)} confidences for {len(labels)} labels, expected one each, from 0 to 1")
-        keys = unsorted.keys(int(labels.max(initial=0)) + 1)
-        by_label = np.argsort(keys)
-        if (np.diff(keys[by_label]) == 0).any():
-            raise ValueError("a label occurs twice in one row")
-        # One number by row and falling score. Floats sort as their bits, negative ones in reverse; -0 becomes 0.
+        # One number by falling score and label. Floats sort as their bits, negative ones in reverse; -0 becomes 0.
         bits = (np.float32(0) - unsorted.scores).view(np.int32).astype(np.int64)
-        falling = (unsorted.rows << 32) + (bits ^ ((bits >> 63) & 0x7FFFFFFF))
-        order = by_label[np.argsort(falling[by_label], kind="stable")]
+        order = _row_order(unsorted.indptr, ((bits ^ ((bits >> 63) & 0x7FFFFFFF)) << 32) + unsorted.labels)
         confident = None if confidences is None else confidences.astype(np.float32)[order]
         return cls(unsorted.indptr, unsorted.labels[order], unsorted.scores[order], confident)
 
@@ -237,7 +247,8 @@ class Run:
             raise ValueError(f"runs over {[len(run) for run in runs]} documents have no union")
         width = _width(*runs)
         keys, held = np.unique(np.concatenate([run.keys(width) for run in runs]), return_counts=True)
-        return cls.of(np.searchsorted(keys, np.arange(len(runs[0]) + 1) * width), keys % width, held.astype(np.float32))
+        indptr = np.searchsorted(keys, np.arange(len(runs[0]) + 1) * width)
+        return cls.of_distinct(indptr, keys % width, held.astype(np.float32))
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
@@ -326,7 +337,15 @@ class Run:
 
     def rescored(self, scores: NDArray[np.floating], confidences: NDArray[np.floating] | None = None) -> Run:
         """The same suggestions under new scores (suggestions,), and confidences if there are any, sorted anew."""
-        return Run.of(self.indptr, self.labels, scores, confidences)
+        return Run.of_distinct(self.indptr, self.labels, scores, confidences)
+
+
+def _row_order(indptr: Longs, keys: Longs) -> Longs:
+    """The order that sorts each row of keys, none of which is twice in a row; long rows are sorted one by one."""
+    if len(keys) < 16 * len(indptr):
+        return np.lexsort((keys, np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))))
+    ends = indptr.tolist()
+    return np.concatenate([start + keys[start:end].argsort() for start, end in pairwise(ends)])
 
 
 def _width(*runs: Run) -> int:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from itertools import chain, islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
@@ -17,7 +17,7 @@ from tagwright.core.checked import AtLeastOne, Checked, Range, fits
 from tagwright.core.saved import read_array, read_manifest, read_number, read_options, write_arrays, write_manifest
 from tagwright.data.sparse_arrays import Matrix
 from tagwright.errors import InputError, ModelError
-from tagwright.text.words import words
+from tagwright.text.words import fold, raw_words, words
 from tagwright.types import Longs
 
 Weighting: TypeAlias = Literal["unit", "plain"]
@@ -122,11 +122,22 @@ class BagOfWords:
 
 def count_words(texts: Iterable[str], terms: Callable[[str], Iterable[int]]) -> Matrix:
     """How often each text holds each term, CSR (texts, highest term + 1). terms: the terms that a word counts for."""
+    numbers = defaultdict[str, int](count().__next__)
+    of_texts = _occurrences(map(numbers.__getitem__, raw_words(text)) for text in texts)
+    of_words = _occurrences(map(terms, map(fold, numbers)))  # once for all occurrences of a word
+    of_texts.resize(of_texts.shape[0], len(numbers))
+    counts = of_texts @ of_words
+    counts.sort_indices()
+    return counts
+
+
+def _occurrences(rows: Iterable[Iterable[int]]) -> Matrix:
+    """How often each row holds each number, CSR (rows, highest number + 1) float32."""
     from scipy.sparse import csr_matrix
 
     found, ends = array("i"), array("q", [0])
-    for text in texts:
-        found.extend(chain.from_iterable(map(terms, words(text))))
+    for row in rows:
+        found.extend(row)
         ends.append(len(found))
     indices = np.array(found, np.int32)
     shape = (len(ends) - 1, int(indices.max(initial=-1)) + 1)

@@ -59,4 +59,4 @@ def largest_products(queries: Matrix, items: Matrix, k: int, threshold: float | 
     threads = min(os.cpu_count() or 1, max(1, queries.shape[0] // SHARE))
     products = sp_matmul_topn(queries, items, top_n=k, threshold=threshold, n_threads=threads)
     found = int(products.indptr[-1])
-    return Run.of(products.indptr, products.indices[:found], products.data[:found])
+    return Run.of_distinct(products.indptr, products.indices[:found], products.data[:found])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from operator import eq
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 from zlib import crc32
 
 import numpy as np
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from tagwright.core.saved import read_array, write_arrays
 from tagwright.errors import ModelError
 from tagwright.types import Ints, Longs
+
+T = TypeVar("T")
 
 CHUNK = 10_000
 "Texts that are decoded together when all are read."
@@ -113,12 +115,12 @@ class Lookup:
 
     def find(self, text: str, text_at: Callable[[int], str]) -> Iterator[int]:
         """Return the positions of a text, in order. text_at: position -> text, to compare with."""
-        wanted = crc32(_encode(text))
-        for place in range(bisect_left(self._sums, wanted), len(self._sums)):
-            if self._sums[place] != wanted:
-                return
+        wanted, sums = crc32(_encode(text)), self._sums
+        place = bisect_left(sums, wanted)
+        while place < len(sums) and sums[place] == wanted:
             if text_at(self._order[place]) == text:
                 yield self._order[place]
+            place += 1
 
     def save(self, folder: Path, name: str) -> None:
         """Write `NAME_sums.npy` and `NAME_order.npy`."""
@@ -155,6 +157,10 @@ class StringIndex(Mapping[str, int]):
         for position in self._lookup.find(text, self.texts.__getitem__):
             return position
         raise KeyError(text)
+
+    def get(self, text: str, default: T = None) -> int | T:  # type: ignore[assignment]
+        """Return the position of a text, or the default, without the price of an exception."""
+        return next(self._lookup.find(text, self.texts.__getitem__), default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.texts)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -17,19 +17,29 @@ from numpy.typing import NDArray
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Probability, fits
 from tagwright.core.saved import read_array, read_manifest, read_options, write_arrays, write_manifest
 from tagwright.data.bags import count_words, smooth_idf
-from tagwright.data.sparse_arrays import Matrix, largest_products, read_matrix, write_matrix
+from tagwright.data.sparse_arrays import Matrix, read_matrix, write_matrix
 from tagwright.data.string_table import StringIndex
 from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.text.language import check, parse_all, resolve, stemmer, stop_words
 from tagwright.text.words import word_spans, words
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Longs, Retriever, Run, TextField
+from tagwright.types import (
+    Distribution,
+    Document,
+    Doubles,
+    EvidenceSpan,
+    Floats,
+    Label,
+    Longs,
+    Retriever,
+    Run,
+    TextField,
+)
 
 CELLS = 1 << 24
 "The most scores held while one chunk of documents is searched: bounds memory to a few hundred megabytes."
 
-TIES = 64
-"""Labels that are looked for beyond the last candidate, to cut ties by label: of a million labels many have the same
-words, and a document whose ties go on further is searched again."""
+TOGETHER = 16
+"Documents whose candidates are scored together, if their terms fit into the cache."
 
 WORDS = 1 << 18
 "The number of recent words whose terms are cached."
@@ -130,15 +140,20 @@ class Lexical(Retriever):
         """The k best labels above the threshold. A label that shares no word is not a candidate."""
         options, labels = self.options, self._postings.shape[1]
         k = labels if options.k is None else min(options.k, labels)
-        chunks = _chunks(reading.shape[0], max(1, min(1024, CELLS // (k + TIES))))
+        chunks = _chunks(reading.shape[0], max(1, min(64, CELLS // max(1, labels))))
         return Run.concat(
             [_best(reading[rows.start : rows.stop], self._postings, k, options.threshold) for rows in chunks]
         )
 
     def score(self, reading: Matrix, candidates: Run) -> Floats:
         """(suggestions,) the BM25 score or cosine of each candidate, however small; 0 for no shared word."""
-        chunks = _chunks(reading.shape[0], 256)
-        parts = [_products(reading[rows.start : rows.stop], self._items, candidates.take(rows)) for rows in chunks]
+        documents, terms = reading.shape
+        together = max(1, min(TOGETHER, CELLS // 4 // max(1, terms)))
+        table = np.zeros(together * terms)
+        parts = [
+            _products(reading[rows.start : rows.stop], self._items, candidates.take(rows), table)
+            for rows in _chunks(documents, together)
+        ]
         return np.concatenate([np.zeros(0, np.float32), *parts])
 
     def calibrated(self, documents: Sequence[Document], mean_candidates: float) -> Lexical:
@@ -225,9 +240,10 @@ class Lexical(Retriever):
         """terms: term -> number; weights: (terms,); items: (labels, terms); postings: its transpose."""
         spelling = _speller(stopped, self.options)
 
+        known = lru_cache(WORDS)(lambda term: terms.get(term, -1))  # many words share an n-gram
+
         def numbers(word: str) -> tuple[int, ...]:
-            found = (terms.get(term) for term in spelling(word))
-            return tuple(number for number in found if number is not None)
+            return tuple([number for number in map(known, spelling(word)) if number >= 0])
 
         self._stopped, self._term_numbers, self._terms = stopped, terms, lru_cache(WORDS)(numbers)
         self._weights, self._items, self._postings = weights, items, postings
@@ -339,33 +355,40 @@ def _chunks(rows: int, size: int) -> Iterator[range]:
 
 def _best(queries: Matrix, postings: Matrix, k: int, threshold: float | None) -> Run:
     """The k largest products above the threshold of each query (documents, terms) with all labels (terms, labels)."""
-    best = largest_products(queries, postings, k + TIES, threshold)
-    tied = _tied(best, k)
-    if not len(tied):
-        return best.top(k)
-    # Of the labels tied at the cut the library keeps arbitrary ones: search deeper in those rows, and cut by label.
-    source = np.arange(len(best))
-    source[tied] = len(best) + np.arange(len(tied))
-    return Run.concat([best, _best(queries[tied], postings, 4 * k, threshold)]).take(source).top(k)
+    products = queries @ postings
+    rows = pairwise(products.indptr.tolist())
+    kept = [start + _largest(products.data[start:end], k) for start, end in rows]
+    indptr, source = np.cumsum([0, *map(len, kept)]), np.concatenate(kept)
+    run = Run.of_distinct(indptr, products.indices[source], products.data[source]).top(k)
+    return run if threshold is None else run.keep(run.scores > threshold)
 
 
-def _tied(run: Run, k: int) -> Longs:
-    """The rows in which suggestion k and the last of those that were looked for have equal scores."""
-    rows = np.flatnonzero(np.diff(run.indptr) == k + TIES)
-    tied: Longs = rows[run.scores[run.indptr[rows] + k - 1] == run.scores[run.indptr[rows + 1] - 1]]
-    return tied
+def _largest(products: Floats, k: int) -> Longs:
+    """The places of the k largest, and of all that equal the last of them."""
+    if len(products) <= k:
+        return np.arange(len(products))
+    places: Longs = np.flatnonzero(products > 1.5 * products.mean())  # as a rule all of them are, and few others
+    if len(places) < k:
+        places = np.arange(len(products))
+    high = products[places]
+    largest: Longs = places[high >= np.partition(high, len(high) - k)[len(high) - k]]
+    return largest
 
 
-def _products(queries: Matrix, items: Matrix, candidates: Run) -> Floats:
+def _products(queries: Matrix, items: Matrix, candidates: Run, table: Doubles) -> Floats:
     """(suggestions,) the product of each query (documents, terms) with each of its candidates among (labels, terms).
 
-    A label has few terms and a document many, so the terms of the candidates are looked up among those of the query.
+    table: documents * terms zeros, where the queries are spread out meanwhile, so that a term of a candidate is found
+    in one step.
     """
-    chosen, terms = items[candidates.labels], queries.shape[1]
-    suggestion = np.repeat(np.arange(len(candidates.labels)), np.diff(chosen.indptr))
-    cells = np.repeat(np.arange(len(candidates)), np.diff(queries.indptr)) * terms + queries.indices
-    wanted = candidates.rows[suggestion] * terms + chosen.indices
-    place = np.searchsorted(cells, wanted)
-    found = np.append(cells, -1)[place] == wanted
-    products = np.append(queries.data, 0)[place] * chosen.data * found
-    return np.bincount(suggestion, products, minlength=len(candidates.labels)).astype(np.float32)
+    from scipy.sparse import csr_matrix
+
+    chosen = items[candidates.labels]
+    first = np.arange(len(candidates), dtype=np.int32) * queries.shape[1]
+    cells = np.repeat(first, np.diff(queries.indptr)) + queries.indices
+    table[cells] = queries.data
+    wanted = np.repeat(first[candidates.rows], np.diff(chosen.indptr)) + chosen.indices
+    spread = csr_matrix((chosen.data.astype(np.float64), wanted, chosen.indptr), (len(candidates.labels), len(table)))
+    products: Floats = (spread @ table).astype(np.float32)
+    table[cells] = 0
+    return products

@@ -10,7 +10,7 @@ from functools import lru_cache
 # and "C#" keep their signs; the s of "Alzheimer's" is not a word; scripts written without spaces (Chinese characters,
 # kana) give one word per character, so that a longer name is found inside a running text.
 _CHARACTER = "぀-ヿ㐀-䶿一-鿿"
-_WORD = re.compile(rf"[{_CHARACTER}]|(?!(?<=\w['’])[sS]\b)[^\W_{_CHARACTER}]+(?:[+#]+(?!\w))?")
+_WORD = re.compile(rf"(?![sS]\b(?<=\w['’].))[^\W_{_CHARACTER}]+(?:[+#]+(?!\w))?|[{_CHARACTER}]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[^\W_a-zß-öø-ÿ])|(?<=[。！？])|\n+")
 
 

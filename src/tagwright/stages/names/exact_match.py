@@ -163,8 +163,9 @@ class ExactMatch(Retriever):
         raw, first, body = list[str](), list[int](), list[int]()
         for document in documents:
             first.append(len(raw))
-            body.append(len(raw) + len(raw_words(document.title)))
-            raw += raw_words(self._text(document))
+            raw += raw_words(document.title)
+            body.append(len(raw))
+            raw += raw_words(self._text(document)[len(document.title) :])  # texts begin with the title
             raw.append("")  # no name continues from one document into the next
         form, start, end = self._names.trie.find(np.fromiter(map(self._numbers.__getitem__, raw), np.int32, len(raw)))
         row = np.searchsorted(first, start, side="right") - 1
