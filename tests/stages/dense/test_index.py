@@ -61,11 +61,14 @@ def test_rows_are_taken_from_two_sets_without_change_and_as_a_copy(storage: Stor
     assert taken.codes.base is None
 
 
-def test_cosines_of_pairs_are_computed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(label_index, "TOGETHER", 2)
+@pytest.mark.parametrize("block", [1, 2, 100], ids=["pair by pair", "two pairs", "all labels at once"])
+def test_cosines_of_pairs_are_computed_in_blocks(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(label_index, "BLOCK", block)
     labels, texts = unit_vectors(5), unit_vectors(2, seed=1)
-    cosines = Vectors.of(labels, "float32").cosines(texts, np.array([0, 0, 1]), np.array([4, 1, 1]))
-    np.testing.assert_allclose(cosines, [texts[0] @ labels[4], texts[0] @ labels[1], texts[1] @ labels[1]], atol=1e-6)
+    pairs, rows = np.array([0, 0, 1, 1, 0]), np.array([4, 1, 1, 0, 4])
+    cosines = Vectors.of(labels, "float32").cosines(texts, pairs, rows)
+    expected = [texts[0] @ labels[4], texts[0] @ labels[1], texts[1] @ labels[1], texts[1] @ labels[0]]
+    np.testing.assert_allclose(cosines, [*expected, texts[0] @ labels[4]], atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["IVF16,SQ8", "HNSW32,SQ8"])

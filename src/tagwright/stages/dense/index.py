@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -30,9 +31,6 @@ QUERIES = 64
 
 BLOCK = 1 << 16
 "Vectors that are converted to float32 together."
-
-TOGETHER = 1 << 10
-"Pairs of vectors that are multiplied together: few enough that both stay in the processor's cache."
 
 MORE = 100
 "Extra vectors that an index proposes beside the k requested ones, because it stores one byte per number."
@@ -78,15 +76,20 @@ class Vectors:
         return Vectors(codes, np.concatenate([self.scales, others.scales])[rows])
 
     def cosines(self, queries: Floats, pairs: Longs, rows: NDArray[np.integer]) -> Floats:
-        """(pairs,) cosine of queries[pairs[i]] and vector rows[i]."""
+        """(pairs,) cosine of queries[pairs[i]] and vector rows[i]; fastest if those of a query follow each other."""
         found = np.empty(len(rows), np.float32)
+        every = self[:] if len(self) <= min(BLOCK, len(rows)) else None
         for start in range(0, len(rows), BLOCK):
-            used, place = np.unique(rows[start : start + BLOCK], return_inverse=True)
-            vectors = self[used]  # one that many documents have is converted once
-            for first in range(start, start + len(place), TOGETHER):
-                part = slice(first, min(first + TOGETHER, start + len(place)))
-                ours = vectors[place[part.start - start : part.stop - start]]
-                found[part] = np.einsum("ij,ij->i", queries[pairs[part]], ours)
+            part = slice(start, start + BLOCK)
+            if every is None:
+                used, place = np.unique(rows[part], return_inverse=True)
+                vectors = self[used]  # one that many documents have is converted once
+            else:
+                vectors, place = every, rows[part]
+            changes = np.flatnonzero(np.diff(pairs[part])) + 1
+            for first, end in pairwise([0, *changes.tolist(), len(place)]):
+                query = queries[pairs[start + first]]
+                found[start + first : start + end] = np.einsum("ij,j->i", vectors[place[first:end]], query)
         return found
 
     def nearest(self, queries: Floats, k: int) -> Run:
@@ -100,7 +103,8 @@ class Vectors:
                 rows.append(np.concatenate([places for places, _ in best]) + start)
                 scores.append(np.concatenate([cosines for _, cosines in best]))
         found = np.hstack(rows)
-        return Run.of(np.arange(len(found) + 1) * found.shape[1], found.ravel(), np.hstack(scores).ravel()).top(k)
+        indptr = np.arange(len(found) + 1) * found.shape[1]
+        return Run.of_distinct(indptr, found.ravel(), np.hstack(scores).ravel()).top(k)
 
     def blocks(self) -> Iterator[tuple[int, Floats]]:
         """The first row and the vectors of each block, float32."""
