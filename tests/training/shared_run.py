@@ -1,4 +1,4 @@
-"""What processes share, as a program to be started on one or on several of them: FOLDER STATIC-ENCODER."""
+"""What processes share, as a program to be started on several of them: FOLDER STATIC-ENCODER TRANSFORMER."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import torch
 from tests.methods.topics import DOCUMENTS, LABELS
+from tests.training.training_run import run_comparably
 
+from tagwright.encoders import int8
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.prompts import Role
 from tagwright.methods import depl, maclr
@@ -33,7 +36,6 @@ FEW = maclr.Config(encoder_pairs=False, clustering=False, pseudo_labels=1, tempe
 def main(folder: Path, encoder: str) -> None:
     """Write what this process has in the end, and how many texts and documents it read for it."""
     rank = os.environ.get("RANK", "0")
-    atexit.register(write_threads, folder / f"{rank}.threads")  # called after what is registered later
     read: list[str] = []
     lexical = Lexical(LABELS, LexicalOptions(k=2))
 
@@ -106,4 +108,9 @@ class Counting:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    main(Path(sys.argv[1]), sys.argv[2])
+    # called after what is registered later
+    atexit.register(write_threads, Path(sys.argv[1]) / f"{os.environ['RANK']}.threads")
+    with patch.object(int8, "levels", lambda: 0):  # as in all tests
+        main(Path(sys.argv[1]), sys.argv[2])
+    for encoder in sys.argv[2:]:
+        run_comparably(encoder, Path(sys.argv[1]) / f"training-{Path(encoder).name}")

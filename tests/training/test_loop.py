@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import json
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,11 +11,10 @@ from typing import Any, TypeAlias
 
 import pytest
 import torch
-from safetensors.torch import load_file
 from sentence_transformers import SentenceTransformer
 from tests.tiny import tiny_encoder
-from tests.training.launching import TWO_PROCESSES
-from tests.training.training_run import TRAINING, Redrawing, pairs, plain_loss, run
+from tests.training.launching import start
+from tests.training.training_run import TRAINING, Redrawing, logged, pairs, plain_loss, resume_alone, run, state
 
 from tagwright.core.steps import NAME, Steps
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -31,9 +27,6 @@ from tagwright.training.trainable_encoder import Transformer
 from tagwright.types import Pair
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-
-PROGRAM = [sys.executable, "-m", "tests.training.training_run"]
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -72,18 +65,9 @@ def _whole(folder: str, output: Path) -> Whole:
         torch.set_num_threads(before)
 
 
-def state(output: Path) -> dict[str, torch.Tensor]:
-    return load_file(output / NAME)
-
-
 def assert_equal(left: Mapping[str, torch.Tensor], right: Mapping[str, torch.Tensor]) -> None:
     assert left.keys() == right.keys()
     assert [name for name in left if not torch.equal(left[name], right[name])] == []
-
-
-def logged(output: Path, name: str) -> list[float]:
-    rows = [json.loads(line) for line in (output / "log.jsonl").read_text().splitlines()]
-    return [row[name] for row in rows if name in row]
 
 
 class Stop(Exception):  # noqa: N818
@@ -130,13 +114,15 @@ def test_a_run_killed_at_random_moments_and_resumed_ends_with_the_same_weights(
 ) -> None:
     output, rng = tmp_path / "killed", random.Random(0)
     for rows in (3, 12, 24):
-        process = subprocess.Popen([*PROGRAM, str(output), encoder, "--resume"], cwd=ROOT, stderr=subprocess.DEVNULL)
-        while process.poll() is None and (not (output / "log.jsonl").exists() or len(logged_lines(output)) < rows):
+        process = start(resume_alone, encoder, output)
+        while process.is_alive() and (not (output / "log.jsonl").exists() or len(logged_lines(output)) < rows):
             time.sleep(0.002)
         time.sleep(rng.random() * 0.1)
         process.kill()  # on a fast machine it may have ended by then
-        process.wait()
-    subprocess.run([*PROGRAM, str(output), encoder, "--resume"], cwd=ROOT, check=True, stderr=subprocess.DEVNULL)
+        process.join()
+    process = start(resume_alone, encoder, output)
+    process.join()
+    assert process.exitcode == 0
     assert_equal(state(output), state(encoder_whole[1]))
     assert logged(output, "loss") == logged(encoder_whole[1], "loss")
     assert {file.name for file in output.iterdir()} == {NAME, "log.jsonl"}
@@ -144,20 +130,6 @@ def test_a_run_killed_at_random_moments_and_resumed_ends_with_the_same_weights(
 
 def logged_lines(output: Path) -> list[str]:
     return (output / "log.jsonl").read_text().splitlines()
-
-
-@pytest.mark.parametrize("kind", ["encoder", "static"])
-def test_two_processes_learn_what_one_does(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    options = [request.getfixturevalue(kind), "--no-dropout", "--float32"]
-    for name, program in (("one", PROGRAM), ("two", [*TWO_PROCESSES, *PROGRAM[1:]])):
-        done = subprocess.run([*program, str(tmp_path / name), *options], cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-    assert [Steps(tmp_path / name).configs()["."]["processes"] for name in ("one", "two")] == [1, 2]
-    assert logged(tmp_path / "two", "loss") == pytest.approx(logged(tmp_path / "one", "loss"), abs=1e-3)
-    one, two = state(tmp_path / "one"), state(tmp_path / "two")
-    # The same bias of all keys changes no attention: its gradient is a rounding error, of which Adam makes whole steps.
-    for name in (name for name in one if "key.bias" not in name):
-        assert torch.allclose(one[name], two[name], atol=0.01), name
 
 
 def test_the_best_weights_are_kept_and_the_folder_loads_elsewhere(static: str, tmp_path: Path) -> None:

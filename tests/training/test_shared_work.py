@@ -1,20 +1,22 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from tests.methods.topics import DOCUMENTS, LABELS, encoders
 from tests.training.launching import TWO_PROCESSES
+from tests.training.shared_run import main
+from tests.training.training_run import logged, run_comparably, state
 
+from tagwright.core.steps import Steps
 from tagwright.training.shared_work import all_gather, share, shared_labels, shared_run
 from tagwright.types import Document, Run
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = "tests.training.shared_run"
 
 
 def test_shares_are_all_items_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,17 +53,34 @@ def test_one_process_does_everything_itself() -> None:
     assert asked == [30]
 
 
-def test_two_processes_share_the_work_and_both_have_what_one_has(tmp_path: Path) -> None:
-    static = encoders(tmp_path)["static"]
-    for name, program in (("one", [sys.executable]), ("two", TWO_PROCESSES)):
-        (tmp_path / name).mkdir()
-        command = [*program, "-m", PROGRAM, str(tmp_path / name), static]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        threads = [path.read_text() for path in (tmp_path / name).glob("*.threads")]
-        assert len(threads) == ("one", "two").index(name) + 1
-        assert "gloo" not in "".join(threads)
-    one, first, second = (np.load(tmp_path / name) for name in ("one/0.npz", "two/0.npz", "two/1.npz"))
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return encoders(tmp_path_factory.mktemp("encoders"))
+
+
+@pytest.fixture(scope="module")
+def together(encoder: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder in which two processes have done all that `shared_run` does."""
+    folder = tmp_path_factory.mktemp("together")
+    command = [
+        *TWO_PROCESSES,
+        "-m",
+        "tests.training.shared_run",
+        str(folder),
+        encoder["static"],
+        encoder["transformer"],
+    ]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_two_processes_share_the_work_and_both_have_what_one_has(
+    encoder: dict[str, str], together: Path, tmp_path: Path
+) -> None:
+    main(tmp_path, encoder["static"])
+    one, first, second = (np.load(file) for file in (tmp_path / "0.npz", together / "0.npz", together / "1.npz"))
     assert one["read"].tolist() == [document.id for document in DOCUMENTS]
     assert [*first["read"], *second["read"]] == one["read"].tolist()
     assert len(first["read"]) == 15
@@ -74,3 +93,22 @@ def test_two_processes_share_the_work_and_both_have_what_one_has(tmp_path: Path)
             np.testing.assert_array_equal(found[name], one[name], name)
         for name in ("trained", "described", "one_described"):
             np.testing.assert_allclose(found[name], one[name], atol=0.02, err_msg=name)
+
+
+def test_two_processes_leave_no_thread_that_outlives_python(together: Path) -> None:
+    threads = [path.read_text() for path in together.glob("*.threads")]
+    assert len(threads) == 2
+    assert "gloo" not in "".join(threads)
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("kind", ["transformer", "static"])
+def test_two_processes_learn_what_one_does(kind: str, encoder: dict[str, str], together: Path, tmp_path: Path) -> None:
+    both = together / f"training-{Path(encoder[kind]).name}"
+    run_comparably(encoder[kind], tmp_path)
+    assert [Steps(output).configs()["."]["processes"] for output in (tmp_path, both)] == [1, 2]
+    assert logged(both, "loss") == pytest.approx(logged(tmp_path, "loss"), abs=1e-3)
+    one, two = state(tmp_path), state(both)
+    # The same bias of all keys changes no attention: its gradient is a rounding error, of which Adam makes whole steps.
+    for name in (name for name in one if "key.bias" not in name):
+        assert torch.allclose(one[name], two[name], atol=0.01), name

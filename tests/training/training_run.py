@@ -1,8 +1,8 @@
-"""A small training as a program, to be killed, resumed, or started on several processes: FOLDER ENCODER [OPTION...]."""
+"""A small training, which can be killed and resumed, and shared by several processes."""
 
 from __future__ import annotations
 
-import sys
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +12,9 @@ from unittest.mock import patch
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import load_file
 
-from tagwright.core.steps import Steps
+from tagwright.core.steps import NAME, Steps
 from tagwright.encoders import precision
 from tagwright.training import trainable_encoder
 from tagwright.training.config import TrainingPlan
@@ -83,9 +84,24 @@ def run(encoder: str, output: Path | None, training: TrainingPlan = TRAINING, *,
         return train(model, pairs, Redrawing(plain_loss), training, Steps(output, resume))
 
 
-if __name__ == "__main__":
+def resume_alone(encoder: str, output: Path) -> None:
+    """What a process of its own does until it is killed."""
     torch.set_num_threads(1)
-    if "--float32" in sys.argv:  # so that sums in another order differ little
-        setattr(trainable_encoder, "best_dtype", lambda _: torch.float32)  # noqa: B010
-    chosen = replace(TRAINING, dropout="off") if "--no-dropout" in sys.argv else TRAINING
-    run(sys.argv[2], Path(sys.argv[1]), chosen, resume="--resume" in sys.argv)
+    run(encoder, output, resume=True)
+
+
+def run_comparably(encoder: str, output: Path) -> None:
+    """Train so that one process and several differ little: sums in another order are nearly the same in float32."""
+    with patch.object(trainable_encoder, "best_dtype", lambda _: torch.float32):
+        run(encoder, output, replace(TRAINING, dropout="off"))
+
+
+def state(output: Path) -> dict[str, torch.Tensor]:
+    """The weights that were stored, and the state of the training."""
+    return load_file(output / NAME)
+
+
+def logged(output: Path, name: str) -> list[float]:
+    """The values of this name in the training log."""
+    rows = [json.loads(line) for line in (output / "log.jsonl").read_text().splitlines()]
+    return [row[name] for row in rows if name in row]
