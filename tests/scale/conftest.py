@@ -28,11 +28,15 @@ def words(number: int) -> str:
 
 @pytest.fixture
 def documents(tmp_path: Path) -> Path:
+    return write_documents(tmp_path)
+
+
+def write_documents(folder: Path) -> Path:
     """60 lines in all."""
     lines = [json.dumps({"id": f"d{i}", "title": words(i), "abstract": words(i + 1)}) for i in range(1, DOCUMENTS + 1)]
     lines[BROKEN - 1] = "{broken"
     lines[NAMELESS - 1] = json.dumps({"id": "", "title": "Bees"})
     lines[REPEATED - 1] = json.dumps({"id": f"d{REPEATED - 2}", "title": "Bees"})
-    path = tmp_path / "documents.jsonl"
+    path = folder / "documents.jsonl"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path

@@ -14,8 +14,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from tests.scale.conftest import BROKEN, DOCUMENTS, NAMELESS, NAMES, REPEATED, words
+from tests.scale.conftest import BROKEN, DOCUMENTS, NAMELESS, NAMES, REPEATED, words, write_documents
 
+from tagwright.app import cli
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.in_memory import to_vocabulary
 from tagwright.data.run_files import read_run
@@ -75,33 +76,46 @@ def tag(
 OPTIONS = BatchOptions(shard_size=SIZE)
 
 
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The documents of tests that do not change them; errors name their file."""
+    return write_documents(tmp_path_factory.mktemp("unchanged"))
+
+
+@pytest.fixture(scope="module")
+def whole(unchanged: Path, model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the command writes with one process that nothing disturbs; what it printed is beside it."""
+    folder = tmp_path_factory.mktemp("whole")
+    said = run(unchanged, model, folder / "out", "--processes", "1", "--json")
+    (folder / "summary.json").write_text(said, encoding="utf-8")
+    return folder / "out"
+
+
 def test_one_process_two_processes_and_shares_of_the_shards_write_the_same_bytes(
-    documents: Path, model: Path, tmp_path: Path
+    unchanged: Path, model: Path, whole: Path, tmp_path: Path
 ) -> None:
-    said = run(documents, model, tmp_path / "one", "--processes", "1", "--json")
-    summary = json.loads(said)
+    summary = json.loads((whole.parent / "summary.json").read_text(encoding="utf-8"))
     assert (summary["shards"], summary["documents"], summary["errors"], summary["skipped"]) == (6, DOCUMENTS, 3, 0)
-    run(documents, model, tmp_path / "two", "--processes", "2")
+    run(unchanged, model, tmp_path / "two", "--processes", "2")
     for part in ("0/2", "1/2"):
-        run(documents, model, tmp_path / "parts", "--shard", part, "--processes", "1")
-    assert contents(tmp_path / "one") == contents(tmp_path / "two") == contents(tmp_path / "parts")
+        run(unchanged, model, tmp_path / "parts", "--shard", part, "--processes", "1")
+    assert contents(whole) == contents(tmp_path / "two") == contents(tmp_path / "parts")
 
 
 def test_jobs_that_run_at_once_on_one_folder_write_the_same_bytes_though_one_is_killed_and_started_again(
-    documents: Path, model: Path, tmp_path: Path
+    unchanged: Path, model: Path, whole: Path, tmp_path: Path
 ) -> None:
-    run(documents, model, tmp_path / "one", "--processes", "1")
     parts = tmp_path / "parts"
-    first, second = (command(documents, model, parts, "--shard", f"{index}/2", "--processes", "1") for index in (0, 1))
+    first, second = (command(unchanged, model, parts, "--shard", f"{index}/2", "--processes", "1") for index in (0, 1))
     killed = subprocess.Popen(first, stdout=subprocess.DEVNULL)
     other = subprocess.Popen(second, stdout=subprocess.DEVNULL)
     while killed.poll() is None and not (parts / "shard-000000.json").exists():
         time.sleep(0.01)
     killed.kill()
     killed.wait()
-    run(documents, model, parts, "--shard", "0/2", "--processes", "1")
+    run(unchanged, model, parts, "--shard", "0/2", "--processes", "1")
     assert other.wait() == 0  # what cannot be read is in the shards of the first job
-    assert contents(parts) == contents(tmp_path / "one")
+    assert contents(parts) == contents(whole)
 
 
 def test_killed_in_the_middle_and_started_again_it_writes_the_same_bytes(
@@ -156,14 +170,26 @@ def test_parquet_holds_the_same_with_the_names_of_labels(
         assert all(each["name"] == each["label"] and each["confidence"] is None for each in row["suggestions"])
 
 
-def test_the_exit_code_says_that_documents_failed(documents: Path, model: Path, tmp_path: Path) -> None:
+def test_the_exit_code_says_that_documents_failed(
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "good.jsonl").write_text('{"id": "1", "text": "bees"}\n')
+    here(monkeypatch, model, OPTIONS)
     for which, expected in ((documents, 3), (tmp_path / "good.jsonl", 0)):
-        folder = tmp_path / which.stem
-        done = subprocess.run(command(which, model, folder, "--processes", "1", "--json"), capture_output=True)
-        assert done.returncode == expected
-        assert json.loads(done.stdout)["errors"] == (3 if expected else 0)
+        code, out, _ = main(command(which, model, tmp_path / which.stem, "--json"), monkeypatch, capsys)
+        assert code == expected
+        assert json.loads(out)["errors"] == (3 if expected else 0)
     assert len((tmp_path / "documents" / "errors.jsonl").read_text().splitlines()) == 3
+
+
+def main(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> tuple[object, str, str]:
+    """Run a command in this process; returns its exit code and what it printed."""
+    monkeypatch.setattr(sys, "argv", ["tagwright", *words[len(TAGWRIGHT) :]])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    return (end.value.code or 0, *capsys.readouterr())
 
 
 def test_errors_say_which_document_and_why(
@@ -259,14 +285,16 @@ def test_shards_beyond_the_last_of_a_shorter_input_are_kept_and_the_input_is_ref
     assert numbers == [shards - 1] * (kept != 40)
 
 
-def test_an_output_inside_a_folder_of_documents_is_refused(model: Path, tmp_path: Path) -> None:
+def test_an_output_inside_a_folder_of_documents_is_refused(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     notes = tmp_path / "notes"
     notes.mkdir()
     (notes / "one.txt").write_text("Bees and honey.")
     for output in (notes, notes / "tagged", notes / "more" / ".." / "tagged"):
-        done = subprocess.run(command(notes, model, output), capture_output=True, text=True, check=False)
-        assert done.returncode == 2
-        assert "notes, whose files are the documents; choose another output" in done.stderr
+        code, _, err = main(command(notes, model, output), monkeypatch, capsys)
+        assert code == 2
+        assert "notes, whose files are the documents; choose another output" in err
     assert [each.name for each in notes.iterdir()] == ["one.txt"]
     batch.check_apart([str(notes), "-", str(notes / "*")], tmp_path / "notes tagged")
 
@@ -318,10 +346,9 @@ def test_a_share_that_cannot_be_is_refused(text: str) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="SIGKILL is for POSIX")
-def test_a_process_that_is_killed_costs_nothing(documents: Path, model: Path, tmp_path: Path) -> None:
-    run(documents, model, tmp_path / "whole", "--processes", "1")
+def test_a_process_that_is_killed_costs_nothing(unchanged: Path, model: Path, whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    started = subprocess.Popen(command(documents, model, out, "--processes", "1"), stdout=subprocess.DEVNULL)
+    started = subprocess.Popen(command(unchanged, model, out, "--processes", "1"), stdout=subprocess.DEVNULL)
     tasks = Path(f"/proc/{started.pid}/task")
     if not (tasks / str(started.pid) / "children").exists():
         started.wait()
@@ -337,11 +364,11 @@ def test_a_process_that_is_killed_costs_nothing(documents: Path, model: Path, tm
         time.sleep(0.005)
     assert started.wait() == 3  # some documents have no suggestions
     assert killed
-    assert contents(out) == contents(tmp_path / "whole")
+    assert contents(out) == contents(whole)
 
 
 def test_processes_that_die_before_they_are_given_work_cost_nothing(
-    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    unchanged: Path, model: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started, starts = subprocess.Popen, list[str]()
 
@@ -357,10 +384,9 @@ def test_processes_that_die_before_they_are_given_work_cost_nothing(
 
     with monkeypatch.context() as patch:
         patch.setattr(subprocess, "Popen", dying)
-        tag(documents, model, tmp_path / "out", OPTIONS, processes=1)
+        tag(unchanged, model, tmp_path / "out", OPTIONS, processes=1)
     assert starts == ["while starting", "after starting", "at work"]
-    run(documents, model, tmp_path / "whole", "--processes", "1")
-    assert contents(tmp_path / "out") == contents(tmp_path / "whole")
+    assert contents(tmp_path / "out") == contents(whole)
 
 
 def test_processes_that_never_start_are_an_error(
@@ -384,13 +410,12 @@ def test_a_batch_that_is_whole_starts_no_process(
 
 
 def test_a_missing_confidence_is_an_error_of_the_tagger_in_one_line(
-    documents: Path, model: Path, tmp_path: Path
+    documents: Path, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = command(documents, model, tmp_path / "out", "--min-confidence", "0.5")
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "does not estimate confidences" in done.stderr
+    code, _, err = main(command(documents, model, tmp_path / "out", "--min-confidence", "0.5"), monkeypatch, capsys)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "does not estimate confidences" in err
 
 
 def test_a_shard_counts_what_cannot_be_read() -> None:
