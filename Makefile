@@ -45,7 +45,7 @@ contracts: install
 	$(BIN)/lint-imports
 
 unit: install
-	$(BIN)/pytest --numprocesses auto --dist loadfile --cov --cov-report=term
+	$(BIN)/pytest --numprocesses auto --dist loadfile --no-loadscope-reorder --cov --cov-report=term
 
 # under emulated instruction sets, with one and two threads, and on other Pythons; ARGS="--pythons 3.12" for less
 test-everywhere: install

@@ -34,6 +34,8 @@ PROCESSORS: dict[str, dict[str, str]] = {
 }
 "avx512 is without bfloat16; native is the processor as it is. One that has less than is asked for does what it can."
 
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
+
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
 TORCH = {"torch", "accelerate", "sentence-transformers"}
@@ -67,7 +69,7 @@ IN_BROWSER = ("tests/server/test_browser.py", "tests/server/test_review_session.
 
 @dataclass(frozen=True)
 class Suite:
-    """One run of pytest. threads: those of torch, OpenMP and BLAS, in each of the workers that share the tests."""
+    """One run of pytest. threads: those of torch, OpenMP, BLAS and Rust in each of the workers that share the tests."""
 
     name: str
     python: str = sys.executable
@@ -81,7 +83,7 @@ class Suite:
         place, log, start = FOLDER / self.name, FOLDER / f"{self.name}.log", time.monotonic()
         place.mkdir(parents=True, exist_ok=True)
         own = {
-            **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(self.threads)),
+            **dict.fromkeys(THREADS, str(self.threads)),
             "HYPOTHESIS_STORAGE_DIRECTORY": str(place / "hypothesis"),
             "PYTHONPATH": str(ROOT / "src"),
             "TMPDIR": str(place),
