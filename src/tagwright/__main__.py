@@ -1,7 +1,5 @@
 """The entry point of the command line. Little is imported before Ctrl-C is handled."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """Errors that the user can fix. Separate from `types`, so that the help is printed without numpy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

@@ -3,8 +3,6 @@
 For the tests of a package that registers a stage, see docs/new-stage.md.
 """
 
-from __future__ import annotations
-
 import inspect
 import pickletools
 import traceback

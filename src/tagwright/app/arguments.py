@@ -3,8 +3,6 @@
 A command takes a group as one parameter: `grouped` shows its fields to typer as options of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps

@@ -1,7 +1,5 @@
 """The command line: parses options, calls the library, prints. Results go to stdout, progress and errors to stderr."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

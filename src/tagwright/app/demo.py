@@ -1,7 +1,5 @@
 """The main job on input that every machine has: SciPy's functions, tagged with the headings of SciPy's manual."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Shared functions of the commands: read documents, make or load a tagger, evaluate and compare."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path

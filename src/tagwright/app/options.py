@@ -1,7 +1,5 @@
 """Read the options of a method from a TOML file and from KEY=VALUE settings, and list them with their meanings."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import tomllib

@@ -1,7 +1,5 @@
 """Print results as text for people or as JSON for programs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Collect the details that a report page shows beside the scores: origin, examples, missed labels."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ modules is a page of the manual: it lists the module's functions under headings,
 belongs to. A document is a function's own description; the lists are read for the gold labels only.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

@@ -8,8 +8,6 @@ each kind of document. A loss that can only fall as more is accepted, or only ri
 assumed of the confidences, and poor ones cost suggestions, not the guarantee.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import TypeAlias, TypedDict

@@ -1,7 +1,5 @@
 """The interface of a combiner, which makes one ranking from the scores of several stages."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Protocol, Self

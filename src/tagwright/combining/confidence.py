@@ -4,8 +4,6 @@ The map rises with the score or stays, so it never changes a ranking. It is fitt
 the labels of the documents they belong to (out of fold): a score that has seen its own label looks surer than it is.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar

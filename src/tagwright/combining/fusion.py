@@ -1,7 +1,5 @@
 """Fuse the runs of several stages over the same documents into one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeAlias
 

@@ -6,8 +6,6 @@ What it can hardly know is how freely a vocabulary is used: 2 labels for a docum
 again and again tell a part of it; who knows the number, and says so, gets confidences that are nearer to the truth.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Pool the candidates of all retrievers, with the results of every stage."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self

@@ -1,7 +1,5 @@
 """Combine stages by a weighted sum, also with the labels of another stage after it (FuTex 3.3)."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path

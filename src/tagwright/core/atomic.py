@@ -7,8 +7,6 @@ A symbolic link is kept; its target is replaced. On Windows, files can be synced
 can be renamed to the name of a folder, and open files may not be renamed for a moment.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -7,8 +7,6 @@ everything is computed again. Every row has a checksum: a damaged one counts as 
 replaced.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import logging

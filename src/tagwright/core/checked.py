@@ -5,8 +5,6 @@ A configuration is a frozen dataclass whose annotations hold the constraints of 
 whenever it is made, and `build` makes one from values as TOML and JSON have them.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass

@@ -1,7 +1,5 @@
 """One progress bar for long work: what, how much, rate, time left. On stderr, and disabled without a terminal."""
 
-from __future__ import annotations
-
 import logging
 import sys
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@ A saved object is a folder: `manifest.json` holds its kind and configuration, ar
 killed writer leaves the old one intact: see `core.atomic`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Temporary folders that do not outlive their process for long: the next one removes those of processes that died."""
 
-from __future__ import annotations
-
 import contextlib
 import secrets
 import shutil

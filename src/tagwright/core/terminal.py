@@ -1,7 +1,5 @@
 """Make text from files safe to print: without terminal control sequences."""
 
-from __future__ import annotations
-
 import logging
 import re
 import sys

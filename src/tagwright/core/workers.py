@@ -9,8 +9,6 @@ removes the last folder that a request named as `scratch`. The parent handles Ct
 worker is dropped; its standard error goes to the parent's log.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import logging

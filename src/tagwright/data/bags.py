@@ -1,7 +1,5 @@
 """Bags of words for linear models: which words count, and their weights in a text."""
 
-from __future__ import annotations
-
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator

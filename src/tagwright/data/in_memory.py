@@ -4,8 +4,6 @@ Documents may be texts, `Document`s, records, a column or a table of pandas, pol
 or a `Path`. Labels may be names, `Label`s, a mapping from ids to names, a `Vocabulary`, or the name of a file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path

@@ -3,8 +3,6 @@
 Up to 2**31 numbers, twenty million documents of a hundred words; beyond, scipy copies the columns into memory.
 """
 
-from __future__ import annotations
-
 import mmap
 from array import array
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Split a document into paragraphs, with their places in its text, their sections and their weights."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ One line per document, `{"id": document id, "suggestions": [{"label": id, "score
 suggestion can have a `"confidence"` as well, from 0 to 1; a run has confidences where all of its suggestions have one.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence

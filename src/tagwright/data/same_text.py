@@ -1,7 +1,5 @@
 """Find documents with the same text: to train on one and measure on the other overestimates a tagger."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from hashlib import blake2b
 

@@ -1,7 +1,5 @@
 """Keep sparse matrices as arrays that are memory-mapped, and find the largest products of sparse vectors."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any, TypeAlias

@@ -4,8 +4,6 @@ A label is put together when it is asked for. Beside ids, names, descriptions an
 lead to is stored, so that nothing has to be built on loading.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise

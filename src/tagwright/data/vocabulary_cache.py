@@ -1,7 +1,5 @@
 """Parsed vocabularies in the cache, by the hash of their file: the second reading takes a second, not twenty."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import astuple

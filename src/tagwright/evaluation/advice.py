@@ -4,8 +4,6 @@ By the figures of docs/results only two methods are ever the best to begin with:
 labelled documents on. `describe` lists what else the data allow, and docs/which-method.md compares the methods.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log1p

@@ -1,7 +1,5 @@
 """Documents with gold labels: tag them, score a run over them, and measure what candidates could reach."""
 
-from __future__ import annotations
-
 import logging
 from array import array
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Compare a trained tagger with the zero-shot method on labelled documents left out of training."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

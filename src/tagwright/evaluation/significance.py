@@ -1,7 +1,5 @@
 """Compare two runs over the same documents: the difference of each measure, its interval and p values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

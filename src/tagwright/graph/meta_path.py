@@ -10,8 +10,6 @@ P is a document. Any other name is a metadata field, or a prefix of only one; A 
 have them. Short names of the published experiments (PRP, PAAP, ...) and P(AA)P are understood.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ ICT, the inverse cloze task, pairs the text of a document with its title (Lee et
 pairs a text with itself, distinguished by dropout alone (Gao et al., 2021).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 

@@ -4,8 +4,6 @@
 document is read. The paper tags its training documents; here the tagger also tags others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache

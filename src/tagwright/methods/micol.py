@@ -3,8 +3,6 @@
 "Metadata-Induced Contrastive Learning for Zero-Shot Multi-Label Text Classification". No label of a document is read.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@
 is read, and no stage but the encoder is trained.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

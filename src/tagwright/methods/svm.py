@@ -1,7 +1,5 @@
 """The linear SVM over words, the sparse classifier of DEPL (3.2, A.1.3): strong if labels have many documents."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 

@@ -1,7 +1,5 @@
 """The table of the methods, their checked options, and the record of a training."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace

@@ -3,8 +3,6 @@
 Names, words and meaning suggest labels, and all score the candidates of each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeAlias, cast

@@ -4,8 +4,6 @@ The size of a document is the uncompressed size in bytes of the line, row, XML e
 that cannot be read is an error, unless the caller collects such errors and reads on.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Read lines, table rows and JSON records with their line numbers, so that errors name the place; write JSON lines."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import gzip

@@ -1,7 +1,5 @@
 """Measure how far reviewers agree beyond chance."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import combinations, permutations

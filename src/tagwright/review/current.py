@@ -1,7 +1,5 @@
 """Keep the current decisions of a review, updated event by event."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

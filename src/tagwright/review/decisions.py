@@ -4,8 +4,6 @@ A decision is acknowledged when it is on disk: a killed server loses none. To un
 show a label to a reviewer: a label that was never shown does not count as rejected.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Store the documents under review, with their full texts, in the review file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

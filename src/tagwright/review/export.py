@@ -1,7 +1,5 @@
 """Export a review file: labelled documents, verdicts, Annif's TSV, CSV, and gold labels to train on."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

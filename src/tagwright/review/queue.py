@@ -1,7 +1,5 @@
 """Order documents for review, as `tagwright sample` does."""
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Estimate recall from candidates drawn at random from below the suggestions."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ node that loses power is noticed only a minute later. So, at the end, actors wit
 still unfinished, and the first answer counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -4,8 +4,6 @@ Each process loads the tagger, memory-mapped, and computes with one thread: so t
 number of processes. A process that is killed costs the shard it was at, which another one takes over.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait

@@ -5,8 +5,6 @@
 put together from these at the end. Several processes may write to the same folder.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -5,8 +5,6 @@ travel to the actors and suggestions back, so only this machine needs the input 
 at a time. A node that dies costs the shard it was at; another actor takes it over.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -4,8 +4,6 @@ A shard is a fixed number of consecutive documents of the input. Documents that 
 repairing one later does not move the others.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field

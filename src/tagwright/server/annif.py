@@ -5,8 +5,6 @@ a threshold is refused. Beyond Annif, forms may be multipart, and pages of
 other sites may post.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence

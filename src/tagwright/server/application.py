@@ -1,7 +1,5 @@
 """The web application (ASGI): routes, limits, access, and answers to errors."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 import threading

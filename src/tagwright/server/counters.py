@@ -1,7 +1,5 @@
 """Count requests for Prometheus (text format 0.0.4)."""
 
-from __future__ import annotations
-
 import threading
 import time
 from bisect import bisect_left

@@ -6,8 +6,6 @@ stops there, however many there are. Of an id that is an address, the index hold
 the same for a whole vocabulary, and a search for them would read all of it.
 """
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import threading

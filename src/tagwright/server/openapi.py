@@ -1,7 +1,5 @@
 """Describe the operations of an interface (OpenAPI 3.1), and make their routes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass

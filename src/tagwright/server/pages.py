@@ -1,7 +1,5 @@
 """Fill the templates of pages, and serve the page at /. Templates escape all texts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

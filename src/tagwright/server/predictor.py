@@ -3,8 +3,6 @@
 Other processes load a copy of the tagger from a folder; its arrays are memory-mapped, so that they are in memory once.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

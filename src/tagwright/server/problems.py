@@ -1,7 +1,5 @@
 """Answer requests that fail with `application/problem+json` (RFC 9457)."""
 
-from __future__ import annotations
-
 import logging
 from http import HTTPStatus
 

@@ -1,7 +1,5 @@
 """Read and check the body of a request."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Collect requests into batches, and refuse requests that would wait too long."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """A served tagger: suggestions for many requests at once, and a swap without a pause."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field

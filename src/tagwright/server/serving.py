@@ -1,7 +1,5 @@
 """Run the server with the options of `tagwright serve`."""
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import re

@@ -4,8 +4,6 @@ A cookie holds a random number, the name and a signature. A form holds a token t
 site can neither read the cookie nor guess the token.
 """
 
-from __future__ import annotations
-
 import base64
 import hmac
 import json

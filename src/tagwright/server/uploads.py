@@ -3,8 +3,6 @@
 Each file is read in a process of its own, with limits of memory and time: some broken PDFs never end.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Evidence from the network: documents that a meta-path joins with a document and that share a label."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Fuse two taggers over the same labels into one with the stages of both; each stage keeps its weight."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TypeVar

@@ -3,8 +3,6 @@
 Ours are named by their class; those of others by their entry point and its package, and looked up when they are met.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path

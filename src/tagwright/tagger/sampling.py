@@ -1,7 +1,5 @@
 """Choose the documents to label next: random ones, of all lengths, or those a tagger is unsure about."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """Add neighbours that share a label to the suggestions of a whole corpus."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ A copy is made of the folded words of title and abstract. Words in more than a t
 words, so that it works in any language.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

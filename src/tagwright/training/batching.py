@@ -1,7 +1,5 @@
 """Batch the pairs of a source: without validation pairs, sorted by length if requested, prefetched."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

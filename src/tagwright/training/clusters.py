@@ -4,8 +4,6 @@ Contexts and titles of one cluster are each other's positives in `losses.cluster
 first and grow in number, from an easy task to the final one with every instance in its own cluster.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Self
 

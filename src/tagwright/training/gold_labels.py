@@ -1,7 +1,5 @@
 """Gold labels for training, or confident suggestions of another tagger in their place."""
 
-from __future__ import annotations
-
 import logging
 from array import array
 from collections.abc import Iterable, Iterator, Sequence

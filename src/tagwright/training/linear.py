@@ -1,7 +1,5 @@
 """Train linear classifiers: an SVM one against the rest, or trees of labels."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import tempfile

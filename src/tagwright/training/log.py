@@ -1,7 +1,5 @@
 """The log of a training run: JSON lines on disk and, if asked for, TensorBoard."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from importlib.util import find_spec

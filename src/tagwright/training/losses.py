@@ -6,8 +6,6 @@ temperature of 0.05 the last bit of a bfloat16 cosine moves a logit by 0.08. For
 outside of autocast.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Literal, TypeAlias
 

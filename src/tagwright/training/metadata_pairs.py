@@ -5,8 +5,6 @@ it is for validation. A pair of a document and a short text, such as a keyword, 
 group of the text decides.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count as numbers

@@ -1,7 +1,5 @@
 """Train stages on some labelled documents to score the others: out-of-fold predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

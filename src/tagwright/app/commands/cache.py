@@ -1,7 +1,5 @@
 """The command `cache`: print or clear the contents of the cache."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """The command `sample`: which documents to label next."""
 
-from __future__ import annotations
-
 import json
 from typing import Annotated, Literal
 

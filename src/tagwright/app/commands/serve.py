@@ -1,7 +1,5 @@
 """The command `serve`: suggestions over HTTP, for clients of Annif and others."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

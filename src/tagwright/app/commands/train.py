@@ -1,7 +1,5 @@
 """The commands `train` and `options`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

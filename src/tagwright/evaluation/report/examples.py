@@ -1,7 +1,5 @@
 """Choose examples for a report: single documents, and the labels that a run misses most."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

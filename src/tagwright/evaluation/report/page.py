@@ -1,7 +1,5 @@
 """Write scores and comparisons as one self-contained HTML page without scripts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape

@@ -1,7 +1,5 @@
 """Draw the plots of a report as SVG."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 

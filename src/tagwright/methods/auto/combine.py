@@ -4,8 +4,6 @@ All documents show how often labels are suggested and which documents are simila
 trust each stage.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -13,8 +13,6 @@
 A document without labels counts as unlabelled, not as a document that no label fits.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Measure how fast this machine is, from which `train auto` predicts its time."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ A column is known by its exact name, by what the user says (`--columns title=Nam
 Subject headings of a catalogue are labels and never text: read as a text, they would give the labels away.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -1,7 +1,5 @@
 """Read Word files. Needs python-docx (extra `docx`)."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 from collections.abc import Iterator

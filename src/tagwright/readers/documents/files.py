@@ -1,7 +1,5 @@
 """Choose the reader for each file, folder or glob."""
 
-from __future__ import annotations
-
 import glob
 import logging
 import os

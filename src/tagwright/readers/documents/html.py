@@ -1,7 +1,5 @@
 """Read web pages: headings become sections, running text becomes paragraphs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

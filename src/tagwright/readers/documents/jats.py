@@ -1,7 +1,5 @@
 """Read XML articles in JATS or NLM form (PubMed Central, publishers)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element  # of trees built by tagwright.readers.documents.xml

@@ -1,7 +1,5 @@
 """Read and write JSON lines: the project's own shape, Annif's, XC's, MICoL's, FuTex's, S2ORC's."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path

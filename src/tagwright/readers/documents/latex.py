@@ -3,8 +3,6 @@ r"""Read LaTeX files: title, abstract, sections. Needs pylatexenc (extra `latex`
 Nothing is executed: a macro defined in the file is expanded if it takes no arguments, and no other file is read.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 from collections.abc import Iterator, Sequence

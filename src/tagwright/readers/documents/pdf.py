@@ -1,7 +1,5 @@
 """Read PDF files. Needs pypdf (extra `pdf`)."""
 
-from __future__ import annotations
-
 import logging
 import math
 import re

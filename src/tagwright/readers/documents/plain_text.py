@@ -1,7 +1,5 @@
 """Read text and Markdown files. Annif's `.tsv` or `.key` file beside a plain text holds its labels."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

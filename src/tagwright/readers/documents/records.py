@@ -3,8 +3,6 @@
 The shapes differ in the names of their fields. What a shape has no name for becomes metadata.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby

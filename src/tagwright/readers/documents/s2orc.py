@@ -6,8 +6,6 @@ annotated  {"corpusid", "content": {"text", "annotations": {"paragraph": [{"star
            or with "body" for "content" and the rest outside it
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile

@@ -1,7 +1,5 @@
 """What all formats share: a document made of headings and paragraphs in reading order, and the id of a work."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Read TSV, CSV, Parquet and Arrow files: a row is a record with columns named as in JSON lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice

@@ -1,7 +1,5 @@
 """Read TEI files as GROBID makes them from PDFs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree.ElementTree import Element  # trees that tagwright.readers.documents.xml has built

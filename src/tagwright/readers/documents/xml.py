@@ -3,8 +3,6 @@
 Document types are ignored and no entity is expanded: a file that declares entities is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from html.entities import html5

@@ -1,7 +1,5 @@
 """Read labels from TSV and CSV, in the forms that `Vocabulary.read` lists."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Read labels from plain text: one name a line, paths as in Google's product taxonomy, or an indented outline."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 The pieces are plain text: whoever shows them escapes them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple

@@ -3,8 +3,6 @@
 Every form has a token of its session. Templates escape all texts.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass

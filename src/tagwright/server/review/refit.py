@@ -1,7 +1,5 @@
 """Train the served model on the decisions of reviewers, and replace it between two requests."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable

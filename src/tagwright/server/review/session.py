@@ -1,7 +1,5 @@
 """The logic of the review page, without HTML and HTTP: the next document, its suggestions, decisions."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import OrderedDict

@@ -4,8 +4,6 @@ omikuji logs on stdout, draws bars on stderr, and aborts its process when it fai
 of core/workers.py, which holds a `Forest`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

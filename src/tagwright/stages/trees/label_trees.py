@@ -3,8 +3,6 @@
 omikuji runs in a process of its own, see stages/trees/forest.py. training/linear.py trains the trees.
 """
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
