@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import corpora, rows
+from benchmarks.augmentation import eda_pairs, near_words, uda_pairs
 
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.combining.weighted_sum import WeightedSum
@@ -34,6 +35,8 @@ from tagwright.graph.network import Graph
 from tagwright.methods import micol
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
+from tagwright.training.cross_encoder import with_negatives
+from tagwright.training.metadata_pairs import mixed
 from tagwright.types import Run
 
 if TYPE_CHECKING:
@@ -45,15 +48,15 @@ TESTED = ("P@1", "P@3", "P@5", "nDCG@5")
 RESULT = Path(__file__).parent / "results" / "metadata.json"
 
 STARTS = ("static", "blank", "minilm", "cross")
-UNTRAINED, MIXED = "untrained", "mixed"
+UNTRAINED, MIXED, EDA, UDA = "untrained", "mixed", "EDA", "UDA"
 BLANK_LAYERS = 2
 PAIRS = 1000
 "Pairs of a transformer's row; a tenth more are drawn and held out."
 
 PATHS = ("P->P<-P", "P->P", "P-A-P", "P-(A,A)-P", "P-V-P", "auto")
 SOURCES: Mapping[str, Mapping[str, Any]] = {
-    "EDA": {"pairs": "eda"},
-    "UDA": {"pairs": "uda"},
+    EDA: {},
+    UDA: {},
     **{path: {"pairs": "metadata", "meta_path": path} for path in PATHS},
     "auto, by value": {"pairs": "metadata", "by_value": True},
     "P->P<-P + P-A-P": {"pairs": "metadata", "meta_path": "P->P<-P + P-A-P"},
@@ -64,7 +67,7 @@ SOURCES: Mapping[str, Mapping[str, Any]] = {
 }
 "What is learnt from -> options of MICoL."
 
-BASELINES = (UNTRAINED, "EDA", "UDA")
+BASELINES = (UNTRAINED, EDA, UDA)
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,19 @@ def learnt(task: Task, start: str, options: Mapping[str, Any]) -> Tagger:
     return micol.fit(task.documents, task.labels, task.config(start, **options))
 
 
+def augmented(task: Task, start: str, what: str) -> Tagger:
+    """Learnt from augmented copies of the documents."""
+    config, seed = task.config(start), 0
+    if what == EDA:
+        static = BiEncoder.load("static", cached=False)
+        copies = eda_pairs(task.documents, near_words(task.documents, static.encode), seed=seed)
+    else:
+        copies = uda_pairs(task.documents, seed=seed)
+    pairs = with_negatives(copies, seed=seed) if start == "cross" else copies
+    source = mixed({pairs: 1.0}, micol.epoch_pairs(task.documents, config))
+    return micol.learn(task.labels, micol.retrievers(task.documents, task.labels, config), source, config)
+
+
 def fused(task: Task, start: str) -> Tagger:
     """The encoder of the mixed row, with a say for those who found the candidates: what `train micol` makes."""
     row = f"{start}: {MIXED}"
@@ -151,7 +167,9 @@ ROWS: Mapping[str, tuple[Callable[[Task], Tagger], tuple[str, ...]]] = {
     **{f"{start}: {UNTRAINED}": (partial(untrained, start=start), ()) for start in STARTS if start != "cross"},
     **{
         f"{start}: {what}": (
-            partial(learnt, start=start, options=options),
+            partial(augmented, start=start, what=what)
+            if what in (EDA, UDA)
+            else partial(learnt, start=start, options=options),
             tuple(f"{'minilm' if start == 'cross' and base == UNTRAINED else start}: {base}" for base in BASELINES),
         )
         for start in STARTS

@@ -97,23 +97,16 @@ def source(documents: Sequence[Document], config: micol.Config) -> list[Pair]:
     return list(micol.pair_source(documents, LABELS, config, finders, graph)(0))
 
 
-@pytest.mark.parametrize("kind", ["metadata", "mixed", "values", "names", "rts", "eda", "uda", "translated"])
+@pytest.mark.parametrize("kind", ["metadata", "mixed", "values", "names", "rts"])
 @pytest.mark.parametrize("architecture", ["bi", "cross"])
 def test_every_kind_of_pairs_gives_as_many_as_asked_for(
-    kind: micol.Pairs,
-    architecture: Literal["bi", "cross"],
-    encoder: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
+    kind: micol.Pairs, architecture: Literal["bi", "cross"]
 ) -> None:
-    monkeypatch.setattr(micol, "STATIC_ENCODER", encoder["static"])
-    monkeypatch.setattr(micol, "Translator", lambda name: lambda found: [f"{name} {each}" for each in found])
-    translators = ("there", "back") if kind == "translated" else ()
-    config = replace(QUICK, pairs=kind, translators=translators, encoder="minilm", architecture=architecture, count=30)
+    config = replace(QUICK, pairs=kind, encoder="minilm", architecture=architecture, count=30)
     titled = [replace(document, title=f"title {i}") for i, document in enumerate(KEYWORDS)]
     pairs = source(titled, config)
     assert len(pairs) == 30
     assert all(isinstance(pair, Triple) for pair in pairs) == (architecture == "cross")
-    assert all(pair.positive.startswith("back there") for pair in pairs) == (kind == "translated")
 
 
 def test_auto_takes_the_path_that_joins_documents_of_one_label() -> None:
@@ -190,9 +183,7 @@ def test_gold_labels_are_not_read(encoder: dict[str, str]) -> None:
     ("options", "message"),
     [
         ({"architecture": "tri"}, 'architecture is "tri", expected one of bi, cross'),
-        ({"pairs": "ict"}, 'pairs is "ict", expected one of mixed, metadata, values, names, rts, eda, uda'),
-        ({"pairs": "translated"}, "translated pairs need two, there and back"),
-        ({"translators": ("there",)}, "pairs are mixed, translators .*, others none"),
+        ({"pairs": "ict"}, 'pairs is "ict", expected one of mixed, metadata, values, names, rts'),
         ({"rank": "none"}, 'rank is "none", expected one of encoder, fused'),
         ({"count": 0}, "count is 0, expected at least 1"),
         ({"budget": 0}, "budget is 0, expected at least 1"),

@@ -28,7 +28,6 @@ from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker, PairedText, RerankerOptions
 from tagwright.tagger import Tagger, batches
 from tagwright.text.language import check
-from tagwright.training.augmentation import Translator, eda_pairs, near_words, translated_pairs, uda_pairs
 from tagwright.training.config import TrainingConfig, TrainingPlan
 from tagwright.training.cross_encoder import CROSS as MICOL_CROSS
 from tagwright.training.cross_encoder import train_cross_encoder, with_negatives
@@ -44,7 +43,7 @@ from tagwright.training.pairs import rts_pairs, sample_documents
 from tagwright.training.shared_work import shared_dense
 from tagwright.types import Document, PairSource, Retriever, Run, Stage, TextField
 
-Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts", "eda", "uda", "translated"]
+Pairs: TypeAlias = Literal["mixed", "metadata", "values", "names", "rts"]
 
 _log = logging.getLogger(__name__)
 
@@ -101,10 +100,7 @@ class Config(VectorOptions):
     neighbourhoods are nearest to the documents that share a confident label: see `graph.meta_path_selection`."""
     pairs: Pairs = "mixed"
     """What is paired: documents that the meta-path joins ("metadata"); a document and each value of a field ("values")
-    or each of the first label names in it ("names"); these three in equal parts ("mixed"); the pairs of RTS; a document
-    and an augmented copy ("eda", "uda") or its back-translation ("translated", from UDA)."""
-    translators: tuple[str, ...] = ()
-    "For translated pairs: two models, there and back; folders or Hugging Face ids that are on this machine."
+    or each of the first label names in it ("names"); these three in equal parts ("mixed"); the pairs of RTS ("rts")."""
     field: str = "keyword"
     "The metadata field of short texts whose values are paired; mixed pairs leave it out if no document has it."
     by_value: bool = False
@@ -142,11 +138,6 @@ class Config(VectorOptions):
             raise ConfigError("prompts are for texts that are read alone; a cross-encoder has none, leave them out")
         if self.architecture == "cross" and self.encoder == STATIC_ENCODER:
             raise ConfigError("a static encoder cannot read two texts together; with architecture cross take minilm")
-        if len(self.translators) != (2 if self.pairs == "translated" else 0):
-            raise ConfigError(
-                f"pairs are {self.pairs}, translators {list(self.translators)}; "
-                "translated pairs need two, there and back, others none"
-            )
         if not self.meta_path.strip():
             raise ConfigError('meta_path is empty, expected one such as "P->P<-P", or auto')
 
@@ -205,7 +196,13 @@ def fit(
     """
     found_by = retrievers(documents, labels, config)  # 3.2
     config, graph = with_graph(documents, labels, config, found_by)
-    pairs = pair_source(documents, labels, config, found_by, graph)  # 3.3.2
+    return learn(labels, found_by, pair_source(documents, labels, config, found_by, graph), config, steps)  # 3.3.2
+
+
+def learn(
+    labels: Vocabulary, found_by: Mapping[str, Retriever], pairs: PairSource, config: Config, steps: Steps = Steps()
+) -> Tagger:
+    """Train the encoder on these pairs, or triples for a cross-encoder, and rank the retrievers' candidates with it."""
     encoder: BiEncoder | CrossEncoder
     plan = settle(config.training, config.plan, pairs)
     if config.architecture == "bi":
@@ -265,7 +262,7 @@ def pair_source(
 
     config, graph: from `with_graph`. Mixed pairs leave out short texts that the documents lack, with a warning.
     """
-    count = config.count or min(_usual_count(config), PER_DOCUMENT * len(documents))
+    count = epoch_pairs(documents, config)
     cross, parts = config.architecture == "cross", dict[PairSource, float]()
     if graph:
         paths = split_paths(config.meta_path)
@@ -285,6 +282,11 @@ def pair_source(
         else:
             parts[with_negatives(pairs, seed=config.training.seed) if cross else pairs] = 1.0
     return mixed(parts, count)
+
+
+def epoch_pairs(documents: Sequence[Document], config: Config) -> int:
+    """The number of pairs of an epoch."""
+    return config.count or min(_usual_count(config), PER_DOCUMENT * len(documents))
 
 
 def choose_path(
@@ -309,21 +311,6 @@ def _text_pairs(
     if kind == "names":
         named = Run.concat([names(batch).top(CONFIDENT) for batch in batches(documents)])
         return name_pairs(documents, labels, named, seed=config.training.seed)
-    if kind == "eda":
-        static = BiEncoder.load(STATIC_ENCODER, cached=False)
-        return eda_pairs(documents, near_words(documents, static.encode), seed=config.training.seed)
-    if kind == "translated":
-        there, back = map(Translator, config.translators)
-        said: dict[str, str] = {}  # every epoch needs the same sentences
-
-        def again(sentences: Sequence[str]) -> list[str]:
-            new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in said]
-            said.update(zip(new, back(there(new)), strict=True))
-            return [said[sentence] for sentence in sentences]
-
-        return translated_pairs(documents, again, seed=config.training.seed)
-    if kind == "uda":
-        return uda_pairs(documents, seed=config.training.seed)
     return rts_pairs(documents, labels, seed=config.training.seed)
 
 

@@ -1,20 +1,14 @@
+"""EDA and UDA, the text-only baselines of MICoL, as the benchmarks make them."""
+
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.tiny import VOCABULARY, tiny_encoder
-
-from tagwright.errors import ConfigError, ModelError
-from tagwright.training.augmentation import (
-    Translator,
+from benchmarks.augmentation import (
     WordCounts,
     delete_words,
     eda_pairs,
@@ -23,10 +17,13 @@ from tagwright.training.augmentation import (
     replace_words,
     replacement_chance,
     swap_words,
-    translated_pairs,
     uda_pairs,
     unimportance,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tagwright.errors import ConfigError
 from tagwright.training.pairs import Source, group_of_document
 from tagwright.types import Document, Floats
 
@@ -145,20 +142,6 @@ def test_a_copy_hangs_on_seed_and_epoch_alone() -> None:
         assert first == again != other
 
 
-def test_a_translation_is_a_copy() -> None:
-    documents = [BEES, Document("3"), WASPS]
-    pairs = {
-        pair.anchor: pair for pair in translated_pairs(documents, lambda found: [each.upper() for each in found])(0)
-    }
-    assert {anchor: pair.positive for anchor, pair in pairs.items()} == {
-        "Bees\nBees fly far": "BEES BEES FLY FAR",
-        "Wasps\nwasps fly": "WASPS WASPS FLY",
-    }
-    assert pairs["Wasps\nwasps fly"].group == group_of_document(WASPS)
-    with pytest.raises(ConfigError, match="none of 1 documents has any text"):
-        translated_pairs([Document("3")], list)
-
-
 def test_near_words_are_near_in_the_embedding() -> None:
     places = {"red": (1.0, 0.0), "rose": (0.9, 0.1), "blue": (0.0, 1.0), "sky": (0.1, 0.9)}
 
@@ -185,41 +168,3 @@ def test_documents_without_text_are_left_out() -> None:
             eda_pairs(empty, upper)
         with pytest.raises(ConfigError, match="has any text"):
             uda_pairs(empty)
-
-
-SENTENCES = ["bees", "honey bees fly over a river of money", "rain", "", "a wasp in the bank"]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A tiny random model that says something else of every sentence."""
-    import torch
-    from transformers import BartConfig, BartForConditionalGeneration, PreTrainedTokenizerFast
-
-    path = tmp_path_factory.mktemp("model")
-    tokenizer: Any = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_file=str(tiny_encoder(path / "tiny") / "tokenizer.json"),
-        pad_token="[PAD]", unk_token="[UNK]", bos_token="[CLS]", eos_token="[SEP]", model_max_length=16,
-    )  # fmt: skip
-    config = BartConfig(
-        vocab_size=len(VOCABULARY), d_model=16, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2,
-        decoder_attention_heads=2, encoder_ffn_dim=32, decoder_ffn_dim=32, max_position_embeddings=32, init_std=1.0,
-        pad_token_id=0, bos_token_id=2, eos_token_id=3, decoder_start_token_id=2, forced_eos_token_id=None,
-    )  # fmt: skip
-    torch.manual_seed(0)
-    BartForConditionalGeneration(config).save_pretrained(path / "model")
-    tokenizer.save_pretrained(path / "model")
-    return path / "model"
-
-
-def test_sentences_are_translated_in_their_order_whatever_their_length(folder: Path) -> None:
-    translate = Translator(str(folder))
-    together = translate(SENTENCES)
-    assert together == [translate([sentence])[0] for sentence in SENTENCES]
-    assert len(set(together)) > 2
-    assert translate([]) == []
-
-
-def test_what_is_no_translation_model_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot be loaded as a translation model"):
-        Translator(str(tiny_encoder(tmp_path / "tiny")))

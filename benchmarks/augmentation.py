@@ -1,4 +1,4 @@
-"""Pair documents with augmented copies of themselves: EDA, UDA and translation, the text-only baselines of MICoL.
+"""Pair documents with augmented copies of themselves: EDA and UDA, the text-only baselines of MICoL.
 
 A copy is made of the folded words of title and abstract. Words in more than a tenth of the documents serve as stop
 words, so that it works in any language.
@@ -7,17 +7,13 @@ words, so that it works in any language.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, Self, TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from tagwright.encoders.device import best_device
-from tagwright.encoders.model_folder import find
-from tagwright.errors import ModelError
-from tagwright.text.words import sentence_spans, words
+from tagwright.text.words import words
 from tagwright.training.metadata_pairs import text_of
 from tagwright.training.objectives import Encode
 from tagwright.training.pairs import Key, Source, group_of_document
@@ -25,12 +21,6 @@ from tagwright.types import Document, Pair
 
 Synonyms: TypeAlias = Callable[[str], Sequence[str]]
 "Word in, words of similar meaning out; none for a word that must not be replaced."
-
-Translate: TypeAlias = Callable[[Sequence[str]], Sequence[str]]
-"Sentences in, a paraphrase of each out."
-
-TOGETHER = 16
-"Documents that are translated together."
 
 STOP = 0.1
 "A word in more than this share of the documents is a stop word."
@@ -77,20 +67,6 @@ def uda_pairs(documents: Sequence[Document], *, share: float = 0.3, seed: int = 
         return [counts.words[others[index]] if index in others else word for index, word in enumerate(text)]
 
     return _augmented_pairs(documents, augmented, seed)
-
-
-def translated_pairs(documents: Sequence[Document], translate: Translate, *, seed: int = 0) -> Source:
-    """(document, translated there and back, sentence by sentence): UDA's back-translation. Raises as `uda_pairs`."""
-
-    def draw(block: range, _: Key) -> Iterator[Pair]:
-        for start in range(block.start, block.stop, TOGETHER):
-            some = documents[start : min(start + TOGETHER, block.stop)]
-            texts = [(each, text, sentence_spans(text)) for each in some if (text := text_of(each))]
-            translated = iter(translate([text[first:last] for _, text, spans in texts for first, last in spans]))
-            for each, text, spans in texts:
-                yield Pair(text, " ".join(islice(translated, len(spans))), group_of_document(each))
-
-    return Source(len(documents), draw, seed).checked(_no_text(documents))
 
 
 def replace_words(text: Sequence[str], count: int, synonyms: Synonyms, rng: Generator) -> list[str]:
@@ -246,48 +222,3 @@ def _one(values: Sequence[str], rng: Generator) -> str:
 
 def _counts(counter: Mapping[str, int], names: Sequence[str]) -> NDArray[np.int64]:
     return np.fromiter(map(counter.__getitem__, names), np.int64, len(names))
-
-
-BATCH = 32
-"Sentences that are translated together."
-
-
-class Translator:
-    """A sequence-to-sequence model by name: a folder, or a Hugging Face id: see `model_folder.find`.
-
-    Decoding is greedy, so that a text has one translation. Raises ModelError when there is no such model, or its
-    weights are not safetensors.
-    """
-
-    def __init__(self, name: str) -> None:
-        from safetensors import SafetensorError
-        from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
-        from transformers.utils import logging
-
-        folder = find(name)
-        options = {"local_files_only": True, "trust_remote_code": False}
-        logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-        try:
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(folder, **options)
-            model: Any = AutoModelForSeq2SeqLM.from_pretrained(folder, use_safetensors=True, **options)
-        except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-            raise ModelError(f"{folder}: cannot be loaded as a translation model ({error})") from error
-        self.model = model.eval().to(best_device())
-
-    def __call__(self, sentences: Sequence[str]) -> list[str]:
-        """Each sentence translated, in batches of similar length; overlong sentences are truncated."""
-        import torch
-
-        found, order = [""] * len(sentences), sorted(range(len(sentences)), key=lambda i: len(sentences[i]))
-        most = min(int(self.tokenizer.model_max_length), 512)
-        for start in range(0, len(order), BATCH):
-            batch = order[start : start + BATCH]
-            tokens = self.tokenizer(
-                [sentences[i] for i in batch], padding=True, truncation=True, max_length=most, return_tensors="pt"
-            )
-            inputs = {name: tokens[name].to(self.model.device) for name in ("input_ids", "attention_mask")}
-            with torch.inference_mode():
-                translated = self.model.generate(**inputs, do_sample=False, num_beams=1, max_new_tokens=most)
-            for i, text in zip(batch, self.tokenizer.batch_decode(translated, skip_special_tokens=True), strict=True):
-                found[i] = text.strip()
-        return found
