@@ -23,7 +23,7 @@ from benchmarks import corpora, machine
 from benchmarks.curve import sampled
 from benchmarks.zeroshot import own_labels
 
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.methods import auto, zero_shot
 from tagwright.methods.auto.combine import ndcg_at_5
 from tagwright.methods.auto.speed import timed

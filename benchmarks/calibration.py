@@ -35,7 +35,7 @@ from tagwright.combining.confidence import (
     ranks_within,
 )
 from tagwright.combining.label_free import FEATURES, Coefficients, features, named_bits, text_lengths
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import Judged, assess, calibration_error
 from tagwright.evaluation.metrics import is_gold, labelled
 from tagwright.methods import zero_shot

@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks import corpora, machine
 from numpy.typing import NDArray
 
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall

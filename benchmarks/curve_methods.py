@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks import corpora, curve_plot, machine
 from benchmarks.curve import NAMES, UNLABELLED, measures, sampled
 
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import Corpus

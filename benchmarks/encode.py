@@ -26,7 +26,7 @@ from benchmarks import corpora, machine
 from benchmarks.markdown import change
 from benchmarks.zeroshot import own_labels, without
 
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.precision import GAIN, Precision, resolve, speeds

@@ -23,7 +23,7 @@ from benchmarks import corpora
 from benchmarks.machine import describe
 from benchmarks.zeroshot import own_labels, without
 
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.scores import evaluate
 from tagwright.evaluation.significance import compare

@@ -31,7 +31,7 @@ from benchmarks import corpora, machine, rows
 from benchmarks.opinions import CROSS, MENTIONS, OPINIONS, POOLS, TUNED, Task
 
 from tagwright.combining.fusion import append_labels
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.data.corpus import Corpus
 from tagwright.data.paragraphs import paragraphs
 from tagwright.encoders.bi_encoder import BiEncoder

@@ -26,7 +26,7 @@ from benchmarks.augmentation import eda_pairs, near_words, uda_pairs
 
 from tagwright.combining.fusion import reciprocal_ranks
 from tagwright.combining.weighted_sum import WeightedSum
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.data.corpus import Corpus
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import ConfigError, InputError

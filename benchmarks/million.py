@@ -61,7 +61,7 @@ def write(path: Path, found: dict[str, Any]) -> None:
 def prepare(work: Path, documents: int) -> None:
     """Documents and a saved tagger, unless they are there."""
     from tagwright import zero_shot
-    from tagwright.core.saved import replace_file
+    from tagwright.core.atomic import replace_file
     from tagwright.data.vocabulary import Vocabulary
     from tagwright.encoders.static import distil
 

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks import corpora, rows
 
 from tagwright.combining.fusion import reciprocal_ranks
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import Corpus

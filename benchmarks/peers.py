@@ -28,7 +28,7 @@ from benchmarks import corpora, machine, peer_environments
 from benchmarks.curve import NAMES
 from benchmarks.peer_jobs import Peer, Task, ask, measure, prepare
 
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 
 OURS = peer_environments.OURS
 

@@ -26,7 +26,7 @@ from benchmarks.calibration import confidence_errors
 from benchmarks.curve_methods import Task
 from benchmarks.exchanged_rankers import OURS, RANKERS
 
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.core.steps import State, Steps
 from tagwright.methods import zero_shot
 from tagwright.methods.auto import combine, plan, recipe

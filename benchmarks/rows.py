@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from benchmarks import corpora, machine
 
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks import corpora, machine
 from benchmarks.curve import sampled
 
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.methods import zero_shot
 from tagwright.methods.auto import combine
 from tagwright.tagger.sampling import By, sample

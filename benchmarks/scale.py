@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> None:
 
 def add(output: Path, name: str, size: int, work: Path) -> None:
     """Measure one figure unless it is there, and fit its slope anew."""
-    from tagwright.core.saved import replace_file
+    from tagwright.core.atomic import replace_file
 
     result = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {}
     rows = result.setdefault("rows", {}).setdefault(name, {})

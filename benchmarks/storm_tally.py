@@ -61,7 +61,7 @@ def read(path: Path | None) -> dict[str, Tally]:
 
 def write(path: Path, tallies: dict[str, Tally]) -> None:
     """Write in one step, with the sums and the machine."""
-    from tagwright.core.saved import replace_file
+    from tagwright.core.atomic import replace_file
 
     sums = {
         "kills": sum(each.kills for each in tallies.values()),

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 from benchmarks import bound, corpora, rows
 
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.core.steps import Steps
 from tagwright.evaluation.metrics import Bin, Contingency, by_frequency, f1
 from tagwright.evaluation.report.page import write_page

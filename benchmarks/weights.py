@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks import corpora, machine
 from benchmarks.zeroshot import own_labels
 
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.metrics import labelled
 from tagwright.evaluation.significance import compare

@@ -23,7 +23,7 @@ from benchmarks import corpora, machine
 
 from tagwright.combining.pool import CandidatePool
 from tagwright.combining.weighted_sum import By, WeightedSum
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.evaluation.metrics import label_counts, labelled

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tagwright.core.saved import read_manifest, replace_folder, write_arrays, write_manifest
+from tagwright.core.atomic import replace_folder
+from tagwright.core.saved import read_manifest, write_arrays, write_manifest
 
 
 def save(folder: Path, number: int) -> None:

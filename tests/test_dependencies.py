@@ -76,7 +76,7 @@ def test_all_that_is_imported_is_declared() -> None:
         for module in imported()
         if not known & {_plain(name) for name in (module, *distributions.get(module, []))}
     }
-    # datasets and torch.utils.tensorboard are used where the user has installed them
+    # datasets is used where the user has installed it
     assert missing - {"datasets"} == set()
 
 

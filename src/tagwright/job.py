@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from tagwright import __version__
+from tagwright.core.atomic import check_replaceable, lies_in, remove_folder, replace_folder
 from tagwright.core.extras import require
 from tagwright.core.progress import note
-from tagwright.core.saved import check_replaceable, is_first, lies_in, read_manifest, remove_folder, replace_folder
+from tagwright.core.saved import is_first, read_manifest
 from tagwright.core.steps import LOG, Start, beside, digest, resumable
 from tagwright.data.corpus import Corpus, ids_of, taken
 from tagwright.data.descriptions import Keywords, read_keywords
@@ -301,10 +302,6 @@ def _save(tagger: Tagger, output: Path, folder: Path, *, overwrite: bool) -> Non
         for log in sorted(folder.rglob(LOG)):
             name = "-".join(("training", *log.relative_to(folder).parent.parts))
             shutil.copyfile(log, target / f"{name}.jsonl")
-        for events in folder.rglob("events.out.tfevents.*"):
-            kept = target / "tensorboard" / events.relative_to(folder)
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(events, kept)
         tagger.write(target)
     remove_folder(folder)
 

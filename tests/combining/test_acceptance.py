@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.combining.acceptance import accepted, best_cut, threshold_for_missed, threshold_for_wrong
+from tagwright.combining.acceptance import best_cut, threshold_for_missed, threshold_for_wrong
 from tagwright.errors import ConfigError
 from tagwright.types import Run
 
@@ -21,35 +21,18 @@ def ranked(rows: list[list[float]]) -> tuple[Run, np.ndarray[tuple[int], np.dtyp
     return run, np.array([sure for row in rows for sure in row], np.float64)
 
 
-@given(ROWS, st.sampled_from([0.0, 0.3, 0.6]), st.sampled_from([None, 1, 2]))
-def test_accepted_are_the_first_that_are_sure_enough(rows: list[list[float]], least: float, most: int | None) -> None:
-    expected = []
-    for row in rows:
-        left = len(row) if most is None else most
-        for sure in row:
-            expected.append(sure >= least and left > 0)
-            left -= expected[-1]
-    assert accepted(*ranked(rows), least, most).tolist() == expected
-
-
-@given(ROWS, st.sampled_from([0.0, 1.5]))
-def test_best_cut_has_the_greatest_expected_f1_of_all_cuts(rows: list[list[float]], unseen: float) -> None:
+@given(ROWS)
+def test_best_cut_has_the_greatest_expected_f1_of_all_cuts(rows: list[list[float]]) -> None:
     run, confidence = ranked(rows)
-    kept = best_cut(run, confidence, unseen)
+    kept = best_cut(run, confidence)
     for row, (start, end) in zip(rows, pairwise(run.indptr.tolist()), strict=True):
         falling = sorted(row, reverse=True)
         if not sum(row):
             continue
-        scores = [2 * sum(falling[:m]) / (m + sum(row) + unseen) for m in range(1, len(row) + 1)]
+        scores = [2 * sum(falling[:m]) / (m + sum(row)) for m in range(1, len(row) + 1)]
         chosen = kept[start:end]
         assert scores[int(chosen.sum()) - 1] == pytest.approx(max(scores))
         assert sorted(confidence[start:end][chosen].tolist(), reverse=True) == falling[: int(chosen.sum())]
-
-
-def test_labels_expected_elsewhere_lengthen_the_cut() -> None:
-    run, confidence = ranked([[0.9, 0.3]])
-    assert best_cut(run, confidence).tolist() == [True, False]  # 1.8 / 2.2 = 0.818, 2.4 / 3.2 = 0.75
-    assert best_cut(run, confidence, unseen=5.0).tolist() == [True, True]  # 1.8 / 7.2 = 0.25, 2.4 / 8.2 = 0.293
 
 
 def test_labels_that_are_no_suggestions_are_missed_at_every_threshold() -> None:

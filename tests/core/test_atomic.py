@@ -17,15 +17,8 @@ import pytest
 from tests.boxes import names, number, save
 
 from tagwright.core import atomic
-from tagwright.core.saved import (
-    check_replaceable,
-    read_array,
-    read_manifest,
-    read_whole,
-    replace_file,
-    replace_folder,
-    write_manifest,
-)
+from tagwright.core.atomic import check_replaceable, read_whole, replace_file, replace_folder
+from tagwright.core.saved import read_array, read_manifest, write_manifest
 from tagwright.errors import ModelError, TagwrightError
 
 

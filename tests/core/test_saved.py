@@ -14,18 +14,8 @@ import pytest
 from tests.boxes import names, number, save
 
 from tagwright.core import saved
-from tagwright.core.saved import (
-    check_files,
-    check_replaceable,
-    digests,
-    lies_in,
-    read_array,
-    read_manifest,
-    replace_file,
-    replace_folder,
-    write_arrays,
-    write_manifest,
-)
+from tagwright.core.atomic import check_replaceable, lies_in, replace_file, replace_folder
+from tagwright.core.saved import check_files, digests, read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ModelError, TagwrightError
 
 
@@ -76,6 +66,7 @@ def test_a_save_killed_at_any_moment_leaves_a_whole_folder(tmp_path: Path) -> No
     program = """
 import sys, numpy as np
 from pathlib import Path
+from tagwright.core.atomic import *
 from tagwright.core.saved import *
 for number in range(1, 10**9):
     with replace_folder(Path(sys.argv[1]), "box") as target:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tagwright.core.saved import remove_folder
+from tagwright.core.atomic import remove_folder
 from tagwright.core.steps import LOG, NAME, Start, State, Steps, resumable
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 

@@ -49,8 +49,8 @@ def test_other_propensity_parameters_are_used() -> None:
 
 
 def test_measures_are_chosen_by_name() -> None:
-    scores = evaluate(RUN, GOLD, train=TRAIN, measures=["success@2", "macro-F1@1", "raw-PSP@1"], samples=10)
-    assert list(scores.measures) == ["success@2", "macro-F1@1", "raw-PSP@1"]
+    scores = evaluate(RUN, GOLD, train=TRAIN, measures=["success@2", "macro-F1@1", "PSP@1"], samples=10)
+    assert list(scores.measures) == ["success@2", "macro-F1@1", "PSP@1"]
     assert scores.measures["success@2"].value == pytest.approx(2 / 3)
 
 

@@ -66,7 +66,7 @@ def test_what_is_recorded_of_a_training_is_what_a_resumed_one_may_not_change() -
     options = options_of(rts.Config(encoder="static", training=TrainingConfig(log_every=1, checkpoint_seconds=0)))
     assert options["encoder"] == "static"
     assert options["training"]["seed"] == 0
-    assert {"log_every", "checkpoint_seconds", "tensorboard"}.isdisjoint(options["training"])
+    assert {"log_every", "checkpoint_seconds"}.isdisjoint(options["training"])
 
 
 def test_rts_table_3_and_4_2_3() -> None:

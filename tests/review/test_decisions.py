@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tagwright.errors import ConfigError, InputError
-from tagwright.review.agreement import cohens_kappa, krippendorffs_alpha
 from tagwright.review.current import Decision, StandingDecisions
-from tagwright.review.decisions import Decisions, Difference
+from tagwright.review.decisions import Decisions, Difference, cohens_kappa, krippendorffs_alpha
 from tagwright.review.file import ReviewFile
 
 

@@ -26,13 +26,11 @@ def with_options(batches: Batches, **options: object) -> Batches:
     return Batches(**{**batches.__dict__, **options})
 
 
-@given(
-    count=st.integers(4, 60), window=st.integers(1, 5), validation=st.sampled_from([0.0, 0.3]), seed=st.integers(0, 9)
-)
+@given(count=st.integers(4, 60), validation=st.sampled_from([0.0, 0.3]), seed=st.integers(0, 9))
 def test_an_epoch_has_every_pair_once_but_for_the_held_out_and_less_than_a_batch(
-    count: int, window: int, validation: float, seed: int
+    count: int, validation: float, seed: int
 ) -> None:
-    batches = with_options(numbered(count), window=window, validation=validation, seed=seed)
+    batches = with_options(numbered(count), validation=validation, seed=seed)
     whole = batches.count()
     if not whole:
         with pytest.raises(ConfigError, match="a batch is 4 pairs, more than"):
@@ -46,22 +44,12 @@ def test_an_epoch_has_every_pair_once_but_for_the_held_out_and_less_than_a_batch
     assert state == SamplerState(1, 1)
 
 
-@given(window=st.integers(1, 4), taken=st.integers(0, 20))
-def test_batches_go_on_from_a_place_as_if_there_had_been_no_stop(window: int, taken: int) -> None:
-    batches = with_options(numbered(30), window=window)
+@given(taken=st.integers(0, 20))
+def test_batches_go_on_from_a_place_as_if_there_had_been_no_stop(taken: int) -> None:
+    batches = numbered(30)
     straight = list(islice(batches(SamplerState()), 25))
     state = straight[taken - 1][0] if taken else SamplerState()
     assert list(islice(batches(state), 25 - taken)) == straight[taken:]
-
-
-def test_a_window_brings_pairs_of_like_length_together() -> None:
-    def spread(window: int) -> float:
-        batches = with_options(numbered(400), window=window)
-        return float(
-            np.mean([np.ptp([len(p.positive) for p in batch]) for _, batch in islice(batches(SamplerState()), 100)])
-        )
-
-    assert spread(20) < 0.4 * spread(1)
 
 
 def test_a_group_is_held_out_as_a_whole_in_every_epoch_and_about_as_often_as_asked() -> None:

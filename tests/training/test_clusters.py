@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tagwright.errors import ConfigError
 from tagwright.training.clusters import Clusters, ClusterSchedule, assign
 from tagwright.types import Floats, Longs
 
@@ -101,18 +100,3 @@ def test_any_corpus_and_any_length_of_training_have_a_schedule(documents: int, s
     assert schedule.is_update(0)
     assert schedule.clusters_at(0) == min(schedule.first, documents)
     assert schedule.clusters_at(steps) is None
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"first": 0}, "first is 0, expected a positive number"),
-        ({"update_every": 0}, "update_every is 0"),
-        ({"double_every": 7}, "double_every is 7, expected a multiple of update_every, 5"),
-    ],
-)
-def test_a_schedule_that_cannot_be_kept_is_refused(change: dict[str, int], problem: str) -> None:
-    fields = {"first": 4, "double_every": 10, "update_every": 5, "steps": 100, "documents": 50} | change
-
-    with pytest.raises(ConfigError, match=problem):
-        ClusterSchedule(**fields)

@@ -4,7 +4,6 @@ import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeAlias
@@ -281,12 +280,6 @@ def test_warm_up_is_a_share_of_the_steps_or_a_number_of_them(static: str) -> Non
         history = run(static, None, replace(TRAINING, **options, **warmup))  # type: ignore[arg-type]
         rates = [row["learning_rate"] for row in history.log if "learning_rate" in row]
         assert rates[3] == pytest.approx(fourth)
-
-
-@pytest.mark.skipif(find_spec("tensorboard") is not None, reason="TensorBoard is installed")
-def test_tensorboard_that_is_not_installed_is_refused(static: str, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="pip install tensorboard"):
-        run(static, tmp_path, replace(TRAINING, tensorboard=True))
 
 
 def test_a_batch_larger_than_the_data_is_refused(static: str) -> None:

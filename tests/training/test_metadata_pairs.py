@@ -308,8 +308,3 @@ def test_a_document_without_text_gives_nothing() -> None:
         [*PAPERS, Document("e", metadata={"reference": ("work of bee",)})], PAPERS_JOINED, 50, view=VIEW
     )
     assert all(pair.anchor and pair.positive for pair in pairs(0))
-
-
-def test_a_chance_is_between_0_and_1() -> None:
-    with pytest.raises(ConfigError, match="abstract is 2, expected a probability from 0 to 1"):
-        one_paragraph(abstract=2)

@@ -65,7 +65,6 @@ TRAINING = TrainingPlan(
     batch=8,
     steps=24,
     learning_rate=5e-3,
-    window=2,
     activation_token_budget=100,
     validation=0.1,
     evaluations=4,

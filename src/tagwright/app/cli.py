@@ -89,7 +89,6 @@ def suggest(
     """Suggest labels for documents."""
     from tagwright.app import inputs, render
     from tagwright.combining.acceptance import SuggestOptions
-    from tagwright.tagger.suggestions import explained_by_neighbours
 
     if path and not explain:
         raise ConfigError("meta-paths add neighbours to the explanation of a label; add --explain")
@@ -99,7 +98,7 @@ def suggest(
     corpus = inputs.read(docs, reading)
     tagger = inputs.tagger(chosen, corpus)
     if path:
-        found = explained_by_neighbours(tagger, corpus, options, path)
+        found = inputs.explained_by_neighbours(tagger, corpus, options, path)
     else:
         found = tagger.suggestions(corpus, options, explain=explain)
     for line in render.suggestions(found, tagger.vocabulary, output, paths=paths):
@@ -123,6 +122,7 @@ def evaluate(
     """Score suggestions against gold labels, with 95% intervals."""
     from tagwright.app import inputs, render, reporting
     from tagwright.evaluation import dataset
+    from tagwright.evaluation.report.page import scores_page, write_page
 
     if run and (chosen.model or chosen.settings):
         raise TagwrightError("a run is scored without a tagger: with --run leave out --model and --set")
@@ -139,7 +139,7 @@ def evaluate(
         origin = run or chosen.model or "the zero-shot method"
         notes = {"suggestions from": str(origin), **reporting.settings_of(tagger, chosen.settings)}
         details = reporting.details(task, found, tagger, notes, docs, chosen.labels or chosen.model)
-        render.save_scores(scores, report, details)
+        write_page(scores_page("How good the suggestions are", scores, details), report)
     render.scores(scores, as_json=as_json)
 
 
@@ -160,7 +160,8 @@ def compare(
     """Compare two runs over the same documents: differences, intervals, paired tests."""
     from tagwright.app import inputs, render, reporting
     from tagwright.evaluation import dataset
-    from tagwright.evaluation.report.page import Details
+    from tagwright.evaluation.report.page import Details, comparison_page, write_page
+    from tagwright.evaluation.significance import compare as test
 
     if len(run) != 2:
         raise TagwrightError(f"compare needs two runs, got {len(run)}: --run A.jsonl --run B.jsonl")
@@ -168,10 +169,11 @@ def compare(
     seen = inputs.read(train, reading) if train else None
     task = inputs.task(corpus, Chosen(labels, language), scoring, seen)
     a, b = (dataset.read_run(each, task) for each in run)
-    comparison = inputs.compare(a, b, task)
+    comparison = test(a, b, task.gold, train=task.train)
     if report:
         notes = {"A": str(run[0]), "B": str(run[1]), **reporting.origin(task, docs, labels)}
-        render.save_comparison(comparison, report, Details(notes, curves=reporting.curves({"A": a, "B": b}, task)))
+        details = Details(notes, curves=reporting.curves({"A": a, "B": b}, task))
+        write_page(comparison_page("Which suggestions are better", comparison, details), report)
     render.comparison(comparison, run, as_json=as_json)
 
 

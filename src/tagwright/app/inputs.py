@@ -1,12 +1,13 @@
 """Shared functions of the commands: read documents, make or load a tagger, evaluate and compare."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from tagwright.app.arguments import Chosen, Reading, Scoring
 from tagwright.app.options import configure
+from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
 from tagwright.data.corpus import Corpus
@@ -18,15 +19,15 @@ from tagwright.evaluation import dataset
 from tagwright.evaluation.dataset import EvaluationSet
 from tagwright.evaluation.report.tables import write_per_label
 from tagwright.evaluation.scores import Scores, per_label
-from tagwright.evaluation.significance import Comparison
-from tagwright.evaluation.significance import compare as test
+from tagwright.graph.network import Graph
 from tagwright.methods import depl, zero_shot
 from tagwright.methods.table import ZERO_SHOT
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
 from tagwright.stages.dense import Dense
-from tagwright.tagger import Tagger
+from tagwright.stages.network_evidence import network_evidence
+from tagwright.tagger import Suggestion, Tagger, batches
 from tagwright.types import Document, Run
 
 
@@ -80,11 +81,6 @@ def evaluate(run: Run, task: EvaluationSet, per_label_file: Path | None = None) 
     return dataset.score(run, task)
 
 
-def compare(a: Run, b: Run, task: EvaluationSet) -> Comparison:
-    """Compare two runs over the documents of the task."""
-    return test(a, b, task.gold, train=task.train)
-
-
 def labels(model: Path, keywords: int | None, *, described: bool = False) -> Iterable[Mapping[str, Any]]:
     """The labels of a saved tagger as records, or the keywords of its linear classifier, or both."""
     if described and keywords is None:
@@ -103,6 +99,24 @@ def encode_labels(chosen: Chosen) -> int:
         if isinstance(stage, Dense):
             stage.encode_labels()
     return len(made.vocabulary)
+
+
+def explained_by_neighbours(
+    tagger: Tagger, corpus: Corpus, options: SuggestOptions, paths: Sequence[str]
+) -> Iterator[tuple[Document, list[Suggestion]]]:
+    """Each document with its suggestions, their evidence, and of each meta-path the neighbours that share the label.
+
+    All documents are tagged before the first is passed on. Raises ConfigError for a meta-path that the data lack, and
+    as `Tagger.check` does.
+    """
+    graph = Graph.of(corpus)
+    joined, ids = [graph.follow(path) for path in paths], corpus.ids
+    tagger.check(options)
+    runs = [tagger.best(batch, options) for batch in batches(corpus)]
+    whole = Run.concat(runs)
+    for row, (document, labels) in enumerate(tagger.suggestions(corpus, options, explain=True)):
+        near = (network_evidence(joined, ids, whole, row, label) for label in whole[row][0].tolist())
+        yield document, [replace(one, neighbours=shared) for one, shared in zip(labels, near, strict=True)]
 
 
 def _vocabulary(labels: Path | None, language: str, documents: Sequence[Document]) -> Vocabulary:

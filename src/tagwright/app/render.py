@@ -19,7 +19,7 @@ from tagwright.data.paragraphs import headings_at
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation.description import Description, many
 from tagwright.evaluation.metrics import Ceiling, Ceilings
-from tagwright.evaluation.report import page, tables
+from tagwright.evaluation.report import tables
 from tagwright.evaluation.scores import Scores
 from tagwright.evaluation.significance import Comparison
 from tagwright.graph.network import Coverage
@@ -125,11 +125,6 @@ def scores(found: Scores, *, as_json: bool) -> None:
         show_table(tables.slice_rows(found))
 
 
-def save_scores(found: Scores, path: Path, details: page.Details) -> None:
-    """Write the HTML page of an evaluation."""
-    page.write_page(page.scores_page("How good the suggestions are", found, details), path)
-
-
 def comparison(found: Comparison, runs: Sequence[Path], *, as_json: bool) -> None:
     """Print a comparison of two runs, the first being A."""
     if as_json:
@@ -138,11 +133,6 @@ def comparison(found: Comparison, runs: Sequence[Path], *, as_json: bool) -> Non
     for name, run in zip("AB", runs, strict=True):
         print(escaped(f"{name}  {run}"))
     show_table(tables.comparison_rows(found), f"{many(found.documents, 'document')}; * marks p of 0.05 or less (Holm)")
-
-
-def save_comparison(found: Comparison, path: Path, details: page.Details) -> None:
-    """Write the HTML page of a comparison."""
-    page.write_page(page.comparison_page("Which suggestions are better", found, details), path)
 
 
 def ceilings(found: Ceilings, vocabulary: Vocabulary, *, as_json: bool) -> None:

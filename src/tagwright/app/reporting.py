@@ -9,7 +9,7 @@ from pathlib import Path
 from tagwright import __version__
 from tagwright.evaluation.dataset import EvaluationSet
 from tagwright.evaluation.metrics import Bin, by_frequency
-from tagwright.evaluation.report.examples import Example, K, example, most_missed, spread
+from tagwright.evaluation.report.examples import Example, K, Shown, most_missed, spread
 from tagwright.evaluation.report.page import Details
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Run
@@ -61,16 +61,18 @@ def _examples(task: EvaluationSet, run: Run, tagger: Tagger | None) -> list[Exam
     shown = []
     for row in spread(len(task.kept), EXAMPLES).tolist():
         document = task.corpus[int(task.kept[row])]
-        suggested, gold = run[row][0][:K].tolist(), task.gold[row][0].tolist()
-        words = _words(tagger, document, suggested) if tagger else ()
-        shown.append(example(document.id, document.title, suggested, gold, names, words))
+        suggested, gold = run[row][0][:K].tolist(), set(task.gold[row][0].tolist())
+        words = _words(tagger, document, suggested) if tagger else [()] * len(suggested)
+        found = [Shown(names[label], label in gold, each) for label, each in zip(suggested, words, strict=True)]
+        missed = tuple(names[label] for label in sorted(gold.difference(suggested)))
+        shown.append(Example(document.id, document.title, tuple(found), missed))
     return shown
 
 
-def _words(tagger: Tagger, document: Document, labels: Sequence[int]) -> list[list[str]]:
+def _words(tagger: Tagger, document: Document, labels: Sequence[int]) -> list[tuple[str, ...]]:
     """The evidence spans of each label that weigh most; whole sentences are too long to be shown here."""
     return [
-        list(
+        tuple(
             dict.fromkeys(
                 piece
                 for each in evidence

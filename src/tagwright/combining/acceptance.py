@@ -88,35 +88,15 @@ class SuggestOptions(Checked):
             return made
         if self.best_cut:
             made = made & best_cut(run, np.where(first, run.confidences, 0.0))
-        return made & accepted(run, run.confidences, self.min_confidence or 0.0)
+        return made & (run.confidences >= (self.min_confidence or 0.0))
 
 
-def accepted(run: Run, confidence: Confidences, least: float = 0.0, most: int | None = None) -> Mask:
-    """(suggestions,) true for those of at least this confidence, and for each document the first `most` of these.
-
-    confidence: (suggestions,) from 0 to 1. A document of which nothing is true abstains: it is better seen by a person.
-
-    >>> run = Run.from_rows([{7: 3.0, 8: 2.0, 9: 1.0}])
-    >>> accepted(run, np.array([0.9, 0.4, 0.6]), least=0.5).tolist()
-    [True, False, True]
-    >>> accepted(run, np.array([0.9, 0.4, 0.6]), least=0.5, most=1).tolist()
-    [True, False, False]
-    """
-    sure = np.asarray(confidence >= least, np.bool_)
-    if most is None:
-        return sure
-    before = np.concatenate([[0], np.cumsum(sure)])
-    place = before[1:] - np.repeat(before[run.indptr[:-1]], np.diff(run.indptr))
-    return np.asarray(sure & (place <= most), np.bool_)
-
-
-def best_cut(run: Run, confidence: Confidences, unseen: float = 0.0) -> Mask:
+def best_cut(run: Run, confidence: Confidences) -> Mask:
     """(suggestions,) true for the surest of each document, as many as have the greatest expected F1.
 
-    Of the surest m, 2 * S_m / (m + S + unseen), with S_m the sum of their confidences and S that of all suggestions:
-    expected right labels over suggested and expected gold ones (the ratio of expectations; Ye et al. 2012). unseen:
-    gold labels of a document that are expected not to be among its suggestions. Confidences that are worth something
-    are needed: where all are too low, too little is cut off.
+    Of the surest m, 2 * S_m / (m + S), with S_m the sum of their confidences and S that of all suggestions: expected
+    right labels over suggested and expected gold ones (the ratio of expectations; Ye et al. 2012). Confidences that are
+    worth something are needed: where all are too low, too little is cut off.
 
     Confidences 0.9, 0.3, 0.1 sum to 1.3: 1.8 / 2.3 = 0.78 for one label, 2.4 / 3.3 = 0.73 for two.
 
@@ -128,7 +108,7 @@ def best_cut(run: Run, confidence: Confidences, unseen: float = 0.0) -> Mask:
     sums = np.cumsum(confidence[order], dtype=np.float64)
     starts = np.repeat(np.concatenate([[0.0], sums])[run.indptr[:-1]], np.diff(run.indptr))
     total = np.bincount(rows, confidence, len(run))[rows]
-    value = 2 * (sums - starts) / np.maximum(run.ranks + total + unseen, 1e-300)
+    value = 2 * (sums - starts) / np.maximum(run.ranks + total, 1e-300)
     best = np.full(len(run), -1.0)
     np.maximum.at(best, rows, value)
     cut = np.zeros(len(run), np.int64)

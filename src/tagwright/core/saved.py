@@ -17,44 +17,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from tagwright.core.atomic import (
-    check_replaceable,
-    exists,
-    lies_in,
-    read_whole,
-    remove_folder,
-    remove_leftovers,
-    replace_file,
-    replace_folder,
-    writing,
-)
+from tagwright.core.atomic import exists
 from tagwright.core.checked import build, shown
 from tagwright.errors import ConfigError, ModelError
-
-__all__ = [
-    "check_files",
-    "check_replaceable",
-    "digest",
-    "digests",
-    "is_first",
-    "is_folder_name",
-    "lies_in",
-    "pack",
-    "read_array",
-    "read_manifest",
-    "read_number",
-    "read_options",
-    "read_whole",
-    "remove_folder",
-    "remove_leftovers",
-    "replace_file",
-    "replace_folder",
-    "unpack",
-    "write_arrays",
-    "write_manifest",
-    "write_manifest_file",
-    "writing",
-]
 
 FORMAT = 1
 "Version of the saved format; increase it when older folders can no longer be read."

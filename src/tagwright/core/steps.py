@@ -14,17 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.atomic import check_replaceable, remove_folder, replace_file, replace_folder
 from tagwright.core.checked import shown
-from tagwright.core.saved import (
-    check_replaceable,
-    is_first,
-    read_manifest,
-    remove_folder,
-    replace_file,
-    replace_folder,
-    write_manifest,
-    write_manifest_file,
-)
+from tagwright.core.saved import is_first, read_manifest, write_manifest, write_manifest_file
 from tagwright.core.terminal import escaped
 from tagwright.errors import ConfigError, ModelError, TagwrightError
 

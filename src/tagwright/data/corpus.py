@@ -14,7 +14,7 @@ from typing import overload
 
 import numpy as np
 
-from tagwright.core import saved
+from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
 from tagwright.core.scratch import full_disk_explained
 from tagwright.data.in_memory import Texts, located
@@ -101,7 +101,7 @@ class Corpus(Sequence[Document]):
 
     def save(self, path: Path | str) -> None:
         """Write an `.arrow` file to `open` or `read` again. Raises TagwrightError when it cannot be written."""
-        with saved.replace_file(path) as temporary:
+        with replace_file(path) as temporary:
             self._file.copy(temporary)
 
     def digest(self) -> str:

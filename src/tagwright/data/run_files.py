@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
-from tagwright.core.saved import replace_file
 from tagwright.errors import InputError
 from tagwright.readers.lines import Place, id_field, json_lines
 from tagwright.types import Run

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import difflib
 import gc
+import json
 import logging
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import astuple
 from functools import cached_property, partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import Literal, TypeAlias, overload
 
 import numpy as np
 
+from tagwright.core.cache import user_cache
 from tagwright.core.checked import shown
-from tagwright.data import vocabulary_cache
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.labels import skos
@@ -28,6 +31,7 @@ from tagwright.readers.lines import (
     id_field,
     ids_field,
     json_lines,
+    open_bytes,
     text_field,
     texts_field,
     write_json_lines,
@@ -40,6 +44,12 @@ Format: TypeAlias = Literal["jsonl", "tsv", "csv", "names"] | skos.Format
 
 Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 "What to do about a document's label that the vocabulary lacks: warn and leave it out, raise, or leave it out."
+
+CACHED = "vocabularies"
+"The name of parsed vocabularies in the cache: reading one again takes a second, not twenty."
+
+PARSER = 1
+"Increased whenever the same file gives different labels than before."
 
 _log = logging.getLogger(__name__)
 
@@ -358,7 +368,30 @@ def _labels(
         return _without_lines(read_names(path), lines)
     guess = likely()
     parse = partial(skos.read_labels, path, language, file_format, guess)
-    return vocabulary_cache.kept(path, ("skos", file_format, language, guess), parse)
+    return _kept(path, ("skos", file_format, language, guess), parse)
+
+
+def _kept(path: Path, options: Iterable[object], parse: Callable[[], Iterable[Label]]) -> list[Label]:
+    """The labels that `parse` reads from this file with these options, from the cache if it has them.
+
+    A warning of `parse` is not repeated on a cache hit. Raises InputError when the file cannot be read, and what
+    `parse` raises.
+    """
+    cache, key = user_cache(), _key(path, options)
+    if content := cache.get(CACHED, [key]).get(key):
+        rows = map(json.loads, content.splitlines())
+        return [Label(id_, tuple(names), description, tuple(broader)) for id_, names, description, broader in rows]
+    labels = list(parse())
+    cache.put(CACHED, {key: b"".join(json.dumps(astuple(label)).encode() + b"\n" for label in labels)})
+    return labels
+
+
+def _key(path: Path, options: Iterable[object]) -> bytes:
+    key = blake2b(repr((PARSER, *options)).encode(), digest_size=20)
+    with open_bytes(path) as file:
+        while chunk := file.read(1 << 20):
+            key.update(chunk)
+    return key.digest()
 
 
 def _without_lines(labels: Iterable[tuple[int, Label]], lines: array[int]) -> Iterator[Label]:

@@ -176,45 +176,6 @@ def psndcg(gains: Gains, k: int) -> tuple[Doubles, Doubles]:
     return earned @ _discount(k), best @ _discount(k)
 
 
-def macro_psp(gains: Gains, k: int) -> Doubles:
-    """macro-PSP@k: the ratio of `psp`, taken per document and averaged.
-
-    >>> macro_psp(Gains(np.array([[1.0, 0.0], [3.0, 0.0]]), np.array([[3.0, 1.0], [3.0, 0.0]])), 2).tolist()
-    [0.25, 1.0]
-    """
-    return _ratio(*psp(gains, k))
-
-
-def macro_psndcg(gains: Gains, k: int) -> Doubles:
-    """macro-PSnDCG@k: the ratio of `psndcg`, taken per document and averaged.
-
-    >>> macro_psndcg(Gains(np.array([[0.0, 0.0, 4.0]]), np.array([[4.0, 0.0, 0.0]])), 3).tolist()
-    [0.5]
-    """
-    return _ratio(*psndcg(gains, k))
-
-
-def raw_psp(gains: Gains, k: int) -> Doubles:
-    """raw-PSP@k: FuTex Eq. 13 as printed, not divided by the greatest possible value; it can exceed 1.
-
-    >>> raw_psp(Gains(np.array([[3.0, 0.0]]), np.array([[3.0, 1.0]])), 2).tolist()
-    [1.5]
-    """
-    return np.asarray(gains.first(k)[0].mean(axis=1), np.float64)
-
-
-def raw_psndcg(gains: Gains, k: int) -> Doubles:
-    """raw-PSnDCG@k: FuTex Eq. 13 as printed, divided by the best unweighted DCG only; it can exceed 1.
-
-    One gold label, worth 4, at rank 3: 4 / 2 over 1.
-
-    >>> raw_psndcg(Gains(np.array([[0.0, 0.0, 4.0]]), np.array([[4.0, 0.0, 0.0]])), 3).tolist()
-    [2.0]
-    """
-    earned, best = gains.first(k)
-    return _ratio(earned @ _discount(k), (best > 0) @ _discount(k))
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Contingency:
     """The contingency table of every label (DEPL Table 2): tp, fp, fn, each (labels,)."""

@@ -22,14 +22,10 @@ from tagwright.evaluation.metrics import (
     label_counts,
     label_coverage,
     labelled,
-    macro_psndcg,
-    macro_psp,
     ndcg,
     precision,
     psndcg,
     psp,
-    raw_psndcg,
-    raw_psp,
     recall,
     sample_f1,
     success,
@@ -54,7 +50,7 @@ TAIL = range(1, 10)
 class Scores:
     """The result of an evaluation: the measures over all documents, and over slices of them.
 
-    measures: name -> value with interval, in [0, 1] but for the raw- measures. slices: name -> Scores without slices.
+    measures: name -> value with interval, in [0, 1]. slices: name -> Scores without slices.
     calibration: of the confidences, where the run has any.
     """
 
@@ -267,15 +263,9 @@ _ON_HITS: dict[str, Callable[[Hits, int], Doubles]] = {
     "nDCG": ndcg,
     "success": success,
 }
-_ON_GAINS: dict[str, Callable[[Gains, int], Doubles]] = {
-    "macro-PSP": macro_psp,
-    "macro-PSnDCG": macro_psndcg,
-    "raw-PSP": raw_psp,
-    "raw-PSnDCG": raw_psndcg,
-}
-_MICRO: dict[str, Callable[[Gains, int], tuple[Doubles, Doubles]]] = {"PSP": psp, "PSnDCG": psndcg}
-_NEED_TRAIN = {*_ON_GAINS, *_MICRO, "macro-F1-tail"}
-_KINDS = (*_ON_HITS, "F1", *_ON_GAINS, *_MICRO, "macro-F1", "macro-F1-tail")
+_ON_GAINS: dict[str, Callable[[Gains, int], tuple[Doubles, Doubles]]] = {"PSP": psp, "PSnDCG": psndcg}
+_NEED_TRAIN = {*_ON_GAINS, "macro-F1-tail"}
+_KINDS = (*_ON_HITS, "F1", *_ON_GAINS, "macro-F1", "macro-F1-tail")
 
 
 def _check_name(name: str, trained: bool) -> None:
@@ -298,11 +288,9 @@ def _columns(names: Sequence[str], run: Run, gold: Run, reward: Doubles | None) 
 
     def column(name: str) -> tuple[Doubles, Doubles]:
         kind, k = split(name)
-        if gains is not None and kind in _MICRO:
-            return _MICRO[kind](gains, k)
         if gains is not None and kind in _ON_GAINS:
-            values = _ON_GAINS[kind](gains, k)
-        elif kind == "F1":
+            return _ON_GAINS[kind](gains, k)
+        if kind == "F1":
             values = sample_f1(hits, np.diff(run.indptr), k)
         else:
             values = _ON_HITS[kind](hits, k) if kind in _ON_HITS else answered(run)

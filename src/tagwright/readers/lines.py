@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, TypeAlias
 
-from tagwright.core import saved
+from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
 from tagwright.errors import InputError
 from tagwright.readers.limits import largest_document, leave_out, reject, too_large
@@ -133,7 +133,7 @@ def write_json_lines(records: Iterable[Mapping[str, Any]], path: Path | str) -> 
 
     The same records give the same bytes. Raises TagwrightError when it cannot be written.
     """
-    with saved.replace_file(path) as temporary, temporary.open("wb") as file:
+    with replace_file(path) as temporary, temporary.open("wb") as file:
         packed = Path(path).suffix == ".gz"
         with gzip.GzipFile("", "wb", fileobj=file, mtime=0) if packed else file as stream:
             for record in records:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tagwright.core.atomic import lies_in
 from tagwright.core.progress import bar
-from tagwright.core.saved import lies_in
 from tagwright.core.scratch import scratch_folder
 from tagwright.errors import ConfigError
 from tagwright.readers.documents.records import Located

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tagwright.combining.acceptance import SuggestOptions
+from tagwright.core.atomic import remove_leftovers, replace_file
 from tagwright.core.checked import AtLeastOne, shown
-from tagwright.core.saved import digest, read_manifest, remove_leftovers, replace_file, write_manifest_file
+from tagwright.core.saved import digest, read_manifest, write_manifest_file
 from tagwright.errors import ModelError, TagwrightError
 from tagwright.scale.shards import Shard, Unread
 

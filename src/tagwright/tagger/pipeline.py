@@ -14,6 +14,7 @@ from tagwright.combining.combiner import Combiner
 from tagwright.combining.learned_combiner import Contribution, LearnedCombiner, by_group
 from tagwright.combining.pool import CandidatePool, PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
+from tagwright.core.atomic import read_whole, replace_folder
 from tagwright.core.plugins import COMBINERS, STAGES
 from tagwright.core.progress import silence
 from tagwright.core.saved import (
@@ -24,8 +25,6 @@ from tagwright.core.saved import (
     pack,
     read_manifest,
     read_options,
-    read_whole,
-    replace_folder,
     unpack,
     write_manifest,
 )

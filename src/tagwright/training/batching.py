@@ -1,4 +1,4 @@
-"""Batch the pairs of a source: without validation pairs, sorted by length if requested, prefetched."""
+"""Batch the pairs of a source: without validation pairs, prefetched."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
-
-import numpy as np
 
 from tagwright.errors import ConfigError, setting
 from tagwright.types import Pair, PairSource
@@ -31,14 +29,12 @@ class SamplerState:
 class Batches:
     """The batches of a pair source, all of `size` pairs; the incomplete last batch of an epoch is dropped.
 
-    window: number of batches drawn together, their pairs sorted by length, and the batches shuffled again.
     validation: the share of groups kept for validation, in no batch; a group is never split. The same seed gives the
     same batches.
     """
 
     pairs: PairSource
     size: int
-    window: int = 1
     validation: float = 0.0
     seed: int = 0
 
@@ -73,14 +69,9 @@ class Batches:
         return is_validation(pair.group, self.validation, self.seed)
 
     def _epoch(self, epoch: int) -> Iterator[list[Pair]]:
-        rng = np.random.default_rng((self.seed, epoch))
         pairs = (pair for pair in self.pairs(epoch) if not self.is_validation(pair))
-        while drawn := list(islice(pairs, self.window * self.size)):
-            whole = drawn[: len(drawn) // self.size * self.size]
-            if self.window > 1:
-                whole.sort(key=lambda pair: len(pair.anchor) + len(pair.positive))
-            for batch in rng.permutation(len(whole) // self.size).tolist():
-                yield whole[batch * self.size : (batch + 1) * self.size]
+        while len(batch := list(islice(pairs, self.size))) == self.size:
+            yield batch
 
 
 def is_validation(group: int, share: float, seed: int) -> bool:

@@ -9,16 +9,12 @@ from typing import Self
 
 import numpy as np
 
-from tagwright.errors import ConfigError
 from tagwright.types import Floats, Longs
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSchedule:
-    """The number of clusters at each step (MACLR Algorithm 1). Steps are counted as done: 0 is before the first.
-
-    Raises ConfigError when a value is below 1, or the number of clusters would double between two renewals.
-    """
+    """The number of clusters at each step (MACLR Algorithm 1). Steps are counted as done: 0 is before the first."""
 
     first: int
     "K_0, the clusters at the start."
@@ -30,15 +26,6 @@ class ClusterSchedule:
     "T_total, steps of the whole training; clusters are used in its first half."
     documents: int
     "The number of clustered documents, and the most clusters."
-
-    def __post_init__(self) -> None:
-        for name in ("first", "double_every", "update_every", "steps", "documents"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} is {getattr(self, name)}, expected a positive number")
-        if self.double_every % self.update_every:
-            raise ConfigError(
-                f"double_every is {self.double_every}, expected a multiple of update_every, {self.update_every}"
-            )
 
     @classmethod
     def for_corpus(cls, documents: int, steps: int) -> Self:

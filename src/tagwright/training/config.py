@@ -24,7 +24,7 @@ Dropout: TypeAlias = Literal["off", "same", "all"]
 BatchSize: TypeAlias = Annotated[int, Range(least=2)]
 "A pair's negatives are the other pairs of its batch, so it has at least two."
 
-FREE_TO_CHANGE = frozenset({"log_every", "checkpoint_seconds", "tensorboard"})
+FREE_TO_CHANGE = frozenset({"log_every", "checkpoint_seconds"})
 "Options that a resumed run may change, since they do not affect the weights."
 
 
@@ -54,8 +54,6 @@ class TrainingConfig(Checked):
     dropout: Dropout | None = None
     """The texts with dropout in the transformer: "all", as in the papers, those of pairs of equal texts ("same"), which
     nothing else distinguishes, or none ("off"). None: "same" for most, as more costs a third of the time."""
-    window: AtLeastOne | None = None
-    "Batches drawn together and sorted by length. Within a batch, texts are always encoded by length. None: 1."
     activation_token_budget: AtLeastZero | None = None
     "Tokens of a batch up to which activations are kept, 0.1 MB each in MiniLM; larger batches are encoded twice."
     validation: PartialShare | None = None
@@ -66,8 +64,6 @@ class TrainingConfig(Checked):
     "Steps from one line of the log to the next."
     checkpoint_seconds: NotNegative = 300.0
     "Between checkpoints; 0 saves after every step."
-    tensorboard: bool = False
-    "Whether the log is also written for TensorBoard."
     seed: AtLeastZero = 0
     "Same seed, machine and number of threads: same weights."
 
@@ -89,7 +85,6 @@ class TrainingPlan(TrainingConfig):
     weight_decay: NotNegative = 0.01
     clip: Positive = 1.0
     dropout: Dropout = "same"
-    window: AtLeastOne = 1
     validation: PartialShare = 0.02
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from tagwright.core.steps import Steps
 from tagwright.encoders.cross_encoder import CrossEncoder
-from tagwright.errors import ConfigError
 from tagwright.training.config import TrainingPlan
 from tagwright.training.encoder import check_batch
 from tagwright.training.loop import train
@@ -30,16 +29,13 @@ TRIES = 10
 
 
 class TripleContrast(Contrastive):
-    """The anchor is read with the positive and with the negative, and should score higher with the positive.
+    """The anchor is read with the positive and with the negative, and should score higher with the positive."""
 
-    temperature: scores are divided by it. The papers have none here (1), as a linear score finds its own scale.
-    """
-
-    def __init__(self, temperature: float = 1.0) -> None:
+    def __init__(self) -> None:
         def loss(positive: torch.Tensor, negative: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:  # noqa: ARG001
             from tagwright.training.losses import score_contrast
 
-            return score_contrast(positive[:, 0] / temperature, negative / temperature)
+            return score_contrast(positive[:, 0], negative)
 
         super().__init__(loss)
 
@@ -59,17 +55,13 @@ def train_cross_encoder(
     triples: PairSource,
     plan: TrainingPlan = CROSS,
     steps: Steps = Steps(),
-    *,
-    temperature: float = 1.0,
 ) -> CrossEncoder:
     """The cross-encoder trained on `Triple`s; its model is trained in place. steps: see `loop.train`.
 
-    Raises ConfigError when temperature is not positive, or the triples do not fill a batch.
+    Raises ConfigError when the triples do not fill a batch.
     """
-    if temperature <= 0:
-        raise ConfigError(f"temperature is {temperature}, expected more than 0; 1 leaves the scores as they are")
     check_batch(triples, plan)
-    train(encoder.model, triples, TripleContrast(temperature), plan, steps)
+    train(encoder.model, triples, TripleContrast(), plan, steps)
     return CrossEncoder.of(encoder.model, encoder.name)
 
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.atomic import replace_file, writing
 from tagwright.core.progress import bar, silence
-from tagwright.core.steps import State, Steps
+from tagwright.core.steps import LOG, State, Steps
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.errors import TagwrightError
 from tagwright.training.batching import Batches, SamplerState, ahead
 from tagwright.training.config import TrainingPlan, lasting_options
 from tagwright.training.gradient_caching import GradientCache, Texts
-from tagwright.training.log import Row, TrainingLog
 from tagwright.training.objectives import Objective, OwnWeight, Text
 from tagwright.training.shared_work import join_processes
 from tagwright.training.trainable_encoder import TrainableEncoder, trainable_encoder
@@ -29,6 +31,10 @@ if TYPE_CHECKING:
     import torch
     from accelerate import Accelerator
     from sentence_transformers import CrossEncoder, SentenceTransformer
+
+
+Row: TypeAlias = Mapping[str, float]
+"step (how many are done), epoch, seconds, and either loss, learning_rate and gradient_norm, or validation_loss."
 
 
 @dataclass(frozen=True)
@@ -62,9 +68,9 @@ def train(
     training = training or TrainingPlan()
     accelerator = join_processes()
     model.to(accelerator.device)
-    batches = Batches(pairs, training.batch, training.window, training.validation, training.seed)
+    batches = Batches(pairs, training.batch, training.validation, training.seed)
     length = training.steps or max(1, round(training.epochs * batches.count()))
-    training_log = TrainingLog(steps.folder if steps.writes else None, tensorboard=training.tensorboard)
+    training_log = TrainingLog(steps.folder if steps.writes else None)
     run = _Run(trainable_encoder(model), batches, objective, training, length, accelerator, training_log)
     state = steps.latest(run.config)
     with torch.random.fork_rng(), run.encoder.ready(), silence(not accelerator.is_main_process):
@@ -266,6 +272,40 @@ class _Run:
     def _log(self, **values: float) -> None:
         seconds = round(time.monotonic() - self.started, 3)
         self.training_log.add({"step": self.step, "epoch": self.state.epoch, "seconds": seconds, **values})
+
+
+class TrainingLog:
+    """Keeps the rows; with a folder, also writes each to log.jsonl there immediately."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.rows: list[Row] = []
+        self.file = folder / LOG if folder else None
+
+    def add(self, row: Row) -> None:
+        """Append a row."""
+        self.rows.append(row)
+        if self.file:
+            with writing(self.file), self.file.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row) + "\n")
+
+    def go_back(self, step: int) -> None:
+        """Continue the log on disk after this step; later rows of the interrupted run will be written again."""
+        if self.file and self.file.is_file():
+            lines = self.file.read_text(encoding="utf-8").splitlines(keepends=True)
+            # Only the last line can be unfinished, and it is always beyond the checkpoint.
+            rows = [json.loads(line) for line in lines if line.endswith("\n")]
+            self.rows = [row for row in rows if row["step"] <= step]
+        self._rewrite()
+
+    def clear(self) -> None:
+        """Begin a new log."""
+        self.rows = []
+        self._rewrite()
+
+    def _rewrite(self) -> None:
+        if self.file:
+            with replace_file(self.file) as path:
+                path.write_text("".join(json.dumps(row) + "\n" for row in self.rows), encoding="utf-8")
 
 
 @dataclass(frozen=True, eq=False)

@@ -244,10 +244,8 @@ def one_paragraph(*, abstract: float = 0.5, shortest: int = SHORTEST) -> View:
     """Title and abstract with this probability, otherwise any paragraph (including title and abstract), uniformly.
 
     abstract: 0 as FuTex 3.1 has it; 0.5 as its published code does. shortest: words; shorter paragraphs are left out.
-    The same document and key give the same paragraph; a document without text gives "". Raises ConfigError.
+    The same document and key give the same paragraph; a document without text gives "".
     """
-    if not 0 <= abstract <= 1:
-        raise ConfigError(f"abstract is {abstract}, expected a probability from 0 to 1")
 
     def draw(document: Document, key: Key) -> str:
         rng, first = np.random.default_rng(key), document.title_and_abstract.strip()

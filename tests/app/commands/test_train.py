@@ -406,21 +406,6 @@ def test_ctrl_c_says_how_to_go_on(
     assert "M.training: interrupted; continue with --resume" in result.stderr
 
 
-def test_events_for_tensorboard_are_kept(
-    data: list[str], static: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fit(documents: object, labels: Vocabulary, config: object, steps: Steps, **_: object) -> Tagger:
-        assert steps.folder
-        (steps.folder / "dual").mkdir()
-        (steps.folder / "dual" / "events.out.tfevents.1").write_text("drawn")
-        return Tagger(labels, {"exact_match": ExactMatch(labels)})
-
-    monkeypatch.setitem(METHODS, "rts", replace(METHODS["rts"], fit=fit))
-    run("train", "rts", *data, "--output", str(tmp_path / "M"))
-    assert (tmp_path / "M" / "tensorboard" / "dual" / "events.out.tfevents.1").read_text() == "drawn"
-    assert not (tmp_path / "M.training").exists()
-
-
 def test_resuming_nothing_is_said(data: list[str], static: str, tmp_path: Path) -> None:
     result = run(
         "train", "rts", *data, "--output", str(tmp_path / "M"), "--resume", settings=[*QUICK, f"encoder={static}"]

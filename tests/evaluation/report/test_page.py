@@ -11,11 +11,11 @@ from tests.evaluation.report.test_tables import COMPARISON, HALF, SCORES
 
 from tagwright.errors import TagwrightError
 from tagwright.evaluation.calibration import Calibration, ReliabilityBin, RiskCoverage, Threshold
-from tagwright.evaluation.report.examples import Example, Missed, Shown
+from tagwright.evaluation.report.examples import Example, Shown
 from tagwright.evaluation.report.page import SENTENCES, SLICES, Details, comparison_page, scores_page, write_page
 from tagwright.evaluation.report.plots import reliability_plot, risk_coverage_plot
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.scores import STANDARD, WITH_TRAIN, Scores, label_groups, length_groups, split
+from tagwright.evaluation.scores import STANDARD, WITH_TRAIN, LabelScore, Scores, label_groups, length_groups, split
 
 EVIL = '<script>alert("x")</script>'
 NOTES = Details({EVIL: EVIL})
@@ -67,7 +67,11 @@ class Tags(HTMLParser):
         scores_page(
             EVIL,
             SCORES,
-            Details({}, [Example(EVIL, EVIL, (Shown(EVIL, True, (EVIL,)),), (EVIL,))], [(EVIL, Missed(0, 1, 0, 0))]),
+            Details(
+                {},
+                [Example(EVIL, EVIL, (Shown(EVIL, True, (EVIL,)),), (EVIL,))],
+                [(EVIL, LabelScore(0, None, 0, 0, 1, 0.0, 0.0, 0.0))],
+            ),
         ),
     ],
 )
@@ -109,7 +113,7 @@ def test_examples_say_what_is_right_and_wrong_and_why() -> None:
 
 
 def test_the_labels_that_are_missed_most_are_listed() -> None:
-    page = scores_page("t", SCORES, Details({}, missed=[("Orchards", Missed(7, gold=5, found=1, wrong=2))]))
+    page = scores_page("t", SCORES, Details({}, missed=[("Orchards", LabelScore(7, None, 1, 2, 4, 0.0, 0.0, 0.0))]))
     row = '<tr><th scope="row">Orchards</th><td>5</td><td>1</td><td>4</td><td>2</td></tr>'
     assert row in page
 

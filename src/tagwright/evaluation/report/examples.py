@@ -1,11 +1,10 @@
 """Choose examples for a report: single documents, and the labels that a run misses most."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tagwright.evaluation.scores import per_label
+from tagwright.evaluation.scores import LabelScore, per_label
 from tagwright.types import Longs, Run
 
 K = 5
@@ -31,16 +30,6 @@ class Example:
     missed: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Missed:
-    """A label: its documents, at how many of them it is among the first k, and how often it is wrong."""
-
-    label: int
-    gold: int
-    found: int
-    wrong: int
-
-
 def spread(documents: int, count: int) -> Longs:
     """The rows of `count` documents at equal distances: a sample without selection.
 
@@ -51,39 +40,14 @@ def spread(documents: int, count: int) -> Longs:
     return np.asarray((np.arange(count) + 0.5) * documents / max(1, count), np.int64)
 
 
-def most_missed(run: Run, gold: Run, count: int, k: int = K) -> list[Missed]:
+def most_missed(run: Run, gold: Run, count: int) -> list[LabelScore]:
     """The labels that are missed at most documents, more frequent labels first among equals.
 
     Label 0 is gold three times and found once; label 1 is gold once and missed; label 2 is found.
 
     >>> run, gold = Run.from_rows([[0], [2], [2]]), Run.from_rows([[0], [0, 1], [0, 2]])
-    >>> most_missed(run, gold, 9)
-    [Missed(label=0, gold=3, found=1, wrong=0), Missed(label=1, gold=1, found=0, wrong=0)]
+    >>> [(each.label, each.fn) for each in most_missed(run, gold, 9)]
+    [(0, 2), (1, 1)]
     """
-    rows = sorted((row for row in per_label(run, gold, k=k) if row.fn), key=lambda row: (-row.fn, -row.tp, row.label))
-    return [Missed(row.label, row.tp + row.fn, row.tp, row.fp) for row in rows[:count]]
-
-
-def example(
-    id_: str,
-    title: str,
-    suggested: Sequence[int],
-    gold: Sequence[int],
-    names: Sequence[str],
-    words: Sequence[Sequence[str]] = (),
-) -> Example:
-    """A document with its first suggestions. names: of all labels. words: the evidence for each suggestion, if known.
-
-    >>> example("d", "Bees", [1, 2], [2, 0], ["ants", "bees", "wasps"], [["bee"], []])  # doctest: +NORMALIZE_WHITESPACE
-    Example(id='d', title='Bees', suggestions=(Shown(name='bees', right=False, words=('bee',)),
-        Shown(name='wasps', right=True, words=())), missed=('ants',))
-    """
-    right, evidence = set(gold), [tuple(each) for each in words] or [()] * len(suggested)
-    shown = zip(suggested, evidence, strict=True)
-    missed = sorted(right.difference(suggested))
-    return Example(
-        id_,
-        title,
-        tuple(Shown(names[label], label in right, found) for label, found in shown),
-        tuple(names[label] for label in missed),
-    )
+    rows = (row for row in per_label(run, gold, k=K) if row.fn)
+    return sorted(rows, key=lambda row: (-row.fn, -row.tp, row.label))[:count]

@@ -6,14 +6,14 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import Calibration
 from tagwright.evaluation.metrics import Bin
-from tagwright.evaluation.report.examples import Example, Missed, Shown
+from tagwright.evaluation.report.examples import Example, Shown
 from tagwright.evaluation.report.plots import interval_table, rank_plot, reliability_plot, risk_coverage_plot
 from tagwright.evaluation.report.tables import Rows, comparison_rows, percent, slice_rows, threshold_rows
 from tagwright.evaluation.resampling import Score
-from tagwright.evaluation.scores import Scores, split
+from tagwright.evaluation.scores import LabelScore, Scores, split
 from tagwright.evaluation.significance import Comparison
 
 SENTENCES = {
@@ -27,10 +27,6 @@ SENTENCES = {
     "macro-F1-tail": "macro-F1 over the labels that 1 to 9 training documents have.",
     "PSP": "Precision in which rare labels count more than common ones (propensity-scored).",
     "PSnDCG": "nDCG in which rare labels count more than common ones (propensity-scored).",
-    "macro-PSP": "PSP of each document, averaged over the documents.",
-    "macro-PSnDCG": "PSnDCG of each document, averaged over the documents.",
-    "raw-PSP": "PSP as printed by its authors, not divided by the greatest possible value.",
-    "raw-PSnDCG": "PSnDCG as printed by its authors, not divided by the greatest possible value.",
     "coverage": "The share of the vocabulary that is suggested for any document among the first k.",
     "answered": "The share of documents with any suggestion at all.",
     "ECE": "Calibration error: how far confidence is from the share that is right, on average over ten groups of the "
@@ -99,7 +95,7 @@ class Details:
 
     notes: Mapping[str, str]
     examples: Sequence[Example] = ()
-    missed: Sequence[tuple[str, Missed]] = ()
+    missed: Sequence[tuple[str, LabelScore]] = ()
     curves: Mapping[str, Sequence[Bin]] | None = None
 
 
@@ -233,10 +229,10 @@ def _suggestion(shown: Shown) -> str:
     return f'<li class="{kind}"><b aria-label="{said}">{mark}</b> {escape(shown.name)}{words}</li>'
 
 
-def _missed(missed: Sequence[tuple[str, Missed]]) -> str:
+def _missed(missed: Sequence[tuple[str, LabelScore]]) -> str:
     note = "<p>How often a label is among the first five suggestions of the documents that have it.</p>"
     rows = [["label", "documents", "found", "missed", "suggested wrongly"]]
-    rows += [[name, *map(str, (row.gold, row.found, row.gold - row.found, row.wrong))] for name, row in missed]
+    rows += [[name, *map(str, (row.tp + row.fn, row.tp, row.fn, row.fp))] for name, row in missed]
     return note + _table(rows)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tagwright.core.saved import replace_file
+from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import Threshold
 from tagwright.evaluation.resampling import Score
 from tagwright.evaluation.scores import LabelScore, Scores

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from tagwright import zero_shot
+from tagwright.app.inputs import explained_by_neighbours
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.data.corpus import Corpus
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.tagger import Tagger, batches, pipeline
-from tagwright.tagger.suggestions import explained_by_neighbours
 from tagwright.types import Document, Label
 
 TAGGER = zero_shot(["Bees", "Rain"], stages=["exact_match"], language="en")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tagwright.data import vocabulary_cache
+from tagwright.data import vocabulary
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.readers.labels import skos
 from tagwright.types import Label
@@ -62,7 +62,7 @@ def test_another_content_language_format_or_version_is_parsed_anew(
     assert Vocabulary.read(path, language="de")[0].name == "V\u00f6gel"
     written(tmp_path, "a.ttl", BIRDS.replace('"Birds"', '"Aves"'))
     assert Vocabulary.read(path)[0].name == "Aves"
-    monkeypatch.setattr(vocabulary_cache, "PARSER", -1)
+    monkeypatch.setattr(vocabulary, "PARSER", -1)
     Vocabulary.read(path)
     assert len(parsed) == 4
 
