@@ -5,8 +5,6 @@ a threshold is refused. Beyond Annif, forms may be multipart, and pages of
 other sites may post.
 """
 
-import math
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +17,9 @@ from tagwright import __version__
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.confidence import squashed
 from tagwright.server.access import EVERYBODY, check_origin, check_role, holder_of
-from tagwright.server.openapi import Operation, array, nullable, object_, query, schema
+from tagwright.server.openapi import Operation, array, check, nullable, object_, query, schema
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported
+from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported, whole
 from tagwright.server.served_model import ServedModel
 from tagwright.tagger import Suggestion
 from tagwright.text.language import detect
@@ -41,7 +39,10 @@ _RESULT = object_({"uri": _TEXT, "label": _TEXT, "notation": nullable(_TEXT), "s
 _BATCH_RESULT = object_({"document_id": nullable(_TEXT), "results": array(_RESULT)})
 _METADATA = {**object_({}), "additionalProperties": _TEXT}
 _DOCUMENT = object_({"text": _TEXT, "document_id": _TEXT, "metadata": _METADATA}, ("text",))
+_DOCUMENTS = object_({"documents": array(_DOCUMENT, maxItems=LARGEST_BATCH)})
 _SUBJECT = object_({"uri": _TEXT, "label": _TEXT}, ("uri",))
+_LEARNT = array(object_({"text": _TEXT, "document_id": _TEXT, "metadata": _METADATA, "subjects": array(_SUBJECT)}, ()))
+_LANGUAGES = object_({"text": _TEXT, "languages": array(_TEXT, minItems=1, maxItems=LANGUAGES)})
 _OPTIONS = {
     "limit": schema("integer", "The most subjects to suggest.", minimum=0, default=10),
     "threshold": schema("number", "Least score; above 0 where it is a confidence.", minimum=0, maximum=1, default=0),
@@ -77,16 +78,15 @@ class AnnifApi:
             Operation(
                 "POST", f"{project}/suggest-batch", self.suggest_for_texts, array(_BATCH_RESULT),
                 parameters=[query(name, each) for name, each in _OPTIONS.items()],
-                body=object_({"documents": array(_DOCUMENT)}),
+                body=_DOCUMENTS,
             ),
             Operation(
-                "POST", f"{project}/learn", self.learn_from_documents, None,
-                body=array(object_({"text": _TEXT, "document_id": _TEXT, "subjects": array(_SUBJECT)}, ())),
+                "POST", f"{project}/learn", self.learn_from_documents, None, body=_LEARNT,
             ),
             Operation(
                 "POST", "/v1/detect-language", detect_languages,
                 object_({"results": array(object_({"language": nullable(_TEXT), "score": _NUMBER}))}),
-                body=object_({"text": _TEXT, "languages": array(_TEXT)}),
+                body=_LANGUAGES,
             ),
         ]  # fmt: skip
 
@@ -120,7 +120,11 @@ class AnnifApi:
         """Suggest subjects for each of several texts."""
         model, given = self._model(request), request.query_params
         model.queue.check_room(LARGEST_BATCH)
-        documents = _documents(await json_body(request))
+        content = await json_body(request)
+        check(content, _DOCUMENTS)
+        documents = content["documents"]
+        for document in documents:
+            check_size(document["text"])
         options = _options(given)
         _check_language(model, given.get("language", ""))
         found = await _suggestions(model, [document["text"] for document in documents], options)
@@ -158,30 +162,14 @@ async def show_information(_: Request) -> Response:
 async def detect_languages(request: Request) -> Response:
     """How likely the text is in each of the languages, and in none of them (null)."""
     content = await json_body(request)
-    text, languages = _language_request(content)
-    likely = detect(text)
-    known = {code: likely.get(code, 0.0) for code in dict.fromkeys(languages)}
+    check(content, _LANGUAGES)
+    likely = detect(content["text"])
+    known = {code: likely.get(code, 0.0) for code in dict.fromkeys(content["languages"])}
     scores: list[tuple[str | None, float]] = sorted(known.items(), key=lambda item: -item[1])
     if not likely or not any(known.values()):
         scores = []
     rest = max(0.0, 1.0 - sum(score for _, score in scores))
     return JSONResponse({"results": [{"language": code, "score": score} for code, score in (*scores, (None, rest))]})
-
-
-def _language_request(content: Any) -> tuple[str, list[str]]:
-    if not isinstance(content, dict):
-        raise bad_request(f"{content!r} is not of type 'object'"[:200])
-    for key in ("text", "languages"):
-        if key not in content:
-            raise bad_request(f"'{key}' is a required property")
-    text, languages = content["text"], content["languages"]
-    if not isinstance(text, str):
-        raise bad_request("text is not of type 'string' - 'text'")
-    if not isinstance(languages, list) or not all(isinstance(code, str) and 2 <= len(code) <= 3 for code in languages):
-        raise bad_request("expected a list of language codes of 2 or 3 letters - 'languages'")
-    if not 1 <= len(languages) <= LANGUAGES:
-        raise bad_request(f"{len(languages)} languages, expected 1 to {LANGUAGES} - 'languages'")
-    return text, languages
 
 
 def _project(model: ServedModel) -> dict[str, Any]:
@@ -236,79 +224,32 @@ async def _form(request: Request) -> dict[str, str]:
     return dict(reversed(pairs))
 
 
-def _documents(content: Any) -> list[dict[str, Any]]:
-    if not isinstance(content, dict):
-        raise bad_request(f"{content!r} is not of type 'object'"[:200])
-    if "documents" not in content:
-        raise bad_request("'documents' is a required property")
-    documents = content["documents"]
-    if not isinstance(documents, list):
-        raise bad_request("not of type 'array' - 'documents'")
-    if len(documents) > LARGEST_BATCH:
-        raise bad_request("too many items - 'documents'")
-    for number, document in enumerate(documents):
-        _check_document(document, f"documents.{number}", required=("text",))
-    return documents
-
-
 def _indexed(content: Any) -> list[dict[str, Any]]:
-    if not isinstance(content, list):
-        raise bad_request(f"{content!r} is not of type 'array'"[:200])
+    """Documents to learn from, checked."""
+    check(content, _LEARNT)
     for number, document in enumerate(content):
-        _check_document(document, str(number))
+        check_size(document.get("text", ""))
         if not clean(document.get("text", "")).strip():
             raise bad_request(f"there is no text to learn from - '{number}.text'")
-        subjects = document.get("subjects", [])
-        if not isinstance(subjects, list):
-            raise bad_request(f"not of type 'array' - '{number}.subjects'")
-        for place, subject in enumerate(subjects):
-            _check_fields(subject, f"{number}.subjects.{place}", ("uri", "label"), required=("uri",))
-    return content
-
-
-def _check_document(document: Any, place: str, required: Sequence[str] = ()) -> None:
-    _check_fields(document, place, ("text", "document_id"), required)
-    metadata = document.get("metadata", {})
-    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise bad_request(f"expected an object of texts - '{place}.metadata'")
-
-
-def _check_fields(value: Any, place: str, texts: Sequence[str], required: Sequence[str] = ()) -> None:
-    if not isinstance(value, dict):
-        raise bad_request(f"not of type 'object' - '{place}'")
-    for key in required:
-        if key not in value:
-            raise bad_request(f"'{key}' is a required property - '{place}'")
-    for key in texts:
-        if key in value and not isinstance(value[key], str):
-            raise bad_request(f"not of type 'string' - '{place}.{key}'")
-    check_size(value.get("text", ""))
+    return list(content)
 
 
 def _options(given: Mapping[str, str]) -> SuggestOptions | None:
     """Read limit and threshold; None if no label can satisfy them: a limit of 0, a threshold of NaN."""
-    limit, threshold = _integer(given.get("limit", "10")), _threshold(given.get("threshold", "0"))
-    return None if limit == 0 or math.isnan(threshold) else SuggestOptions(k=limit, min_confidence=threshold)
+    limit, threshold = whole(given.get("limit", "10")), _number(given.get("threshold", "0"))
+    check(limit, _OPTIONS["limit"], "limit")
+    if threshold != threshold:  # NaN
+        return None
+    check(threshold, _OPTIONS["threshold"], "threshold")
+    return None if limit == 0 else SuggestOptions(k=limit, min_confidence=threshold)
 
 
-def _integer(text: str) -> int:
-    if not re.fullmatch(r"[+-]?[0-9]{1,18}", text):
-        raise bad_request("Wrong type, expected 'integer' for requestBody parameter 'limit'")
-    if int(text) < 0:
-        raise bad_request(f"{int(text)} is less than the minimum of 0 - 'limit'")
-    return int(text)
-
-
-def _threshold(text: str) -> float:
+def _number(text: str) -> Any:
+    """The number of a form, or else the text itself, which the schema does not admit."""
     try:
-        value = float(text)
+        return float(text)
     except ValueError:
-        raise bad_request("Wrong type, expected 'number' for requestBody parameter 'threshold'") from None
-    if value < 0:
-        raise bad_request(f"{value} is less than the minimum of 0.0 - 'threshold'")
-    if value > 1:
-        raise bad_request(f"{value} is greater than the maximum of 1.0 - 'threshold'")
-    return value
+        return text
 
 
 def _check_language(model: ServedModel, language: str) -> None:

@@ -15,14 +15,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from tagwright.combining.acceptance import SuggestOptions
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import InputError
 from tagwright.readers.documents.records import SHAPES, to_document
 from tagwright.readers.lines import Place
 from tagwright.server.counters import Counters
-from tagwright.server.openapi import Operation, array, nullable, object_, query, schema
+from tagwright.server.openapi import Operation, array, check, nullable, object_, query, schema
 from tagwright.server.predictor import SuggestRequest
 from tagwright.server.problems import Problem, bad_request
-from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported
+from tagwright.server.request_bodies import check_charset, check_size, json_body, media_type, unsupported, whole
 from tagwright.server.served_model import ServedModel, branch
 from tagwright.server.uploads import UploadReader
 from tagwright.tagger import Suggestion
@@ -55,9 +55,9 @@ _OPTIONS = {
     "threshold": schema("number", "Least confidence; above 0 where it is estimated.", minimum=0, maximum=1, default=0),
     "min_score": schema("number", "Least score, on the model's own scale."),
     "best_cut": schema("boolean", "As many labels as have the greatest expected F1, by their confidences."),
-    "within": array(_TEXT, "Ids of the only labels that may be suggested."),
+    "within": array(_TEXT, "The only labels that may be suggested: ids; of more name a branch.", maxItems=LARGEST_LIST),
     "branch": schema("string", "Id of a label: it and the labels below it alone may be suggested."),
-    "exclude": array(_TEXT, "Ids of labels that may not be suggested."),
+    "exclude": array(_TEXT, "Ids of labels that may not be suggested.", maxItems=LARGEST_LIST),
     "evidence": schema("boolean", "Say why, stage by stage, with positions in the text."),
 }
 _SPAN = object_({"start": _COUNT, "end": _COUNT, "text": _TEXT, "weight": _NUMBER})
@@ -129,12 +129,7 @@ class JsonApi:
         if media_type(request) != "multipart/form-data":
             raise unsupported(request, "multipart/form-data")
         check_charset(request)
-        given = request.query_params
-        options = _Options.read({
-            **{key: given[key] for key in ("model",) if key in given},
-            "limit": _whole(given.get("limit", "10")),
-            "evidence": given.get("evidence", "") in ("1", "true"),
-        })  # fmt: skip
+        options = _Options.of_address(request.query_params)
         async with request.form(max_files=1, max_fields=10) as form:
             file = form.get("file")
             if not isinstance(file, UploadFile):
@@ -152,9 +147,10 @@ class JsonApi:
         given = request.query_params
         if "q" not in given:
             raise bad_request("'q' is a required parameter")
-        model, limit = self._model(given.get("model")), _limit(_whole(given.get("limit", "10")))
+        options = _Options.of_address(given)
+        model = self._model(options.model)
         search = await asyncio.to_thread(model.search)
-        positions = await asyncio.to_thread(search, clean(given["q"])[:200], limit)
+        positions = await asyncio.to_thread(search, clean(given["q"])[:200], options.limit)
         vocabulary = model.tagger.vocabulary
         labels = [
             {"id": label.id, "name": label.name, "path": vocabulary.path(position), "description": label.description}
@@ -173,7 +169,14 @@ class JsonApi:
     async def _suggested(self, documents: Sequence[Document], options: _Options) -> list[dict[str, Any]]:
         model = self._model(options.model)
         within = await asyncio.to_thread(options.allowed, model)
-        wanted = [SuggestRequest(each, options.rules, within, options.exclude, options.evidence) for each in documents]
+        rules = SuggestOptions(
+            k=options.limit,
+            min_score=options.min_score,
+            min_confidence=options.threshold,
+            best_cut=options.best_cut,
+        )
+        exclude = frozenset(options.exclude)
+        wanted = [SuggestRequest(each, rules, within, exclude, options.evidence) for each in documents]
         found = await model.suggest_all(wanted)
         return [_answer(document, each, options) for document, each in zip(documents, found, strict=True)]
 
@@ -190,67 +193,38 @@ class _Options:
     """The options of a request."""
 
     model: str | None = None
-    rules: SuggestOptions = field(default_factory=SuggestOptions)
-    within: frozenset[str] | None = None
+    limit: int = 10
+    threshold: float = 0
+    min_score: float | None = None
+    best_cut: bool = False
+    within: Sequence[str] | None = None
     branch: str | None = None
-    exclude: frozenset[str] = frozenset()
+    exclude: Sequence[str] = ()
     evidence: bool = False
 
     @classmethod
     def read(cls, content: Mapping[str, Any]) -> _Options:
-        """Check every option. Raises Problem."""
-        for key in ("model", "branch"):
-            if not isinstance(content.get(key), str | None):
-                raise bad_request(f"{key} is no text")
-        if type(content.get("evidence", False)) is not bool:
-            raise bad_request("evidence is neither true nor false")
-        rules = _rules(content)
-        within = None if content.get("within") is None else frozenset(_ids(content, "within"))
-        exclude, evidence = frozenset(_ids(content, "exclude")), content.get("evidence", False)
-        return cls(content.get("model"), rules, within, content.get("branch"), exclude, evidence)
+        """Check every option; one that is null is not given. Raises Problem."""
+        given = {key: content[key] for key in _OPTIONS if content.get(key) is not None}
+        check(given, object_(_OPTIONS, ()))
+        return cls(**given)
+
+    @classmethod
+    def of_address(cls, given: Mapping[str, str]) -> _Options:
+        """The options that an address may have: model, limit and evidence. Raises Problem."""
+        evidence = given.get("evidence", "") in ("1", "true")
+        return cls.read({"model": given.get("model"), "limit": whole(given.get("limit", "10")), "evidence": evidence})
 
     def allowed(self, model: ServedModel) -> frozenset[str] | None:
         """The only labels that may be suggested, None for all. Raises Problem for an unknown branch."""
+        within = None if self.within is None else frozenset(self.within)
         if self.branch is None:
-            return self.within
+            return within
         try:
             below = branch(model.tagger.vocabulary, self.branch)
         except KeyError:
             raise bad_request(f"branch is '{self.branch[:100]}', which is no label") from None
-        return below if self.within is None else self.within & below
-
-
-def _rules(content: Mapping[str, Any]) -> SuggestOptions:
-    """Read the options of a request. Raises Problem."""
-    limit, threshold = _limit(content.get("limit", 10)), content.get("threshold", 0)
-    if type(threshold) not in (int, float) or not 0 <= threshold <= 1:
-        raise bad_request("threshold is no number from 0 to 1")
-    least, best_cut = content.get("min_score"), content.get("best_cut", False)
-    try:
-        return SuggestOptions(k=limit, min_score=least, min_confidence=threshold, best_cut=best_cut)
-    except ConfigError as error:
-        raise bad_request(str(error)) from None
-
-
-def _limit(value: Any) -> int:
-    if type(value) is not int or not 1 <= value <= LARGEST_LIMIT:
-        raise bad_request(f"limit is no whole number from 1 to {LARGEST_LIMIT}")
-    return value
-
-
-def _ids(content: Mapping[str, Any], key: str) -> Sequence[str]:
-    value = content.get(key) or []
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise bad_request(f"{key} is no list of ids")
-    if len(value) > LARGEST_LIST:
-        raise bad_request(f"{key} has {len(value):,} ids, at most {LARGEST_LIST:,} are accepted; name a branch instead")
-    return value
-
-
-def _whole(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or len(text) > 9:
-        raise bad_request("limit is no whole number")
-    return int(text)
+        return below if within is None else within & below
 
 
 def _answer(document: Document, found: Sequence[Suggestion], options: _Options) -> dict[str, Any]:

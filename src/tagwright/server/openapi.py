@@ -1,6 +1,7 @@
-"""Describe the operations of an interface (OpenAPI 3.1), and make their routes."""
+"""Describe the operations of an interface (OpenAPI 3.1), make their routes, and check what is sent to them."""
 
 import re
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -10,6 +11,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tagwright import __version__
+from tagwright.core.checked import shown
+from tagwright.server.problems import bad_request
 
 Schema: TypeAlias = Mapping[str, Any]
 "A JSON schema."
@@ -37,9 +40,9 @@ def schema(kind: str, description: str = "", **more: Any) -> dict[str, Any]:
     return {"type": kind, **({"description": description} if description else {}), **more}
 
 
-def array(items: Schema, description: str = "") -> dict[str, Any]:
-    """A list."""
-    return {**schema("array", description), "items": items}
+def array(items: Schema, description: str = "", **more: Any) -> dict[str, Any]:
+    """A list. more: constraints, such as its largest size."""
+    return {**schema("array", description, **more), "items": items}
 
 
 def nullable(value: Schema) -> dict[str, Any]:
@@ -63,6 +66,42 @@ def object_(properties: Mapping[str, Schema], required: Sequence[str] | None = N
 def query(name: str, value: Schema, *, required: bool = False) -> dict[str, Any]:
     """A parameter in the address."""
     return {"name": name, "in": "query", "required": required, "schema": value}
+
+
+_KINDS: Mapping[str, Any] = {
+    "string": str, "integer": int, "number": int | float, "boolean": bool, "array": list, "object": dict,
+}  # fmt: skip
+
+
+def check(value: Any, wanted: Schema, place: str = "") -> None:
+    """Raise Problem for a value that its schema does not admit. place: where it is, for the message.
+
+    >>> check({"limit": 3}, object_({"limit": schema("integer", minimum=1)}))
+    >>> check([-1], array(schema("integer", minimum=0, maximum=9)), "limits")
+    Traceback (most recent call last):
+    tagwright.server.problems.Problem: -1 is not between 0 and 9 - 'limits.0'
+    """
+    at, inside = (f" - '{place}'", f"{place}.") if place else ("", "")
+    if not isinstance(value, _KINDS[wanted["type"]]) or (isinstance(value, bool) and wanted["type"] != "boolean"):
+        raise bad_request(f"{shown(value)} is not of type '{wanted['type']}'{at}")
+    if isinstance(value, int | float):
+        least, most = wanted.get("minimum", -sys.float_info.max), wanted.get("maximum", sys.float_info.max)
+        if not least <= value <= most:
+            raise bad_request(f"{shown(value)} is not between {least} and {most}{at}")
+    elif isinstance(value, list):
+        least, most = wanted.get("minItems", 0), wanted.get("maxItems", len(value))
+        if not least <= len(value) <= most:
+            raise bad_request(f"{len(value):,} items, expected {least} to {most:,}{at}")
+        for number, item in enumerate(value):
+            check(item, wanted["items"], f"{inside}{number}")
+    elif isinstance(value, dict):
+        for key in wanted["required"]:
+            if key not in value:
+                raise bad_request(f"'{key}' is a required property{at}")
+        others = wanted.get("additionalProperties")
+        for key, held in value.items():
+            if known := wanted["properties"].get(key, others):
+                check(held, known, f"{inside}{key[:100]}")
 
 
 _PROBLEM = object_({"type": schema("string"), "title": schema("string"), "detail": schema("string"),

@@ -48,6 +48,11 @@ def check_size(document: Any) -> None:
         raise Problem(413, f"The document has {size:,} bytes of text, at most {LARGEST:,} are accepted; split it")
 
 
+def whole(text: str) -> Any:
+    """The whole number that a form or an address has, or else the text itself, which its schema does not admit."""
+    return int(text) if re.fullmatch("[+-]?[0-9]{1,18}", text) else text
+
+
 async def json_body(request: Request) -> Any:
     """Read a JSON body; a body without a content type is taken for JSON, as in Annif.
 
