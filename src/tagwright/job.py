@@ -4,8 +4,6 @@ A `Job` decides which gold labels to learn from, which documents to leave out fo
 record, how to resume a killed training, and which folder to replace.
 """
 
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -173,7 +171,7 @@ class Job:
             raise ConfigError(f"{_name_of(self.model)}: has the stages {stages} already; leave out {option('fuse')}")
         return tagger
 
-    def _lesson(self, documents: Sequence[Document], vocabulary: Vocabulary, base: Tagger | None) -> Lesson:
+    def _lesson(self, documents: Sequence[Document], vocabulary: Vocabulary, base: Tagger | None) -> "Lesson":
         """What the method is given to learn from, and what is left out for the check."""
         method = named(self.method)
         model = {"model": base} if base else {}
@@ -238,7 +236,7 @@ class Job:
             raise ConfigError("fine-tuning needs gold labels: none of the documents has a label of the vocabulary")
         return gold
 
-    def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, lesson: Lesson) -> Start:
+    def _start(self, documents: Sequence[Document], vocabulary: Vocabulary, lesson: "Lesson") -> Start:
         """Return what must not change between start and resumption; without a folder there is none."""
         options, on = options_of(self.config), {} if self.method in (ZERO_SHOT, COMBINE) else machine()
         if self.folder is None:

@@ -1,12 +1,10 @@
 """Select the candidates that a learned combiner ranks, and describe each by its features."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -98,7 +96,7 @@ class CandidateFeatures:
         vectors: Floats = reading.vectors * reading.written[:, None]
         return vectors
 
-    def fit_corpus(self, corpus: Iterable[CandidatePool]) -> CandidateFeatures:
+    def fit_corpus(self, corpus: Iterable[CandidatePool]) -> Self:
         """Return a copy with label counts and neighbours of an unlabelled corpus, given batch by batch."""
         ranked, found, vectors = list[Run](), dict[str, list[Run]](), list[Floats]()
         for pool in corpus:
@@ -114,7 +112,7 @@ class CandidateFeatures:
         nearest = NearestDocuments(np.concatenate(vectors), everything) if vectors else None
         return replace(self, counts=counts, nearest=nearest)
 
-    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> CandidateFeatures:
+    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
         """Return a copy for another vocabulary; parameters of single labels are kept by id."""
         return replace(
             self,
@@ -143,7 +141,7 @@ class CandidateFeatures:
         write_manifest(folder, KIND, content)
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> CandidateFeatures:
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
         manifest = read_manifest(folder, KIND)
         options = read_options(folder, FeatureOptions, manifest.get("options"))

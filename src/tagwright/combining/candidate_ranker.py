@@ -1,10 +1,9 @@
 """Rank candidates by features, with logistic regression, boosted trees and label biases, and explain the scores."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -79,7 +78,7 @@ class CandidateRanker:
         write_manifest(folder, "candidate ranker", {"features": list(self.names), "trees": self.trees is not None})
 
     @classmethod
-    def load(cls, folder: Path) -> CandidateRanker:
+    def load(cls, folder: Path) -> Self:
         """Read what `save` wrote. Raises ModelError when it is missing or damaged."""
         manifest = read_manifest(folder, "candidate ranker")
         names, trees = manifest.get("features"), manifest.get("trees")

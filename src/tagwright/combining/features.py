@@ -4,10 +4,9 @@ The columns are the same for every vocabulary, and nothing in them tells which l
 some labels holds for all. Every stage is a group of columns by being there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +48,7 @@ class Features:
     values: Floats
 
     @classmethod
-    def of(cls, columns: Mapping[str, NDArray[np.floating]], suggestions: int) -> Features:
+    def of(cls, columns: Mapping[str, NDArray[np.floating]], suggestions: int) -> Self:
         """The columns side by side."""
         values = np.zeros((suggestions, len(columns)), np.float32)
         for place, column in enumerate(columns.values()):

@@ -4,8 +4,6 @@ A label that is a candidate for every document is rarely right, and so is a labe
 labels are not needed.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +27,7 @@ class LabelCounts:
         """Return log(1 + count) for each kind of count."""
         return {name: np.log1p(each).astype(np.float32) for name, each in self.counts.items()}
 
-    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> LabelCounts:
+    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> "LabelCounts":
         """Return the counts for another vocabulary, by label id; 0 for a new label."""
         place = {label.id: number for number, label in enumerate(before)}
         old = np.array([place.get(label.id, len(before)) for label in labels], np.int64)

@@ -1,12 +1,10 @@
 """Rank candidates by a combiner that was learned from labelled documents."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +88,7 @@ class LearnedCombiner:
         model = "logistic regression and trees" if self.ranker.trees else "logistic regression"
         return f"{', '.join(stages)}; combined by {model} over {len(self.ranker.names)} features"
 
-    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> LearnedCombiner:
+    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> Self:
         """Return a copy for another vocabulary; parameters of single labels are kept by id."""
         bias = follow_labels(self.bias, before, labels)
         return replace(self, described=self.described.with_labels(before, labels), bias=bias)
@@ -108,7 +106,7 @@ class LearnedCombiner:
         write_manifest(folder, "learned combiner", {"confidence": self.confidence is not None})
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> LearnedCombiner:
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
         confident = read_manifest(folder, "learned combiner").get("confidence")
         if not isinstance(confident, bool):

@@ -3,8 +3,6 @@
 Similar documents often share the subjects of a document, but not the subjects that it only mentions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -46,7 +44,7 @@ class NearestDocuments:
         counted = np.maximum(counts, 1).astype(np.float32)[candidates.rows]
         return {"reciprocal rank": total / counted, "share": times / counted}
 
-    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> NearestDocuments:
+    def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> "NearestDocuments":
         """Return the same documents for another vocabulary, without the labels it lacks."""
         place = {label.id: number for number, label in enumerate(labels)}
         new = np.array([place.get(label.id, -1) for label in before], np.int64)[self.run.labels]

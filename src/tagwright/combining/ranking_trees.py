@@ -6,13 +6,11 @@ documents, above scikit-learn's boosting, which knows neither ranking nor a scor
 with them, and bring an OpenMP library of their own beside torch's. See `python -m benchmarks rankers`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Self, TypeAlias
 
 import numpy as np
 
@@ -109,7 +107,7 @@ class BoostedTrees:
         write_arrays(folder, {"feature": self.feature, "threshold": self.threshold, "value": self.value})
 
     @classmethod
-    def load(cls, folder: Path, features: int) -> BoostedTrees:
+    def load(cls, folder: Path, features: int) -> Self:
         """Read what `save` wrote. features: their number. Raises ModelError when it is missing or damaged."""
         feature = read_array(folder, "feature", np.int32, (None, None))
         trees, inner = feature.shape

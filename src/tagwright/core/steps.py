@@ -1,7 +1,5 @@
 """Store the finished steps of a training in a folder beside its output, so that a killed training can be resumed."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
@@ -9,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +55,7 @@ class Steps:
         """Whether this process stores anything."""
         return self.folder is not None and is_first()
 
-    def within(self, name: str) -> Steps:
+    def within(self, name: str) -> Self:
         """Return the store of one step, which may have steps of its own."""
         return replace(self, folder=self.folder and self.folder / name)
 

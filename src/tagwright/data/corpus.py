@@ -1,7 +1,5 @@
 """`Corpus`: documents on disk, read from any source, in little memory."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import weakref
@@ -10,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import overload
+from typing import Self, overload
 
 import numpy as np
 
@@ -46,7 +44,7 @@ class Corpus(Sequence[Document]):
         format: str | None = None,  # noqa: A002
         columns: Columns | None = None,
         max_document_size: int | None = None,
-    ) -> Corpus:
+    ) -> Self:
         """Read files, folders of papers, globs, or `-` for standard input, one after the other.
 
         JSON lines as `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata": {field:
@@ -72,7 +70,7 @@ class Corpus(Sequence[Document]):
             return cls._build(open_sources(*sources, format=format, columns=columns))
 
     @classmethod
-    def of(cls, documents: Texts, **columns: str) -> Corpus:
+    def of(cls, documents: Texts, **columns: str) -> Self:
         """Documents from memory, cleaned: texts, Documents, records, a column or a table of pandas, polars, Arrow.
 
         columns: of a table or of records, field -> column where the names differ: id, title, abstract, text, labels, or
@@ -88,7 +86,7 @@ class Corpus(Sequence[Document]):
         return cls._build([("documents", located(documents, columns, check=True))])
 
     @classmethod
-    def open(cls, path: Path | str) -> Corpus:
+    def open(cls, path: Path | str) -> Self:
         """Open a saved corpus in place. It is read once and checked, which takes about a second for 20,000 pages.
 
         Raises InputError when there is none, when it is damaged, and with the row when a document is not as `save`
@@ -138,7 +136,7 @@ class Corpus(Sequence[Document]):
         yield from self._file.documents(0, len(self))  # keeps the corpus, and so the file, while it runs
 
     @classmethod
-    def _build(cls, sources: Iterable[tuple[str, Iterable[Located]]]) -> Corpus:
+    def _build(cls, sources: Iterable[tuple[str, Iterable[Located]]]) -> Self:
         handle, name = tempfile.mkstemp(prefix="tagwright-", suffix=".arrow")
         os.close(handle)
         path, origins = Path(name), _Origins()

@@ -4,14 +4,12 @@ All texts lie one behind the other in UTF-8, with the place where each ends. To 
 kept in order: a binary search leads to those with its checksum, and these are compared.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from operator import eq
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, Self, TypeVar, overload
 from zlib import crc32
 
 import numpy as np
@@ -42,7 +40,7 @@ class StringTable(Sequence[str]):
         self._text, self._ends = memoryview(text), memoryview(ends)  # type: ignore[arg-type]
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> StringTable:
+    def of(cls, texts: Iterable[str]) -> Self:
         """Pack texts."""
         encoded = list(map(_encode, texts))
         text = np.frombuffer(b"".join(encoded), np.uint8)
@@ -53,7 +51,7 @@ class StringTable(Sequence[str]):
         write_arrays(folder, dict(zip((name, f"{name}_ends"), self._arrays, strict=True)))
 
     @classmethod
-    def load(cls, folder: Path, name: str, length: int | None = None) -> StringTable:
+    def load(cls, folder: Path, name: str, length: int | None = None) -> Self:
         """Memory-map what `save` wrote. length: how many there must be. Raises ModelError when it is damaged."""
         text = read_array(folder, name, np.uint8, (None,))
         ends = read_array(folder, f"{name}_ends", np.int64, (length,))
@@ -107,7 +105,7 @@ class Lookup:
         self._sums, self._order = memoryview(sums), memoryview(order)  # type: ignore[arg-type]
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> Lookup:
+    def of(cls, texts: Sequence[str]) -> Self:
         """Checksums of all texts, those of one checksum in their order."""
         sums = np.fromiter((crc32(_encode(text)) for text in texts), np.uint32, len(texts))
         order = np.argsort(sums, kind="stable")
@@ -127,7 +125,7 @@ class Lookup:
         write_arrays(folder, {f"{name}_sums": self._arrays[0], f"{name}_order": self._arrays[1]})
 
     @classmethod
-    def load(cls, folder: Path, name: str, length: int) -> Lookup:
+    def load(cls, folder: Path, name: str, length: int) -> Self:
         """Memory-map what `save` wrote. length: the number of texts. Raises ModelError when it is damaged."""
         order = read_array(folder, f"{name}_order", np.int32, (length,))
         check_places(folder / f"{name}_order.npy", order, length)
@@ -149,7 +147,7 @@ class StringIndex(Mapping[str, int]):
         self.texts, self._lookup = texts, lookup
 
     @classmethod
-    def of(cls, texts: Sequence[str]) -> StringIndex:
+    def of(cls, texts: Sequence[str]) -> Self:
         """Pack distinct texts."""
         return cls(StringTable.of(texts), Lookup.of(texts))
 
@@ -174,7 +172,7 @@ class StringIndex(Mapping[str, int]):
         self._lookup.save(folder, name)
 
     @classmethod
-    def load(cls, folder: Path, name: str, length: int | None = None) -> StringIndex:
+    def load(cls, folder: Path, name: str, length: int | None = None) -> Self:
         """Memory-map what `save` wrote. length: how many there must be. Raises ModelError when it is damaged."""
         texts = StringTable.load(folder, name, length)
         return cls(texts, Lookup.load(folder, name, len(texts)))

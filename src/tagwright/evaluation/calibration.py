@@ -6,12 +6,10 @@ tell. All look at suggestions of many documents together, and the intervals draw
 of one document are right or wrong together.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +48,7 @@ class Judged:
     right: Mask
 
     @classmethod
-    def of(cls, run: Run, confidence: NDArray[np.floating], gold: Run) -> Judged:
+    def of(cls, run: Run, confidence: NDArray[np.floating], gold: Run) -> Self:
         """Look the suggestions of a run up among the gold labels. confidence: (suggestions,), aligned with the run.
 
         Raises ValueError when there is not one confidence from 0 to 1 for each suggestion.
@@ -67,7 +65,7 @@ class Judged:
         """Number of documents, with or without suggestions."""
         return len(self.gold)
 
-    def first(self, k: int) -> Judged:
+    def first(self, k: int) -> "Judged":
         """The first k suggestions of each document."""
         kept = self.ranks <= k
         rows, ranks = self.rows[kept], self.ranks[kept]
@@ -219,7 +217,7 @@ class _CalibrationErrors:
     sizes: Doubles
 
     @classmethod
-    def of(cls, name: str, judged: Judged) -> _CalibrationErrors:
+    def of(cls, name: str, judged: Judged) -> Self:
         cells = judged.rows * BINS + bin_of(judged.confidence)
         gaps: Doubles = np.bincount(cells, judged.confidence - judged.right, judged.documents * BINS).astype(np.float64)
         sizes = np.bincount(judged.rows, minlength=judged.documents).astype(np.float64)
@@ -244,7 +242,7 @@ class _Areas:
     names: tuple[str, ...] = ("AURC", "AUGRC")
 
     @classmethod
-    def of(cls, judged: Judged) -> _Areas:
+    def of(cls, judged: Judged) -> Self:
         order, ends = surest_first(judged.confidence)
         return cls(judged.rows[order], (~judged.right[order]).astype(np.float64), ends)
 

@@ -1,7 +1,5 @@
 """Describe documents and labels: contents, likely problems, and methods that the data allow."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,7 +46,7 @@ class Description:
         """The JSON form."""
         return {**asdict(self), "advice": self.advice._asdict()}
 
-    def brief(self) -> Description:
+    def brief(self) -> "Description":
         """Return a copy with many metadata fields summarised in two facts."""
         if len(self.fields) <= FEW:
             return self

@@ -6,11 +6,9 @@ fewer suggestions are no advantage; only F1@k counts just the suggestions that a
 scores 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +30,7 @@ class Hits:
     gold: Longs
 
     @classmethod
-    def of(cls, run: Run, gold: Run, depth: int) -> Hits:
+    def of(cls, run: Run, gold: Run, depth: int) -> Self:
         """Look the first `depth` suggestions up among the gold labels.
 
         >>> Hits.of(Run.from_rows([{4: 0.9, 1: 0.8, 2: 0.7}, {3: 0.5}]), Run.from_rows([[2, 4], [1]]), 3).right.tolist()
@@ -58,7 +56,7 @@ class Gains:
     best: Doubles
 
     @classmethod
-    def of(cls, run: Run, gold: Run, reward: Doubles, depth: int) -> Gains:
+    def of(cls, run: Run, gold: Run, reward: Doubles, depth: int) -> Self:
         """reward: (labels,), positive, for every label that is suggested or gold.
 
         >>> gains = Gains.of(Run.from_rows([{1: 0.9, 0: 0.8}]), Run.from_rows([[0, 2]]), np.array([5.0, 1.0, 8.0]), 2)
@@ -185,7 +183,7 @@ class Contingency:
     fn: Longs
 
     @classmethod
-    def of(cls, run: Run, gold: Run, labels: int, k: int) -> Contingency:
+    def of(cls, run: Run, gold: Run, labels: int, k: int) -> Self:
         """Count each document's first k suggestions as its prediction. labels: size of the vocabulary.
 
         >>> table = Contingency.of(Run.from_rows([[0], [0]]), Run.from_rows([[0], [1]]), labels=2, k=1)

@@ -5,11 +5,9 @@ measure on a bootstrap sample, or on the part of the documents that a randomisat
 Hundreds of samples are one matrix product.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -75,7 +73,7 @@ class MacroF1:
     tallies: Any
 
     @classmethod
-    def of(cls, name: str, run: Run, gold: Run, k: int, among: Mask | None = None) -> MacroF1:
+    def of(cls, name: str, run: Run, gold: Run, k: int, among: Mask | None = None) -> Self:
         """among: (labels,) the labels to average over, where not all."""
         from scipy.sparse import csr_array, vstack
 

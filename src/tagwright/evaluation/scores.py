@@ -1,11 +1,9 @@
 """Compute every measure of a run with its interval, for all documents and for slices of them."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +54,7 @@ class Scores:
 
     documents: int
     measures: Mapping[str, Score]
-    slices: Mapping[str, Scores] = field(default_factory=dict)
+    slices: "Mapping[str, Scores]" = field(default_factory=dict)
     calibration: Calibration | None = None
 
     def __getitem__(self, measure: str) -> Score:
@@ -145,7 +143,7 @@ class Setting:
     @classmethod
     def of(
         cls, runs: Sequence[Run], names: Sequence[str] | None, train: Run | None, propensity: tuple[float, float]
-    ) -> Setting:
+    ) -> Self:
         """Check the names and count the training labels. Raises ConfigError for a measure that cannot be computed."""
         if names is None:
             names = STANDARD if train is None else (*STANDARD, *WITH_TRAIN)

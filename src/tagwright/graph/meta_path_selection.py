@@ -6,8 +6,6 @@ Jensen-Shannon divergence between the two distributions of d+ is small. Confiden
 the gold labels.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -103,7 +101,7 @@ def divergence(x: NDArray[np.floating], y: NDArray[np.floating], both: NDArray[n
     return found
 
 
-def _estimate(neighbours: Neighbours, partners: _Partners, sample: Longs) -> PathEstimate:
+def _estimate(neighbours: Neighbours, partners: "_Partners", sample: Longs) -> PathEstimate:
     walks = neighbours.walks[sample]
     sample = sample[np.cumsum(walks) - walks < MEASURED_WALKS]
     counts = [

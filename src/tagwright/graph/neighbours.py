@@ -4,11 +4,9 @@ In: the relations along a meta-path as sparse matrices. Out: arrays of document 
 batches whose walks along the path fit into memory; nothing grows with the square of the corpus.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +36,7 @@ class Relation(NamedTuple):
     backward: Rows
 
     @classmethod
-    def of(cls, sources: NDArray[np.integer], targets: NDArray[np.integer], shape: tuple[int, int]) -> Relation:
+    def of(cls, sources: NDArray[np.integer], targets: NDArray[np.integer], shape: tuple[int, int]) -> Self:
         """Edges given by their ends; an edge given twice is one edge."""
         from scipy import sparse
 
@@ -48,7 +46,7 @@ class Relation(NamedTuple):
         return cls(forward, forward.T.tocsr())
 
     @property
-    def reverse(self) -> Relation:
+    def reverse(self) -> "Relation":
         """Return the edges in the opposite direction."""
         return Relation(self.backward, self.forward)
 
@@ -57,7 +55,7 @@ class Relation(NamedTuple):
         """The number of nodes in which a step may end."""
         return int(self.forward.shape[1])
 
-    def into(self, count: int) -> Relation:
+    def into(self, count: int) -> "Relation":
         """Only the edges to the first `count` nodes."""
         return self if count == self.ends else Relation(self.forward[:, :count], self.backward[:count])
 
@@ -93,7 +91,7 @@ class Bracket(NamedTuple):
     branches: Sequence[Branch]
 
     @classmethod
-    def of(cls, branches: Sequence[Branch]) -> Bracket:
+    def of(cls, branches: Sequence[Branch]) -> Self:
         """Sort the branches, so that those with hubs only check the results of the others."""
         return cls(sorted(branches, key=lambda branch: branch.walks))
 
@@ -102,7 +100,7 @@ class Bracket(NamedTuple):
         """The number of documents in which it may end."""
         return self.branches[0].back.ends
 
-    def into(self, count: int) -> Bracket:
+    def into(self, count: int) -> "Bracket":
         """Ending in the first `count` documents."""
         return Bracket([branch._replace(back=branch.back.into(count)) for branch in self.branches])
 

@@ -4,8 +4,6 @@
 continues with few known labels (FS-XMC).
 """
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -98,7 +96,7 @@ def paper() -> Config:
     )
 
 
-def few_shot_paper() -> FewShot:
+def few_shot_paper() -> "FewShot":
     """The settings of Appendix A for fine-tuning with 1% of the labels; with 5% it has 10,000 steps."""
     return FewShot(
         training=TrainingConfig(steps=2_000, learning_rate=5e-6, weight_decay=0.0, dropout="all", validation=0.0)

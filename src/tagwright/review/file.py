@@ -1,7 +1,5 @@
 """The file of a review: SQLite in WAL mode, with the tables of all that a review holds."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import sqlite3
@@ -10,7 +8,7 @@ import weakref
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tagwright.errors import InputError
 
@@ -58,7 +56,7 @@ class ReviewFile:
             raise InputError(f"cannot be used as a store of decisions ({error})", self.path) from None
 
     @classmethod
-    def to_read(cls, path: Path) -> ReviewFile:
+    def to_read(cls, path: Path) -> Self:
         """Open an existing file to read its decisions, also on a read-only disk."""
         return cls(path, read_only=not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)), create=False)
 

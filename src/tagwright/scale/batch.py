@@ -1,12 +1,11 @@
 """Tag documents shard by shard into a folder; finished shards are skipped."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from tagwright.core.atomic import lies_in
 from tagwright.core.progress import bar
@@ -32,7 +31,7 @@ class Share:
     count: int = 1
 
     @classmethod
-    def parse(cls, text: str) -> Share:
+    def parse(cls, text: str) -> Self:
         """Parse `i/n`, i from 0. Raises ConfigError.
 
         >>> Share.parse("1/4")

@@ -1,7 +1,5 @@
 """Check access tokens: read them from a file, map them to holders and roles, and limit wrong attempts per address."""
 
-from __future__ import annotations
-
 import hmac
 import ipaddress
 import math
@@ -9,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, Self, TypeAlias, get_args
 
 from starlette.requests import Request
 from starlette.types import Scope
@@ -109,7 +107,7 @@ class Access:
     wrong: WrongTokens = field(default_factory=WrongTokens, compare=False, repr=False)
 
     @classmethod
-    def of(cls, token: str | None = None, file: Path | None = None) -> Access:
+    def of(cls, token: str | None = None, file: Path | None = None) -> Self:
         """Accept one token with all rights, the tokens of a file, or both.
 
         Raises ConfigError for the token, InputError for the file.

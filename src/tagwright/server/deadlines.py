@@ -5,8 +5,6 @@ request, or to read an answer. So `TimedConnection` stands between asyncio and t
 tells it how many requests of a connection are being answered, and asyncio how many bytes are unsent.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -25,7 +23,7 @@ BODY_SECONDS = 120.0
 READ_SECONDS = 120.0
 "Time limit for reading the next part of an answer. The system takes large parts: on a slow line one a minute."
 
-_current: ContextVar[TimedConnection] = ContextVar("_current")
+_current: "ContextVar[TimedConnection]" = ContextVar("_current")
 "The connection of the current request: a task inherits the context in which it is started."
 
 

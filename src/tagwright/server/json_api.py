@@ -3,12 +3,10 @@
 An `Operation` says all about an address: the function that answers, its parameters, and schemas.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
@@ -166,7 +164,7 @@ class JsonApi:
         """Numbers for Prometheus."""
         return PlainTextResponse(self.counters.text(), media_type="text/plain; version=0.0.4")
 
-    async def _suggested(self, documents: Sequence[Document], options: _Options) -> list[dict[str, Any]]:
+    async def _suggested(self, documents: Sequence[Document], options: "_Options") -> list[dict[str, Any]]:
         model = self._model(options.model)
         within = await asyncio.to_thread(options.allowed, model)
         rules = SuggestOptions(
@@ -203,14 +201,14 @@ class _Options:
     evidence: bool = False
 
     @classmethod
-    def read(cls, content: Mapping[str, Any]) -> _Options:
+    def read(cls, content: Mapping[str, Any]) -> Self:
         """Check every option; one that is null is not given. Raises Problem."""
         given = {key: content[key] for key in _OPTIONS if content.get(key) is not None}
         check(given, object_(_OPTIONS, ()))
         return cls(**given)
 
     @classmethod
-    def of_address(cls, given: Mapping[str, str]) -> _Options:
+    def of_address(cls, given: Mapping[str, str]) -> Self:
         """The options that an address may have: model, limit and evidence. Raises Problem."""
         evidence = given.get("evidence", "") in ("1", "true")
         return cls.read({"model": given.get("model"), "limit": whole(given.get("limit", "10")), "evidence": evidence})

@@ -1,11 +1,9 @@
 """Retrieve labels by the full text: encode every paragraph, and average the vectors along the section tree."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -130,7 +128,7 @@ class FullText(Retriever):
             spans = [(start + first, start + last) for first, last in sentence_spans(document.text[start:end])]
         return self.dense.nearest_pieces(document.text, spans, labels)
 
-    def with_labels(self, labels: Sequence[Label]) -> FullText:
+    def with_labels(self, labels: Sequence[Label]) -> "FullText":
         """Return a copy for other labels; encodes new label texts only."""
         return FullText(self.dense.with_labels(labels), self.options)
 
@@ -143,7 +141,7 @@ class FullText(Retriever):
     @classmethod
     def load(
         cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], TextEncoder] | None = None
-    ) -> FullText:
+    ) -> Self:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is missing or damaged."""
         options = read_options(folder, FullTextOptions, read_manifest(folder, "fulltext").get("options"))
         return cls(Dense.load(folder / "dense", labels, load_encoder), options)

@@ -1,10 +1,9 @@
 """Suggest the labels of the labelled documents whose words are most similar (k nearest neighbours)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -60,7 +59,7 @@ class NearestLabelled(Retriever):
         """None: the evidence are other documents."""
         return ()
 
-    def with_labels(self, labels: Sequence[Label]) -> NearestLabelled:
+    def with_labels(self, labels: Sequence[Label]) -> "NearestLabelled":
         """Return a copy for another vocabulary: documents keep the remaining labels by id; new labels score 0."""
         place = {label.id: number for number, label in enumerate(labels)}
         new = np.array([place.get(label.id, -1) for label in self.labels], np.int64)[self.gold.labels]
@@ -77,7 +76,7 @@ class NearestLabelled(Retriever):
         write_arrays(folder, {"gold": self.gold.labels, "gold-indptr": self.gold.indptr})
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> NearestLabelled:
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
         manifest = read_manifest(folder, "nearest labelled documents")
         k, neighbours = (read_number(folder, manifest, name) for name in ("k", "neighbours"))

@@ -1,11 +1,9 @@
 """Re-rank candidates with a cross-encoder, which reads document and label together."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +88,7 @@ class CrossEncoderReranker(Stage):
         """None: the evidence for a label is spread over the whole network."""
         return ()
 
-    def with_labels(self, labels: Sequence[Label]) -> CrossEncoderReranker:
+    def with_labels(self, labels: Sequence[Label]) -> "CrossEncoderReranker":
         """Return a copy for other labels; nothing is computed."""
         return CrossEncoderReranker(labels, self.encoder, self.options)
 
@@ -102,7 +100,7 @@ class CrossEncoderReranker(Stage):
     @classmethod
     def load(
         cls, folder: Path, labels: Sequence[Label], load_encoder: Callable[[str], PairScorer] = CrossEncoder.load
-    ) -> CrossEncoderReranker:
+    ) -> Self:
         """Read what `save` wrote. load_encoder gets a folder. Raises ModelError when a part is missing or damaged."""
         options = read_options(folder, RerankerOptions, read_manifest(folder, "cross").get("options"))
         with offline():  # it lies in the folder, or is missing

@@ -1,13 +1,11 @@
 """The tagger: retrieve, pool, score, combine, cut."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice, repeat
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Unpack, overload
+from typing import Any, Self, Unpack, overload
 
 from tagwright.combining.acceptance import SuggestArguments, SuggestOptions
 from tagwright.combining.combiner import Combiner
@@ -110,10 +108,10 @@ class Tagger:
             self.write(Path(folder))
             return Tagger._unpickled, (pack(Path(folder)),)
 
-    def __copy__(self) -> Tagger:
+    def __copy__(self) -> Self:
         return self
 
-    def __deepcopy__(self, memo: object) -> Tagger:
+    def __deepcopy__(self, memo: object) -> Self:
         return self
 
     def __repr__(self) -> str:
@@ -276,7 +274,7 @@ class Tagger:
                 for label in wanted
             ]
 
-    def with_labels(self, labels: Labels) -> Tagger:
+    def with_labels(self, labels: Labels) -> Self:
         """Return the tagger for other labels, given as to `zero_shot`: only new and changed ones are computed.
 
         To add some: `tagger.with_labels([*tagger.vocabulary, "Wasps"])`.
@@ -292,7 +290,7 @@ class Tagger:
             combiner=self.combiner.with_labels(self.vocabulary, vocabulary),
         )
 
-    def restrict(self, ids: Iterable[str]) -> Tagger:
+    def restrict(self, ids: Iterable[str]) -> Self:
         """Return the tagger for a part of its vocabulary, with memory for that part only."""
         return self.with_labels(self.vocabulary.restrict(ids))
 
@@ -329,7 +327,7 @@ class Tagger:
         write_manifest(folder, KIND, {**content, "files": files, "logs": list(logs)})
 
     @classmethod
-    def load(cls, folder: Path | str, *, verify: bool = False) -> Tagger:
+    def load(cls, folder: Path | str, *, verify: bool = False) -> Self:
         """Load a saved tagger, the old or the new one while it is being replaced.
 
         verify: check all of every file; otherwise of files beyond 64 MB in all only their sizes. Raises ModelError when
@@ -338,11 +336,11 @@ class Tagger:
         return read_whole(Path(folder), lambda: cls._read(Path(folder), verify))
 
     @classmethod
-    def _unpickled(cls, files: Mapping[str, bytes]) -> Tagger:
+    def _unpickled(cls, files: Mapping[str, bytes]) -> Self:
         return cls.load(unpack(files))
 
     @classmethod
-    def _read(cls, folder: Path, verify: bool) -> Tagger:
+    def _read(cls, folder: Path, verify: bool) -> Self:
         manifest = read_manifest(folder, KIND)
         kinds: list[Any] = [manifest.get(name) for name in ("retrievers", "rerankers")]
         training = manifest.get("training", {})

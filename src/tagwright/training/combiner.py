@@ -4,8 +4,6 @@ A ranker is shrunk towards the fixed sum and blended with it: the fewer labels t
 sum stays in place of a blend that is clearly worse on documents that it was not trained on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -92,7 +90,7 @@ class Examples:
         """The column of the fixed sum's standard score."""
         return self.features.names.index(BASE)
 
-    def take(self, documents: Longs) -> Examples:
+    def take(self, documents: Longs) -> "Examples":
         """Return the examples of some documents, in this order."""
         values = self.features.values[self.suggestions(documents)]
         described = Features(self.features.names, values)

@@ -1,7 +1,5 @@
 """How to train: the options that all trained methods share, and the plan that the training loop follows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
@@ -67,7 +65,7 @@ class TrainingConfig(Checked):
     seed: AtLeastZero = 0
     "Same seed, machine and number of threads: same weights."
 
-    def over(self, plan: TrainingPlan) -> TrainingPlan:
+    def over(self, plan: "TrainingPlan") -> "TrainingPlan":
         """The plan of a method with what is set here."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(plan, **{name: value for name, value in values.items() if value is not None})

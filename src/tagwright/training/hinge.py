@@ -11,12 +11,10 @@ Working sets stay small. The duals of the negatives sum up to those of the posit
 margin of 1 - tolerance has the dual 2 C tolerance, so a working set cannot hold many negatives.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -64,7 +62,7 @@ class Postings:
     weights: Matrix
 
     @classmethod
-    def of(cls, features: Matrix, folder: Path) -> Postings:
+    def of(cls, features: Matrix, folder: Path) -> Self:
         """Index the features (documents, words), memory-mapped. folder: an existing folder for this index only."""
         words = np.flatnonzero(count_rows(features) <= max(TELLING * features.shape[0], 2))
         return cls(words, write_transposed(features, words, folder))

@@ -7,14 +7,12 @@ The group of a pair identifies its subject: a number made from a title or a labe
 of two documents with one title, and of a label and its duplicate share it, within a source and across.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate, chain, groupby
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -55,7 +53,7 @@ class Source:
         for window in _windows(pairs):
             yield from map(window.__getitem__, rng.permutation(len(window)).tolist())
 
-    def __add__(self, other: Source) -> Source:
+    def __add__(self, other: "Source") -> "Source":
         """The pairs of both, under the seed of the first."""
 
         def draw(block: range, key: Key) -> Iterator[Pair]:
@@ -64,7 +62,7 @@ class Source:
 
         return Source(self.items + other.items, draw, self.seed)
 
-    def checked(self, reason: str) -> Source:
+    def checked(self, reason: str) -> Self:
         """This source. Raises ConfigError with the reason when it has no pairs; reads no further than the first."""
         if next(self._draw(self._blocks(), epoch=0), None) is None:
             raise ConfigError(reason)
@@ -81,7 +79,7 @@ class Source:
 class RtsOptions(Checked):
     """Which texts RTS pairs. Raises ConfigError when no pairs are possible."""
 
-    segmentation: Segmentation = "random"
+    segmentation: "Segmentation" = "random"
     "How text is cut; the other two are for comparison (RTS Table 5)."
     min_words: int = 40
     "L_min, the paper's for product texts; 80 for encyclopedia articles (RTS Table 3)."

@@ -3,11 +3,9 @@
 Also what is compared afterwards: the outcome of each way to combine, and what each group of features brought.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +45,7 @@ class Weighted:
         return State(arrays, values)
 
     @classmethod
-    def of(cls, state: State) -> Weighted:
+    def of(cls, state: State) -> Self:
         """What has this `state`."""
         arrays, values = state.arrays, state.values
         run = Run(*(arrays[name] for name in ("indptr", "labels", "scores")))

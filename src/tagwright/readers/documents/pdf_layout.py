@@ -4,8 +4,6 @@ Headings are taken from the outline of the file if its titles occur in the text,
 type. Lines that recur on many pages, page and line numbers and tables of contents are left out.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -51,7 +49,7 @@ class Line(NamedTuple):
     bold: bool
 
     @property
-    def style(self) -> _Style:
+    def style(self) -> "_Style":
         """Size to half a point, and weight."""
         return round(self.size * 2) / 2, self.bold
 

@@ -1,9 +1,8 @@
 """Linear classifiers as stages: labels by the words of their training documents, with these words as evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -62,7 +61,7 @@ class Linear(Retriever):
             found.append(tuple(EvidenceSpan(*first[self.bag.words[word]], part) for word, part in parts if part > 0))
         return found
 
-    def with_labels(self, labels: Sequence[Label]) -> Linear:
+    def with_labels(self, labels: Sequence[Label]) -> "Linear":
         """Return a copy for another vocabulary: weights are kept by id; new labels score 0."""
         before = {label.id: row for row, label in enumerate(self.labels)}
         rows = np.array([before.get(label.id, -1) for label in labels], np.int64)
@@ -74,7 +73,7 @@ class Linear(Retriever):
         _save_parts(folder, self.bag, self.model)
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Linear:
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
         k = read_number(folder, read_manifest(folder, "linear stage"), "k")
         bag, model = BagOfWords.load(folder / "words"), LinearModel.load(folder / "model")
@@ -118,7 +117,7 @@ class Trees(Retriever):
         """None: the way to a label leads through many branches."""
         return ()
 
-    def with_labels(self, labels: Sequence[Label]) -> Trees:
+    def with_labels(self, labels: Sequence[Label]) -> "Trees":
         """Return a copy for another vocabulary: labels are mapped by id; new labels score 0."""
         now = {label.id: row for row, label in enumerate(labels)}
         moved = np.array([*(now.get(label.id, -1) for label in self.labels), -1], np.int32)
@@ -131,7 +130,7 @@ class Trees(Retriever):
         _save_parts(folder, self.bag, self.model)
 
     @classmethod
-    def load(cls, folder: Path, labels: Sequence[Label]) -> Trees:
+    def load(cls, folder: Path, labels: Sequence[Label]) -> Self:
         """Read what `save` wrote, for the same labels. Raises ModelError when it is damaged or does not fit."""
         k = read_number(folder, read_manifest(folder, "tree stage"), "k")
         places = read_array(folder, "places", np.int32, (None,))

@@ -4,8 +4,6 @@ Training reads hard negatives and keywords off them; the stages score with them.
 training/linear_training.py.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -64,7 +62,7 @@ class LinearModel:
         order = np.lexsort((words, -weights))[:k]
         return [int(word) for word in words[order[weights[order] > 0]]]
 
-    def take(self, labels: Longs) -> LinearModel:
+    def take(self, labels: Longs) -> "LinearModel":
         """The model of these labels, in this order; -1: a label without training documents."""
         chosen = self.weights[np.maximum(labels, 0)]
         chosen.data[np.repeat(labels < 0, np.diff(chosen.indptr))] = 0
