@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from tagwright.errors import InputError
 from tagwright.evaluation.metrics import (
     Bin,
-    Contingency,
     Gains,
     Hits,
     by_frequency,
@@ -22,7 +21,6 @@ from tagwright.evaluation.metrics import (
     ceilings,
     inverse_propensity,
     labelled,
-    macro_f1,
     ndcg,
     precision,
     psndcg,
@@ -33,7 +31,7 @@ from tagwright.evaluation.metrics import (
 )
 from tagwright.evaluation.report.page import Details, scores_page
 from tagwright.evaluation.report.plots import rank_plot
-from tagwright.evaluation.resampling import Score
+from tagwright.evaluation.resampling import MacroF1, Score, values
 from tagwright.evaluation.scores import Scores
 from tagwright.types import Doubles, Run
 
@@ -137,8 +135,8 @@ def test_macro_f1_agrees_with_scikit_learn_over_the_gold_labels(
     expected = sklearn_metrics.f1_score(
         truth, predicted, labels=sorted(set().union(*gold)), average="macro", zero_division=0
     )
-    table = Contingency.of(run_of(rankings), Run.from_rows(gold), LABELS, k)
-    assert macro_f1(table) == pytest.approx(expected)
+    found = MacroF1.of("macro-F1", run_of(rankings), Run.from_rows(gold), k)
+    assert values([found], np.ones((1, len(cases))))[0, 0] == pytest.approx(expected)
 
 
 def test_a_document_with_too_few_suggestions_still_divides_by_k() -> None:
@@ -171,11 +169,6 @@ def test_a_label_never_seen_in_training_earns_most() -> None:
 def test_propensity_of_too_few_training_documents_is_refused() -> None:
     with pytest.raises(InputError, match="2 training documents, expected at least 3"):
         inverse_propensity(np.array([1, 1]), 2)
-
-
-def test_macro_f1_over_no_label_is_zero() -> None:
-    table = Contingency.of(run_of([[0]]), Run.from_rows([[0]]), LABELS, 1)
-    assert macro_f1(table, among=np.zeros(LABELS, np.bool_)) == 0
 
 
 def test_ranks_that_were_not_looked_up_are_refused() -> None:
@@ -225,7 +218,9 @@ def test_the_bins_together_are_macro_f1(
     bins = by_frequency(*runs, k=k, size=size)
     total = sum((each.last - each.first) * each.macro_f1 for each in bins)
     labels = bins[-1].last if bins else 0
-    assert total == pytest.approx(labels * macro_f1(Contingency.of(runs[0], runs[1], 13, k)))
+    assert total == pytest.approx(
+        labels * values([MacroF1.of("F", runs[0], runs[1], k)], np.ones((1, len(runs[0]))))[0, 0]
+    )
     assert labels == len(np.unique(runs[1].labels))
     assert all(each.last - each.first >= min(size, labels) for each in bins)
 

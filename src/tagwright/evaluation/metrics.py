@@ -206,25 +206,6 @@ def f1(tp: NDArray[Any], fp: NDArray[Any], fn: NDArray[Any]) -> Doubles:
     return _ratio(2 * tp, 2 * tp + fp + fn)
 
 
-def macro_f1(table: Contingency, among: Mask | None = None) -> float:
-    """macro-F1@k: the mean F1 of the labels that are gold for at least one document (Yang & Liu 1999; DEPL 5.2).
-
-    among: (labels,) count only these, such as the paper's labels with 1 to 9 training documents. The ranking still
-    holds all labels. A label that is suggested and never gold lowers no F1 but its own, which is not in the mean, so
-    that two runs are averaged over the same labels. 0 when no label counts.
-
-    F1 is 2/3 for the label found once too often, 0 for the missed one; the third is gold nowhere.
-
-    >>> macro_f1(Contingency(np.array([1, 0, 0]), np.array([1, 0, 7]), np.array([0, 1, 0]))) == (2 / 3 + 0) / 2
-    True
-    """
-    counted = table.tp + table.fn > 0
-    if among is not None:
-        counted &= among
-    values = f1(table.tp, table.fp, table.fn)[counted]
-    return float(values.mean()) if len(values) else 0.0
-
-
 def label_coverage(run: Run, labels: int, k: int) -> float:
     """coverage@k: the share of the vocabulary that is among the first k suggestions of at least one document.
 
@@ -308,7 +289,7 @@ def by_frequency(run: Run, gold: Run, train: Run, *, k: int = 5, size: int = 100
     """macro-F1@k of labels from rare to frequent, `size` at a time; the last bin takes the rest.
 
     train: the gold labels of the training documents. Labels that are gold for none of the documents are not counted, as
-    in `metrics.macro_f1`; labels of equal frequency are in the order of the vocabulary.
+    in macro-F1@k; labels of equal frequency are in the order of the vocabulary.
 
     Label 1 has one training document and is found, label 0 has two and is missed:
 

@@ -64,7 +64,10 @@ class Ratios:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MacroF1:
-    """macro-F1@k, as `metrics.macro_f1` defines it; a sample averages over the labels that are gold in it.
+    """macro-F1@k: the mean F1 of the labels that are gold for at least one document (Yang & Liu 1999; DEPL 5.2).
+
+    A label that is suggested and never gold lowers no F1 but its own, which is not in the mean, so that two runs are
+    averaged over the same labels. A sample averages over the labels that are gold in it.
 
     tallies: sparse (3 * gold labels, documents), 1 where the label is found, where it is suggested, where it is gold.
     """

@@ -11,7 +11,7 @@ from tagwright.core.saved import read_array, read_manifest, read_number, write_a
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix, check_indptr, read_matrix, write_matrix
 from tagwright.data.string_table import check_places
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Retriever, Run
+from tagwright.types import Distribution, Document, Floats, Label, Retriever, Run
 
 NEIGHBOURS = 50
 "Labelled documents that are asked: cosines weight them, so that more change little."
@@ -54,10 +54,6 @@ class NearestLabelled(Retriever):
     def score(self, reading: Run, candidates: Run) -> Floats:
         """(suggestions,) the score of each candidate; 0 for a label that no neighbour has."""
         return reading.scores_of(candidates)
-
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
-        """None: the evidence are other documents."""
-        return ()
 
     def with_labels(self, labels: Sequence[Label]) -> "NearestLabelled":
         """Return a copy for another vocabulary: documents keep the remaining labels by id; new labels score 0."""

@@ -12,7 +12,7 @@ from tagwright.core.checked import AtLeastOne, Checked
 from tagwright.core.saved import read_manifest, read_options, write_manifest
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.model_folder import offline
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Label, Run, Stage
+from tagwright.types import Distribution, Document, Floats, Label, Run, Stage
 
 PairedText: TypeAlias = Literal["name", "names", "text", "described", "statement"]
 
@@ -83,10 +83,6 @@ class CrossEncoderReranker(Stage):
         labels = [view[self.options.label_text](self.labels[label]) for label in used.tolist()]
         tokens = self.options.document_tokens
         return self.encoder.score(reading, labels, candidates.rows, columns, first_tokens=tokens, progress="re-ranking")
-
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
-        """None: the evidence for a label is spread over the whole network."""
-        return ()
 
     def with_labels(self, labels: Sequence[Label]) -> "CrossEncoderReranker":
         """Return a copy for other labels; nothing is computed."""

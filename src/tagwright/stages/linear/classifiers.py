@@ -113,10 +113,6 @@ class Trees(Retriever):
         """Return the probability of each candidate, (suggestions,); 0 for a label beyond the beam or unknown."""
         return reading.scores_of(candidates)
 
-    def spans(self, document: Document, label: int) -> tuple[EvidenceSpan, ...]:  # noqa: ARG002
-        """None: the way to a label leads through many branches."""
-        return ()
-
     def with_labels(self, labels: Sequence[Label]) -> "Trees":
         """Return a copy for another vocabulary: labels are mapped by id; new labels score 0."""
         now = {label.id: row for row, label in enumerate(labels)}
