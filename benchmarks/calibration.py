@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from benchmarks import corpora, curve, machine
 from benchmarks.zeroshot import own_labels
+from sklearn.linear_model import LogisticRegression
 
 import tagwright.combining
 from tagwright.combining.confidence import (
@@ -31,7 +32,6 @@ from tagwright.combining.confidence import (
     fit_isotonic,
     fit_platt,
     fit_score_map,
-    logistic,
     ranks_within,
 )
 from tagwright.combining.label_free import FEATURES, Coefficients, features, named_bits, text_lengths
@@ -203,8 +203,8 @@ def fitted(samples: Sequence[Sample], known: bool) -> Coefficients:
     tables = [each.features(each.labels_per_document if known else None)[each.first(RANKS)] for each in samples]
     right = np.concatenate([each.right[each.first(RANKS)] for each in samples])
     weights = np.concatenate([np.full(len(table), 1.0 / len(table)) for table in tables])
-    *slopes, intercept = logistic(np.concatenate(tables), right.astype(np.float64), weights).tolist()
-    return Coefficients(tuple(slopes), intercept)
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(np.concatenate(tables), right, weights)
+    return Coefficients(tuple(model.coef_[0].tolist()), float(model.intercept_[0]))
 
 
 def measured(dev: Sample, confidence: Any) -> dict[str, Any]:

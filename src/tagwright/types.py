@@ -316,6 +316,15 @@ class Run:
         confidences = None if self.confidences is None else self.confidences[mask]
         return Run(before[self.indptr], self.labels[mask], self.scores[mask], confidences)
 
+    def moved(self, places: NDArray[np.integer]) -> Run:
+        """The suggestions with label i at places[i]; those of labels without a place, -1, are left out.
+
+        >>> Run.from_rows([[0, 2]]).moved(np.array([5, 6, -1])).labels.tolist()
+        [5]
+        """
+        kept = self.keep(places[self.labels] >= 0)
+        return Run.of(kept.indptr, places[kept.labels], kept.scores)
+
     def top(self, k: int) -> Run:
         """The best k of every row."""
         return self.keep(self.ranks <= k)
@@ -353,6 +362,12 @@ def _row_order(indptr: Longs, keys: Longs) -> Longs:
 def _width(*runs: Run) -> int:
     """More than any label of the runs."""
     return 1 + max(int(run.labels.max(initial=0)) for run in runs)
+
+
+def places_of(labels: Iterable[Label], among: Iterable[Label]) -> Longs:
+    """(labels,) the place of each of these labels in another vocabulary, by id; -1 where it is not there."""
+    places = {label.id: place for place, label in enumerate(among)}
+    return np.array([places.get(label.id, -1) for label in labels], np.int64)
 
 
 Distribution: TypeAlias = Literal["normal", "sparse", "information_content"]

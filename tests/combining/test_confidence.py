@@ -17,7 +17,6 @@ from tagwright.combining.confidence import (
     fit_platt,
     fit_score_map,
     load_score_map,
-    logistic,
     save_score_map,
 )
 from tagwright.errors import ConfigError, ModelError
@@ -71,18 +70,6 @@ def test_a_few_examples_that_are_parted_do_not_make_it_certain() -> None:
     """Targets are 3/4 and 1/4 and are met exactly at both scores."""
     found = fit_platt(np.array([2.0, 2.0, 1.0, 1.0]), np.array([True, True, False, False]), np.ones(4))
     assert found(np.array([2.0, 1.0])) == pytest.approx([0.75, 0.25])
-
-
-def test_logistic_regression_is_that_of_scikit_learn() -> None:
-    from sklearn.linear_model import LogisticRegression
-
-    rng = np.random.default_rng(1)
-    features = rng.normal(size=(300, 3)) * [1, 5, 0.1] + [0, 10, 3]
-    right = rng.random(300) < 1 / (1 + np.exp(-features @ [1.0, 0.3, 2.0] + 9))
-    weights = rng.uniform(0.5, 2, 300)
-    expected = LogisticRegression(C=1e9, tol=1e-10, max_iter=10_000).fit(features, right, weights)
-    found = logistic(features, right.astype(np.float64), weights)
-    assert found == pytest.approx([*expected.coef_[0], *expected.intercept_], rel=1e-3)
 
 
 @pytest.mark.parametrize(("documents", "kind"), [(ISOTONIC_FROM - 1, Platt), (ISOTONIC_FROM, Isotonic)])

@@ -51,6 +51,7 @@ import os, signal, sys, shutil
 from pathlib import Path
 from types import SimpleNamespace
 from tagwright.core import atomic
+from tagwright.core.atomic import *
 from tagwright.core.saved import *
 step, folder = int(sys.argv[1]), Path(sys.argv[2])
 def dying(function):
@@ -203,6 +204,7 @@ def test_a_mistake_of_our_own_is_no_full_disk(tmp_path: Path) -> None:
 WRITERS = """
 import sys
 from pathlib import Path
+from tagwright.core.atomic import *
 from tagwright.core.saved import *
 for number in range(12):
     with replace_folder(Path(sys.argv[1]), "box") as target:

@@ -12,7 +12,7 @@ from tagwright.combining.features import Features
 from tagwright.combining.ranking_trees import BoostedTrees
 from tagwright.core.saved import read_array, read_manifest, write_arrays, write_manifest
 from tagwright.errors import ModelError
-from tagwright.types import Doubles, Floats, Label, Longs, Mask
+from tagwright.types import Doubles, Floats, Label, Longs, Mask, places_of
 
 FREE = 1e3
 "The scale of the base feature, in standard deviations: at this scale the penalty hardly affects its weight."
@@ -166,6 +166,4 @@ def shrunk_bias(logits: Doubles, right: Mask, labels: Longs, count: int, shrinka
 
 def follow_labels(bias: Doubles, before: Sequence[Label], labels: Sequence[Label]) -> Doubles:
     """Return the biases for another vocabulary, by label id; 0 for a new label."""
-    place = {label.id: number for number, label in enumerate(before)}
-    old = np.array([place.get(label.id, len(before)) for label in labels], np.int64)
-    return np.append(bias, 0.0)[old]
+    return np.append(bias, 0.0)[places_of(labels, before)]  # of a new label -1, the 0 at the end

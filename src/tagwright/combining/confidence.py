@@ -137,49 +137,21 @@ def fit_platt(scores: NDArray[np.floating], right: Mask, weights: NDArray[np.flo
     >>> round(found.slope, 3), round(found.intercept, 3) + 0.0
     (0.693, 0.0)
     """
+    from sklearn.linear_model import LogisticRegression
+
     counts: Doubles = np.asarray(weights, np.float64)
     positive, negative = float(counts[right].sum()), float(counts[~right].sum())
     targets = np.where(right, (positive + 1) / (positive + 2), 1 / (negative + 2))
     values: Doubles = np.asarray(scores, np.float64)
     mean, deviation = float(np.average(values, weights=counts)), float(values.std()) or 1.0
-    slope, intercept = logistic(((values - mean) / deviation)[:, None], targets, counts)
+    model = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000)  # a target is a right and a wrong example
+    twice = np.tile((values - mean) / deviation, 2)[:, None]
+    model.fit(twice, np.repeat([True, False], len(values)), np.concatenate([counts * targets, counts * (1 - targets)]))
+    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
     if slope <= 0:
         share = float(np.average(targets, weights=counts))
         return Platt(0.0, float(np.log(share / (1 - share))))
-    return Platt(float(slope / deviation), float(intercept - slope * mean / deviation))
-
-
-def logistic(features: Doubles, targets: Doubles, weights: Doubles, ridge: float = 1e-9, steps: int = 100) -> Doubles:
-    """Logistic regression by Newton's method: (features + 1,) coefficients, the intercept last.
-
-    features: (n, features). targets: (n,) from 0 to 1. weights: (n,). ridge: of the coefficients but the intercept;
-    what is minimised is the weighted mean cross-entropy + ridge / 2 * their squared sum.
-
-    Targets 3/4 and 1/4 at 1 and 0: the logits are log 3 and -log 3, so the slope is 2 log 3 = 2.1972.
-
-    >>> logistic(np.array([[1.0], [0.0]]), np.array([0.75, 0.25]), np.ones(2)).round(4).tolist()
-    [2.1972, -1.0986]
-    """
-    design = np.column_stack([features, np.ones(len(features))])
-    penalty = ridge * np.append(np.ones(features.shape[1]), 1e-9)
-    shares = weights / weights.sum()
-    found = np.zeros(design.shape[1])
-
-    def loss(at: Doubles) -> float:
-        logits = design @ at
-        return float(shares @ (np.logaddexp(0.0, logits) - targets * logits) + penalty @ at**2 / 2)
-
-    for _ in range(steps):
-        predicted = sigmoid(design @ found)
-        gradient = design.T @ (shares * (predicted - targets)) + penalty * found
-        curvature = (design.T * (shares * predicted * (1 - predicted))) @ design + np.diag(penalty + 1e-12)
-        step, before = np.linalg.solve(curvature, gradient), loss(found)
-        while loss(found - step) > before and np.abs(step).max() > 1e-12:
-            step = step / 2
-        found = found - step
-        if np.abs(step).max() < 1e-10:
-            break
-    return np.asarray(found, np.float64)
+    return Platt(slope / deviation, intercept - slope * mean / deviation)
 
 
 def sigmoid(logits: Doubles) -> Doubles:

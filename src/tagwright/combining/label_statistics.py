@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tagwright.types import Floats, Label, Longs, Run
+from tagwright.types import Floats, Label, Longs, Run, places_of
 
 FIRST = 10
 "Depth of a ranking to count labels in."
@@ -29,8 +29,7 @@ class LabelCounts:
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> "LabelCounts":
         """Return the counts for another vocabulary, by label id; 0 for a new label."""
-        place = {label.id: number for number, label in enumerate(before)}
-        old = np.array([place.get(label.id, len(before)) for label in labels], np.int64)
+        old = places_of(labels, before)  # of a new label -1, the 0 at the end
         return LabelCounts(self.documents, {name: np.append(each, 0)[old] for name, each in self.counts.items()})
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tagwright.combining.features import reciprocal_ranks_within
-from tagwright.types import Floats, Label, Longs, Run
+from tagwright.types import Floats, Label, Longs, Run, places_of
 
 COUNT = 10
 "Number of nearest documents to use."
@@ -46,10 +46,7 @@ class NearestDocuments:
 
     def with_labels(self, before: Sequence[Label], labels: Sequence[Label]) -> "NearestDocuments":
         """Return the same documents for another vocabulary, without the labels it lacks."""
-        place = {label.id: number for number, label in enumerate(labels)}
-        new = np.array([place.get(label.id, -1) for label in before], np.int64)[self.run.labels]
-        kept = self.run.keep(new >= 0)
-        return NearestDocuments(self.vectors, Run.of(kept.indptr, new[new >= 0], kept.scores))
+        return NearestDocuments(self.vectors, self.run.moved(places_of(before, labels)))
 
     def _nearest(self, vectors: Floats) -> tuple[Longs, Longs]:
         """Return the nearest documents of each, (documents, 10) padded with -1, and their number, (documents,)."""

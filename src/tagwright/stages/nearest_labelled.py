@@ -11,7 +11,7 @@ from tagwright.core.saved import read_array, read_manifest, read_number, write_a
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix, check_indptr, read_matrix, write_matrix
 from tagwright.data.string_table import check_places
-from tagwright.types import Distribution, Document, Floats, Label, Retriever, Run
+from tagwright.types import Distribution, Document, Floats, Label, Retriever, Run, places_of
 
 NEIGHBOURS = 50
 "Labelled documents that are asked: cosines weight them, so that more change little."
@@ -57,10 +57,7 @@ class NearestLabelled(Retriever):
 
     def with_labels(self, labels: Sequence[Label]) -> "NearestLabelled":
         """Return a copy for another vocabulary: documents keep the remaining labels by id; new labels score 0."""
-        place = {label.id: number for number, label in enumerate(labels)}
-        new = np.array([place.get(label.id, -1) for label in self.labels], np.int64)[self.gold.labels]
-        kept = self.gold.keep(new >= 0)
-        gold = Run.of(kept.indptr, new[new >= 0], kept.scores)
+        gold = self.gold.moved(places_of(self.labels, labels))
         return NearestLabelled(labels, self.bag, self.features, gold, self.k, self.neighbours)
 
     def save(self, folder: Path) -> None:

@@ -44,11 +44,6 @@ class TripleContrast(Contrastive):
         triples = cast("Sequence[Triple]", batch)
         return [(t.anchor, t.positive) for t in triples], [(t.anchor, t.negative) for t in triples]
 
-    def validation_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[Text], Sequence[Text]]:
-        """The same."""
-        with_positive, with_negative = self.views(pairs, 0)
-        return with_positive, with_negative
-
 
 def train_cross_encoder(
     encoder: CrossEncoder,

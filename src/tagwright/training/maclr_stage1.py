@@ -62,6 +62,10 @@ class MaclrStage1(Contrastive):
         second = others[0] if self.dropout else contexts
         return loss + label_regularisation(contexts, second, others[-1], self.temperature, similarity="cosine")
 
+    def validation_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
+        """Eq. 1, without clusters and labels."""
+        return self.pair_loss(anchors, positives, groups)
+
     def before_step(self, step: int, encode: Encode) -> bool:
         """Cluster the instances again when the schedule says so. The order of pairs does not depend on it."""
         clusters = self.schedule.clusters_at(step) if self.schedule else None

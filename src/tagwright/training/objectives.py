@@ -56,11 +56,12 @@ class Objective(Protocol):
 
     def validation_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[Text], Sequence[Text]]:
         """The texts for the loss of validation pairs: anchors, and the texts they are compared with."""
-        ...
+        anchors, positives, *_ = self.views(pairs, 0)
+        return anchors, positives
 
     def validation_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
         """The loss of validation pairs: for the curve, and for the choice of the best weights."""
-        ...
+        return self.loss((anchors, positives), groups)
 
     def weights(self) -> Mapping[str, OwnWeight]:
         """Parameters that are trained besides the model, by name: always the same parameters.
@@ -108,12 +109,4 @@ class Contrastive(Objective):
     def loss(self, views: Sequence[torch.Tensor], groups: torch.Tensor) -> torch.Tensor:
         """The loss of anchors and positives."""
         anchors, positives = views
-        return self.pair_loss(anchors, positives, groups)
-
-    def validation_views(self, pairs: Sequence[Pair]) -> tuple[Sequence[Text], Sequence[Text]]:
-        """Anchors and positives."""
-        return [pair.anchor for pair in pairs], [pair.positive for pair in pairs]
-
-    def validation_loss(self, anchors: torch.Tensor, positives: torch.Tensor, groups: torch.Tensor) -> torch.Tensor:
-        """The same loss."""
         return self.pair_loss(anchors, positives, groups)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -33,35 +34,34 @@ SMALL_CHUNK = 512
 "... unless it has fewer tokens than this: chunks of very few tokens cost more than their padding."
 
 
-class TrainableEncoder(Protocol):
-    """An encoder in training."""
+class TrainableEncoder(ABC):
+    """An encoder in training. model: the module to train."""
 
-    has_dropout: bool
+    has_dropout = True
 
-    @property
-    def model(self) -> SentenceTransformer | CrossEncoder:
-        """The module to train."""
-        ...
+    def __init__(self, model: SentenceTransformer | CrossEncoder) -> None:
+        self.model, self.prompts = model, prompts_of(model)
 
     def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:
         """The texts after the model's prompt for them."""
-        ...
+        prompt = self.prompts.of(role)
+        return [prompt + text for text in texts] if prompt else texts
 
+    @abstractmethod
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """The token ids of each text, or of each two for a cross-encoder. Called from another thread than the rest."""
-        ...
 
+    @abstractmethod
     def chunks(self, lengths: Longs) -> list[Longs]:
         """Positions of the texts to encode together, each text once. lengths: (texts,) tokens."""
-        ...
 
+    @abstractmethod
     def embed(self, tokens: Tokens, rows: Longs) -> torch.Tensor:
         """(rows, dim) vectors of these texts, with their graph where gradients are on."""
-        ...
 
+    @abstractmethod
     def ready(self) -> AbstractContextManager[None]:
         """A context in which the model is set up for training."""
-        ...
 
 
 def trainable_encoder(model: SentenceTransformer | CrossEncoder) -> TrainableEncoder:
@@ -74,20 +74,19 @@ def trainable_encoder(model: SentenceTransformer | CrossEncoder) -> TrainableEnc
     return Static(model) if is_module(model[0], "StaticEmbedding") else Transformer(model)
 
 
-class Static:
+class Static(TrainableEncoder):
     """Token embeddings, averaged. All texts of a batch are one chunk: there is no padding and little to keep."""
 
     has_dropout = False
 
     def __init__(self, model: SentenceTransformer) -> None:
-        self.model, self.prompts = model, prompts_of(model)
+        super().__init__(model)
         embedding: Any = model[0]
-        self.tokenize = tokenizer_of(embedding.tokenizer)
+        self._tokenize = tokenizer_of(embedding.tokenizer)
 
-    def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:
-        """The texts after the model's prompt for them."""
-        prompt = self.prompts.of(role)
-        return [prompt + text for text in texts] if prompt else texts
+    def tokenize(self, texts: Sequence[Any]) -> Tokens:
+        """Without special tokens, however many there are."""
+        return self._tokenize(texts)
 
     def chunks(self, lengths: Longs) -> list[Longs]:
         """All texts at once."""
@@ -117,25 +116,19 @@ class Static:
             torch.set_num_threads(cores)
 
 
-class Transformer:
+class Transformer(TrainableEncoder):
     """A transformer, its pooling and the modules after it, in bfloat16 if the hardware supports it."""
 
-    has_dropout = True
     output = "sentence_embedding"
 
     def __init__(self, model: SentenceTransformer | CrossEncoder) -> None:
-        self.model, self.prompts = model, prompts_of(model)
+        super().__init__(model)
         self.padding = int(model.tokenizer.pad_token_id or 0)
         if any(self.prompts.by_role.values()) and not self.prompts.pooled:
             raise ConfigError(
                 "the encoder leaves its prompts out of its pooling, which a training here cannot do; train it without: "
                 'prompts={query="", document=""}'
             )
-
-    def prompted(self, texts: Sequence[Any], role: Role) -> Sequence[Any]:
-        """The texts after the model's prompt for them."""
-        prompt = self.prompts.of(role)
-        return [prompt + text for text in texts] if prompt else texts
 
     def tokenize(self, texts: Sequence[Any]) -> Tokens:
         """With special tokens, at most as many tokens as the model reads."""

@@ -13,7 +13,7 @@ from tagwright.errors import ModelError
 from tagwright.stages.linear.weights import LinearModel
 from tagwright.stages.trees.label_trees import LabelTrees
 from tagwright.text.words import word_spans, words
-from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Retriever, Run
+from tagwright.types import Distribution, Document, EvidenceSpan, Floats, Ints, Label, Retriever, Run, places_of
 
 SPANS = 5
 "The most evidence spans of a label."
@@ -63,9 +63,7 @@ class Linear(Retriever):
 
     def with_labels(self, labels: Sequence[Label]) -> "Linear":
         """Return a copy for another vocabulary: weights are kept by id; new labels score 0."""
-        before = {label.id: row for row, label in enumerate(self.labels)}
-        rows = np.array([before.get(label.id, -1) for label in labels], np.int64)
-        return Linear(labels, self.bag, self.model.take(rows), self.k)
+        return Linear(labels, self.bag, self.model.take(places_of(labels, self.labels)), self.k)
 
     def save(self, folder: Path) -> None:
         """Write the words and the weights."""
@@ -102,8 +100,7 @@ class Trees(Retriever):
     def read(self, documents: Sequence[Document]) -> Run:
         """All labels that the beams reach for each document."""
         run = self.model.predict(self.bag.transform(document.text for document in documents), len(self.places))
-        known = run.keep(self.places[run.labels] >= 0)
-        return Run.of(known.indptr, self.places[known.labels], known.scores)
+        return run.moved(self.places)
 
     def find(self, reading: Run) -> Run:
         """The k most probable labels of each document; none for a document without a known word."""
@@ -115,8 +112,7 @@ class Trees(Retriever):
 
     def with_labels(self, labels: Sequence[Label]) -> "Trees":
         """Return a copy for another vocabulary: labels are mapped by id; new labels score 0."""
-        now = {label.id: row for row, label in enumerate(labels)}
-        moved = np.array([*(now.get(label.id, -1) for label in self.labels), -1], np.int32)
+        moved = np.append(places_of(self.labels, labels), -1).astype(np.int32)
         return Trees(labels, self.bag, self.model, self.k, moved[self.places])
 
     def save(self, folder: Path) -> None:
