@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test docs install lint types contracts unit test-everywhere clean
+.PHONY: demo test docs install lint types contracts unit test-everywhere test-fresh clean
 
 demo: $(VENV)/demo
 	$(BIN)/tagwright demo
@@ -50,6 +50,10 @@ unit: install
 # under emulated instruction sets, with one and two threads, and on other Pythons; ARGS="--pythons 3.12" for less
 test-everywhere: install
 	$(BIN)/python -m tests.everywhere $(ARGS)
+
+# in two environments of their own, made of the wheel: the core alone, and with the packaged encoder but no torch
+test-fresh: install
+	$(BIN)/python -m tests.fresh $(ARGS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage

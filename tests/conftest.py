@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Generator, Iterator
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tagwright.encoders import precision
+from tagwright.errors import TagwrightError
 
 # A deadline would be a timed test, and so would be the check that examples are made quickly: on a busy machine a first
 # import takes longer than any example. The same examples everywhere, so that a failure can be seen again; others, and
@@ -52,3 +56,24 @@ def with_int8() -> None:
     """Products in 8 bits are tried; the test is skipped, saying so, where they are not right."""
     if "int8" not in precision.speeds():
         pytest.skip("no 8-bit product here")
+
+
+_TORCH = re.compile(r"^\s*(import|from) (torch|transformers|sentence_transformers|accelerate)\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out the tests that import torch where it is not installed: see tests/fresh.py."""
+    if find_spec("torch") or collection_path.suffix != ".py":
+        return None
+    return bool(_TORCH.search(collection_path.read_text(encoding="utf-8"))) or None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """Skip a test that needs an extra which is not installed, saying which."""
+    try:
+        return (yield)
+    except TagwrightError as error:
+        if 'pip install "tagwright[' in str(error):
+            pytest.skip(str(error))
+        raise

@@ -16,7 +16,7 @@ import torch
 from tests.methods.topics import DOCUMENTS, LABELS
 from tests.training.training_run import run_comparably
 
-from tagwright.encoders import int8
+from tagwright.encoders import precision
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.prompts import Role
 from tagwright.methods import depl, maclr
@@ -110,7 +110,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     # called after what is registered later
     atexit.register(write_threads, Path(sys.argv[1]) / f"{os.environ['RANK']}.threads")
-    with patch.object(int8, "levels", lambda: 0):  # as in all tests
+    with patch.object(precision, "speeds", dict):  # as in all tests
         main(Path(sys.argv[1]), sys.argv[2])
     for encoder in sys.argv[2:]:
         run_comparably(encoder, Path(sys.argv[1]) / f"training-{Path(encoder).name}")
