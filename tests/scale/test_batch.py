@@ -102,6 +102,23 @@ def test_one_process_two_processes_and_shares_of_the_shards_write_the_same_bytes
     assert contents(whole) == contents(tmp_path / "two") == contents(tmp_path / "parts")
 
 
+def test_twelve_thousand_documents_keep_both_of_two_processes_busy(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process is started only when a shard waits for one."""
+    documents, started, processes = tmp_path / "documents.jsonl", subprocess.Popen, list[int]()
+    documents.write_text("".join(f'{{"id": "{i}", "title": "Bees"}}\n' for i in range(12_000)), encoding="utf-8")
+
+    def counted(*given: Any, **options: Any) -> Any:
+        process = started(*given, **options)
+        processes.append(process.pid)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", counted)
+    found = tag(documents, model, tmp_path / "out", BatchOptions(), processes=2)
+    assert (found.documents, found.shards, len(processes)) == (12_000, 6, 2)
+
+
 def test_jobs_that_run_at_once_on_one_folder_write_the_same_bytes_though_one_is_killed_and_started_again(
     unchanged: Path, model: Path, whole: Path, tmp_path: Path
 ) -> None:

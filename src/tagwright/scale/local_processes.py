@@ -44,8 +44,8 @@ class Tagged:
 def in_processes(shards: Iterator[Shard], model: Path, options: BatchOptions, processes: int) -> Iterator[Tagged]:
     """Tag shards in several processes, and yield them in the order in which they are finished.
 
-    At most one shard per process is read at a time. Raises TagwrightError for a shard whose processes die at every
-    attempt, and the errors of the tagger.
+    At most two shards per process are read at a time: while a process tags one, the next one is read for it. Raises
+    TagwrightError for a shard whose processes die at every attempt, and the errors of the tagger.
     """
     from tagwright.scale.shard_tagging import ShardWorker
 
@@ -56,7 +56,7 @@ def in_processes(shards: Iterator[Shard], model: Path, options: BatchOptions, pr
     with ThreadPoolExecutor(processes) as threads:
         try:
             while True:
-                for shard in islice(shards, processes - len(at_work)):
+                for shard in islice(shards, 2 * processes - len(at_work)):
                     target = shard.path.with_suffix(".suggestions")
                     given = {"model": model, "options": options, "documents": shard.path, "suggestions": target}
                     at_work[threads.submit(pool.ask, "tag", **given)] = shard, target

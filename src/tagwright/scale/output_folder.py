@@ -28,8 +28,9 @@ FileFormat = Literal["jsonl", "parquet"]
 class BatchOptions(SuggestOptions):
     """The options that determine the files of suggestions, beside documents and tagger."""
 
-    shard_size: AtLeastOne = 20_000
-    "Documents per file. A tagger computes over whole batches, so another size can change the last digit of a score."
+    shard_size: AtLeastOne = 2_000
+    """Documents per file. Few, so that some thousands of documents keep several processes busy. A tagger computes over
+    whole batches, so another size can change the last digit of a score."""
 
     format: FileFormat = "jsonl"
     "JSON lines, a run file that `evaluate --run` reads, or Parquet."

@@ -33,7 +33,7 @@ def batch(
     file_format: Annotated[
         Literal["jsonl", "parquet"], typer.Option("--format", help="What to write: run files, or Parquet.")
     ] = "jsonl",
-    shard_size: Annotated[int, typer.Option(min=1, help="Documents per file.")] = 20_000,
+    shard_size: Annotated[int, typer.Option(min=1, help="Documents per file.")] = 2_000,
     shard: Annotated[
         str, typer.Option(metavar="i/n", help="Tag shards i, i + n, i + 2n, ... only: job i of n, from 0.")
     ] = "0/1",
