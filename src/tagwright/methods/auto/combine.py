@@ -145,9 +145,12 @@ def describe_corpus(tagger: Tagger, documents: Sequence[Document], config: Confi
     """Fit the features of candidates to the corpus, without reading the labels of documents."""
     vectors = next((name for name, stage in tagger.stages.items() if isinstance(stage, Dense)), "")
     options = FeatureOptions(candidates=config.candidates, exclude_self=config.exclude_self, vectors=vectors)
-    described = CandidateFeatures(_weighted_sum(tagger), tagger.vocabulary, options)
+    first = _weighted_sum(tagger)
+    described = CandidateFeatures(first, tagger.vocabulary, options)
+    weighted = {name: stage for name, stage in tagger.rerankers.items() if first.weight(name) or name == vectors}
+    reading = replace(tagger, rerankers=weighted)  # of stages without weight nothing is counted
     drawn = np.random.default_rng(config.combiner.seed).permutation(len(documents))[: config.corpus]
-    return described.fit_corpus(pools(tagger, [documents[place] for place in np.sort(drawn).tolist()]))
+    return described.fit_corpus(pools(reading, [documents[place] for place in np.sort(drawn).tolist()]))
 
 
 def examples(tagger: Tagger, described: CandidateFeatures, documents: Sequence[Document]) -> Examples:
