@@ -15,7 +15,6 @@ from types import FrameType
 
 from benchmarks.storm_tally import Tried
 
-from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import InputError
 from tagwright.readers.documents.files import open_sources
@@ -100,8 +99,10 @@ def _samples() -> dict[str, bytes]:
     found = {name: text.encode() for name, text in SAMPLES.items()}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        Corpus.of([{"id": "1", "title": "Bees", "text": "They fly."}]).save(folder / "x.arrow")
-        pq.write_table(pa.table({"id": ["1", "2"], "title": ["Bees", "Rivers"]}), folder / "x.parquet")
+        table = pa.table({"id": ["1", "2"], "title": ["Bees", "Rivers"]})
+        with pa.ipc.new_file(folder / "x.arrow", table.schema) as writer:
+            writer.write_table(table)
+        pq.write_table(table, folder / "x.parquet")
         word = docx.Document()
         word.add_heading("Bees", 1)
         word.add_paragraph("They fly.")

@@ -22,7 +22,7 @@ from tagwright.evaluation.scores import Scores, depth
 from tagwright.job import Job
 from tagwright.methods.table import AUTO_METHOD, ZERO_SHOT, configuration, method_name, nested
 from tagwright.tagger import Tagger
-from tagwright.types import Document, Run
+from tagwright.types import Run
 
 
 def zero_shot(
@@ -46,9 +46,7 @@ def zero_shot(
     ['Bees']
     """
     with silence(not progress), on_device(device), without_network(offline):
-        known: Sequence[Document] = ()
-        if not (isinstance(documents, tuple) and not documents):  # a corpus of none would import pyarrow
-            known = documents if isinstance(documents, Corpus) else Corpus.of(documents)
+        known = documents if isinstance(documents, Corpus) else Corpus.of(documents)
         config = configuration(ZERO_SHOT, options)
         return Job(method=ZERO_SHOT, config=config, documents=known, labels=labels, language=config.language).run()
 

@@ -11,11 +11,12 @@ import pytest
 
 from tagwright.app import inputs
 from tagwright.app.arguments import Chosen, Scoring
+from tagwright.data import document_file
 from tagwright.data.corpus import Corpus
+from tagwright.data.document_file import from_line
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.evaluation import dataset
 from tagwright.methods import svm
-from tagwright.readers.documents import arrow
 from tagwright.readers.documents.jsonl import write_jsonl
 from tagwright.types import Document, Label, Run
 
@@ -24,22 +25,20 @@ DOCUMENTS = [Document(str(i), f"Bees {i}", "They fly. " * 9, labels=("bee",)) fo
 
 
 class Decoded:
-    """documents: how many were decoded. pieces: in how many pieces."""
+    """documents: how many were decoded."""
 
-    def __init__(self, decode: Any) -> None:
-        self.decode, self.documents, self.pieces = decode, 0, 0
+    def __init__(self) -> None:
+        self.documents = 0
 
-    def __call__(self, batch: Any) -> list[Document]:
-        self.documents += batch.num_rows
-        self.pieces += 1
-        found: list[Document] = self.decode(batch)
-        return found
+    def __call__(self, line: bytes) -> Document:
+        self.documents += 1
+        return from_line(line)
 
 
 @pytest.fixture
 def decoded(monkeypatch: pytest.MonkeyPatch) -> Decoded:
-    counter = Decoded(arrow.to_documents)
-    monkeypatch.setattr(arrow, "to_documents", counter)
+    counter = Decoded()
+    monkeypatch.setattr(document_file, "from_line", counter)
     return counter
 
 
@@ -53,23 +52,27 @@ def task(tmp_path: Path, decoded: Decoded) -> dataset.EvaluationSet:
 
 def test_what_is_to_be_scored_is_read_once(task: dataset.EvaluationSet, decoded: Decoded) -> None:
     assert (len(task.kept), task.lengths.tolist()) == (50, [20] * 50)
-    assert (decoded.documents, decoded.pieces) == (51, 1)
+    assert decoded.documents == 51
 
 
 def test_what_is_scored_is_read_in_batches(
     task: dataset.EvaluationSet, decoded: Decoded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    batches = list[int]()
+
     class Tagger:
         def tag(self, documents: Sequence[Document], k: int) -> Run:
+            batches.append(len(documents))
             return Run.from_rows([[0] for _ in documents]).top(k)
 
     monkeypatch.setattr(dataset, "BATCH", 20)
     before = decoded.documents
     assert len(dataset.tag(Tagger(), task)) == 50  # type: ignore[arg-type]
-    assert (decoded.documents - before, decoded.pieces) == (50, 1 + 3)
+    assert (decoded.documents - before, batches) == (50, [20, 20, 10])
 
 
-def test_what_tells_corpora_apart_is_found_without_decoding(decoded: Decoded) -> None:
+def test_ids_and_what_tells_corpora_apart_are_found_without_decoding(decoded: Decoded) -> None:
+    assert Corpus.of(DOCUMENTS).ids == [document.id for document in DOCUMENTS]
     digest = Corpus.of(DOCUMENTS).digest()
     assert digest == Corpus.of(DOCUMENTS).digest() != Corpus.of(DOCUMENTS[1:]).digest()
     assert decoded.documents == 0

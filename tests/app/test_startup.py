@@ -14,8 +14,8 @@ HEAVY = {
     *("torch", "transformers", "sentence_transformers", "accelerate", "tokenizers", "datasets", "pandas", "sklearn"),
     *("scipy", "sparse_dot_topn", "faiss", "omikuji", "rdflib", "numpy", "pyarrow"),
 }
-READING = {"numpy", "pyarrow", "pandas"}
-"What documents and labels are read into; pyarrow loads pandas where that is installed."
+READING = {"numpy"}
+"What documents and labels are read into."
 
 PROGRAM = """
 import contextlib, io, json, sys

@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tagwright.data import corpus
+from tagwright.data import corpus, document_file
 from tagwright.data.corpus import Corpus
 from tagwright.errors import InputError, TagwrightError
-from tagwright.readers.documents import arrow
 from tagwright.types import Document, Section
 
 CORPORA = Path(__file__).resolve().parents[2] / "../shared/data"
@@ -63,8 +62,7 @@ def test_documents_come_out_as_they_went_in() -> None:
     assert corpus.ids == ["bees", "empty", "ants"]
 
 
-def test_parts_are_taken_across_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrow, "MAX_ROWS", 4)
+def test_parts_are_taken() -> None:
     many = [Document(str(number), labels=(f"D{number}",)) for number in range(10)]
     corpus = Corpus.of(many)
     assert list(corpus) == many
@@ -78,18 +76,10 @@ def test_parts_are_taken_across_batches(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.lists(st.integers(-6, 5)), st.integers(1, 7))
-def test_take_agrees_with_a_list(positions: list[int], rows: int) -> None:
+@given(st.lists(st.integers(-6, 5)))
+def test_take_agrees_with_a_list(positions: list[int]) -> None:
     many = [Document(str(number), str(number) * number) for number in range(6)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arrow, "MAX_ROWS", rows)
-        assert Corpus.of(many).take(positions) == [many[position] for position in positions]
-
-
-def test_a_batch_ends_where_its_texts_become_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrow, "MAX_CHARACTERS", 10)
-    corpus = Corpus.of([Document("a", abstract="x" * 9), Document("b", abstract="y"), Document("c")])
-    assert [batch.num_rows for batch in corpus._file._batches] == [2, 1]
+    assert Corpus.of(many).take(positions) == [many[position] for position in positions]
 
 
 def test_a_corpus_lives_as_long_as_it_is_iterated() -> None:
@@ -152,7 +142,7 @@ def test_where_a_mapped_file_cannot_be_removed_it_goes_with_the_corpus(
 
 
 def test_a_saved_corpus_is_opened_and_read_again(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.arrow"
+    path = tmp_path / "corpus.jsonl"
     Corpus.of([BEES, EMPTY]).save(path)
     gc.collect()
     assert list(Corpus.open(path)) == [BEES, EMPTY]
@@ -162,43 +152,84 @@ def test_a_saved_corpus_is_opened_and_read_again(tmp_path: Path) -> None:
         Corpus.read(path, path)
 
 
-@pytest.mark.parametrize("damage", [b"", b"no arrow", b"ARROW1\0\0" * 9])
-def test_a_damaged_corpus_is_refused(tmp_path: Path, damage: bytes) -> None:
-    path = tmp_path / "corpus.arrow"
-    path.write_bytes(damage)
-    with pytest.raises(InputError, match=r"corpus\.arrow: "):
-        Corpus.open(path)
-    assert refusal(path).startswith(f"{path}: is no saved corpus, or a damaged one")
+def test_a_saved_corpus_without_documents_is_opened(tmp_path: Path) -> None:
+    Corpus.of([]).save(tmp_path / "corpus.jsonl")
+    assert list(Corpus.open(tmp_path / "corpus.jsonl")) == []
 
 
-def test_a_truncated_corpus_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "corpus.arrow"
+def test_a_corpus_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
     Corpus.of([BEES]).save(path)
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(InputError, match="is no saved corpus, or a damaged one"):
+    with pytest.raises(InputError, match=r"corpus\.jsonl: is no saved corpus, or a damaged one"):
         Corpus.open(path)
 
 
-def test_another_arrow_file_is_refused(tmp_path: Path) -> None:
-    import pyarrow as pa
+SAVED = '{"id":"1","title":"A","abstract":"","sections":[],"metadata":{},"labels":[]}'
 
-    table = pa.table({"id": ["a"], "text": ["b"]})
-    with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    with pytest.raises(InputError, match="is no saved corpus, but an Arrow file with id, text"):
-        Corpus.open(tmp_path / "x.arrow")
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "no JSON",
+        "[]",
+        "null",
+        "[" * 100_000,
+        '{"id":"2"}',
+        SAVED.replace('"1"', "2"),
+        SAVED.replace('"id":"1",', "").replace("}", ',"id":"2"}'),
+        SAVED.replace('"1"', '"2"').replace(":", ": "),
+        SAVED.replace('"1"', '"1","id":"2"'),
+        SAVED.replace('"1"', '"2"').replace("A", "A\x00"),
+        SAVED.replace('"1"', '"2"').replace('"A"', "null"),
+        SAVED.replace('"1"', '"2"').replace('"labels":[]', '"labels":"abc"'),
+        SAVED.replace('"1"', '"2"').replace('"labels":[]', '"labels":["a","a"]'),
+        SAVED.replace('"1"', '"2"').replace('"metadata":{}', '"metadata":[]'),
+        SAVED.replace('"1"', '"2"').replace('"metadata":{}', '"metadata":{"a":1}'),
+        SAVED.replace('"1"', '"2"').replace('"sections":[]', '"sections":["abc"]'),
+        SAVED.replace('"1"', '"2"').replace('"sections":[]', '"sections":[{"heading":"H","level":1}]'),
+    ],
+)
+def test_a_line_that_is_not_as_it_is_saved_is_refused(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text(f"{SAVED}\n{line}\n")
+    with pytest.raises(InputError, match=r"corpus\.jsonl:2: is not as Corpus\.save writes it; Corpus\.read takes"):
+        Corpus.open(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (SAVED, "corpus.jsonl:2: row 1 has the same id; every document needs its own"),
+        (SAVED.replace('"1"', '" "'), 'corpus.jsonl:2: id is " ", expected a text'),
+        (SAVED.replace("[]}", "[null]}"), "corpus.jsonl:2: labels holds null, expected a list of label ids"),
+    ],
+)
+def test_a_line_that_no_reader_takes_is_refused_as_readers_do(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text(f"{SAVED}\n{line}\n")
+    with pytest.raises(InputError) as caught:
+        Corpus.open(path)
+    assert str(caught.value).removeprefix(f"{tmp_path}/").startswith(message)
+
+
+def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_bytes(SAVED.replace("A", "caf\xe9").encode("latin-1") + b"\n")
+    with pytest.raises(InputError, match=r"corpus\.jsonl:1: is not as Corpus\.save writes it"):
+        Corpus.open(path)
 
 
 def test_a_missing_corpus_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.arrow: is no saved corpus.*No such file"):
-        Corpus.open(tmp_path / "none.arrow")
+    with pytest.raises(InputError, match=r"none\.jsonl: is no saved corpus.*No such file"):
+        Corpus.open(tmp_path / "none.jsonl")
 
 
 def test_a_full_disk_is_told_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(arrow, "write", full)
+    monkeypatch.setattr(document_file, "write", full)
     with pytest.raises(TagwrightError, match=r"cannot be written \(No space left on device\); set TMPDIR"):
         Corpus.of([BEES])
 

@@ -19,7 +19,7 @@ from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers import limits
-from tagwright.readers.documents import parquet
+from tagwright.readers.documents import arrow
 from tagwright.readers.limits import document_limit, largest_document
 
 LIMIT = 10_000
@@ -142,12 +142,11 @@ def test_a_tag_that_does_not_end_is_refused(tmp_path: Path, inside: str) -> None
 def test_rows_of_parquet_are_unpacked_one_by_one_where_they_are_long(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tagwright.readers.documents.arrow.MAX_CHARACTERS", LIMIT)
     texts = ["a" * 9_000] * 500 + [LONG] + ["b"] * 500
     table = pa.table({"id": [str(i) for i in range(1_001)], "text": texts, "keyword": [["wing", "leg"]] * 1_001})
     pq.write_table(table, tmp_path / "x.parquet")
     largest = 0
-    make = parquet._rows
+    make = arrow._rows
 
     def watched(batch: pa.RecordBatch) -> list[dict[str, Any]]:
         nonlocal largest
@@ -155,7 +154,7 @@ def test_rows_of_parquet_are_unpacked_one_by_one_where_they_are_long(
         largest = max(largest, sum(len(row["text"]) for row in rows))
         return rows
 
-    monkeypatch.setattr(parquet, "_rows", watched)
+    monkeypatch.setattr(arrow, "_rows", watched)
     found = read(tmp_path / "x.parquet")
     assert [document.id for document in found] == [str(i) for i in range(1_001) if i != 500]
     assert found[0].metadata == {"keyword": ("wing", "leg")}

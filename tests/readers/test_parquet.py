@@ -72,3 +72,15 @@ def test_a_large_row_group_that_is_packed_like_text_is_read(tmp_path: Path) -> N
 def test_lists_in_several_row_groups_are_read(tmp_path: Path) -> None:
     pq.write_table(TABLE, tmp_path / "x.parquet", row_group_size=10)
     assert [document.labels for document in read(tmp_path / "x.parquet")] == [("bee", "wasp"), ()] * 20
+
+
+def test_a_column_of_maps_is_read_and_measured_row_by_row(tmp_path: Path) -> None:
+    """Maps of all four rows are stored together; only that of the last one is above the limit."""
+    kind = pa.map_(pa.string(), pa.list_(pa.string()))
+    metadata = pa.array([[("author", ["Ann"])], None, [("author", [400 * "a"])], [("author", [2_000 * "a"])]], kind)
+    pq.write_table(
+        pa.table({"id": ["1", "2", "3", "4"], "title": ["Bees"] * 4, "metadata": metadata}), tmp_path / "x.parquet"
+    )
+    with document_limit(1_000):
+        found = read(tmp_path / "x.parquet")
+    assert [document.metadata for document in found] == [{"author": ("Ann",)}, {}, {"author": (400 * "a",)}]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.scale.conftest import BROKEN, NAMELESS, REPEATED
 
-from tagwright.readers.documents.arrow import MappedFile
+from tagwright.data.document_file import DocumentFile
 from tagwright.readers.documents.files import open_sources
 from tagwright.scale.shards import Shard, Unread, cut
 
@@ -22,7 +22,7 @@ def shards(*sources: Path, size: int, wanted: Callable[[int], bool] = lambda _: 
 
 
 def ids(shard: Shard) -> list[str]:
-    file = MappedFile(shard.path)
+    file = DocumentFile(shard.path)
     try:
         return list(file.ids())
     finally:

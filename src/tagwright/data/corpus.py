@@ -15,9 +15,10 @@ import numpy as np
 from tagwright.core.atomic import replace_file
 from tagwright.core.checked import shown
 from tagwright.core.scratch import full_disk_explained
+from tagwright.data import document_file
+from tagwright.data.document_file import DocumentFile
 from tagwright.data.in_memory import Texts, located
-from tagwright.errors import InputError, option
-from tagwright.readers.documents import arrow
+from tagwright.errors import InputError, one_line_of, option
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located, checked
@@ -27,13 +28,16 @@ from tagwright.types import Document, Longs
 
 
 class Corpus(Sequence[Document]):
-    """Documents in a memory-mapped Arrow file, in any order, in little memory however many they are.
+    """Documents in a memory-mapped file, in any order, in little memory however many they are.
 
     A temporary file is removed with the corpus. No two documents have the same id.
     """
 
     def __init__(self, path: Path, *, temporary: bool = False) -> None:
-        self._file = arrow.MappedFile(path)
+        try:
+            self._file = DocumentFile(path)
+        except (OSError, ValueError) as error:
+            raise InputError(f"is no saved corpus, or a damaged one ({one_line_of(error)})", path) from None
         if temporary:
             _remove_after_use(path, self, self._file)
 
@@ -49,10 +53,10 @@ class Corpus(Sequence[Document]):
 
         JSON lines as `{"id", "title", "abstract", "sections": [{"heading", "level", "paragraphs"}], "metadata": {field:
         [texts]}, "labels": [ids]}`, or as Annif, the Extreme Classification repository (whose labels are positions),
-        MICoL, FuTex and S2ORC have them; TSV; CSV; Parquet; a saved corpus; papers, which are text, Markdown, HTML,
-        LaTeX (extra `latex`), JATS, TEI, Word (extra `docx`) and PDF (extra `pdf`). The format is inferred from name
-        and content unless it is given. Plain text on standard input is one document, "stdin". Gold labels given by name
-        (Annif's `.key`) stay names, for `Vocabulary.resolve`.
+        MICoL, FuTex and S2ORC have them; TSV; CSV; Parquet and Arrow (extra `parquet`); papers, which are text,
+        Markdown, HTML, LaTeX (extra `latex`), JATS, TEI, Word (extra `docx`) and PDF (extra `pdf`). The format is
+        inferred from name and content unless it is given. Plain text on standard input is one document, "stdin". Gold
+        labels given by name (Annif's `.key`) stay names, for `Vocabulary.resolve`.
 
         columns: field -> column of tables and JSON lines with other names, as in `{"title": "Name", "text": "Body",
         "labels": "Codes"}`; fields are id, title, abstract, text, labels, and any name for metadata. Without, usual
@@ -98,7 +102,7 @@ class Corpus(Sequence[Document]):
         return corpus
 
     def save(self, path: Path | str) -> None:
-        """Write an `.arrow` file to `open` or `read` again. Raises TagwrightError when it cannot be written."""
+        """Write JSON lines to `open` or `read` again. Raises TagwrightError when they cannot be written."""
         with replace_file(path) as temporary:
             self._file.copy(temporary)
 
@@ -137,12 +141,12 @@ class Corpus(Sequence[Document]):
 
     @classmethod
     def _build(cls, sources: Iterable[tuple[str, Iterable[Located]]]) -> Self:
-        handle, name = tempfile.mkstemp(prefix="tagwright-", suffix=".arrow")
+        handle, name = tempfile.mkstemp(prefix="tagwright-", suffix=".jsonl")
         os.close(handle)
         path, origins = Path(name), _Origins()
         try:
             with full_disk_explained():
-                arrow.write(origins.note(sources), path)
+                document_file.write(origins.note(sources), path)
             corpus = cls(path, temporary=True)
         except BaseException:
             path.unlink(missing_ok=True)
@@ -153,13 +157,14 @@ class Corpus(Sequence[Document]):
 
     def _check(self, path: Path | str) -> None:
         """Raise InputError unless every document is as `save` writes it."""
-        try:
-            self._file.validate()
-            for row, document in enumerate(self, 1):
-                if document != checked(document, Place(path, row)):
-                    raise InputError("is not as Corpus.save writes it; Corpus.read takes and cleans it", path, row)
-        except arrow.damage() as error:
-            raise InputError(f"is a damaged saved corpus ({arrow.first_line(error)})", path) from None
+        for row, line in enumerate(self._file.lines(0, len(self)), 1):
+            try:
+                document = checked(document_file.from_line(line), Place(path, row))
+                as_saved = document_file.to_line(document) == line
+            except ValueError:
+                as_saved = False
+            if not as_saved:
+                raise InputError("is not as Corpus.save writes it; Corpus.read takes and cleans it", path, row)
         if duplicates := self._first_duplicates():
             first, second = (position + 1 for position in duplicates)
             raise InputError(f"row {first} has the same id; every document needs its own", path, second)
@@ -206,7 +211,7 @@ class _Origins:
         return f"{file}:{line}" if line else file
 
 
-def _remove_after_use(path: Path, corpus: Corpus, file: arrow.MappedFile) -> None:
+def _remove_after_use(path: Path, corpus: Corpus, file: DocumentFile) -> None:
     """Unlink the file now: its mapping stays valid until it is released, however the process ends.
 
     Windows cannot remove a mapped file; there it is removed with the corpus.
@@ -217,7 +222,7 @@ def _remove_after_use(path: Path, corpus: Corpus, file: arrow.MappedFile) -> Non
         weakref.finalize(corpus, _discard, file, path)
 
 
-def _discard(file: arrow.MappedFile, path: Path) -> None:
+def _discard(file: DocumentFile, path: Path) -> None:
     file.close()
     path.unlink()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from tagwright.core.checked import shown
+from tagwright.core.extras import require
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns
@@ -181,6 +182,7 @@ def _rows(table: Any) -> Iterator[Record]:
     if not isinstance(table, Table):
         kind = f"{type(table).__module__}.{type(table).__name__}"
         raise InputError(f"a table of {kind} cannot be read (pandas can from 2.2 on); give a list of records")
+    require("reading a table", "pyarrow")
     import pyarrow as pa
 
     for batch in pa.RecordBatchReader.from_stream(table):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from tagwright.core.atomic import lies_in
+from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.core.scratch import scratch_folder
 from tagwright.errors import ConfigError
@@ -86,6 +87,8 @@ def run(
     ConfigError and TagwrightError for settings that cannot be, an output that is no batch, one with other settings or
     one with more shards than the documents fill, and what cannot be written.
     """
+    if options.format == "parquet":
+        require("writing Parquet", "pyarrow")
     folder = OutputFolder(output, options.format)
     folder.claim(options.settings(model))
     folder.remove_leftovers()

@@ -112,8 +112,8 @@ class _Actor:
         self._tagger = ShardTagger.load(self._place / "model", self._options)
 
     def tag(self, documents: bytes) -> tuple[bytes, list[Unread]]:
-        """Documents as an Arrow file in, the file of suggestions and the documents without any out."""
-        source, target = self._place / "documents.arrow", self._place / "suggestions"
+        """A file of documents in, the file of suggestions and the documents without any out."""
+        source, target = self._place / "documents.jsonl", self._place / "suggestions"
         source.write_bytes(documents)
         failed = self._tagger.write(source, target)
         return target.read_bytes(), failed

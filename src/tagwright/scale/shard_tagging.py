@@ -8,9 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tagwright.data.document_file import DocumentFile
 from tagwright.data.run_files import run_lines
 from tagwright.errors import TagwrightError, one_line_of
-from tagwright.readers.documents.arrow import MappedFile
 from tagwright.scale.output_folder import BatchOptions
 from tagwright.scale.shards import Unread
 from tagwright.tagger import Tagger, batches
@@ -35,12 +35,12 @@ class ShardTagger:
         return cls(tagger, options)
 
     def write(self, documents: Path, path: Path) -> list[Unread]:
-        """Tag documents in an Arrow file and write their suggestions; returns those that could not be tagged.
+        """Tag the documents in a file and write their suggestions; returns those that could not be tagged.
 
         Raises what the tagger raises where it can tag none of a batch: then it is not the documents.
         """
         failed: list[Unread] = []
-        file = MappedFile(documents)
+        file = DocumentFile(documents)
         try:
             tagged = self._tagged(file.documents(0, len(file)), failed)
             if self.options.format == "parquet":

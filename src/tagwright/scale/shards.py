@@ -1,4 +1,4 @@
-"""Cut the documents of files into numbered shards of fixed size, each an Arrow file.
+"""Cut the documents of files into numbered shards of fixed size, each a file of documents.
 
 A shard is a fixed number of consecutive documents of the input. Documents that cannot be read are counted too, so that
 repairing one later does not move the others.
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from tagwright.core.checked import shown
+from tagwright.data import document_file
 from tagwright.errors import InputError
-from tagwright.readers.documents import arrow
 from tagwright.readers.documents.records import Located
 from tagwright.readers.limits import collecting
 from tagwright.types import Document
@@ -32,7 +32,7 @@ class Unread(NamedTuple):
 
 @dataclass
 class Shard:
-    """One shard. path: its documents, as `arrow.write` writes them; digest: of what was read, errors included."""
+    """One shard. path: its `DocumentFile`; digest: of what was read, errors included."""
 
     number: int
     path: Path
@@ -62,10 +62,10 @@ def cut(
     rest = _read_all(sources)
     number = 0
     while True:
-        shard = Shard(number, folder / f"{number}.arrow")
+        shard = Shard(number, folder / f"{number}.jsonl")
         documents = _into(shard, islice(rest, size))
         if wanted(number):
-            arrow.write(documents, shard.path)
+            document_file.write(documents, shard.path)
         else:
             for _ in documents:
                 pass

@@ -1,9 +1,10 @@
-"""Saved corpora that are damaged, or that another program wrote: refused or cleaned, never taken as they are."""
+"""Arrow files are tables, read as Parquet files are; damaged ones are refused, and compressed ones before unpacking."""
 
 from __future__ import annotations
 
-import gc
 import random
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,27 +13,67 @@ import pytest
 from tests.readers.reading import outcome, read, refusal, written
 
 from tagwright.data.corpus import Corpus
-from tagwright.errors import InputError
-from tagwright.readers.documents import arrow
+from tagwright.readers.limits import document_limit
 from tagwright.types import Document, Section
 
-BEES = {
+SECTION = pa.struct([("heading", pa.string()), ("level", pa.int16()), ("paragraphs", pa.list_(pa.string()))])
+SCHEMA = pa.schema(
+    {
+        "id": pa.string(),
+        "title": pa.large_string(),
+        "abstract": pa.string(),
+        "sections": pa.list_(SECTION),
+        "metadata": pa.map_(pa.string(), pa.list_(pa.string())),
+        "labels": pa.list_(pa.string()),
+        "year": pa.int32(),
+    }
+)
+BEES: dict[str, Any] = {
     "id": "bees",
     "title": "Bees",
     "abstract": "They fly.",
     "sections": [{"heading": "Wings", "level": 1, "paragraphs": ["Four."]}],
-    "metadata": [{"field": "author", "values": ["Ann"]}],
+    "metadata": {"author": ["Ann"]},
     "labels": ["D1"],
+    "year": 2020,
 }
 
 
-def by_pyarrow(folder: Path, *rows: dict[str, Any], compression: str | None = None) -> Path:
-    """A file with the right columns, whatever they hold."""
-    options = pa.ipc.IpcWriteOptions(compression=compression)
-    path = folder / "x.arrow"
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, arrow.schema(), options=options) as writer:
-        writer.write_table(pa.Table.from_pylist(list(rows), arrow.schema()))
+def by_pyarrow(folder: Path, *rows: dict[str, Any], name: str = "x.arrow", compression: str | None = None) -> Path:
+    path, options = folder / name, pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, SCHEMA, options=options) as writer:
+        writer.write_table(pa.Table.from_pylist(list(rows), SCHEMA))
     return path
+
+
+@pytest.mark.parametrize("name", ["x.arrow", "x.feather", "x"])
+def test_a_row_is_a_document(tmp_path: Path, name: str) -> None:
+    rows = BEES, {**dict.fromkeys(BEES), "id": " ants\x1b[31m", "title": "cafe\u0301"}
+    assert read(by_pyarrow(tmp_path, *rows, name=name)) == [
+        Document(
+            *("bees", "Bees", "They fly."),
+            (Section("Wings", 1, ("Four.",)),),
+            {"year": ("2020",), "author": ("Ann",)},
+            ("D1",),
+        ),
+        Document("ants [31m", "caf\xe9"),
+    ]
+
+
+def test_columns_are_named_as_those_of_other_tables(tmp_path: Path) -> None:
+    table = pa.table({"body": ["In spirals."], "codes": ["a;b"]})
+    with pa.ipc.new_file(tmp_path / "x.feather", table.schema) as writer:
+        writer.write_table(table)
+    corpus = Corpus.read(tmp_path / "x.feather", columns={"text": "body", "labels": "codes"})
+    assert list(corpus) == [Document("1", "", "In spirals.", labels=("a", "b"))]
+
+
+def test_a_column_of_views_is_texts(tmp_path: Path) -> None:
+    """Polars writes texts as views."""
+    table = pa.table({"text": pa.array(["In spirals, slowly.", "b"], pa.string_view())})
+    with pa.ipc.new_file(tmp_path / "x.arrow", table.schema) as writer:
+        writer.write_table(table)
+    assert [document.text for document in read(tmp_path / "x.arrow")] == ["In spirals, slowly.", "b"]
 
 
 @pytest.mark.parametrize(
@@ -42,63 +83,61 @@ def by_pyarrow(folder: Path, *rows: dict[str, Any], compression: str | None = No
         ({"id": " "}, 'x.arrow:2: id is " ", expected a text'),
         ({"sections": [{"heading": "", "level": -1, "paragraphs": []}]}, "x.arrow:2: sections[0].level is -1"),
         ({"sections": [{"heading": "", "level": 1, "paragraphs": [None]}]}, "x.arrow:2: paragraphs holds null"),
-        ({"sections": [None]}, "x.arrow: is a damaged saved corpus (null in place of a section)"),
+        ({"sections": [None]}, "x.arrow:2: sections[0] is null, expected an object with heading, level, paragraphs"),
         ({"labels": ["D1", None]}, "x.arrow:2: labels holds null, expected a list of label ids"),
-        ({"metadata": [None]}, "x.arrow: is a damaged saved corpus (null in place of a field of metadata)"),
-        ({"metadata": [{"field": None, "values": []}]}, "x.arrow: is a damaged saved corpus (null in place of a field"),
-        ({"metadata": 2 * BEES["metadata"]}, "x.arrow: is a damaged saved corpus (a field of metadata twice)"),  # type: ignore[operator]
     ],
 )
 def test_what_no_other_reader_takes_is_refused_with_its_row(
     tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
-    path = by_pyarrow(tmp_path, BEES, {**BEES, "id": "wasps", **change})
-    assert refusal(path).startswith(message)
-    with pytest.raises(InputError):
-        Corpus.open(path)
+    assert refusal(by_pyarrow(tmp_path, BEES, {**BEES, "id": "wasps", **change})).startswith(message)
 
 
-def test_what_other_readers_clean_is_cleaned_and_not_opened(tmp_path: Path) -> None:
-    strange = {
-        **dict.fromkeys(("title", "abstract", "metadata", "labels")),
-        "id": " ants\x1b[31m",
-        "sections": [{"heading": None, "level": None, "paragraphs": ["cafe\u0301", ""]}],
-    }
-    path = by_pyarrow(tmp_path, BEES, strange)
-    assert read(path)[1] == Document("ants [31m", sections=(Section("", 1, ("caf\xe9",)),))
-    with pytest.raises(InputError, match=r"x\.arrow:2: is not as Corpus\.save writes it; Corpus\.read takes"):
-        Corpus.open(path)
-
-
-def test_a_null_that_owns_values_hides_them(tmp_path: Path) -> None:
-    labels = pa.ListArray.from_arrays(
-        [0, 1, 2], ["hidden", "D2"], arrow.schema().field("labels").type, mask=pa.array([True, False])
-    )
-    rows = pa.Table.from_pylist([BEES, {**BEES, "id": "wasps"}], arrow.schema())
-    path = tmp_path / "x.arrow"
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, arrow.schema()) as writer:
-        writer.write_table(rows.set_column(5, arrow.schema().field("labels"), labels))
-    assert [document.labels for document in read(path)] == [(), ("D2",)]
-
-
-def test_two_documents_of_one_id_are_not_opened(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"x\.arrow:3: row 1 has the same id"):
-        Corpus.open(by_pyarrow(tmp_path, BEES, {**BEES, "id": "wasps"}, BEES))
+def test_a_row_above_the_limit_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = by_pyarrow(tmp_path, BEES, {**BEES, "id": "long", "abstract": 1_000 * "a"}, {**BEES, "id": "wasps"})
+    with document_limit(1_000):
+        assert [document.id for document in read(path)] == ["bees", "wasps"]
+    assert "x.arrow:2: left out: is larger than 1,000 bytes" in caplog.text
 
 
 @pytest.mark.parametrize("compression", ["lz4", "zstd"])
 def test_a_compressed_file_is_refused_before_it_is_unpacked(tmp_path: Path, compression: str) -> None:
     path = by_pyarrow(tmp_path, {**BEES, "abstract": "a" * 10_000_000}, compression=compression)
     before = pa.total_allocated_bytes()
-    assert refusal(path) == ("x.arrow: is no saved corpus, or a damaged one (it is compressed; write it uncompressed)")
+    assert refusal(path) == "x.arrow: is no Arrow file, or a damaged one (it is compressed; write it uncompressed)"
     assert pa.total_allocated_bytes() - before < 1_000_000
+
+
+def test_a_dictionary_is_refused_since_one_short_text_could_stand_for_many_long_ones(tmp_path: Path) -> None:
+    table = pa.table({"text": pa.array(["bees", "bees"]).dictionary_encode()})
+    with pa.ipc.new_file(tmp_path / "x.arrow", table.schema) as writer:
+        writer.write_table(table)
+    assert refusal(tmp_path / "x.arrow") == (
+        "x.arrow: is no Arrow file, or a damaged one (it holds a dictionary; write texts as they are)"
+    )
+
+
+@pytest.mark.parametrize("damage", [b"", b"no arrow", b"ARROW1\0\0" * 9])
+def test_another_file_is_refused(tmp_path: Path, damage: bytes) -> None:
+    assert refusal(written(tmp_path, damage, "x.arrow")).startswith("x.arrow: is no Arrow file, or a damaged one (")
+
+
+def test_a_file_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    path = by_pyarrow(tmp_path, BEES)
+    path.write_bytes(path.read_bytes()[:-20])
+    assert refusal(path).startswith("x.arrow: is no Arrow file, or a damaged one (")
+
+
+def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
+    path = by_pyarrow(tmp_path, BEES)
+    path.write_bytes(path.read_bytes().replace(b"They", b"\xff\xff\xff\xff"))
+    assert "Invalid UTF8" in refusal(path)
 
 
 @pytest.mark.filterwarnings("error")
 def test_damage_anywhere_is_an_input_error_or_harmless(tmp_path: Path) -> None:
-    path = tmp_path / "x.arrow"
-    Corpus.of([Document(str(i), "Bees", "They fly.", labels=("D1",)) for i in range(20)]).save(path)
-    whole, rng = path.read_bytes(), random.Random(1)
+    whole = by_pyarrow(tmp_path, *({**BEES, "id": str(i)} for i in range(20))).read_bytes()
+    rng = random.Random(1)
     refused = 0
     for _ in range(300):
         content = bytearray(whole)
@@ -107,14 +146,33 @@ def test_damage_anywhere_is_an_input_error_or_harmless(tmp_path: Path) -> None:
         found = outcome(written(tmp_path, bytes(content), "mutated.arrow"))
         refused += isinstance(found, str)
         assert not isinstance(found, str) or "mutated.arrow" in found
-    gc.collect()
     assert refused > 0
 
 
-def test_among_other_files_a_damaged_one_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    saved = by_pyarrow(tmp_path, BEES)
-    damaged = written(tmp_path, saved.read_bytes().replace(b"They", b"\xff\xff\xff\xff"), "y.arrow")
-    assert [document.id for document in read(saved, damaged)] == ["bees"]
-    assert "y.arrow: is a damaged saved corpus (In column 2: Invalid: Invalid UTF8" in caplog.text
-    with pytest.raises(InputError, match="is a damaged saved corpus"):
-        Corpus.open(damaged)
+WITHOUT = """
+import sys
+sys.modules["pyarrow"] = None
+import tagwright
+from tagwright.data.corpus import Corpus
+class Frame:
+    columns = ["text"]
+    def __arrow_c_stream__(self, requested_schema=None):
+        raise AssertionError
+for read in (lambda: Corpus.read("x.parquet"), lambda: Corpus.read("x.arrow"), lambda: Corpus.of(Frame())):
+    try:
+        read()
+    except tagwright.TagwrightError as error:
+        print(type(error).__name__, error)
+"""
+
+
+def test_without_pyarrow_the_extra_is_named(tmp_path: Path) -> None:
+    for name in ("x.parquet", "x.arrow"):
+        (tmp_path / name).write_bytes(b"PAR1")
+    done = subprocess.run([sys.executable, "-c", WITHOUT], cwd=tmp_path, capture_output=True, text=True, check=True)
+    rest = 'needs pyarrow, which is not installed; pip install "tagwright[parquet]"'
+    assert done.stdout.splitlines() == [
+        f"InputError x.parquet: reading Parquet {rest}",
+        f"InputError x.arrow: reading Arrow {rest}",
+        f"ConfigError reading a table {rest}",
+    ]

@@ -65,7 +65,7 @@ def test_annif_csv_columns_are_known(tmp_path: Path) -> None:
         ("x.tsv", b"a\tb\nc\xff\td\n", "x.tsv:2: byte 0xff is not UTF-8; save the file as UTF-8"),
         ("x.tsv.gz", gzip.compress(b"a\tb\n" * 99, mtime=0)[:-9], "x.tsv.gz: is a broken gzip file"),
         ("x.parquet", "id,text\n", "x.parquet: is no Parquet file, or a damaged one"),
-        ("x.arrow", "id,text\n", "x.arrow: is no saved corpus, or a damaged one"),
+        ("x.arrow", "id,text\n", "x.arrow: is no Arrow file, or a damaged one"),
     ],
 )
 def test_a_wrong_table_is_refused_with_the_line(tmp_path: Path, name: str, content: str | bytes, message: str) -> None:

@@ -1,193 +1,109 @@
-"""Convert documents to Arrow record batches and back, whole columns at a time."""
+"""Read the rows of Parquet and Arrow files as records, in memory bounded by the limit for one document.
+
+Both need pyarrow, of the extra `parquet`. The sizes of columns come from the footer of a Parquet file, which a hostile
+file can fake: 7 kB then unpack to 200 MB. Only a process with bounded memory is safe from that, such as the one that
+reads uploads.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import mmap
 import struct
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
-from itertools import accumulate, pairwise
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from tagwright.errors import InputError
-from tagwright.types import Document, Section
+from tagwright.core.extras import require
+from tagwright.errors import ConfigError, InputError
+from tagwright.readers.limits import largest_document, leave_out, too_large
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-T = TypeVar("T")
+    import pyarrow.parquet as pq
 
 MAX_ROWS = 1_000
 MAX_CHARACTERS = 4_000_000
-"The characters of a batch, so that it stays small in memory; a longer document is a batch of its own."
+"The characters of rows that are unpacked at a time, so that they stay small in memory; a longer one is alone."
 
-_CHUNK = 1 << 24
+DENSEST = 100
+"How many times smaller than a row group the whole file may be; text compresses to about a tenth."
+
 _MAGIC = 8
 "Bytes before the first message of an Arrow file."
 
 
-@cache
-def schema() -> pa.Schema:
-    """The columns of a corpus on disk, one for each part of a `Document`."""
-    import pyarrow as pa
+def parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Numbered rows, from 1. One above the limit for a document is logged and left out.
 
-    texts = pa.list_(pa.string())
-    section = pa.struct([("heading", pa.string()), ("level", pa.int16()), ("paragraphs", texts)])
-    field = pa.struct([("field", pa.string()), ("values", texts)])
-    return pa.schema(
-        [
-            ("id", pa.string()),
-            ("title", pa.string()),
-            ("abstract", pa.string()),
-            ("sections", pa.list_(section)),
-            ("metadata", pa.list_(field)),
-            ("labels", texts),
-        ]
-    )
-
-
-def write(documents: Iterable[Document], path: Path) -> None:
-    """Write an Arrow IPC file, holding one batch in memory at a time. Raises OSError when the disk is full."""
-    import pyarrow as pa
-
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema()) as writer:
-        for batch in _batches(documents):
-            writer.write_batch(_to_batch(batch))
-
-
-class MappedFile:
-    """A memory-mapped file written by `write`. Raises InputError when it is another file or damaged.
-
-    Pages are released as soon as they are read: the operating system keeps them while it has room, but they do not
-    count as memory of this process.
+    Repeated texts stay dictionary-encoded until their row is built. Raises InputError for a file that is not Parquet,
+    for a row group that is compressed more than text can be, since a page is unpacked at once, and without pyarrow.
     """
+    with _explained("Parquet", path):
+        import pyarrow.parquet as pq
 
-    def __init__(self, path: Path) -> None:
-        try:
-            with path.open("rb") as file:
-                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            self._batches = _mapped_batches(self._map, path)
-        except damage() as error:  # an empty file cannot be mapped, which is a ValueError
-            raise InputError(f"is no saved corpus, or a damaged one ({first_line(error)})", path) from None
-        self._starts: list[int] = list(accumulate((batch.num_rows for batch in self._batches), initial=0))
-
-    def __len__(self) -> int:
-        return self._starts[-1]
-
-    def documents(self, start: int, end: int) -> Iterator[Document]:
-        """The documents from start to end, with one batch in memory at a time."""
-        while start < end:
-            owner = bisect_right(self._starts, start) - 1
-            documents = to_documents(self._batches[owner].slice(start - self._starts[owner], end - start))
-            self._give_back()
-            yield from documents
-            start += len(documents)
-
-    def ids(self) -> Iterator[str]:
-        """The ids of all documents."""
-        for batch in self._batches:
-            ids = batch.column("id").to_pylist()
-            self._give_back()
-            yield from ids
-
-    def id(self, position: int) -> str:
-        """The id of one document."""
-        owner = bisect_right(self._starts, position) - 1
-        return str(self._batches[owner].column("id")[position - self._starts[owner]])
-
-    def copy(self, path: Path) -> None:
-        """Write the same file elsewhere."""
-        with path.open("wb") as file:
-            for start in range(0, len(self._map), _CHUNK):
-                file.write(self._map[start : start + _CHUNK])
-                self._give_back()
-
-    def digest(self) -> str:
-        """A hash of the whole file."""
-        found = hashlib.sha256()
-        for start in range(0, len(self._map), _CHUNK):
-            found.update(self._map[start : start + _CHUNK])
-            self._give_back()
-        return found.hexdigest()
-
-    def validate(self) -> None:
-        """Read everything; raise one of `damage` if texts or lists lie outside the file or texts are not UTF-8."""
-        for batch in self._batches:
-            batch.validate(full=True)
-            self._give_back()
-
-    def close(self) -> None:
-        """Release the file. The batches go first: a mapped file cannot be closed, nor removed on Windows.
-
-        After an error its traceback may still hold a batch; the file is then released together with it.
-        """
-        self._batches.clear()
-        with contextlib.suppress(BufferError):
-            self._map.close()
-
-    def _give_back(self) -> None:
-        if hasattr(mmap, "MADV_DONTNEED"):  # not on Windows, which takes pages back by itself
-            self._map.madvise(mmap.MADV_DONTNEED)
+        with pq.ParquetFile(path) as plain:
+            _check(plain.metadata, path)
+            columns = [plain.metadata.schema.column(place) for place in range(plain.metadata.num_columns)]
+            texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            # one row group at a time: Arrow cannot join the dictionaries of lists in several
+            groups = (file.iter_batches(MAX_ROWS, row_groups=[group]) for group in range(file.num_row_groups))
+            yield from _numbered(chain.from_iterable(groups), path)
 
 
-def damage() -> tuple[type[Exception], ...]:
-    """The errors that Arrow raises for a damaged or foreign file; they have no class in common."""
-    import pyarrow as pa
+def arrow_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The same of an Arrow or Feather file, memory-mapped; one that is compressed is refused, as is a damaged one.
 
-    return pa.ArrowException, OSError, ValueError
-
-
-def first_line(error: Exception) -> str:
-    """Arrow's error message without the page of details below it."""
-    return str(error).partition("\n")[0]
-
-
-def to_documents(batch: pa.RecordBatch) -> list[Document]:
-    """The documents of a batch with the columns of `schema`. A file of another program may hold nulls.
-
-    Raises ValueError for a null in place of a section or metadata field, and for a field that occurs twice.
+    The batches are read in order, not from the offsets in the footer: so each is inspected before it is built, and a
+    compressed one is refused before it is unpacked. pyarrow would unpack it, without any limit: 18 kB became 500 MB.
     """
-    columns = (
-        batch.column("id").to_pylist(),
-        batch.column("title").to_pylist(),
-        batch.column("abstract").to_pylist(),
-        _lists(batch.column("sections"), _to_sections),
-        map(_once, _lists(batch.column("metadata"), _to_fields)),
-        _lists(batch.column("labels"), _to_strings),
-    )
-    return [Document(*parts) for parts in zip(*columns, strict=True)]
+    with _explained("Arrow", path):
+        import pyarrow as pa
+
+        with pa.memory_map(str(path)) as source:
+            content = source.read_buffer()
+            schema = pa.ipc.open_file(pa.BufferReader(content)).schema
+            messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(content.slice(_MAGIC)))
+            yield from _numbered((_batch(each, schema) for each in messages if each.type != "schema"), path)
 
 
-def _mapped_batches(mapped: mmap.mmap, path: Path) -> list[pa.RecordBatch]:
-    """The batches of a mapped file, none of them copied. Raises InputError for another Arrow file, or one of `damage`.
-
-    They are read in order, not from the offsets in the footer: so each is inspected before it is built, and a
-    compressed batch, which `write` never makes, is refused before it is unpacked. pyarrow would unpack it, without any
-    limit: 18 kB became 500 MB.
-    """
+@contextmanager
+def _explained(kind: str, path: Path) -> Iterator[None]:
+    """Raise InputError for the errors of Arrow, which have no class in common, and if it is not installed."""
+    try:
+        require(f"reading {kind}", "pyarrow")
+    except ConfigError as error:
+        raise InputError(str(error), path) from None
     import pyarrow as pa
 
-    content = pa.py_buffer(mapped)
-    file = pa.ipc.open_file(pa.BufferReader(content))
-    if not file.schema.equals(schema()):
-        raise InputError(f"is no saved corpus, but an Arrow file with {', '.join(file.schema.names)}", path)
-    messages = pa.ipc.MessageReader.open_stream(pa.BufferReader(content.slice(_MAGIC)))
-    batches = [_mapped_batch(message) for message in messages if message.type != "schema"]
-    if len(batches) != file.num_record_batches:
-        raise ValueError(f"{len(batches)} batches, but {file.num_record_batches} in its footer")
-    return batches
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        first_line = str(error).partition("\n")[0]  # a page of details follows
+        raise InputError(f"is no {kind} file, or a damaged one ({first_line})", path) from None
 
 
-def _mapped_batch(message: pa.ipc.Message) -> pa.RecordBatch:
+def _check(metadata: pq.FileMetaData, path: Path) -> None:
+    """Refuse a decompression bomb by its row groups: to ask a damaged file for one column can abort the process."""
+    packed = path.stat().st_size
+    for group in range(metadata.num_row_groups):
+        size = metadata.row_group(group).total_byte_size
+        if size > max(largest_document(), DENSEST * packed):
+            raise InputError(too_large(f"holds {size:,} bytes packed into {packed:,}, a decompression bomb"), path)
+
+
+def _batch(message: pa.ipc.Message, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch of a message, not copied. Raises ValueError for one that is compressed, and for a dictionary."""
     import pyarrow as pa
 
+    if message.type != "record batch":
+        raise ValueError(f"it holds a {message.type}; write texts as they are")
     if _is_compressed(message.metadata.to_pybytes()):
         raise ValueError("it is compressed; write it uncompressed")
-    return pa.ipc.read_record_batch(message, schema())
+    batch = pa.ipc.read_record_batch(message, schema)
+    batch.validate(full=True)
+    return batch
 
 
 def _is_compressed(metadata: bytes) -> bool:
@@ -213,78 +129,50 @@ def _is_compressed(metadata: bytes) -> bool:
         raise ValueError("its metadata lead outside") from None
 
 
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    batch: list[Document] = []
-    characters = 0
-    for document in documents:
-        batch.append(document)
-        characters += _size(document)
-        if len(batch) == MAX_ROWS or characters >= MAX_CHARACTERS:
-            yield batch
-            batch, characters = [], 0
-    if batch:
+def _numbered(batches: Iterable[pa.RecordBatch], path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    number = 0
+    for batch in batches:
+        for part in _parts(batch):
+            if part.num_rows == 1 and _size(part) > largest_document():
+                leave_out(path, number + 1)
+            else:
+                yield from enumerate(_rows(part), number + 1)
+            number += part.num_rows
+
+
+def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="lossy")
+    return rows
+
+
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The batch in slices of few rows and little text, or of one row."""
+    most = min(MAX_CHARACTERS, largest_document())
+    if batch.num_rows <= 1 or (batch.num_rows <= MAX_ROWS and _size(batch) <= most):
         yield batch
+    else:
+        half = batch.num_rows // 2
+        yield from _parts(batch.slice(0, half))
+        yield from _parts(batch.slice(half))
 
 
-def _size(document: Document) -> int:
-    """All characters of a document."""
-    sections = sum(len(section.heading) + sum(map(len, section.paragraphs)) for section in document.sections)
-    metadata = sum(len(field) + sum(map(len, values)) for field, values in document.metadata.items())
-    return len(document.title) + len(document.abstract) + sections + metadata + sum(map(len, document.labels))
+def _size(batch: pa.RecordBatch) -> int:
+    return sum(map(_bytes, batch.columns))
 
 
-def _to_batch(documents: list[Document]) -> pa.RecordBatch:
+def _bytes(array: pa.Array) -> int:
+    """Bytes of all values, repeated ones counted each time."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    columns = (
-        [document.id for document in documents],
-        [document.title for document in documents],
-        [document.abstract for document in documents],
-        [[_from_section(section) for section in document.sections] for document in documents],
-        [[{"field": key, "values": texts} for key, texts in document.metadata.items()] for document in documents],
-        [document.labels for document in documents],
-    )
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema(), strict=True)]
-    return pa.record_batch(arrays, schema=schema())
-
-
-def _from_section(section: Section) -> dict[str, object]:
-    return {"heading": section.heading, "level": section.level, "paragraphs": section.paragraphs}
-
-
-def _lists(array: pa.ListArray, convert: Callable[[pa.Array], list[T]]) -> list[tuple[T, ...]]:
-    """One tuple per row. The values are converted all at once, then cut where the rows end."""
-    if array.null_count:  # a null may own values, which `flatten` leaves out and the offsets count
-        import pyarrow as pa
-
-        array = pa.array(array.to_pylist(), array.type)
-    values = convert(array.flatten())
-    ends = array.offsets.to_numpy()
-    return [tuple(values[start:end]) for start, end in pairwise((ends - ends[0]).tolist())]
-
-
-def _to_sections(array: pa.StructArray) -> list[Section]:
-    if array.null_count:
-        raise ValueError("null in place of a section")
-    headings, levels, paragraphs = array.flatten()
-    parts = zip(headings.to_pylist(), levels.to_pylist(), _lists(paragraphs, _to_strings), strict=True)
-    return [Section(*part) for part in parts]
-
-
-def _to_fields(array: pa.StructArray) -> list[tuple[str, tuple[str, ...]]]:
-    fields, values = array.flatten()
-    if fields.null_count:
-        raise ValueError("null in place of a field of metadata")
-    return list(zip(fields.to_pylist(), _lists(values, _to_strings), strict=True))
-
-
-def _once(fields: tuple[tuple[str, tuple[str, ...]], ...]) -> dict[str, tuple[str, ...]]:
-    found = dict(fields)
-    if len(found) < len(fields):
-        raise ValueError("a field of metadata twice")
-    return found
-
-
-def _to_strings(array: pa.StringArray) -> list[str]:
-    strings: list[str] = array.to_pylist()
-    return strings
+    if isinstance(array, pa.DictionaryArray):
+        lengths = pc.binary_length(array.dictionary)
+        return int(pc.sum(pc.take(lengths.cast(pa.int64()), array.indices)).as_py() or 0)
+    if isinstance(array, pa.StructArray):
+        return sum(map(_bytes, array.flatten()))
+    if isinstance(array, pa.MapArray):  # cannot be flattened; its keys and items are those of all rows of the file
+        entries = pa.StructArray.from_arrays([array.keys, array.items], ["key", "item"])
+        array = pa.ListArray.from_arrays(array.offsets, entries)
+    if isinstance(array, pa.ListArray | pa.LargeListArray | pa.FixedSizeListArray):
+        return len(array) + _bytes(array.flatten())
+    return int(array.nbytes)

@@ -120,8 +120,9 @@ def to_fields(
 ) -> Iterator[tuple[int, Record]]:
     """Each row under the names of fields instead of columns; HTML in the texts of a table is stripped.
 
-    table: rows of CSV, TSV or Parquet; in JSON lines, only texts under names other than our own are stripped. Rows that
-    continue the row above (the same id without title and text, as shops export pictures and variants) are left out.
+    table: rows of CSV, TSV, Parquet or Arrow; in JSON lines, only texts under names other than our own are stripped.
+    Rows that continue the row above (the same id without title and text, as shops export pictures and variants) are
+    left out.
     guess: by usual names and content. Raises InputError for a column that does not exist, and where a guess would
     confuse titles with labels, or labels with each other.
     """

@@ -63,19 +63,18 @@ An installed package registers another one by an entry point in the group `tagwr
 format and the suffix of its files, and it names a function that takes a Path and yields Documents.
 """
 
-TABLES: frozenset[str] = frozenset({"jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet"})
+TABLES: frozenset[str] = frozenset(
+    {"jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet", "arrow"}
+)
 "Formats whose columns or keys may be named."
 
 PAPERS: frozenset[str] = frozenset({"text", "latex", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
 "Formats with one document or a few in a file: among many files a damaged one is reported and the rest are read."
 
-SKIPPABLE: frozenset[str] = PAPERS | {"arrow"}
-"Formats whose damaged files are reported and skipped; folders are not searched for saved corpora."
-
 _SUFFIXES: Mapping[str, str] = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv",
-    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
+    ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
     ".nxml": "jats", ".tei": "tei", ".html": "html", ".htm": "html", ".xhtml": "html", ".docx": "docx", ".pdf": "pdf",
     ".tex": "latex", ".latex": "latex",
     **dict.fromkeys(SUFFIXES, "text"),
@@ -99,7 +98,7 @@ def open_sources(
     A source is a file, a folder of `PAPERS`, a glob, or `-` for standard input: JSON lines, a paper, or else a text
     that is one document. The id of a document without one is the path of its file, relative to the folder that was
     given unless files in several folders share that path; "stdin" on standard input. columns: which columns or keys of
-    the files of `TABLES` hold the parts of a document. Of several files, unreadable ones of a `SKIPPABLE` format are
+    the files of `TABLES` hold the parts of a document. Of several files, unreadable ones of a `PAPERS` format are
     logged and skipped. Raises InputError for a source that does not exist or holds no documents, for any other file
     that cannot be read, and when none can be read; ConfigError for an unknown format and for columns of files that have
     none.
@@ -245,7 +244,7 @@ def _is_paper(file: _File) -> bool:
     """Whether a file may be skipped among others; so may one of an unknown format."""
     try:
         found = file.format or guess_format(file.path)
-        return found in SKIPPABLE or found not in READERS
+        return found in PAPERS or found not in READERS
     except InputError:
         return True
 

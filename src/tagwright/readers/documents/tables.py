@@ -8,10 +8,9 @@ from typing import TypeAlias
 
 from tagwright.core.checked import shown
 from tagwright.errors import InputError, option
-from tagwright.readers.documents import arrow
+from tagwright.readers.documents.arrow import arrow_rows, parquet_rows
 from tagwright.readers.documents.columns import ALIASES, SAMPLE, Columns, folded, running_text, split_labels, to_fields
-from tagwright.readers.documents.parquet import parquet_rows
-from tagwright.readers.documents.records import Located, Record, checked, recognise, to_documents
+from tagwright.readers.documents.records import Located, Record, recognise, to_documents
 from tagwright.readers.limits import reject
 from tagwright.readers.lines import Place, csv_rows, tsv_rows, unescape_formula
 
@@ -69,26 +68,12 @@ def read_parquet(path: Path, columns: Columns | None = None) -> Iterator[Located
 
     Raises InputError with path and row; a row above the limit for a document is logged and left out.
     """
-    try:
-        yield from from_rows(parquet_rows(path), path, columns)
-    except arrow.damage() as error:
-        raise InputError(f"is no Parquet file, or a damaged one ({arrow.first_line(error)})", path) from None
+    yield from from_rows(parquet_rows(path), path, columns)
 
 
-def read_arrow(path: Path) -> Iterator[Located]:
-    """A corpus written by `Corpus.save`, or by another program with the same columns. Places are rows, from 1.
-
-    Raises InputError with path, and with the row for a field that no other reader would accept either.
-    """
-    file = arrow.MappedFile(path)
-    try:
-        file.validate()
-        for row, document in enumerate(file.documents(0, len(file)), 1):
-            yield row, checked(document, Place(path, row))
-    except arrow.damage() as error:
-        raise InputError(f"is a damaged saved corpus ({arrow.first_line(error)})", path) from None
-    finally:
-        file.close()
+def read_arrow(path: Path, columns: Columns | None = None) -> Iterator[Located]:
+    """An Arrow or Feather file, read in the same way as Parquet."""
+    yield from from_rows(arrow_rows(path), path, columns)
 
 
 def from_rows(
