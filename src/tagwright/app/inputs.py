@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tagwright.app.arguments import Chosen, Reading, Scoring
-from tagwright.app.options import configure
 from tagwright.combining.acceptance import SuggestOptions
 from tagwright.core.progress import hint
 from tagwright.core.saved import VOCABULARY, read_manifest
@@ -15,20 +14,16 @@ from tagwright.data.descriptions import keyword_records, with_keywords
 from tagwright.data.in_memory import to_vocabulary
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.evaluation import dataset
-from tagwright.evaluation.dataset import EvaluationSet
-from tagwright.evaluation.report.tables import write_per_label
-from tagwright.evaluation.scores import Scores, per_label
-from tagwright.graph.network import Graph
-from tagwright.methods import depl, zero_shot
-from tagwright.methods.table import ZERO_SHOT
 from tagwright.readers.documents.columns import parse_columns
 from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located
 from tagwright.stages.dense import Dense
-from tagwright.stages.network_evidence import network_evidence
 from tagwright.tagger import Suggestion, Tagger, batches
 from tagwright.types import Document, Run
+
+if TYPE_CHECKING:
+    from tagwright.evaluation.dataset import EvaluationSet
+    from tagwright.evaluation.scores import Scores
 
 
 def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
@@ -40,6 +35,10 @@ def tagger(chosen: Chosen, documents: Sequence[Document] = ()) -> Tagger:
         raise ConfigError("--set changes the zero-shot method; a saved tagger (--model) keeps its configuration")
     if chosen.model and not chosen.labels:
         return Tagger.load(chosen.model)
+    from tagwright.app.options import configure  # the methods are loaded only where one is chosen
+    from tagwright.methods import zero_shot
+    from tagwright.methods.table import ZERO_SHOT
+
     config = configure(ZERO_SHOT, settings=chosen.settings, language=chosen.language)
     vocabulary = _vocabulary(chosen.labels, config.language, documents)  # before anything heavy is loaded
     if chosen.model:
@@ -60,7 +59,7 @@ def sources(docs: Sequence[str], reading: Reading) -> Iterator[tuple[str, Iterat
     return open_sources(*docs, format=reading.input_format or None, columns=parse_columns(reading.columns))
 
 
-def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None = None) -> EvaluationSet:
+def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None = None) -> "EvaluationSet":
     """Return the evaluation set, with the labels of a file or of a saved tagger.
 
     Raises InputError, see `evaluation.dataset.task`.
@@ -70,11 +69,17 @@ def task(corpus: Corpus, chosen: Chosen, scoring: Scoring, train: Corpus | None 
         vocabulary = Vocabulary.load(chosen.model / VOCABULARY)
     else:
         vocabulary = _vocabulary(chosen.labels, chosen.language, corpus)
+    from tagwright.evaluation import dataset
+
     return dataset.task(corpus, vocabulary, train, **vars(scoring))
 
 
-def evaluate(run: Run, task: EvaluationSet, per_label_file: Path | None = None) -> Scores:
+def evaluate(run: Run, task: "EvaluationSet", per_label_file: Path | None = None) -> "Scores":
     """Score a run; per_label_file: where to write the scores of every label."""
+    from tagwright.evaluation import dataset
+    from tagwright.evaluation.report.tables import write_per_label
+    from tagwright.evaluation.scores import per_label
+
     if per_label_file:
         rows = per_label(run, task.gold, train=task.train)
         write_per_label(rows, [(label.id, label.name) for label in task.vocabulary], per_label_file)
@@ -86,6 +91,8 @@ def labels(model: Path, keywords: int | None, *, described: bool = False) -> Ite
     if described and keywords is None:
         raise ConfigError("--described puts keywords into the descriptions; say how many: --keywords 20")
     tagger = Tagger.load(model)
+    from tagwright.methods import depl
+
     words = {} if keywords is None else depl.keywords_of(tagger, keywords)
     if described or keywords is None:
         return map(asdict, with_keywords(tagger.vocabulary, words))
@@ -109,6 +116,9 @@ def explained_by_neighbours(
     All documents are tagged before the first is passed on. Raises ConfigError for a meta-path that the data lack, and
     as `Tagger.check` does.
     """
+    from tagwright.graph.network import Graph
+    from tagwright.stages.network_evidence import network_evidence
+
     graph = Graph.of(corpus)
     joined, ids = [graph.follow(path) for path in paths], corpus.ids
     tagger.check(options)

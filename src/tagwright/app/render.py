@@ -9,9 +9,8 @@ from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tagwright.app.options import Option
 from tagwright.combining.confidence import confidence_level
 from tagwright.combining.learned_combiner import Contribution
 from tagwright.core.terminal import escaped
@@ -28,6 +27,9 @@ from tagwright.readers.lines import escape_formula
 from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.tagger import Evidence, Suggestion
 from tagwright.types import Document, EvidenceSpan
+
+if TYPE_CHECKING:
+    from tagwright.app.options import Option
 
 Suggestions = Iterable[tuple[Document, list[Suggestion]]]
 
@@ -101,7 +103,7 @@ def records(found: Iterable[Mapping[str, Any]]) -> None:
         print(escaped(json.dumps(record, ensure_ascii=False)))
 
 
-def options(found: Sequence[Option], *, as_json: bool) -> None:
+def options(found: Sequence["Option"], *, as_json: bool) -> None:
     """Print the options of a method: names, values, meanings."""
     if as_json:
         _print_json({"options": [asdict(option) for option in found]})

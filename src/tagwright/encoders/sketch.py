@@ -38,9 +38,13 @@ def read_sketch(folder: Path, max_length: int | None = None) -> TokenTable | Non
     used = ordinary_tokens(tokenizer)
     if embeddings is None or embeddings.ndim != 2 or len(embeddings) <= max(used, default=0):
         return None
-    table = np.zeros_like(embeddings)
-    table[used] = (embeddings[used] - embeddings[used].mean(axis=0)) * rarity(len(used))[:, None]
-    return TokenTable(tokenizer, table, after=[normalize])
+    factors = np.zeros(len(embeddings), np.float32)
+    factors[used] = 1 / max(1, len(used))
+    mean = factors @ embeddings
+    factors[used] = rarity(len(used))
+    embeddings -= mean
+    embeddings *= factors[:, None]
+    return TokenTable(tokenizer, embeddings, after=[normalize])
 
 
 def _input_embeddings(weights: Path) -> Floats | None:
