@@ -85,6 +85,10 @@ def test_a_column_of_views_is_texts(tmp_path: Path) -> None:
         ({"sections": [{"heading": "", "level": 1, "paragraphs": [None]}]}, "x.arrow:2: paragraphs holds null"),
         ({"sections": [None]}, "x.arrow:2: sections[0] is null, expected an object with heading, level, paragraphs"),
         ({"labels": ["D1", None]}, "x.arrow:2: labels holds null, expected a list of label ids"),
+        (
+            {"metadata": [("a", ["b"]), ("a", [])]},
+            "x.arrow: is no Arrow file, or a damaged one (a map has a key twice)",
+        ),
     ],
 )
 def test_what_no_other_reader_takes_is_refused_with_its_row(

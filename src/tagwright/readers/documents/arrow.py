@@ -141,7 +141,10 @@ def _numbered(batches: Iterable[pa.RecordBatch], path: Path) -> Iterator[tuple[i
 
 
 def _rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="lossy")
+    try:
+        rows: list[dict[str, Any]] = batch.to_pylist(maps_as_pydicts="strict")
+    except KeyError:
+        raise ValueError("a map has a key twice") from None
     return rows
 
 
