@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -85,12 +87,25 @@ def test_a_text_has_the_same_vector_in_any_company(tmp_path: Path) -> None:
 
 
 def test_encoding_needs_no_torch(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
     code = (
         "import sys; from tagwright.encoders.bi_encoder import BiEncoder\n"
         f"BiEncoder.load({str(tiny_encoder(tmp_path / 'tiny'))!r}, cached=False).encode(['bee'])\n"
         "assert not {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_encoding_opens_no_connection_and_loads_no_telemetry(tmp_path: Path) -> None:
+    code = (
+        "import sys; asked = []\n"
+        "sys.addaudithook(lambda event, _: asked.append(event) if event.startswith('socket.') else None)\n"
+        "from tagwright.encoders.bi_encoder import BiEncoder\n"
+        f"BiEncoder.load({str(tiny_encoder(tmp_path / 'tiny'))!r}, cached=False, precision='int8').encode(['bee'])\n"
+        "assert not asked, asked\n"
+        "assert not [name for name in sys.modules if 'telemetry' in name and sys.modules[name]]\n"
+        "import openvino.tools.ovc"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if "no right 8-bit product" in done.stderr:
+        pytest.skip("no 8-bit product here")
+    assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.encoders.compiled import openvino
 from tagwright.types import Floats
 
 if TYPE_CHECKING:
@@ -26,9 +27,8 @@ def graph(
     "skipped": tokens at the start that pooling leaves out. Output: (texts, dim), not normalised.
     Raises KeyError for a missing tensor and ValueError for one of another shape.
     """
-    import openvino as ov
-    from openvino import opset13 as ops
-
+    ov = openvino()
+    ops = ov.opset13
     dim, heads = int(config["hidden_size"]), int(config["num_attention_heads"])
 
     def constant(values: NDArray[Any] | Sequence[int] | int) -> Node:
@@ -86,9 +86,8 @@ def graph(
 
 def factors(weight: Floats, *, int8: bool) -> Node:
     """The weights (outputs, inputs) of a product; in int8 as 8 bits times a scale for each output."""
-    import openvino as ov
-    from openvino import opset13 as ops
-
+    ov = openvino()
+    ops = ov.opset13
     if not int8:
         return ops.constant(weight)
     scales = np.maximum(np.abs(weight).max(1, keepdims=True), 1e-30) / 127

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from importlib.util import find_spec
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -29,10 +31,20 @@ def is_installed() -> bool:
     return find_spec("openvino") is not None
 
 
+def openvino() -> Any:
+    """The package, without its converter: that is not needed, takes longer to import, and loads a telemetry."""
+    if "openvino" in sys.modules:
+        return sys.modules["openvino"]
+    converter = "openvino.tools.ovc"
+    sys.modules[converter] = None  # type: ignore[assignment]  # what imports it goes on without
+    try:
+        return import_module("openvino")
+    finally:
+        del sys.modules[converter]
+
+
 def compiled(model: Model, precision: Computed, streams: int) -> CompiledModel:
     """A graph in this number format, which computes as many batches at a time, one on each core."""
-    import openvino as ov
-
     options: dict[str, Any] = {
         "INFERENCE_NUM_THREADS": streams,
         "NUM_STREAMS": streams,
@@ -40,7 +52,7 @@ def compiled(model: Model, precision: Computed, streams: int) -> CompiledModel:
         "DYNAMIC_QUANTIZATION_GROUP_SIZE": _GROUP if precision == "int8" else 0,
         "ENABLE_CPU_PINNING": False,  # or several processes share one core
     }
-    return ov.Core().compile_model(model, "CPU", options)
+    return openvino().Core().compile_model(model, "CPU", options)
 
 
 class Compiled:

@@ -9,13 +9,13 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from time import perf_counter
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from tagwright.core.cache import user_cache
 from tagwright.encoders.bert import factors
-from tagwright.encoders.compiled import Computed, compiled, is_installed
+from tagwright.encoders.compiled import Computed, compiled, is_installed, openvino
 from tagwright.encoders.device import uses_gpu
 from tagwright.errors import ConfigError
 from tagwright.types import Floats
@@ -101,8 +101,7 @@ def speeds() -> Mapping[str, float]:
 @cache
 def _machine() -> bytes:
     """The processor, and what the user restricts OpenVINO's products to."""
-    import openvino as ov
-
+    ov = openvino()
     limits = [os.environ.get(name, "") for name in ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")]
     core = ov.Core()
     processor = [str(core.get_property("CPU", name)) for name in ("FULL_DEVICE_NAME", "OPTIMIZATION_CAPABILITIES")]
@@ -111,31 +110,30 @@ def _machine() -> bytes:
 
 def _tried() -> dict[str, float]:
     """What `speeds` gives, measured now: the shortest of several times, in turns, so that other work counts little."""
-    import openvino as ov
-    from openvino import opset13 as ops
-
+    ov = openvino()
+    ops = ov.opset13
     random = np.random.default_rng(0)
     weights = [random.normal(0, 0.05, shape).astype(np.float32) for shape in ((1536, 384), (384, 1536))]
     x = random.normal(0, 1, (128, 384)).astype(np.float32)
 
-    def request(precision: Computed) -> ov.InferRequest:
+    def request(precision: Computed) -> Any:
         parameter = ops.parameter([-1, 384], ov.Type.f32)
         up, down = (factors(weight, int8=precision == "int8") for weight in weights)
         y = ops.matmul(ops.gelu(ops.matmul(parameter, up, False, True), "erf"), down, False, True)
         return compiled(ov.Model([y], [parameter], "trial"), precision, 1).create_infer_request()
 
-    def is_right(request: ov.InferRequest) -> bool:
+    def is_right(request: Any) -> bool:
         got: Floats = request.infer([x])[0]  # without any rows on some processors
         return got.shape == x.shape and bool(np.abs(got - expected).mean() < LARGEST_ERROR * np.abs(expected).mean())
 
-    def time(request: ov.InferRequest) -> float:
+    def time(request: Any) -> float:
         start = perf_counter()
         request.infer([x])
         return perf_counter() - start
 
     exact = request("float32")
     expected = exact.infer([x])[0].copy()
-    others: dict[Computed, ov.InferRequest] = {}
+    others: dict[Computed, Any] = {}
     for precision in ("bfloat16", "int8"):
         with suppress(RuntimeError):  # OpenVINO's for what it cannot do
             if is_right(tried := request(precision)):
