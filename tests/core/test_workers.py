@@ -325,3 +325,13 @@ def test_a_pool_that_is_closed_ends_what_is_under_way(tmp_path: Path) -> None:
     pool.close()
     thread.join()
     assert said == ["the workers have been ended"]
+
+
+def test_a_closed_pool_answers_nobody_and_keeps_nobody_waiting() -> None:
+    pool = Pool(lambda: Worker(Echo), 1, attempts=1)
+    pool.close()
+    with ThreadPoolExecutor(2) as threads:
+        waiting = [threads.submit(pool.ask, "twice", number=1) for _ in range(2)]
+        for each in waiting:
+            with pytest.raises(WorkerDied, match="have been ended"):
+                each.result(timeout=60)

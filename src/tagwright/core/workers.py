@@ -171,7 +171,7 @@ class Pool:
             self._idle.put(worker)
 
     def close(self) -> None:
-        """End the processes; a thread waiting for an answer gets WorkerDied."""
+        """End the processes; a thread waiting for an answer or for a free worker gets WorkerDied."""
         with self._lock:
             self._closed = True
             for worker in self._all:
@@ -179,6 +179,8 @@ class Pool:
         for _ in range(self.count):
             if idle := self._idle.get():
                 idle.close()
+        for _ in range(self.count):
+            self._idle.put(None)
 
     def _living(self, worker: Worker | None) -> Worker:
         with self._lock:
