@@ -7,7 +7,7 @@ differently. Errors (exit code 2, or 3 where some documents failed) are shown as
 
 from __future__ import annotations
 
-import copy
+import atexit
 import doctest
 import os
 import re
@@ -29,7 +29,6 @@ from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.myst.lexers import DirectiveLexer
 
 from tagwright.encoders import static
-from tagwright.encoders.model_folder import PACKAGED
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -103,8 +102,19 @@ def _tagwright(words: list[str]) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-_distilled = cache(static.distil)
-"The static encoder, distilled once for all pages; each training gets a copy."
+_distil = static.distil
+
+
+@cache
+def _distilled() -> Path:
+    """The static encoder, distilled once for all pages."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return _distil(Path(folder))
+
+
+def _copied(folder: Path) -> Path:
+    return Path(shutil.copytree(_distilled(), folder, dirs_exist_ok=True))
 
 
 def enter(names: dict[str, Any]) -> None:
@@ -113,7 +123,7 @@ def enter(names: dict[str, Any]) -> None:
     settings = {"TAGWRIGHT_CACHE": f"{names['_folder'].name}/.cache", "COLUMNS": "100", "HF_HUB_OFFLINE": "1"}
     names["_changes"] = changes = ExitStack()
     changes.enter_context(mock.patch.dict(os.environ, settings))
-    changes.enter_context(mock.patch.object(static, "distil", lambda name=PACKAGED: copy.deepcopy(_distilled(name))))
+    changes.enter_context(mock.patch.object(static, "distil", _copied))
     (folder := Path(names["_folder"].name) / "page").mkdir()
     shutil.copytree(Path(__file__).parent / "samples", folder, dirs_exist_ok=True)
     os.chdir(folder)

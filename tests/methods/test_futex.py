@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -195,7 +194,7 @@ def test_mentions_rank_alike_whether_they_find_the_candidates_or_not(
 def test_without_a_gpu_nothing_learns_from_the_network_unless_asked(
     device: str, learning: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(futex, "best_device", lambda: SimpleNamespace(type=device))
+    monkeypatch.setattr(futex, "uses_gpu", lambda: device == "cuda")
     assert futex.Config().learning == learning
     assert futex.Config(network="bi").learning == "bi"
     assert futex.Config(rankings=("mentions",)).learning == "none"

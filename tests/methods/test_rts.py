@@ -121,9 +121,9 @@ def test_what_the_user_sets_stands_above_the_plan_of_the_method() -> None:
 
 
 def test_auto_is_static_on_a_machine_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("tagwright.training.encoder.uses_gpu", lambda: False)
     assert rts.Config().encoder_name == "static"
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("tagwright.training.encoder.uses_gpu", lambda: True)
     assert rts.Config().encoder_name == "minilm"
 
 

@@ -5,7 +5,6 @@ import re
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -102,11 +101,11 @@ def test_what_auto_stands_for_is_stored_and_a_resumption_elsewhere_says_what_dif
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tagwright.training.encoder.PACKAGED", static)
-    monkeypatch.setattr("tagwright.training.encoder.best_device", lambda: SimpleNamespace(type="cuda"))
+    monkeypatch.setattr("tagwright.training.encoder.uses_gpu", lambda: True)
     options, arguments = QUICK[2:], ["ict", *data, "--output", str(tmp_path / "M")]
     killed(*arguments, settings=options, monkeypatch=monkeypatch)
     with monkeypatch.context() as patch, pytest.raises(ConfigError, match=r'started with encoder ".*, not "static"'):
-        patch.setattr("tagwright.training.encoder.best_device", lambda: SimpleNamespace(type="cpu"))
+        patch.setattr("tagwright.training.encoder.uses_gpu", lambda: False)
         run("train", *arguments, "--resume", settings=options)
     monkeypatch.setattr("tagwright.job.machine", lambda: {"torch": "99", "device": "a new one"})
     said = run("train", *arguments, "--resume", settings=options).stderr
