@@ -12,6 +12,7 @@ import pytest
 from tests.tiny import tiny_encoder
 
 import tagwright as tw
+from tagwright.encoders.precision import speeds
 
 NAMES = ["Bees", "Orchards", "Tax law"]
 BEES, TAX = "Honey bees visit apple orchards.", "A new tax law."
@@ -254,9 +255,9 @@ def test_nothing_is_fetched_offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_saved_tagger_computes_in_the_precision_that_is_asked_for(tiny: str, tmp_path: Path) -> None:
     tw.zero_shot(NAMES, stages=["dense"], encoder=tiny, precision="float32").save(tmp_path / "saved")
-    for precision, expected in ((None, "float32"), ("bfloat16", "bfloat16")):
+    for precision in (None, *(name for name in ("bfloat16",) if name in speeds())):
         dense = tw.load(tmp_path / "saved", precision=precision).stages["dense"]  # type: ignore[arg-type]
-        assert dense.encoder.precision == expected  # type: ignore[attr-defined]
+        assert dense.encoder.precision == (precision or "float32")  # type: ignore[attr-defined]
     with pytest.raises(tw.TagwrightError, match="precision is 'half', expected one of"):
         tw.load(tmp_path / "saved", precision="half")  # type: ignore[arg-type]
 

@@ -96,6 +96,8 @@ def test_half_precision_is_near(tiny: str, monkeypatch: pytest.MonkeyPatch) -> N
     encoder = CrossEncoder.load(tiny)
     with torch.no_grad():  # scores that are as far apart as those of a trained model
         next(encoder.model[2].parameters()).mul_(50)
+    if "bfloat16" not in precision.speeds():
+        pytest.skip("no product in bfloat16 here")
     full = scored(CrossEncoder.of(encoder.model))
     monkeypatch.setattr(precision, "speeds", lambda: {"bfloat16": 2.0})
     half = scored(CrossEncoder.of(encoder.model))

@@ -106,6 +106,6 @@ def test_encoding_opens_no_connection_and_loads_no_telemetry(tmp_path: Path) -> 
         "import openvino.tools.ovc"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    if "no right 8-bit product" in done.stderr:
+    if "no right product" in done.stderr:
         pytest.skip("no 8-bit product here")
     assert done.returncode == 0, done.stderr

@@ -22,7 +22,7 @@ Computed: TypeAlias = Literal["float32", "bfloat16", "int8"]
 Inputs: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
 
-_GROUP = 384
+_GROUP = 128
 "Neighbouring activations that share a scale in int8; fewer are more exact and slower."
 
 

@@ -62,8 +62,8 @@ def resolve(precision: Precision, *, quantisable: bool = True) -> Computed:
 
     auto: on a GPU bfloat16 where it has it; on a processor int8, then bfloat16, if its products are right and clearly
     faster than those of float32: see `speeds`; otherwise float32. int8 changes quality insignificantly: see `benchmarks
-    encode quality`. quantisable: whether the encoder can be computed in int8. Raises ConfigError where int8 was
-    requested and is not available.
+    encode quality`. quantisable: whether the encoder can be computed in int8. Raises ConfigError where the machine does
+    not compute right in what was requested.
     """
     check(precision)
     if uses_gpu():
@@ -77,8 +77,9 @@ def resolve(precision: Precision, *, quantisable: bool = True) -> Computed:
         return next((name for name in order if name in able), "float32")
     if precision == "int8" and not quantisable:
         raise ConfigError('precision is "int8"; only encoders of the BERT architecture have it; leave it out')
-    if precision == "int8" and (uses_gpu() or "int8" not in speeds()):
-        raise ConfigError('precision is "int8"; this machine has no right 8-bit product; leave it out')
+    by_torch = uses_gpu() or not is_installed()
+    if not (precision != "int8" if by_torch else precision == "float32" or precision in speeds()):
+        raise ConfigError(f'precision is "{precision}"; this machine has no right product in it; leave it out')
     return precision
 
 
