@@ -59,14 +59,22 @@ def with_int8() -> None:
         pytest.skip("no 8-bit product here")
 
 
-_TORCH = re.compile(r"^\s*(import|from) (torch|transformers|sentence_transformers|accelerate)\b", re.MULTILINE)
+OPTIONAL = (
+    *("accelerate", "docx", "faiss", "httpx", "omikuji", "pyarrow", "pylatexenc", "pypdf", "ray", "rdflib"),
+    *("sentence_transformers", "starlette", "torch", "transformers", "uvicorn"),
+)
+"What extras bring, and tests of them import."
+
+_ABSENT = [name for name in OPTIONAL if find_spec(name) is None]
+_NEEDS_ABSENT = re.compile(rf"^\s*(import|from) ({'|'.join(_ABSENT)})\b", re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leave out the tests that import torch where it is not installed: see tests/fresh.py."""
-    if find_spec("torch") or collection_path.suffix != ".py":
+    """Leave out the tests that import what is not installed, and folders whose settings do: see tests/fresh.py."""
+    file = collection_path / "conftest.py" if collection_path.is_dir() else collection_path
+    if not _ABSENT or file.suffix != ".py" or not file.is_file():
         return None
-    return bool(_TORCH.search(collection_path.read_text(encoding="utf-8"))) or None
+    return bool(_NEEDS_ABSENT.search(file.read_text(encoding="utf-8"))) or None
 
 
 @pytest.hookimpl(wrapper=True)
