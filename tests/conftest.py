@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
+from contextlib import contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -37,8 +39,13 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 def _exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every machine computes in float32, whatever is fastest there; tests about int8 ask for `with_int8`."""
     if "with_int8" not in request.fixturenames:
-        real = precision.speeds
-        monkeypatch.setattr(precision, "speeds", lambda: {name: 1.0 for name in real() if name == "bfloat16"})
+        monkeypatch.setattr(precision, "speeds", lambda: {name: 1.0 for name in _right() if name == "bfloat16"})
+
+
+@cache
+def _right() -> Collection[str]:
+    """The formats in which this machine multiplies right, found out once and not kept."""
+    return precision._tried() if precision.is_installed() else ()
 
 
 @pytest.fixture
@@ -78,11 +85,25 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call() -> Generator[None, object, object]:
-    """Skip a test that needs an extra which is not installed, saying which."""
-    try:
+def pytest_runtest_setup() -> Generator[None, object, object]:
+    """Skip a test that needs what is not installed, saying what."""
+    with _skipped():
         return (yield)
-    except TagwrightError as error:
-        if 'pip install "tagwright[' in str(error):
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, object, object]:
+    """The same while it runs."""
+    with _skipped():
+        return (yield)
+
+
+@contextmanager
+def _skipped() -> Iterator[None]:
+    try:
+        yield
+    except (ModuleNotFoundError, TagwrightError) as error:
+        package = error.name.partition(".")[0] if isinstance(error, ModuleNotFoundError) and error.name else ""
+        if _ABSENT and (package in _ABSENT or 'pip install "tagwright[' in str(error)):
             pytest.skip(str(error))
         raise

@@ -83,9 +83,10 @@ class Environment:
             assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr}"
         return done.stdout
 
-    def tests(self) -> None:
-        """Run the tests that need no more than is installed: see tests/conftest.py."""
-        self.pip("--constraint", str(LOCK), "pytest", "hypothesis", "httpx", "setuptools")
+    def tests(self, wheel: Path) -> None:
+        """Run the tests that need no torch: see tests/conftest.py."""
+        self.pip("--constraint", str(LOCK), f"{wheel}[skos,docx,latex,pdf,parquet,trees,index]")
+        self.pip("--constraint", str(LOCK), "pytest", "hypothesis", "httpx", "setuptools", "rdflib")
         variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         command = [self.python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"]
         subprocess.run(command, cwd=ROOT, check=True, env=variables)
@@ -111,7 +112,7 @@ def main() -> None:
         environment.make(wheel)
         try_commands(environment, documents, labels)
         if environment is MINILM and not options.no_tests:
-            environment.tests()
+            environment.tests(wheel)
         shutil.rmtree(environment.folder)
 
 

@@ -390,6 +390,7 @@ def test_a_vocabulary_can_be_encoded_beforehand(run: Command, tmp_path: Path, mo
 
 @pytest.mark.parametrize("command", ["suggest", "evaluate", "candidates", "train", "labels"])
 def test_no_encoder_is_fetched_offline(run: Command, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
     import huggingface_hub
 
     def refused(*_: object, **__: object) -> list[str]:

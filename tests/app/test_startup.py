@@ -93,6 +93,7 @@ DOCS = ("docs.jsonl", "--labels", "labels.jsonl")
 def test_unreadable_input_is_said_before_an_encoder_or_a_tagger_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    pytest.importorskip("torch")
     monkeypatch.chdir(tmp_path)
     Path("docs.jsonl").write_text('{"id": "1", "title": "Bees", "labels": ["bee"]}\n')
     Path("labels.jsonl").write_text('{"id": "bee", "names": ["Bees"]}\n')

@@ -281,6 +281,7 @@ def test_what_was_ranked_is_joined_once(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_what_cannot_be_learnt_from_is_said_before_anything_is_loaded() -> None:
+    pytest.importorskip("torch")
     alone = [replace(document, metadata={"reference": (document.id,)}) for document in PAPERS]
     with pytest.raises(TagwrightError, match='meta-path "P->P<-P" joins no two of the 24 documents'):
         futex.fit(alone, LABELS, replace(QUICK, encoder="nowhere/no-such"))

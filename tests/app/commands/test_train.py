@@ -303,6 +303,7 @@ def test_a_model_with_own_files_is_not_replaced_but_one_with_its_logs_is(
 
 
 def test_a_training_that_cannot_begin_leaves_nothing_behind(data: list[str], static: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
     with pytest.raises(ConfigError, match="a batch is 9999 pairs"):
         run(
             "train",
@@ -380,6 +381,7 @@ def test_a_training_that_waits_to_be_resumed_is_not_begun_anew(
 
 
 def test_a_folder_that_no_training_made_is_left_alone(data: list[str], static: str, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
     mine = tmp_path / "M.training" / "thesis.txt"
     mine.parent.mkdir()
     mine.write_text("years of work")

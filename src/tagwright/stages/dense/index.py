@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -13,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tagwright.core.extras import require
 from tagwright.core.saved import digest, read_array, read_number, write_arrays
 from tagwright.errors import ModelError
 from tagwright.types import Floats, Longs, Run
@@ -168,6 +170,7 @@ class Index:
     @classmethod
     def load(cls, folder: Path, name: str, effort: int, shape: tuple[int, int]) -> Index:
         """Memory-map what `save` wrote. Raises ModelError when it is damaged or not of this shape (n, dim)."""
+        require(f"{folder}: its index", "faiss")
         import faiss
 
         path = folder / "index.faiss"
@@ -237,13 +240,15 @@ class Search:
 def index_name(kind: Kind, size: int) -> str | None:
     """The FAISS name of the index of this kind for `size` vectors; None: exact search without an index.
 
-    auto is exact up to EXACT_LIMIT and IVF above: HNSW is hardly quicker, takes longer to build and cannot be
-    memory-mapped. IVF has 2 sqrt(n) lists, rounded to a power of two: 2,048 for a million.
+    auto is exact up to EXACT_LIMIT, and where FAISS is not installed, otherwise IVF: HNSW is hardly quicker, takes
+    longer to build and cannot be memory-mapped. IVF has 2 sqrt(n) lists, rounded to a power of two.
 
     >>> index_name("auto", 1_000_000), index_name("hnsw", 20_000), index_name("hnsw", 1_000)
     ('IVF2048,SQ8', 'HNSW32,SQ8', None)
     """
-    if kind == "exact" or size < INDEX_MINIMUM or (kind == "auto" and size <= EXACT_LIMIT):
+    if kind == "exact" or size < INDEX_MINIMUM:
+        return None
+    if kind == "auto" and (size <= EXACT_LIMIT or find_spec("faiss") is None):
         return None
     if kind == "hnsw":
         return "HNSW32,SQ8"
@@ -252,6 +257,7 @@ def index_name(kind: Kind, size: int) -> str | None:
 
 def _filled(vectors: Vectors, name: str) -> Any:
     """A FAISS index, trained on a sample, with all vectors."""
+    require("an index of label vectors", "faiss")
     import faiss
 
     index = faiss.index_factory(vectors.codes.shape[1], name, faiss.METRIC_INNER_PRODUCT)
