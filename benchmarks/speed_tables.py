@@ -196,7 +196,7 @@ def precision() -> Iterator[str]:
     body = (
         [corpus, f"{found[corpus]['documents']:,}", percent(found[corpus]["float32"]["nDCG@5"])]
         + [_against(found[corpus][way]["against float32"]["nDCG@5"]) for way in ways]
-        for corpus in found
+        for corpus in CORPORA
     )
     yield from table(["nDCG@5", "documents", "float32", *ways], body)
 
