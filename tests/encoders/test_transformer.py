@@ -15,6 +15,7 @@ from tests.tiny import tiny_encoder
 
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.compiled import Compiled
+from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.transformer import batches
 
 TEXTS = ["a bee", "a wasp and honey, a flower", "", "money " * 100]
@@ -109,3 +110,24 @@ def test_encoding_opens_no_connection_and_loads_no_telemetry(tmp_path: Path) -> 
     if "no right product" in done.stderr:
         pytest.skip("no 8-bit product here")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind", ["bi", "cross"])
+def test_an_encoder_that_was_read_is_saved_without_torch(tmp_path: Path, kind: str) -> None:
+    tiny = str(tiny_encoder(tmp_path / "tiny"))
+    if kind == "cross":
+        CrossEncoder.load(tiny).save(tmp_path / "read")
+        tiny = str(tmp_path / "read")
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "import numpy as np\n"
+        "from tagwright.encoders.bi_encoder import BiEncoder\n"
+        "from tagwright.encoders.cross_encoder import CrossEncoder\n"
+        "def result(folder):\n"
+        f"    if {kind!r} == 'bi': return BiEncoder.load(folder, cached=False).encode(['bee']).tolist()\n"
+        "    return CrossEncoder.load(folder).score(['bee'], ['wasp'], np.zeros(1, int), np.zeros(1, int)).tolist()\n"
+        f"loaded = (BiEncoder if {kind!r} == 'bi' else CrossEncoder).load({tiny!r})\n"
+        f"loaded.save({str(tmp_path / 'saved')!r})\n"
+        f"assert result({str(tmp_path / 'saved')!r}) == result({tiny!r})"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from tagwright.encoders.cache import EmbeddingCache
 from tagwright.encoders.compiled import Computed, is_installed
 from tagwright.encoders.device import chosen_device, on_device, uses_gpu
 from tagwright.encoders.fertility import Fertility
-from tagwright.encoders.model_folder import PACKAGED, digest, revision_of
+from tagwright.encoders.model_folder import PACKAGED, copy_model, digest, model_files, revision_of
 from tagwright.encoders.once import once
 from tagwright.encoders.precision import Precision, chosen_precision, resolve
 from tagwright.encoders.prompts import Role
@@ -210,7 +209,7 @@ class BiEncoder:
         self._check_unchanged()
         content = hashlib.blake2b(repr(choices).encode(), digest_size=16)
         if isinstance(self._source, Path):
-            for file in _files(self._source):
+            for file in model_files(self._source):
                 if file.stat().st_size:
                     content.update(f"{file.relative_to(self._source).as_posix()} {digest(file)} ".encode())
         else:
@@ -253,12 +252,12 @@ class BiEncoder:
         source, target = self._source, Path(folder)
         if (
             isinstance(source, Path)
-            and isinstance(forward, TokenTable)
+            and isinstance(forward, TokenTable | Transformer)
             and source.resolve() != target.resolve()
             and self._architecture == read_architecture(source)
         ):
             self._check_unchanged()
-            _copy(source, target)
+            copy_model(source, target)
         else:
             self.model.save(str(folder), create_model_card=False)
 
@@ -326,21 +325,8 @@ class BiEncoder:
 
 def _state(folder: Path) -> dict[str, tuple[int, int]]:
     """Size and modification time of each file that vectors depend on."""
-    stats = ((file, file.stat()) for file in _files(folder))
+    stats = ((file, file.stat()) for file in model_files(folder))
     return {file.relative_to(folder).as_posix(): (stat.st_size, stat.st_mtime_ns) for file, stat in stats}
-
-
-def _files(folder: Path) -> list[Path]:
-    kinds = {".json", ".txt", ".model", ".safetensors"}
-    return [file for file in sorted(folder.rglob("*")) if file.suffix in kinds and file.is_file()]
-
-
-def _copy(source: Path, target: Path) -> None:
-    """The files of an encoder, as they are: loading a model only to write it again takes seconds."""
-    for file in _files(source):
-        place = target / file.relative_to(source)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, place)
 
 
 def _texts(record: object) -> dict[str, str]:

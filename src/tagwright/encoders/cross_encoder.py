@@ -16,7 +16,7 @@ from tagwright.encoders.architecture import Architecture, read_architecture, rea
 from tagwright.encoders.compiled import is_installed
 from tagwright.encoders.device import best_device, chosen_device, on_device, uses_gpu
 from tagwright.encoders.library import ModuleName, is_module, module_class, same_scores
-from tagwright.encoders.model_folder import PACKAGED
+from tagwright.encoders.model_folder import PACKAGED, copy_model
 from tagwright.encoders.once import once
 from tagwright.encoders.pair_scoring import BertScores, Forward, GeneralScores, of_inference
 from tagwright.encoders.pair_tokenizer import PairBatch, PairTokenizer
@@ -118,8 +118,13 @@ class CrossEncoder:
     def save(self, folder: Path | str) -> None:
         """Write in the cross-encoder format of sentence-transformers.
 
-        The tokenizer is written without the padding and the length of the pairs that it happened to read last.
+        One that is as it was read is copied. The tokenizer of another is written without the padding and the length of
+        the pairs that it happened to read last.
         """
+        source, read = self._files or (Path(folder), None)
+        if source.resolve() != Path(folder).resolve() and read == read_architecture(source):
+            copy_model(source, Path(folder))
+            return
         tokenizer = getattr(self.model.tokenizer, "backend_tokenizer", None)
         if tokenizer is not None:
             tokenizer.no_padding()

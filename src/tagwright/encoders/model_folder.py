@@ -9,6 +9,7 @@ import hashlib
 import mmap
 import os
 import re
+import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -215,3 +216,17 @@ def _refuse_pickles(folder: Path) -> None:
     for part in (folder / path for path in parts):
         if any(part.glob("*.bin")) and not any(part.glob("*.safetensors")):
             raise ModelError(f"{part}: has no safetensors weights, only pickled ones; convert them first")
+
+
+def model_files(folder: Path) -> list[Path]:
+    """The files of a model that its vectors depend on."""
+    kinds = {".json", ".txt", ".model", ".safetensors"}
+    return [file for file in sorted(folder.rglob("*")) if file.suffix in kinds and file.is_file()]
+
+
+def copy_model(source: Path, target: Path) -> None:
+    """Copy the files of a model as they are: loading it only to write it again takes seconds, and torch."""
+    for file in model_files(source):
+        place = target / file.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, place)
