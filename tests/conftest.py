@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tagwright.encoders import precision
+from tagwright.encoders.compiled import is_installed
 from tagwright.errors import TagwrightError
 
 # A deadline would be a timed test, and so would be the check that examples are made quickly: on a busy machine a first
@@ -45,7 +46,7 @@ def _exact(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 @cache
 def _right() -> Collection[str]:
     """The formats in which this machine multiplies right, found out once and not kept."""
-    return precision._tried() if precision.is_installed() else ()
+    return precision._tried() if is_installed() else ()
 
 
 @pytest.fixture
