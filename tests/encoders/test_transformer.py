@@ -17,6 +17,7 @@ from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.compiled import Compiled
 from tagwright.encoders.cross_encoder import CrossEncoder
 from tagwright.encoders.transformer import batches
+from tagwright.errors import ModelError
 
 TEXTS = ["a bee", "a wasp and honey, a flower", "", "money " * 100]
 
@@ -131,3 +132,11 @@ def test_an_encoder_that_was_read_is_saved_without_torch(tmp_path: Path, kind: s
         f"assert result({str(tmp_path / 'saved')!r}) == result({tiny!r})"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_graph_without_rows_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = BiEncoder.load(str(tiny_encoder(tmp_path / "tiny")), cached=False)
+    call = Compiled.__call__
+    monkeypatch.setattr(Compiled, "__call__", lambda *args: ((batch, rows[:0]) for batch, rows in call(*args)))
+    with pytest.raises(ModelError, match="OpenVINO gives no vectors on this processor; unset ONEDNN_MAX_CPU_ISA"):
+        encoder.encode(["bee"])

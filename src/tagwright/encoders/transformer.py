@@ -134,6 +134,11 @@ class Transformer:
             return {**self._split(np.asarray(ids(batch), np.int64)), "skipped": np.array([first])}
 
         for batch, pooled in self._run(batches(lengths, BATCH_TOKENS), inputs):
+            if len(pooled) != len(batch):
+                raise ModelError(
+                    "OpenVINO gives no vectors on this processor; unset ONEDNN_MAX_CPU_ISA, or uninstall openvino for "
+                    'sentence-transformers to encode: pip install "tagwright[train]"'
+                )
             if self.pooling == "mean" and skipped >= lengths[batch[0]]:
                 pooled[:] = 0
             vectors[batch] = applied(self.after, pooled)
