@@ -140,3 +140,13 @@ def test_a_graph_without_rows_is_an_error(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Compiled, "__call__", lambda *args: ((batch, rows[:0]) for batch, rows in call(*args)))
     with pytest.raises(ModelError, match="OpenVINO gives no vectors on this processor; unset ONEDNN_MAX_CPU_ISA"):
         encoder.encode(["bee"])
+
+
+def test_an_encoder_whose_model_was_changed_is_saved_as_it_is_now(tmp_path: Path) -> None:
+    tiny = str(tiny_encoder(tmp_path / "tiny"))
+    encoder = BiEncoder.load(tiny, cached=False)
+    before = encoder.encode(["bee"])[0]
+    weights: Any = dict(encoder.model.named_parameters())
+    next(weight for name, weight in weights.items() if name.endswith("word_embeddings.weight")).data.neg_()
+    encoder.save(tmp_path / "saved")
+    assert float(BiEncoder.load(str(tmp_path / "saved"), cached=False).encode(["bee"])[0] @ before) < 0.99

@@ -252,6 +252,7 @@ class BiEncoder:
         source, target = self._source, Path(folder)
         if (
             isinstance(source, Path)
+            and "model" not in vars(self)  # one that was loaded may have been trained since
             and isinstance(forward, TokenTable | Transformer)
             and source.resolve() != target.resolve()
             and self._architecture == read_architecture(source)

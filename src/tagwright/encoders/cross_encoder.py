@@ -122,7 +122,8 @@ class CrossEncoder:
         the pairs that it happened to read last.
         """
         source, read = self._files or (Path(folder), None)
-        if source.resolve() != Path(folder).resolve() and read == read_architecture(source):
+        untouched = "model" not in vars(self)  # one that was loaded may have been trained since
+        if untouched and source.resolve() != Path(folder).resolve() and read == read_architecture(source):
             copy_model(source, Path(folder))
             return
         tokenizer = getattr(self.model.tokenizer, "backend_tokenizer", None)
