@@ -192,6 +192,11 @@ class Pool:
             return worker
 
 
+def usable_cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def main() -> None:
     """Answer requests until standard input ends, as it does when the parent ends."""
     for sign in (signal.SIGINT, signal.SIGTERM):

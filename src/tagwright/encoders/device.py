@@ -12,6 +12,7 @@ from functools import cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
+from tagwright.core.workers import usable_cores
 from tagwright.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -97,9 +98,8 @@ def _limited() -> bool:
 
 def threads() -> int:
     """How many cores encoding uses: those that this process may use, at most $OMP_NUM_THREADS."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     limit = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(usable, int(limit))) if limit.isdecimal() else usable
+    return max(1, min(usable_cores(), int(limit))) if limit.isdecimal() else usable_cores()
 
 
 @cache

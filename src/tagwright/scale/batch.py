@@ -11,6 +11,7 @@ from tagwright.core.atomic import lies_in
 from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.core.scratch import scratch_folder
+from tagwright.core.workers import usable_cores
 from tagwright.errors import ConfigError
 from tagwright.readers.documents.records import Located
 from tagwright.scale.local_processes import Tagged, in_processes
@@ -67,8 +68,7 @@ class Summary:
 
 def default_processes() -> int:
     """Half of the processors that this process may use, at least one."""
-    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(MOST_PROCESSES, max(1, usable // 2))
+    return min(MOST_PROCESSES, max(1, usable_cores() // 2))
 
 
 def run(
