@@ -28,8 +28,11 @@ EXACT_LIMIT = 100_000
 INDEX_MINIMUM = 10_000
 "With fewer vectors there is no index, even if requested: k-means would have too few per list."
 
-QUERIES = 64
+QUERIES = 256
 "Queries compared with a block at a time."
+
+GROUPS = 4
+"Groups of columns for each of the largest numbers that are searched: of fewer, more other numbers are found too."
 
 BLOCK = 1 << 16
 "Vectors that are converted to float32 together."
@@ -96,17 +99,18 @@ class Vectors:
 
     def nearest(self, queries: Floats, k: int) -> Run:
         """The k vectors of largest cosine for each query (m, dim), every vector compared."""
-        rows = [np.zeros((len(queries), 0), np.int64)]
-        scores = [np.zeros((len(queries), 0), np.float32)]
+        rows, labels, scores = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
         for start, block in self.blocks():
-            parts = (queries[first : first + QUERIES] for first in range(0, len(queries), QUERIES))
-            best = [_largest(part @ block.T, k) for part in parts]
-            if best:
-                rows.append(np.concatenate([places for places, _ in best]) + start)
-                scores.append(np.concatenate([cosines for _, cosines in best]))
-        found = np.hstack(rows)
-        indptr = np.arange(len(found) + 1) * found.shape[1]
-        return Run.of_distinct(indptr, found.ravel(), np.hstack(scores).ravel()).top(k)
+            for first in range(0, len(queries), QUERIES):
+                cosines = queries[first : first + QUERIES] @ block.T
+                row, column = np.divmod(places := largest_cells(cosines, k), len(block))
+                rows.append(first + row)
+                labels.append(start + column)
+                scores.append(cosines.ravel()[places])
+        row = np.concatenate(rows)
+        order = np.argsort(row, kind="stable")  # the blocks of a query one after the other
+        indptr = np.searchsorted(row[order], np.arange(len(queries) + 1))
+        return Run.of_distinct(indptr, np.concatenate(labels)[order], np.concatenate(scores)[order]).top(k)
 
     def blocks(self) -> Iterator[tuple[int, Floats]]:
         """The first row and the vectors of each block, float32."""
@@ -268,13 +272,23 @@ def _filled(vectors: Vectors, name: str) -> Any:
     return index
 
 
-def _largest(cosines: Floats, k: int) -> tuple[Longs, Floats]:
-    """(queries, at most k) places and values of the largest of each row."""
-    if k < cosines.shape[1]:
-        places = np.argpartition(cosines, -k, axis=1)[:, -k:]
-    else:
-        places = np.broadcast_to(np.arange(cosines.shape[1]), cosines.shape)
-    return places, np.take_along_axis(cosines, places, axis=1)
+def largest_cells(table: Floats, k: int) -> Longs:
+    """The places in `table.ravel()` of the k largest of each row, and of a few more, as the last may have equals.
+
+    The columns are divided into groups: of k groups each has a number as large as the k-th largest of their maxima, so
+    the k largest are not below it. That takes a tenth of the time of `argpartition`.
+
+    >>> largest_cells(np.array([[0.1, 0.9, 0.5], [0.4, 0.2, 0.4]], np.float32), 1).tolist()
+    [1, 3, 5]
+    """
+    rows, columns = table.shape
+    if columns <= k:
+        return np.arange(rows * columns)
+    size = max(1, columns // (GROUPS * k))
+    groups = columns // size
+    maxima = table[:, : size * groups].reshape(rows, size, groups).max(axis=1)
+    least = np.partition(maxima, groups - k, axis=1)[:, groups - k]
+    return np.flatnonzero(table >= least[:, None])
 
 
 def _made_up_queries(vectors: Vectors, count: int) -> Floats:
