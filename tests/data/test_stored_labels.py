@@ -82,6 +82,19 @@ def test_texts_are_found_where_they_are(texts: list[str], tmp_path_factory: pyte
     assert index.texts[3:1:-1] == tuple(texts[3:1:-1])
 
 
+def test_an_index_in_which_many_texts_were_searched_need_not_search_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"text {number}" for number in range(100)]
+    StringIndex.of(texts).save(tmp_path, "texts")
+    index = StringIndex.load(tmp_path, "texts")
+    for _ in range(100):
+        assert [index.get(text) for text in (texts[0], texts[99], "other", "")] == [0, 99, None, None]
+    monkeypatch.setattr(Lookup, "find", None)
+    assert [index.get(text) for text in (texts[0], texts[99], "other", "")] == [0, 99, None, None]
+    assert index.get("other", -1) == -1
+
+
 def test_texts_of_one_checksum_are_told_apart() -> None:
     texts = ["plumless", "buckeroo"]  # 1306201125, both
     assert [list(Lookup.of(texts).find(text, texts.__getitem__)) for text in texts] == [[0], [1]]

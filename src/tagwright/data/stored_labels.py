@@ -82,7 +82,7 @@ class StoredLabels(Sequence[Label]):
     def _checked(self, position: int) -> Label:
         """One label. Its id must lead to it, as suggestions rely on: checking all on loading would take too long."""
         label = self._between(position, position + 1)[0]
-        if self.by_id.get(label.id) != position:
+        if self.by_id.search(label.id) != position:
             problem = f"damaged (the id {shown(label.id)} does not lead to its label)"
             raise ModelError(f"{self._folder / 'ids.npy'}: {problem}; save the model again")
         return label

@@ -21,6 +21,9 @@ from tagwright.types import Ints, Longs
 
 T = TypeVar("T")
 
+KEPT = 1 << 18
+"With fewer texts, an index in which many were searched keeps all of them in memory: some forty megabytes."
+
 CHUNK = 10_000
 "Texts that are decoded together when all are read."
 
@@ -145,6 +148,7 @@ class StringIndex(Mapping[str, int]):
 
     def __init__(self, texts: StringTable, lookup: Lookup) -> None:
         self.texts, self._lookup = texts, lookup
+        self._searches, self._positions = 0, dict[str, int]()
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Self:
@@ -152,13 +156,28 @@ class StringIndex(Mapping[str, int]):
         return cls(StringTable.of(texts), Lookup.of(texts))
 
     def __getitem__(self, text: str) -> int:
-        for position in self._lookup.find(text, self.texts.__getitem__):
-            return position
-        raise KeyError(text)
+        found = self.search(text)
+        if found is None:
+            raise KeyError(text)
+        return found
 
     def get(self, text: str, default: T = None) -> int | T:  # type: ignore[assignment]
-        """Return the position of a text, or the default, without the price of an exception."""
-        return next(self._lookup.find(text, self.texts.__getitem__), default)
+        """Return the position of a text, or the default, without the price of an exception.
+
+        After a quarter as many searches as there are texts, which took as long as reading all of them, these are read
+        into a dictionary, if they are few enough to be kept in memory.
+        """
+        if self._positions:
+            return self._positions.get(text, default)
+        self._searches += 1
+        if len(self) < min(4 * self._searches, KEPT):
+            self._positions = dict(zip(self.texts, range(len(self)), strict=True))
+        found = self.search(text)
+        return default if found is None else found
+
+    def search(self, text: str) -> int | None:
+        """Return the position to which the checksum of a text leads, None where the text is not there."""
+        return next(self._lookup.find(text, self.texts.__getitem__), None)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.texts)
