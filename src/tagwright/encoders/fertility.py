@@ -45,7 +45,7 @@ class Fertility:
         """(texts,) letters per token in the longer words of each text; 0 if all are unknown, NaN if there are none."""
         words = list(map(_long_words, texts))
         counts = self._counts_of(dict.fromkeys(chain.from_iterable(words)))
-        sums = [[sum(counts[word][part] for word in each) for part in range(2)] for each in words]
+        sums = [tuple(map(sum, zip(*map(counts.__getitem__, each), strict=True))) or (0, 0) for each in words]
         return np.array([letters / tokens if tokens else np.nan for letters, tokens in sums], np.float32)
 
     def _counts_of(self, words: Iterable[str]) -> Mapping[str, tuple[int, int]]:
@@ -56,11 +56,11 @@ class Fertility:
             self._counts = counts = {}  # another thread may still read the old ones
             new = list(words)
         unknown = getattr(self._tokenizer.model, "unk_token", None)
+        missing = None if unknown is None else self._tokenizer.token_to_id(unknown)
         with no_panic():
-            encodings = self._tokenizer.encode_batch(new, add_special_tokens=False)
-        for word, each in zip(new, encodings, strict=True):
-            sure = unknown is None or unknown not in each.tokens
-            counts[word] = _letters(word) * sure, len(each.ids)
+            encodings = self._tokenizer.encode_batch_fast(new, add_special_tokens=False)
+        for word, tokens in zip(new, (each.ids for each in encodings), strict=True):
+            counts[word] = _letters(word) * (missing not in tokens), len(tokens)
         return counts
 
 
