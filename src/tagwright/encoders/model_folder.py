@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
@@ -83,7 +84,13 @@ def revision_of(folder: Path) -> str:
 
 
 def digest(file: Path) -> str:
-    """SHA-256 of a file, hexadecimal; an eighth of a second or less for 90 MB."""
+    """SHA-256 of a file, hexadecimal; an eighth of a second or less for 90 MB, once as long as it is unchanged."""
+    state = file.stat()
+    return _digest(file, state.st_size, state.st_mtime_ns)
+
+
+@lru_cache(1024)
+def _digest(file: Path, size: int, time: int) -> str:  # noqa: ARG001  (size and time tell whether it is unchanged)
     with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return hashlib.sha256(content).hexdigest()
 

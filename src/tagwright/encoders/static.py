@@ -149,8 +149,8 @@ def _packed(folder: Path) -> bytes:
 def ordinary_tokens(tokenizer: Tokenizer) -> list[int]:
     """Ids of ordinary tokens, without special and reserved ones: in transformers, frequent ones come first."""
     special = {token for token, added in tokenizer.get_added_tokens_decoder().items() if added.special}
-    known = sorted((token, text) for text, token in tokenizer.get_vocab().items())
-    return [token for token, text in known if token not in special and not text.startswith("[unused")]
+    known = tokenizer.get_vocab().items()
+    return sorted(token for text, token in known if token not in special and text[:7] != "[unused")
 
 
 def _encode(transformer: Transformer, tokenizer: Tokenizer, tokens: Sequence[int]) -> Floats:
