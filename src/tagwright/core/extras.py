@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 
-from tagwright.errors import ConfigError
+from tagwright.errors import ConfigError, InputError
 
 EXTRAS = {
     "accelerate": "train",
+    "docx": "docx",
     "faiss": "index",
+    "h11": "serve",
+    "jinja2": "serve",
+    "omikuji": "trees",
     "pyarrow": "parquet",
+    "pylatexenc": "latex",
+    "pypdf": "pdf",
+    "python_multipart": "serve",
+    "ray": "ray",
+    "rdflib": "skos",
     "sentence_transformers": "train",
+    "starlette": "serve",
     "torch": "train",
+    "uvicorn": "serve",
 }
 "Package -> extra."
 
 
-def require(what: str, *packages: str) -> None:
-    """Raise ConfigError if a package is not installed that `what` needs: "training by rts", "reading Parquet"."""
+def require(what: str, *packages: str, path: Path | str | None = None) -> None:
+    """Raise an error if a package is not installed that `what` needs: "training by rts", "reading Parquet".
+
+    path: of the file that is to be read; the error is then InputError and names it, otherwise ConfigError.
+    """
     for package in packages:
         if find_spec(package) is None:
-            raise ConfigError(
-                f'{what} needs {package}, which is not installed; pip install "tagwright[{EXTRAS[package]}]"'
-            )
+            problem = f'{what} needs {package}, which is not installed; pip install "tagwright[{EXTRAS[package]}]"'
+            raise ConfigError(problem) if path is None else InputError(problem, path)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import AppendLabels, AppendOptions, WeightedSum
 from tagwright.core.checked import AtLeastOne, Distinct, Positive, Probability, Range
+from tagwright.core.extras import require
 from tagwright.core.progress import bar
 from tagwright.core.steps import State, Steps
 from tagwright.data.bags import BagOfWords, BagOptions
@@ -29,7 +30,6 @@ from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.linear.classifiers import Trees
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.stages.reranker import CrossEncoderReranker, RerankerOptions
-from tagwright.stages.trees.label_trees import check_omikuji
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check
 from tagwright.training.config import TrainingConfig, TrainingPlan, lasting_options
@@ -201,11 +201,11 @@ def fit(
 ) -> Tagger:
     """Algorithm 1. steps: the store of every stage.
 
-    Raises ConfigError or InputError when documents and config do not fit, before anything is loaded; ModelError without
-    encoder, TagwrightError without omikuji if label trees are needed.
+    Raises ConfigError or InputError when documents and config do not fit, or omikuji is needed and missing, before
+    anything is loaded; ModelError without encoder.
     """
     if config.self_training:
-        check_omikuji()
+        require("self-training by label trees", "omikuji")
     if config.third:
         CrossEncoder.load(config.third)  # raises now, not after the training
     cross, bi = fine_tune(documents, config, steps)  # line 3

@@ -89,6 +89,8 @@ def run(
     """
     if options.format == "parquet":
         require("writing Parquet", "pyarrow")
+    if ray is not None:
+        require("--ray", "ray")
     folder = OutputFolder(output, options.format)
     folder.claim(options.settings(model))
     folder.remove_leftovers()
@@ -156,9 +158,6 @@ def _engine(model: Path, options: BatchOptions, processes: int | None, ray: str 
         return lambda shards: in_processes(shards, model, options, processes or default_processes())
     if processes is not None:
         raise ConfigError("Ray decides how many processes there are: give --processes or --ray")
-    try:
-        from tagwright.scale.ray_actors import on_ray
-    except ImportError:
-        raise ConfigError('--ray needs Ray: pip install "tagwright[ray]"') from None
+    from tagwright.scale.ray_actors import on_ray
 
     return lambda shards: on_ray(shards, model, options, ray)

@@ -145,4 +145,5 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: py
 def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "docx", None)
     path = written(tmp_path, as_bytes(bees()), "a.docx")
-    assert refusal(path).endswith('a.docx: reading Word files needs python-docx; pip install "tagwright[docx]"')
+    rest = "a.docx: reading Word files needs docx, which is not installed;"
+    assert refusal(path).endswith(rest + ' pip install "tagwright[docx]"')

@@ -85,9 +85,10 @@ def test_macros_cannot_grow_without_end(tmp_path: Path) -> None:
 
 
 def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pylatexenc.latexwalker", None)
+    monkeypatch.setitem(sys.modules, "pylatexenc", None)
     path = written(tmp_path, PAPER, "a.tex")
-    assert refusal(path).endswith('a.tex: reading LaTeX needs pylatexenc; pip install "tagwright[latex]"')
+    rest = "a.tex: reading LaTeX needs pylatexenc, which is not installed;"
+    assert refusal(path).endswith(rest + ' pip install "tagwright[latex]"')
 
 
 def test_braces_nested_too_deep_are_refused(tmp_path: Path) -> None:

@@ -218,7 +218,8 @@ def test_a_page_that_is_damaged_is_said_and_the_others_are_read(
 def test_without_the_extra_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pypdf", None)
     path = written(tmp_path, pdf([FIRST]), "a.pdf")
-    assert refusal(path).endswith('a.pdf: reading PDF needs pypdf; pip install "tagwright[pdf]"')
+    rest = "a.pdf: reading PDF needs pypdf, which is not installed;"
+    assert refusal(path).endswith(rest + ' pip install "tagwright[pdf]"')
 
 
 @same_folder

@@ -267,7 +267,7 @@ def test_reading_opens_no_connection(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_without_rdflib_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rdflib", None)
     message = refusal(turtle(tmp_path, TURTLE + "# never parsed before"), TagwrightError)
-    assert message == 'zoo.ttl: reading SKOS needs rdflib; pip install "tagwright[skos]"'
+    assert message == 'zoo.ttl: reading SKOS needs rdflib, which is not installed; pip install "tagwright[skos]"'
 
 
 @same_folder

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from tagwright.app.arguments import Chosen, LabelFile, Language, Quiet, Settings
+from tagwright.core.extras import require
 from tagwright.errors import ConfigError
 
 
@@ -63,14 +64,12 @@ def serve(
     _quiet: Quiet = False,
 ) -> None:
     """Suggest labels over HTTP, as Annif does: its clients work unchanged. Needs the extra "serve"."""
+    require("serve", "starlette", "uvicorn", "h11", "jinja2", "python_multipart")
     from tagwright.app import inputs
+    from tagwright.server import serving
+    from tagwright.server.access import Access
+    from tagwright.server.review.refit import refit_combiner
 
-    try:
-        from tagwright.server import serving
-        from tagwright.server.access import Access
-        from tagwright.server.review.refit import refit_combiner
-    except ImportError as error:
-        raise ConfigError(f'serve needs {error.name}: pip install "tagwright[serve]"') from None
     options = serving.ServerOptions(
         host=host, port=port, access=Access.of(token, tokens), insecure=insecure, learn=learn, reviews=reviews,
         documents=documents, order=order, random_share=random_share, workers=workers,

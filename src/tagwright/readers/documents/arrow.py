@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tagwright.core.extras import require
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import InputError
 from tagwright.readers.limits import largest_document, leave_out, too_large
 
 if TYPE_CHECKING:
@@ -71,10 +71,7 @@ def arrow_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 @contextmanager
 def _explained(kind: str, path: Path) -> Iterator[None]:
     """Raise InputError for the errors of Arrow, which have no class in common, and if it is not installed."""
-    try:
-        require(f"reading {kind}", "pyarrow")
-    except ConfigError as error:
-        raise InputError(str(error), path) from None
+    require(f"reading {kind}", "pyarrow", path=path)
     import pyarrow as pa
 
     try:

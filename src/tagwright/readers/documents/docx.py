@@ -7,6 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from tagwright.core.extras import require
 from tagwright.errors import InputError, one_line_of
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, one_line, present, to_document
@@ -34,10 +35,9 @@ def read_docx(path: Path) -> Iterator[Located]:
     The title is the paragraph in the style Title, or else that of the file's properties, or else the first heading if
     it is on top. Each row of a table is a paragraph. Metadata: author, keyword. Raises InputError.
     """
-    try:
-        import docx
-    except ImportError:
-        raise InputError('reading Word files needs python-docx; pip install "tagwright[docx]"', path) from None
+    require("reading Word files", "docx", path=path)
+    import docx
+
     with open_bytes(path) as file:
         content = BytesIO(read_whole(file, path, PICTURES))
     try:

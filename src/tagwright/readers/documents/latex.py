@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tagwright.core.extras import require
 from tagwright.errors import InputError, one_line_of
 from tagwright.readers.documents.records import Located
 from tagwright.readers.documents.sections import Block, one_line, present, to_document, to_sections
@@ -44,11 +45,10 @@ def read_latex(path: Path) -> Iterator[Located]:
     Metadata: author, keyword. Files in `\input` are not read, only counted in the log. Raises InputError, also
     without pylatexenc.
     """
+    require("reading LaTeX", "pylatexenc", path=path)
+    from pylatexenc.latexwalker import LatexWalker
+
     text = open_text(path)
-    try:
-        from pylatexenc.latexwalker import LatexWalker
-    except ImportError:
-        raise InputError('reading LaTeX needs pylatexenc; pip install "tagwright[latex]"', path) from None
     try:
         nodes, _, _ = LatexWalker(_written_out(text), _known_macros(), tolerant_parsing=True).get_latex_nodes()
         paper = _Paper()

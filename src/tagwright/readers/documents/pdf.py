@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from tagwright.core.extras import require
 from tagwright.core.progress import unlogged
 from tagwright.errors import InputError, one_line_of
 from tagwright.readers.documents.pdf_layout import Entry, Line, to_blocks, without_line_numbers
@@ -27,10 +28,9 @@ def read_pdf(path: Path) -> Iterator[Located]:
     A page that cannot be read is logged and skipped. Metadata: author, keyword. Raises InputError, also for a file
     without text.
     """
-    try:
-        import pypdf
-    except ImportError:
-        raise InputError('reading PDF needs pypdf; pip install "tagwright[pdf]"', path) from None
+    require("reading PDF", "pypdf", path=path)
+    import pypdf
+
     with open_bytes(path) as file:
         content = BytesIO(read_whole(file, path, PICTURES))
     try:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from xml.parsers import expat
 
 from tagwright.core.checked import shown
+from tagwright.core.extras import require
 from tagwright.core.progress import unlogged
-from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.errors import ConfigError, InputError
 from tagwright.readers.lines import open_lines
 from tagwright.text.language import AUTO, NONE, parse
 from tagwright.text.words import clean
@@ -46,8 +47,8 @@ def read_labels(path: Path | str, language: str | None, file_format: Format, lik
     the preferred name, and without a tag. Concepts that are owl:deprecated are left out, and so are those without any
     label, which a logged warning counts.
 
-    Raises InputError for a file that is not SKOS in this format, ConfigError for a language that it lacks,
-    TagwrightError without rdflib.
+    Raises InputError for a file that is not SKOS in this format, and without rdflib; ConfigError for a language that
+    it lacks.
     """
     graph = _parse("\n".join(text for _, text in open_lines(path, "take")), path, file_format)
     concepts = _concepts(graph)
@@ -96,10 +97,9 @@ def _related(tag: str, available: Sequence[str]) -> str:
 
 
 def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
-    try:
-        import rdflib
-    except ImportError:
-        raise TagwrightError(f'{path}: reading SKOS needs rdflib; pip install "tagwright[skos]"') from None
+    require("reading SKOS", "rdflib", path=path)
+    import rdflib
+
     if file_format == "rdfxml":
         text = _written_out(text, path)
     try:

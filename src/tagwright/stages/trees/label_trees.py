@@ -3,12 +3,12 @@
 omikuji runs in a process of its own, see stages/trees/forest.py. training/linear.py trains the trees.
 """
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 
+from tagwright.core.extras import require
 from tagwright.core.saved import check_files, digests, read_manifest, read_number, write_manifest
 from tagwright.core.workers import Worker, WorkerError
 from tagwright.data.sparse_arrays import Matrix
@@ -20,15 +20,9 @@ WIDEST = 1 << 16
 "Maximum beam width: omikuji allocates memory for all of it."
 
 
-def check_omikuji() -> None:
-    """Raise TagwrightError if omikuji is not installed."""
-    if find_spec("omikuji") is None:
-        raise TagwrightError('label trees need omikuji, which is not installed; pip install "tagwright[trees]"')
-
-
 def forest_worker() -> Worker:
-    """Start a process for label trees, see `Forest`. Raises TagwrightError when omikuji is not installed."""
-    check_omikuji()
+    """Start a process for label trees, see `Forest`. Raises ConfigError when omikuji is not installed."""
+    require("a stage of label trees", "omikuji")
     return Worker(Forest)
 
 
@@ -59,7 +53,7 @@ class LabelTrees:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """Read what `save` wrote. Raises ModelError when it is missing or damaged, TagwrightError without omikuji."""
+        """Read what `save` wrote. Raises ModelError when it is missing or damaged, ConfigError without omikuji."""
         manifest = read_manifest(folder, "label trees")
         beam = read_number(folder, manifest, "beam", WIDEST)
         check_files(folder, manifest.get("files"), whole=True)  # omikuji itself does not validate them
