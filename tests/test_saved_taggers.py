@@ -1,0 +1,42 @@
+"""Taggers that earlier releases saved still load, and answer as they did."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.saved_taggers import ASKED, FOLDER, PRECISION, answers
+
+import tagwright
+from tagwright.tagger import Tagger
+
+RELEASES = sorted(FOLDER.glob("*.zip"))
+
+
+@pytest.fixture(scope="module", params=RELEASES, ids=lambda archive: archive.stem)
+def release(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The folder of a release's taggers, and the file of their answers."""
+    folder = tmp_path_factory.mktemp("release")
+    shutil.unpack_archive(request.param, folder)
+    return folder, request.param.with_suffix(".json")
+
+
+@pytest.mark.parametrize("name", ["auto", "bert", "names", "static", "svm"])
+def test_a_tagger_of_an_earlier_release_answers_as_it_did(release: tuple[Path, Path], name: str) -> None:
+    folder, file = release
+    then = json.loads(file.read_text(encoding="utf-8"))
+    tagger = tagwright.load(folder / name, verify=True)
+    for now, before in zip(answers(tagger, then["asked"]), then["answers"][name], strict=True):
+        assert [label for label, _, _ in now] == [label for label, _, _ in before]
+        for (_, score, confidence), (_, old_score, old_confidence) in zip(now, before, strict=True):
+            assert score == pytest.approx(old_score, rel=PRECISION, abs=PRECISION)
+            assert confidence == pytest.approx(old_confidence, abs=PRECISION)
+
+
+def test_they_answer_alike_when_they_are_saved_again(release: tuple[Path, Path], tmp_path: Path) -> None:
+    for folder in sorted(release[0].iterdir()):
+        tagger = tagwright.load(folder)
+        tagger.save(tmp_path / folder.name)
+        assert answers(Tagger.load(tmp_path / folder.name), ASKED) == answers(tagger, ASKED)
