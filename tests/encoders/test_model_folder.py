@@ -112,6 +112,7 @@ class Hub:
         self.cache, self.asked, self.fetched = cache, list[str](), list[dict[str, Any]]()
         self.files = ["config.json", "model.safetensors", "pytorch_model.bin", "modeling.py", "onnx/model.onnx"]
         self.error: Exception | None = None
+        self.model_type = "bert"
         self.local: Callable[..., str] = huggingface_hub.snapshot_download
 
     def list_repo_files(self, repository: str, *, revision: str | None) -> list[str]:
@@ -126,7 +127,10 @@ class Hub:
         self.fetched.append(options)
         revision = options["revision"]
         commit = revision if revision and len(revision) == 40 else COMMIT
-        return str(snapshot(self.cache, commit, repository, seed=1))
+        folder = snapshot(self.cache, commit, repository, seed=1)
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | {"model_type": self.model_type}))
+        return str(folder)
 
 
 @pytest.fixture
@@ -156,6 +160,39 @@ def test_only_safetensors_settings_and_tokenizers_are_fetched(hub: Hub) -> None:
              "openvino/openvino_model.bin", "model.pkl", "README.md"]  # fmt: skip
     patterns = {key: options[key] for key in ("allow_patterns", "ignore_patterns")}
     assert list(filter_repo_objects(files, **patterns)) == files[:6]
+
+
+OPENVINO = ["openvino/openvino_model.xml", "openvino/openvino_model.bin"]
+ROUNDED = ["openvino/openvino_model_qint8_quantized.xml", "onnx/model_O3.onnx", "onnx/model_quint8_avx2.onnx"]
+
+
+@pytest.mark.parametrize(
+    ("held", "fetched"),
+    [
+        ([*OPENVINO, "onnx/model.onnx"], OPENVINO),
+        (["onnx/model.onnx"], ["onnx/model.onnx"]),
+        (["onnx/model.onnx", "onnx/model.onnx_data"], []),
+        ([], []),
+    ],
+)
+@pytest.mark.parametrize("model_type", ["bert", "mpnet"])
+def test_the_exported_graph_is_fetched_of_what_is_no_bert(
+    hub: Hub, model_type: str, held: list[str], fetched: list[str]
+) -> None:
+    pytest.importorskip("openvino")
+    hub.files, hub.model_type = ["model.safetensors", "config.json", *ROUNDED, *held], model_type
+    find(f"{NAME}@main")
+    assert hub.asked == [f"{NAME}@main"]
+    expected = [fetched] if fetched and model_type == "mpnet" else []
+    assert [options["allow_patterns"] for options in hub.fetched[1:]] == expected
+    assert {options["revision"] for options in hub.fetched} == {"main"}
+
+
+def test_no_graph_is_fetched_where_nothing_runs_it(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_folder, "is_installed", lambda: False)
+    hub.files, hub.model_type = ["model.safetensors", *OPENVINO], "mpnet"
+    find(NAME)
+    assert len(hub.fetched) == 1
 
 
 @pytest.mark.parametrize("name", ["minilm", "folder", NAME, f"{NAME}@{COMMIT}", f"{NAME}@main"])

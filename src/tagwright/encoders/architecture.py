@@ -32,14 +32,26 @@ class Architecture:
 
     @property
     def is_bert(self) -> bool:
-        """Whether `transformer.Transformer` computes exactly what this model does."""
+        """Whether `bert.graph`, and the layers that follow, compute exactly what this model does."""
         expected = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
+        return (
+            self._is_pooled
+            and all(self.config.get(key, value) == value for key, value in expected.items())
+            and not self.config.get("is_decoder")
+        )
+
+    @property
+    def is_other(self) -> bool:
+        """Whether a graph of another transformer, if one was exported, and the layers that follow do."""
+        purposes = self.config.get("architectures") or ()
+        return self._is_pooled and not self.is_bert and not any("Classification" in str(each) for each in purposes)
+
+    @property
+    def _is_pooled(self) -> bool:
         return (
             self.modules[:2] == ("Transformer", "Pooling")
             and set(self.modules[2:]) <= {"Normalize", "Dense"}
-            and all(self.config.get(key, value) == value for key, value in expected.items())
             and "model_type" in self.config
-            and not self.config.get("is_decoder")
             and self.pooling in {"cls", "mean"}
             and self.max_length is not None
         )

@@ -313,6 +313,8 @@ class BiEncoder:
         own: Forward | None = None
         if isinstance(self._source, Path) and self._architecture.is_token_table:
             own = TokenTable.read(self._source, self._architecture)
+        elif isinstance(self._source, Path) and self._architecture.is_other and is_installed() and not uses_gpu():
+            own = Transformer.read_exported(self._source, self._architecture, self.precision)
         elif self._architecture.is_bert and is_installed() and not uses_gpu():
             if isinstance(self._source, Path):
                 own = Transformer.read(self._source, self._architecture, self.precision)

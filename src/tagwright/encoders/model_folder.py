@@ -18,7 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
 from tagwright.core.progress import is_silent, note
-from tagwright.encoders.architecture import read_modules
+from tagwright.encoders.architecture import read_architecture, read_modules
+from tagwright.encoders.compiled import is_installed
 from tagwright.errors import ModelError, one_line_of
 
 PACKAGED = "minilm"
@@ -31,6 +32,11 @@ FETCHED = ["*.safetensors", "*.json", "*.txt", "*.model", "*.spm"]
 "Weights, settings and tokenizers."
 IGNORED = ["onnx/*", "openvino/*"]
 "The same weights for other programs."
+EXPORTED = (
+    ("openvino/openvino_model.xml", "openvino/openvino_model.bin"),
+    ("onnx/model.onnx", "onnx/model.onnx_data"),
+)
+"The graph of a model and its weights, as OpenVINO reads them; the second file of ONNX is for models above 2 GB."
 
 _SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"  # as the original's authors publish it
 _PART = re.compile(r"[.]|\d+_\w+")  # folders of a model's parts; others may hold checkpoints of its training
@@ -163,10 +169,13 @@ def _fetch(name: str, repository: str, revision: str | None) -> Path:
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
 
     try:
-        _check_weights(name, list_repo_files(repository, revision=revision))
+        files = list_repo_files(repository, revision=revision)
+        _check_weights(name, files)
         note(f"fetching {name} from the Hugging Face Hub; it is kept for later runs")
         with _bars():
             found = snapshot_download(repository, revision=revision, allow_patterns=FETCHED, ignore_patterns=IGNORED)
+            if graph := _graph_of(Path(found), files):
+                snapshot_download(repository, revision=revision, allow_patterns=graph)
         return Path(found)
     except ModelError:
         raise
@@ -204,6 +213,15 @@ def _bars() -> Iterator[None]:
         enable_progress_bars()
 
 
+def _graph_of(folder: Path, files: Collection[str]) -> list[str]:
+    """Which files of a repository are the exported graph of its model, if that is what would be computed."""
+    if not is_installed() or not read_architecture(folder).is_other:
+        return []
+    found = [[name for name in names if name in files] for names in EXPORTED if names[0] in files]
+    # ONNX weights in a file of their own are links in the cache, which OpenVINO does not follow out of the folder.
+    return next((graph for graph in found if "onnx/model.onnx_data" not in graph), [])
+
+
 def _check_weights(name: str, files: Collection[str]) -> None:
     """Raise ModelError unless the weights of every part of a model on the Hub are there as safetensors."""
     paths = [path for path in map(PurePosixPath, files) if _PART.fullmatch(str(path.parent))]
@@ -228,7 +246,16 @@ def _refuse_pickles(folder: Path) -> None:
 def model_files(folder: Path) -> list[Path]:
     """The files of a model that its vectors depend on."""
     kinds = {".json", ".txt", ".model", ".safetensors"}
-    return [file for file in sorted(folder.rglob("*")) if file.suffix in kinds and file.is_file()]
+    found = [file for file in sorted(folder.rglob("*")) if file.suffix in kinds and file.is_file()]
+    return found + graph_files(folder)
+
+
+def graph_files(folder: Path) -> list[Path]:
+    """The exported graph of a model that is not BERT, and its weights, if it has one; see `exported`."""
+    found = next((names for names in EXPORTED if (folder / names[0]).is_file()), ())
+    if not found or not read_architecture(folder).is_other:
+        return []
+    return [folder / name for name in found if (folder / name).is_file()]
 
 
 def copy_model(source: Path, target: Path) -> None:

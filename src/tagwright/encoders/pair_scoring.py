@@ -83,7 +83,7 @@ class BertScores:
         if not architecture.is_bert or model.default_prompt_name or layers is None:
             return None
         tokenizer = tokenizers.Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
-        return cls(Transformer(architecture, weights, tokenizer, resolve("auto", quantisable=False), layers))
+        return cls(Transformer.of_tensors(weights, architecture, tokenizer, resolve("auto", quantisable=False), layers))
 
     def __call__(self, pair_batch: PairBatch, done: Callable[[int], object]) -> Floats:
         """(pairs,) scores."""

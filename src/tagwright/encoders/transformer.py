@@ -6,15 +6,18 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tagwright.encoders import bert
-from tagwright.encoders.architecture import Architecture
+from tagwright.encoders.architecture import Architecture, read_architecture
 from tagwright.encoders.compiled import Compiled, Computed
+from tagwright.encoders.exported import read_graph
 from tagwright.encoders.layers import Map, applied, layer_of, numpy_weights, read_layers
+from tagwright.encoders.library import say_general
+from tagwright.encoders.model_folder import graph_files
 from tagwright.encoders.prompts import Role
 from tagwright.encoders.token_table import no_panic, read_tokenizer
 from tagwright.encoders.weights import read_tensors
@@ -23,6 +26,7 @@ from tagwright.types import Floats, Longs
 
 if TYPE_CHECKING:
     import tokenizers
+    from openvino import Model
     from sentence_transformers import SentenceTransformer
 
 BATCH_TOKENS = 1024
@@ -32,32 +36,41 @@ SECOND = 1 << 32
 "Added to the id of a token of type 1, one of the second of two texts: so ids and types are one array."
 
 
-class Transformer:
-    """BERT with CLS or mean pooling, and the layers that follow.
+EMBEDDINGS = ("word", "position", "token_type")
+"What BERT has vectors for, in the order of `Sizes`."
 
-    architecture: one that `is_bert`. weights: its tensors, named as in model.safetensors. after: maps of the pooled
-    vectors (texts, dim), such as a linear layer.
-    Raises KeyError for a missing tensor and ValueError for one of another shape.
+
+class Sizes(NamedTuple):
+    """How many tokens, positions and types of tokens a graph has vectors for."""
+
+    words: int
+    positions: int
+    types: int
+
+
+class Transformer:
+    """A transformer with CLS or mean pooling, and the layers that follow.
+
+    graph: with inputs and output as those of `bert.graph`. after: maps of the pooled vectors (texts, dim), such as
+    a linear layer.
     """
 
     def __init__(
         self,
         architecture: Architecture,
-        weights: Mapping[str, Floats],
+        graph: Model,
+        sizes: Sizes,
         tokenizer: tokenizers.Tokenizer,
         precision: Computed,
         after: Sequence[Map] = (),
     ) -> None:
-        weights = _bare(weights)
         self.pooling, self.max_length = architecture.pooling, architecture.max_length or 0
         self.prompts, self.after, self.tokenizer = architecture.prompts, after, tokenizer
         tokenizer.no_padding()
         tokenizer.enable_truncation(self.max_length)
-        pooling: Literal["cls", "mean"] = "cls" if self.pooling == "cls" else "mean"
-        self._run = Compiled(bert.graph(architecture.config, weights, pooling, int8=precision == "int8"), precision)
-        self._words, self._positions = (len(weights[f"embeddings.{n}_embeddings.weight"]) for n in ("word", "position"))
-        self._types = len(weights["embeddings.token_type_embeddings.weight"])
-        self.dim = len(applied(after, np.zeros((1, int(architecture.config["hidden_size"])), np.float32))[0])
+        self._run, self._sizes = Compiled(graph, precision), sizes
+        pooled = np.zeros((1, graph.output(0).partial_shape[1].get_length()), np.float32)
+        self.dim = len(applied(after, pooled)[0])
 
     @classmethod
     def read(cls, folder: Path, architecture: Architecture, precision: Computed) -> Transformer | None:
@@ -74,6 +87,31 @@ class Transformer:
         return cls.of_weights(weights, read_tensors(weights), architecture, read_tokenizer(tokens), precision, after)
 
     @classmethod
+    def read_exported(cls, folder: Path, architecture: Architecture, precision: Computed) -> Transformer | None:
+        """The same of an architecture that `is_other`, from its exported graph; None without one that fits.
+
+        The log says why a graph does not fit. Raises ModelError when another file is damaged.
+        """
+        tokens, after = folder / "tokenizer.json", read_layers(folder, architecture)
+        files = graph_files(folder)
+        if not files or not tokens.is_file() or after is None:
+            return None
+        try:
+            graph, is_whole = read_graph(files[0], _pooling(architecture))
+            own_pooling = architecture.pooling == read_architecture(folder).pooling
+            if is_whole and not (own_pooling and architecture.prompts.pooled):
+                raise ValueError("it pools by itself, otherwise than asked for")
+            tokenizer = read_tokenizer(tokens)
+            words = architecture.config.get("vocab_size", tokenizer.get_vocab_size())
+            sizes = Sizes(words, architecture.max_length or 0, 1)
+            own = cls(architecture, graph, sizes, tokenizer, precision, () if is_whole else after)
+            own.encode([3, 3], lambda batch: np.zeros((len(batch), 3)))
+        except (RuntimeError, ValueError) as error:
+            say_general(f"{files[0]}: {error}")
+            return None
+        return own
+
+    @classmethod
     def of_weights(
         cls,
         file: Path,
@@ -85,7 +123,7 @@ class Transformer:
     ) -> Transformer:
         """The same from what was read of `file`. Raises ModelError when that cannot be a model."""
         try:
-            return cls(architecture, weights, tokenizer, precision, after)
+            return cls.of_tensors(weights, architecture, tokenizer, precision, after)
         except KeyError as error:
             raise ModelError(f"{file}: damaged (there is no {error}); get the model again") from None
         except (RuntimeError, TypeError, ValueError, ArithmeticError) as error:
@@ -99,7 +137,25 @@ class Transformer:
         tokenizer = tokenizers.Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
         inner: Any = model.transformers_model
         after = [layer_of(module) for module in list(model)[2:]]
-        return cls(architecture, numpy_weights(inner), tokenizer, precision, after)
+        return cls.of_tensors(numpy_weights(inner), architecture, tokenizer, precision, after)
+
+    @classmethod
+    def of_tensors(
+        cls,
+        weights: Mapping[str, Floats],
+        architecture: Architecture,
+        tokenizer: tokenizers.Tokenizer,
+        precision: Computed,
+        after: Sequence[Map] = (),
+    ) -> Transformer:
+        """The same from the tensors of BERT, named as in model.safetensors.
+
+        architecture: one that `is_bert`. Raises KeyError for a missing tensor and ValueError for one of another shape.
+        """
+        weights = _bare(weights)
+        graph = bert.graph(architecture.config, weights, _pooling(architecture), int8=precision == "int8")
+        sizes = Sizes(*(len(weights[f"embeddings.{name}_embeddings.weight"]) for name in EMBEDDINGS))
+        return cls(architecture, graph, sizes, tokenizer, precision, after)
 
     def __call__(
         self, texts: Sequence[str], done: Callable[[int], object] = lambda _: None, role: Role | None = None
@@ -152,11 +208,15 @@ class Transformer:
     def _split(self, ids: Longs) -> dict[str, Longs]:
         """Ids and types, all of which the model has vectors for."""
         types, ids = np.divmod(ids, SECOND)
-        limits = ((ids, self._words), (types, self._types))
-        if ids.shape[1] > self._positions or any(each.max(initial=0) >= most for each, most in limits):
+        limits = ((ids, self._sizes.words), (types, self._sizes.types))
+        if ids.shape[1] > self._sizes.positions or any(each.max(initial=0) >= most for each, most in limits):
             problem = "it has tokens, or gives more of them, than the encoder has vectors for"
             raise ModelError(f"the encoder's tokenizer is damaged ({problem}); get the model again")
         return {"ids": ids, "types": types}
+
+
+def _pooling(architecture: Architecture) -> Literal["cls", "mean"]:
+    return "cls" if architecture.pooling == "cls" else "mean"
 
 
 def _bare(weights: Mapping[str, Floats]) -> dict[str, Floats]:

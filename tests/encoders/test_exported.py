@@ -1,0 +1,358 @@
+"""Transformers other than BERT, whose graph was exported, without torch."""
+
+from __future__ import annotations
+
+import json
+import logging
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+from tests.tiny import DIM, HEADS, INNER, LAYERS, POSITIONS, VOCABULARY, tiny_encoder
+
+from tagwright.encoders import bi_encoder
+from tagwright.encoders.bi_encoder import BiEncoder
+from tagwright.encoders.compiled import openvino
+from tagwright.encoders.exported import read_graph
+from tagwright.encoders.model_folder import graph_files
+from tagwright.encoders.transformer import Transformer
+from tagwright.errors import ConfigError, ModelError
+
+pytest.importorskip("openvino")
+
+TEXTS = ["a bee", "a wasp and honey, a flower", "", "money " * 100, "rain in the river"]
+HALF_STEP = 2**-11
+"Half a step of float16 below 1, to which vectors are rounded."
+
+
+def model_of(kind: str) -> Any:
+    """A random transformer of this architecture, ready to be run."""
+    import torch
+    from transformers import AutoConfig, AutoModel
+
+    torch.manual_seed(0)
+    sizes: dict[str, Any] = {"num_attention_heads": HEADS, "num_hidden_layers": LAYERS, "intermediate_size": INNER}
+    if kind == "distilbert":
+        sizes = {"n_heads": HEADS, "n_layers": LAYERS, "hidden_dim": INNER, "dim": DIM}
+    sizes |= {"vocab_size": len(VOCABULARY), "hidden_size": DIM, "max_position_embeddings": POSITIONS}
+    return AutoModel.from_config(AutoConfig.for_model(kind, **sizes)).eval()
+
+
+def export(model: Any, file: Path, output: str) -> None:
+    """Write the graph of a transformer, as OpenVINO's reader of PyTorch makes it."""
+    import torch
+
+    openvino()  # without its converter, which is not needed
+    from openvino.frontend import FrontEndManager
+    from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
+
+    class First(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+            found: torch.Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask)[0]
+            return found
+
+    ids = torch.tensor([[2, 5, 6, 3], [2, 7, 8, 3]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of torch, about what tracing makes constant
+        decoder = TorchScriptPythonDecoder(First().eval(), example_input=(ids, torch.ones_like(ids)))
+    reader = FrontEndManager().load_by_framework("pytorch")
+    graph = reader.convert(reader.load(decoder))
+    graph.outputs[0].set_names({output})
+    file.parent.mkdir(exist_ok=True)
+    openvino().save_model(graph, file, compress_to_fp16=False)
+
+
+def encoder_of(folder: Path, kind: str, pooling: Literal["cls", "mean"], output: str = "last_hidden_state") -> str:
+    """A folder with a random transformer of another architecture, and its exported graph."""
+    tiny_encoder(folder, pooling=pooling)
+    model = model_of(kind)
+    model.save_pretrained(folder)
+    export(model, folder / "openvino" / "openvino_model.xml", output)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def mpnet(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return encoder_of(tmp_path_factory.mktemp("encoder") / "mpnet", "mpnet", "mean")
+
+
+@pytest.mark.parametrize("kind", ["mpnet", "distilbert", "xlm-roberta"])
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+@pytest.mark.parametrize("layers", [False, True])
+def test_vectors_are_those_of_sentence_transformers(
+    tmp_path: Path, kind: str, pooling: Literal["cls", "mean"], layers: bool
+) -> None:
+    folder = encoder_of(tmp_path / kind, kind, pooling, "token_embeddings" if layers else "last_hidden_state")
+    if layers:
+        add_layers(Path(folder))
+    encoder = BiEncoder.load(folder, cached=False)
+    expected = encoder.model.encode(TEXTS, normalize_embeddings=True)
+    assert isinstance(encoder._forward, Transformer)
+    assert expected.std() > 0.1
+    assert expected.shape[1] == encoder.dim == (5 if layers else DIM)
+    assert np.abs(encoder.encode(TEXTS) - expected).max() <= HALF_STEP + 1e-6
+
+
+def add_layers(folder: Path) -> None:
+    """A linear layer to five numbers, and a norm."""
+    modules = json.loads((folder / "modules.json").read_text())
+    for number, kind in enumerate(("Dense", "Normalize"), 2):
+        (folder / f"{number}_{kind}").mkdir()
+        modules.append({"idx": number, "name": str(number), "path": f"{number}_{kind}",
+                        "type": f"sentence_transformers.models.{kind}"})  # fmt: skip
+    dense: dict[str, Any] = {"in_features": DIM, "out_features": 5, "bias": False}
+    dense["activation_function"] = "torch.nn.modules.activation.Tanh"
+    (folder / "2_Dense" / "config.json").write_text(json.dumps(dense))
+    weights = np.random.default_rng(0).normal(0, 0.3, (5, DIM)).astype(np.float32)
+    save_file({"linear.weight": weights}, folder / "2_Dense" / "model.safetensors")
+    (folder / "modules.json").write_text(json.dumps(modules))
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_the_tokens_of_a_prompt_are_not_pooled_where_the_model_says_so(
+    tmp_path: Path, pooling: Literal["cls", "mean"]
+) -> None:
+    folder = Path(encoder_of(tmp_path / "mpnet", "mpnet", pooling))
+    file = folder / "1_Pooling" / "config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"include_prompt": False}))
+    prompts = {"query": "money bank: ", "document": ""}
+    encoder = BiEncoder.load(str(folder), cached=False, prompts=prompts)
+    expected = encoder.model.encode_query(TEXTS, normalize_embeddings=True)
+    assert np.abs(encoder.encode(TEXTS, role="query") - expected).max() <= HALF_STEP + 1e-6
+    assert np.abs(encoder.encode(TEXTS, role="document") - expected).max() > 0.01
+
+
+def test_encoding_and_saving_need_no_torch_no_connection_and_no_telemetry(mpnet: str, tmp_path: Path) -> None:
+    code = (
+        "import sys; asked = []; sys.modules['torch'] = None\n"
+        "sys.addaudithook(lambda event, _: asked.append(event) if event.startswith('socket.') else None)\n"
+        "from tagwright.encoders.bi_encoder import BiEncoder\n"
+        f"encoder = BiEncoder.load({mpnet!r}, cached=False)\n"
+        f"encoder.save({str(tmp_path / 'saved')!r})\n"
+        f"saved = BiEncoder.load({str(tmp_path / 'saved')!r}, cached=False)\n"
+        "assert saved.encode(['bee']).tolist() == encoder.encode(['bee']).tolist()\n"
+        "assert not asked, asked\n"
+        "assert not [name for name in sys.modules if 'telemetry' in name and sys.modules[name]]\n"
+        "assert not {'transformers', 'sentence_transformers'} & set(sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_without_openvino_and_on_a_gpu_sentence_transformers_encodes(
+    mpnet: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = BiEncoder.load(mpnet, cached=False).encode(TEXTS)
+    for name, value in (("is_installed", False), ("uses_gpu", True)):
+        with monkeypatch.context() as patched:
+            patched.setattr(bi_encoder, name, lambda value=value: value)
+            encoder = BiEncoder.load(mpnet, cached=False)
+            assert np.abs(encoder.encode(TEXTS) - expected).max() <= 2 * HALF_STEP
+            assert not isinstance(encoder._forward, Transformer)
+
+
+def test_vectors_of_another_graph_are_not_taken_from_the_cache(tmp_path: Path) -> None:
+    folder = encoder_of(tmp_path / "mpnet", "mpnet", "mean")
+    both = BiEncoder.load(folder).fingerprint
+    weights = Path(folder, "openvino", "openvino_model.bin")
+    weights.write_bytes(weights.read_bytes()[:-4] + bytes(4))
+    changed = BiEncoder.load(folder).fingerprint
+    weights.with_suffix(".xml").unlink()
+    assert len({both, changed, BiEncoder.load(folder).fingerprint}) == 3
+
+
+def test_only_bert_is_computed_in_int8(mpnet: str, with_int8: None) -> None:
+    with pytest.raises(ConfigError, match="only encoders of the BERT architecture have it"):
+        BiEncoder.load(mpnet, precision="int8")
+    assert BiEncoder.load(mpnet).precision != "int8"
+
+
+def test_the_graph_of_a_bert_is_neither_read_nor_copied(tmp_path: Path) -> None:
+    folder = tiny_encoder(tmp_path / "tiny")
+    before = BiEncoder.load(str(folder)).fingerprint
+    (folder / "onnx").mkdir()
+    (folder / "onnx" / "model.onnx").write_bytes(b"not read")
+    encoder = BiEncoder.load(str(folder), cached=False)
+    encoder.save(tmp_path / "saved")
+    assert encoder.fingerprint == before
+    assert not (tmp_path / "saved" / "onnx").exists()
+
+
+def graph_of(file: Path, build: Callable[[Any, Any], Any], *, name: str = "input_ids", sizes: Any = (-1, -1)) -> Path:
+    """Write a graph with one input of token ids. build: its output from OpenVINO's operations and the ids."""
+    ov = openvino()
+    ids = ov.opset13.parameter(list(sizes), ov.Type.i32, name=name)
+    ids.output(0).set_names({name})
+    output = build(ov.opset13, ids)
+    file.parent.mkdir(exist_ok=True)
+    ov.save_model(ov.Model([output], [ids], "graph"), file, compress_to_fp16=False)
+    return file
+
+
+def looked_up(ops: Any, ids: Any, name: str = "last_hidden_state") -> Any:
+    """The vector of a token is its id and its square."""
+    table = np.array([[i, i * i] for i in range(len(VOCABULARY))], np.float32)
+    found = ops.gather(ops.constant(table), ids, ops.constant(0))
+    found.output(0).set_names({name})
+    return found
+
+
+def texts_of(ops: Any, ids: Any) -> Any:
+    """The sum of the vectors of a text."""
+    found = ops.reduce_sum(looked_up(ops, ids, "inner"), ops.constant(np.array([1])), False)
+    found.output(0).set_names({"sentence_embedding"})
+    return found
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    """A folder of another architecture, without weights."""
+    folder = tiny_encoder(tmp_path / "other")
+    config = folder / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"model_type": "other"}))
+    (folder / "model.safetensors").unlink()
+    return folder
+
+
+def test_a_folder_needs_no_other_weights_than_the_graph(other: Path) -> None:
+    """[CLS] bee [SEP] are the tokens 2, 5 and 3."""
+    graph_of(other / "openvino" / "openvino_model.xml", looked_up)
+    encoder = BiEncoder.load(str(other), cached=False)
+    np.testing.assert_allclose(encoder.encode_raw(["bee"]), [[10 / 3, (4 + 25 + 9) / 3]], rtol=1e-6)
+    assert BiEncoder.load(str(other), pooling="cls").encode_raw(["bee"]).tolist() == [[2, 4]]
+    assert BiEncoder.load(str(other)).dim == 2
+
+
+def test_a_graph_that_pools_by_itself_is_taken_as_it_is(other: Path, caplog: pytest.LogCaptureFixture) -> None:
+    graph_of(other / "openvino" / "openvino_model.xml", texts_of)
+    assert BiEncoder.load(str(other), cached=False).encode_raw(["bee"]).tolist() == [[10, 38]]
+    refused(other, "cls")
+    assert "it pools by itself, otherwise than asked for" in caplog.text
+
+
+def refused(folder: Path, pooling: Literal["cls", "mean"] | None = None) -> None:
+    """The graph is not used; sentence-transformers finds no weights."""
+    with pytest.raises(ModelError, match="cannot be loaded as a sentence-transformers model"):
+        BiEncoder.load(str(folder), cached=False, pooling=pooling).encode(["bee"])
+
+
+@pytest.mark.parametrize(
+    ("said", "options"),
+    [
+        ("it has the input position_ids, expected only attention_mask, input_ids, token_type_ids",
+         {"build": looked_up, "name": "position_ids"}),
+        ("its input input_ids is [2,3], expected any number", {"build": looked_up, "sizes": (2, 3)}),
+        ("its outputs are logits, expected one of", {"build": lambda ops, ids: looked_up(ops, ids, "logits")}),
+        ("its output is", {"build": lambda ops, ids: looked_up(ops, ops.squeeze(ids, ops.constant([0])))}),
+    ],
+)  # fmt: skip
+def test_a_graph_that_does_not_fit_is_left_to_the_library_and_the_log_says_why(
+    other: Path, caplog: pytest.LogCaptureFixture, said: str, options: dict[str, Any]
+) -> None:
+    graph_of(other / "openvino" / "openvino_model.xml", **options)
+    refused(other)
+    [line] = [record for record in caplog.records if record.levelno == logging.WARNING]
+    assert said in line.getMessage()
+
+
+@pytest.mark.parametrize("content", [b"", b"<net>", b"\x00" * 1000])
+@pytest.mark.parametrize("name", ["openvino/openvino_model.xml", "onnx/model.onnx"])
+def test_a_damaged_graph_is_left_to_the_library(other: Path, name: str, content: bytes) -> None:
+    (other / name).parent.mkdir()
+    (other / name).write_bytes(content)
+    refused(other)
+
+
+def test_missing_weights_of_a_graph_are_no_crash(other: Path) -> None:
+    file = graph_of(other / "openvino" / "openvino_model.xml", looked_up)
+    for content in (file.with_suffix(".bin").read_bytes()[:100], b""):
+        file.with_suffix(".bin").write_bytes(content)
+        refused(other)
+    file.with_suffix(".bin").unlink()
+    refused(other)
+
+
+def message(**fields: bytes | int | str) -> bytes:
+    """A message of Protocol Buffers, which ONNX files are. fields: as in `_7=...`, which is number 7."""
+    found = b""
+    for name, value in fields.items():
+        number, content = int(name.strip("_")), value.encode() if isinstance(value, str) else value
+        if isinstance(content, int):
+            found += _varint(number << 3) + _varint(content)
+        else:
+            found += _varint(number << 3 | 2) + _varint(len(content)) + content
+    return found
+
+
+def _varint(value: int) -> bytes:
+    return bytes([value]) if value < 128 else bytes([value & 127 | 128]) + _varint(value >> 7)
+
+
+def onnx(file: Path, weights: str = "") -> Path:
+    """A file of ONNX that looks up the vectors 1 and 2, 3 and 4, and so on. weights: the file that holds them."""
+    table = np.arange(1, 2 * len(VOCABULARY) + 1, dtype=np.float32)
+    content: dict[str, Any] = {"_9": table.tobytes()}
+    if weights:
+        content = {"_13": message(_1="location", _2=weights), "_14": 1}
+    shape = message(_1=message(_2="texts"), __1=message(_2="tokens"))
+    ids, vectors = (
+        message(_1=name, _2=message(_1=message(_1=kind, _2=sizes)))
+        for name, kind, sizes in (
+            ("input_ids", 7, shape),
+            ("last_hidden_state", 1, shape + message(_1=message(_1=2))),
+        )
+    )
+    graph = message(
+        _1=message(_1="table", __1="input_ids", _2="last_hidden_state", _4="Gather"),
+        _2="graph",
+        _5=message(_1=len(VOCABULARY), __1=2, _2=1, _8="table", **content),
+        _11=ids,
+        _12=vectors,
+    )
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(message(_1=8, _7=graph, _8=message(_2=17)))
+    return file
+
+
+def test_onnx_is_read(other: Path) -> None:
+    """[CLS] bee [SEP] are the tokens 2, 5 and 3, whose vectors begin with 5, 11 and 7."""
+    onnx(other / "onnx" / "model.onnx")
+    np.testing.assert_allclose(BiEncoder.load(str(other)).encode_raw(["bee"]), [[23 / 3, 26 / 3]], rtol=1e-6)
+
+
+def test_weights_of_onnx_may_be_in_a_file_beside_it(other: Path, tmp_path: Path) -> None:
+    file = onnx(other / "onnx" / "model.onnx", "model.onnx_data")
+    table = np.arange(1, 2 * len(VOCABULARY) + 1, dtype=np.float32)
+    (file.parent / "model.onnx_data").write_bytes(table.tobytes())
+    encoder = BiEncoder.load(str(other), cached=False)
+    assert encoder.encode_raw(["bee"])[0, 0] == pytest.approx(23 / 3)
+    encoder.save(tmp_path / "saved")
+    assert BiEncoder.load(str(tmp_path / "saved")).encode_raw(["bee"])[0, 0] == pytest.approx(23 / 3)
+
+
+@pytest.mark.parametrize("how", ["{name}", "../../{name}", "{folder}/{name}", "x/../../../{name}"])
+def test_a_file_elsewhere_is_never_read(other: Path, tmp_path: Path, how: str) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(bytes(8 * len(VOCABULARY)))
+    file = onnx(other / "onnx" / "model.onnx", how.format(name="secret", folder=tmp_path))
+    if how == "{name}":
+        (file.parent / "secret").symlink_to(secret)
+    with pytest.raises(RuntimeError, match="outside the base directory"):
+        read_graph(file, "mean")
+    refused(other)
+
+
+def test_openvino_comes_before_onnx(other: Path) -> None:
+    onnx(other / "onnx" / "model.onnx")
+    file = graph_of(other / "openvino" / "openvino_model.xml", looked_up)
+    assert graph_files(other) == [file, file.with_suffix(".bin")]
