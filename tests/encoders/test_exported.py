@@ -41,7 +41,7 @@ def model_of(kind: str) -> Any:
     if kind == "distilbert":
         sizes = {"n_heads": HEADS, "n_layers": LAYERS, "hidden_dim": INNER, "dim": DIM}
     sizes |= {"vocab_size": len(VOCABULARY), "hidden_size": DIM, "max_position_embeddings": POSITIONS}
-    return AutoModel.from_config(AutoConfig.for_model(kind, **sizes)).eval()
+    return AutoModel.from_config(AutoConfig.for_model(kind, **sizes)).eval()  # type: ignore[no-untyped-call]
 
 
 def export(model: Any, file: Path, output: str) -> None:
