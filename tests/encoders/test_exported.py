@@ -6,7 +6,6 @@ import json
 import logging
 import subprocess
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -16,10 +15,10 @@ import pytest
 from safetensors.numpy import save_file
 from tests.tiny import DIM, HEADS, INNER, LAYERS, POSITIONS, VOCABULARY, tiny_encoder
 
-from tagwright.encoders import bi_encoder
+from tagwright.encoders import bi_encoder, sentence_transformer
 from tagwright.encoders.bi_encoder import BiEncoder
 from tagwright.encoders.compiled import openvino
-from tagwright.encoders.exported import read_graph
+from tagwright.encoders.exported import read_graph, write_graph
 from tagwright.encoders.model_folder import graph_files
 from tagwright.encoders.transformer import Transformer
 from tagwright.errors import ConfigError, ModelError
@@ -44,40 +43,15 @@ def model_of(kind: str) -> Any:
     return AutoModel.from_config(AutoConfig.for_model(kind, **sizes)).eval()  # type: ignore[no-untyped-call]
 
 
-def export(model: Any, file: Path, output: str) -> None:
-    """Write the graph of a transformer, as OpenVINO's reader of PyTorch makes it."""
-    import torch
-
-    openvino()  # without its converter, which is not needed
-    from openvino.frontend import FrontEndManager
-    from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
-
-    class First(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = model
-
-        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-            found: torch.Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask)[0]
-            return found
-
-    ids = torch.tensor([[2, 5, 6, 3], [2, 7, 8, 3]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of torch, about what tracing makes constant
-        decoder = TorchScriptPythonDecoder(First().eval(), example_input=(ids, torch.ones_like(ids)))
-    reader = FrontEndManager().load_by_framework("pytorch")
-    graph = reader.convert(reader.load(decoder))
-    graph.outputs[0].set_names({output})
-    file.parent.mkdir(exist_ok=True)
-    openvino().save_model(graph, file, compress_to_fp16=False)
-
-
 def encoder_of(folder: Path, kind: str, pooling: Literal["cls", "mean"], output: str = "last_hidden_state") -> str:
     """A folder with a random transformer of another architecture, and its exported graph."""
     tiny_encoder(folder, pooling=pooling)
     model = model_of(kind)
     model.save_pretrained(folder)
-    export(model, folder / "openvino" / "openvino_model.xml", output)
+    file = folder / "openvino" / "openvino_model.xml"
+    write_graph(model, file)
+    if output != "last_hidden_state":
+        file.write_text(file.read_text().replace("last_hidden_state", output))
     return str(folder)
 
 
@@ -149,6 +123,52 @@ def test_encoding_and_saving_need_no_torch_no_connection_and_no_telemetry(mpnet:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_model_that_was_trained_is_saved_with_its_graph(mpnet: str, tmp_path: Path) -> None:
+    model = BiEncoder.load(mpnet).model
+    weights: Any = dict(model.named_parameters())
+    next(weight for name, weight in weights.items() if name.endswith("word_embeddings.weight")).data.neg_()
+    trained = BiEncoder.of(model)
+    trained.save(tmp_path / "saved")
+    saved = BiEncoder.load(str(tmp_path / "saved"), cached=False)
+    assert isinstance(saved._forward, Transformer)
+    expected = trained.encode(TEXTS)
+    assert np.abs(saved.encode(TEXTS) - expected).max() <= 2 * HALF_STEP
+    assert np.abs(BiEncoder.load(mpnet).encode(TEXTS) - expected).max() > 0.01
+
+
+def test_a_graph_is_written_without_telemetry(mpnet: str, tmp_path: Path) -> None:
+    code = (
+        "import sys; asked = []\n"
+        "from tagwright.encoders.bi_encoder import BiEncoder\n"
+        f"model = BiEncoder.load({mpnet!r}).model\n"
+        "sys.addaudithook(lambda event, _: asked.append(event) if event.startswith('socket.') else None)\n"
+        f"BiEncoder.of(model).save({str(tmp_path / 'saved')!r})\n"
+        "assert not asked, asked\n"
+        "assert not [name for name in sys.modules if 'telemetry' in name and sys.modules[name]]"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "saved" / "openvino" / "openvino_model.xml").is_file()
+
+
+@pytest.mark.parametrize("problem", ["cannot be traced", "gives other vectors"])
+def test_a_model_whose_graph_is_not_right_is_saved_without(
+    mpnet: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, problem: str
+) -> None:
+    def write(transformer: Any, file: Path) -> None:
+        if problem == "cannot be traced":
+            raise RuntimeError(problem)
+        graph_of(file, lambda ops, ids: looked_up(ops, ids, dim=DIM))
+
+    monkeypatch.setattr(sentence_transformer, "write_graph", write)
+    encoder = BiEncoder.of(BiEncoder.load(mpnet).model)
+    encoder.save(tmp_path / "saved")
+    assert not (tmp_path / "saved" / "openvino").exists()
+    assert "the model is computed by sentence-transformers" in caplog.text
+    saved = BiEncoder.load(str(tmp_path / "saved"), cached=False)
+    assert np.abs(saved.encode(TEXTS) - encoder.encode(TEXTS)).max() <= 2 * HALF_STEP
+
+
 def test_without_openvino_and_on_a_gpu_sentence_transformers_encodes(
     mpnet: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,9 +219,9 @@ def graph_of(file: Path, build: Callable[[Any, Any], Any], *, name: str = "input
     return file
 
 
-def looked_up(ops: Any, ids: Any, name: str = "last_hidden_state") -> Any:
-    """The vector of a token is its id and its square."""
-    table = np.array([[i, i * i] for i in range(len(VOCABULARY))], np.float32)
+def looked_up(ops: Any, ids: Any, name: str = "last_hidden_state", dim: int = 2) -> Any:
+    """The vector of a token is its id, its square, and so on."""
+    table = np.array([[float(i) ** power for power in range(1, dim + 1)] for i in range(len(VOCABULARY))], np.float32)
     found = ops.gather(ops.constant(table), ids, ops.constant(0))
     found.output(0).set_names({name})
     return found

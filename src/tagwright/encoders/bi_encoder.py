@@ -21,7 +21,7 @@ from tagwright.encoders.model_folder import PACKAGED, copy_model, digest, model_
 from tagwright.encoders.once import once
 from tagwright.encoders.precision import Precision, chosen_precision, resolve
 from tagwright.encoders.prompts import Role
-from tagwright.encoders.sentence_transformer import General, load_model, transformer_of
+from tagwright.encoders.sentence_transformer import General, load_model, save_graph, transformer_of
 from tagwright.encoders.sketch import read_sketch
 from tagwright.encoders.static import encoder_folder
 from tagwright.encoders.token_table import TokenTable
@@ -247,7 +247,10 @@ class BiEncoder:
             return load_model(self._source, self._architecture) if isinstance(self._source, Path) else self._source
 
     def save(self, folder: Path | str) -> None:
-        """Write in the sentence-transformers format, which any tool of that ecosystem loads."""
+        """Write in the sentence-transformers format, which any tool of that ecosystem loads.
+
+        A transformer that is no BERT gets its graph beside it, so that it is read without torch.
+        """
         forward, _ = self._forward, self.cache  # its own folder may be the one that is replaced
         source, target = self._source, Path(folder)
         if (
@@ -261,6 +264,8 @@ class BiEncoder:
             copy_model(source, target)
         else:
             self.model.save(str(folder), create_model_card=False)
+            if self._architecture.is_other and is_installed():
+                save_graph(self.model, target)
 
     def known(self, texts: Sequence[str], role: Role | None = None) -> tuple[Floats, Mask]:
         """(texts, dim) unit vectors and (texts,) whether each was cached; the others are zero."""

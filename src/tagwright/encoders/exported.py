@@ -1,16 +1,19 @@
-"""Read the graph of a transformer that was exported to OpenVINO or ONNX; torch is not needed.
+"""Read the graph of a transformer that was exported to OpenVINO or ONNX, without torch; write one, with it.
 
 OpenVINO parses the file, runs no code of it, and reads no other file than its weights beside it.
 """
 
 from __future__ import annotations
 
+import copy
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tagwright.core.progress import unlogged
 from tagwright.encoders.compiled import openvino
 
 if TYPE_CHECKING:
@@ -53,6 +56,39 @@ def _pooled(tokens: Node, skipped: Node, pooling: Literal["cls", "mean"]) -> Nod
         return ops.squeeze(ops.gather(tokens, skipped, axis), axis)
     end = ops.constant(np.array([np.iinfo(np.int64).max]))
     return ops.reduce_mean(ops.slice(tokens, skipped, end, axis, axis), axis, False)
+
+
+def write_graph(transformer: Any, file: Path) -> None:
+    """Write the graph of a model of the transformers library, as other tools export it: see `read_graph`.
+
+    Raises any error of three libraries where it cannot be traced. It is done by OpenVINO's reader of PyTorch itself, as
+    the usual converter loads a telemetry.
+    """
+    import torch
+
+    ov = openvino()
+    from openvino.frontend import FrontEndManager
+    from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
+
+    class LastHiddenState(torch.nn.Module):
+        def __init__(self, model: Any) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+            found: torch.Tensor = self.model(input_ids=input_ids, attention_mask=attention_mask)[0]
+            return found
+
+    model = LastHiddenState(copy.deepcopy(transformer).cpu().float()).eval()
+    ids = torch.tensor([[2, 5, 6, 3], [2, 7, 8, 3]])
+    with warnings.catch_warnings(), unlogged("transformers"):
+        warnings.simplefilter("ignore")  # about what tracing makes constant
+        traced = TorchScriptPythonDecoder(model, example_input=(ids, torch.ones_like(ids)))
+    reader = FrontEndManager().load_by_framework("pytorch")
+    graph = reader.convert(reader.load(traced))
+    graph.outputs[0].set_names({TOKENS[0]})
+    file.parent.mkdir(parents=True, exist_ok=True)
+    ov.save_model(graph, file, compress_to_fp16=False)
 
 
 def _feed(model: Model, values: Mapping[str, Node]) -> None:

@@ -65,11 +65,13 @@ def is_module(module: object, name: ModuleName) -> bool:
     return isinstance(module, module_class(name))
 
 
-def same_vectors(own: Callable[[list[str]], Floats], model: SentenceTransformer, precision: Computed) -> bool:
+def same_vectors(
+    own: Callable[[list[str]], Floats], model: SentenceTransformer, precision: Computed, text: str = TEXT
+) -> bool:
     """Whether our forward pass gives the same vector of a text as `model.encode`; otherwise a line is logged."""
 
     def problem() -> str:
-        ours, theirs = own([TEXT])[0], np.asarray(model.encode([TEXT], show_progress_bar=False))[0]
+        ours, theirs = own([text])[0], np.asarray(model.encode([text], show_progress_bar=False))[0]
         cosine = float(ours @ theirs / (np.linalg.norm(ours) * np.linalg.norm(theirs)))
         return "" if cosine >= LEAST_COSINE[precision] else f"vectors of one text have a cosine of {cosine:.3f}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,13 +11,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tagwright.core.extras import require
-from tagwright.encoders.architecture import Architecture
+from tagwright.encoders.architecture import Architecture, read_architecture
 from tagwright.encoders.compiled import Computed
 from tagwright.encoders.device import best_device
-from tagwright.encoders.library import is_module, same_vectors, say_general
+from tagwright.encoders.exported import write_graph
+from tagwright.encoders.library import TEXT, is_module, same_vectors, say_general
+from tagwright.encoders.model_folder import EXPORTED
 from tagwright.encoders.prompts import NONE, Prompts, Role
 from tagwright.encoders.transformer import Transformer
-from tagwright.errors import ModelError
+from tagwright.errors import ModelError, one_line_of
 from tagwright.types import Floats
 
 if TYPE_CHECKING:
@@ -80,6 +83,24 @@ def load_model(folder: Path, architecture: Architecture) -> SentenceTransformer:
         if is_module(module, "Pooling") and architecture.pooling in {"cls", "mean"}:
             module.pooling_mode = architecture.pooling  # type: ignore[assignment]
     return model
+
+
+def save_graph(model: SentenceTransformer, folder: Path) -> None:
+    """Write the graph of a transformer into the folder where the model was saved: read there, it needs no torch.
+
+    Where it cannot be traced or gives other vectors, a line is logged and there is none.
+    """
+    file = folder / EXPORTED[0][0]
+    try:
+        write_graph(model.transformers_model, file)
+        own = Transformer.read_exported(folder, read_architecture(folder), "float32")
+        # A long text, as what was traced with a short one might hold only for that.
+        is_right = own is not None and same_vectors(own, model, "float32", " ".join([TEXT] * 30))
+    except Exception as error:  # any error that three libraries may raise for what they cannot trace
+        say_general(one_line_of(error))
+        is_right = False
+    if not is_right:
+        shutil.rmtree(file.parent, ignore_errors=True)
 
 
 def transformer_of(model: SentenceTransformer, architecture: Architecture, precision: Computed) -> Transformer | None:
