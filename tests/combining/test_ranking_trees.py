@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -43,6 +44,20 @@ def test_training_agrees_with_scikit_learn() -> None:
     ).fit(features, wanted)
     ours = grow(features, np.zeros(len(wanted)), SquaredError(wanted), PLAIN)
     assert ours.predict(features) == pytest.approx(theirs.predict(features))
+
+
+@pytest.mark.parametrize("smallest", [1, 30])
+def test_deep_trees_agree_with_scikit_learn(smallest: int) -> None:
+    # from the second level on the sums of one child are those of its parent less those of the other child
+    rng = np.random.default_rng(3)
+    features = rng.integers(0, 60, (3000, 6)).astype(np.float32)
+    wanted = np.sin(features[:, 0] / 9) * (features[:, 1] > 50) + features[:, 2] / 99 + rng.normal(0, 0.1, 3000)
+    theirs = GradientBoostingRegressor(
+        n_estimators=6, max_depth=5, learning_rate=0.3, min_samples_leaf=smallest, init="zero"
+    ).fit(features, wanted)
+    options = BoostingOptions(trees=6, depth=5, rate=0.3, smoothing=0.0, smallest=smallest, features=1.0)
+    ours = grow(features, np.zeros(3000), SquaredError(wanted), options)
+    assert ours.predict(features) == pytest.approx(theirs.predict(features), abs=1e-9)
 
 
 def test_prediction_agrees_with_scikit_learn_on_other_rows() -> None:
@@ -99,6 +114,18 @@ def test_gradients_of_documents_of_different_length_do_not_mix() -> None:
     assert (curvature >= 0).all()
 
 
+def test_gradients_agree_with_a_loop_over_pairs() -> None:
+    rng = np.random.default_rng(1)
+    sizes = rng.integers(1, 14, 20)
+    indptr = np.concatenate([[0], np.cumsum(sizes)])
+    right, scores = rng.random(indptr[-1]) < 0.3, rng.normal(size=indptr[-1]).round(1)  # some are equal
+    pull, curvature = lambda_gradients(right, indptr, depth=3)(scores)
+    for start, end in pairwise(indptr.tolist()):
+        expected = _of_pairs(right[start:end], scores[start:end], depth=3)
+        assert pull[start:end] == pytest.approx(expected[0])
+        assert curvature[start:end] == pytest.approx(expected[1])
+
+
 def test_documents_without_a_right_candidate_pull_nothing() -> None:
     pull, curvature = lambda_gradients(np.zeros(4, np.bool_), np.array([0, 2, 4]))(np.arange(4.0))
     assert not pull.any()
@@ -149,6 +176,24 @@ def test_damaged_trees_are_an_error(tmp_path: Path, name: str, array: list[list[
 def test_options_that_cannot_work(wrong: dict[str, float], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         BoostingOptions(**wrong)  # type: ignore[arg-type]
+
+
+def _of_pairs(right: NDArray[np.bool_], scores: Doubles, depth: int) -> tuple[Doubles, Doubles]:
+    """The gradients and curvatures of one document, pair by pair."""
+    order = sorted(range(len(scores)), key=lambda place: -scores[place])
+    rank = {place: number for number, place in enumerate(order)}
+    best = sum(1 / np.log2(number + 2) for number in range(min(depth, right.sum())))
+    pull, curvature, total = np.zeros(len(scores)), np.zeros(len(scores)), 0.0
+    for one in np.flatnonzero(right).tolist():
+        for other in np.flatnonzero(~right).tolist():
+            if min(rank[one], rank[other]) < depth:
+                swap = abs(1 / np.log2(rank[one] + 2) - 1 / np.log2(rank[other] + 2)) / best
+                miss = 1 / (1 + np.exp(scores[one] - scores[other]))
+                total += 2 * swap * miss
+                pull[one], pull[other] = pull[one] + swap * miss, pull[other] - swap * miss
+                curvature[[one, other]] += swap * miss * (1 - miss)
+    scale = np.log2(1 + total) / total if total else 1.0
+    return pull * scale, curvature * scale
 
 
 def _copied(tree: DecisionTreeRegressor, depth: int, rate: float) -> BoostedTrees:

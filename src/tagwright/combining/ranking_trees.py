@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tagwright.core.checked import AtLeastOne, Checked, NotNegative, Range
 from tagwright.core.saved import read_array, write_arrays
@@ -127,14 +128,16 @@ def grow(
     """
     rng, scores = np.random.default_rng(seed), scores.astype(np.float64)
     cuts = [_cuts(column, options.bins) for column in features.T]
-    binned = [np.searchsorted(cut, column) for cut, column in zip(cuts, features.T, strict=True)]
+    binned = np.empty(features.T.shape, np.uint8)
+    for place, (cut, column) in enumerate(zip(cuts, features.T, strict=True)):
+        binned[place] = np.searchsorted(cut, column)
     telling = np.flatnonzero([len(cut) > 0 for cut in cuts])
     telling = telling if len(telling) else np.zeros(1, np.int64)
     grown: list[tuple[Ints, Floats, Doubles]] = []
     for _ in range(options.trees):
         asked = np.sort(rng.permutation(telling)[: int(np.ceil(options.features * len(telling)))])
         tree, leaves = _tree(binned, asked, cuts, *gradients(scores), options)
-        scores = scores + tree[2][leaves]
+        scores += tree[2][leaves]
         grown.append(tree)
     return BoostedTrees(*(np.stack(arrays) for arrays in zip(*grown, strict=True)))
 
@@ -164,58 +167,130 @@ def lambda_gradients(right: Mask, indptr: Longs, depth: int = 10) -> Gradients:
     best = np.concatenate([[1.0], np.cumsum(discounts)])[np.minimum(hits.sum(axis=1), depth)]
     wrong = ~hits
     wrong[np.arange(width) >= sizes[:, None]] = False
-    opposed = wrong[document]
+    opposed = wrong[document] / best[document][:, None]
+    taught, starts = np.unique(document, return_index=True)
+
+    def gathered(pairs: Doubles, sign: int) -> Doubles:
+        """(documents, width) the pairs (right candidates, width) summed for the right ones, and with a sign for others.
+
+        Pairs of one document follow one another.
+        """
+        sums = np.zeros(hits.shape)
+        if len(taught):
+            sums[taught] = sign * np.add.reduceat(pairs, starts, axis=0)
+        sums[hits] += pairs.sum(axis=1)
+        return sums
 
     def gradients(scores: Doubles) -> tuple[Doubles, Doubles]:
         table = np.full((len(sizes), width), -np.inf)
         table[rows, columns] = scores
-        ranks = np.argsort(np.argsort(-table, axis=1, kind="stable"), axis=1)
-        own, others = ranks[document, place][:, None], ranks[document]
-        swap = np.abs(discounts[own] - discounts[others]) / best[document][:, None]
-        swap[~(opposed & ((own < depth) | (others < depth)))] = 0.0
+        ranks = np.empty(table.shape, np.int64)
+        np.put_along_axis(ranks, np.argsort(-table, axis=1, kind="stable"), np.arange(width)[None, :], axis=1)
+        discount, first = discounts[ranks], ranks < depth
+        swap = np.abs(discount[document, place][:, None] - discount[document]) * opposed
+        swap[~(first[document, place][:, None] | first[document])] = 0.0
         with np.errstate(over="ignore"):  # candidates beyond a document's last are infinitely far; they count 0
             miss = 1 / (1 + np.exp(table[document, place][:, None] - table[document]))
-        pull, curve = swap * miss, swap * miss * (1 - miss)
+        pull = swap * miss
         total = 2 * np.bincount(document, pull.sum(axis=1), len(sizes))
         scale = np.divide(np.log2(1 + total), total, out=np.ones(len(sizes)), where=total > 0)[:, None]
-        first, second = (_gathered(each, hits, document, sign) * scale for each, sign in ((pull, -1), (curve, 1)))
-        return first[rows, columns], second[rows, columns]
+        gradient, curvature = gathered(pull, -1) * scale, gathered(pull * (1 - miss), 1) * scale
+        return gradient[rows, columns], curvature[rows, columns]
 
     return gradients
 
 
-def _gathered(pairs: Doubles, hits: Mask, document: Longs, sign: int) -> Doubles:
-    """(documents, width) the pairs (right candidates, width) summed for the right ones, and with a sign for others."""
-    sums = np.zeros(hits.shape)
-    np.add.at(sums, document, sign * pairs)
-    sums[hits] += pairs.sum(axis=1)
-    return sums
-
-
 def _tree(
-    binned: Sequence[Longs],
+    binned: NDArray[np.uint8],
     asked: Longs,
     cuts: Sequence[Floats],
     gradient: Doubles,
     curvature: Doubles,
     options: BoostingOptions,
 ) -> tuple[tuple[Ints, Floats, Doubles], Longs]:
-    """One tree (feature, threshold, value), and the node at which each row ends."""
+    """One tree (feature, threshold, value), and the node at which each row ends.
+
+    The sums over a node are those over one child and those over the other. So the rows are read of the smaller child
+    only, which has few of them, as few candidates are right.
+    """
     inner = (1 << options.depth) - 1
     feature, threshold = np.zeros(inner, np.int32), np.full(inner, np.finfo(np.float32).max)
-    nodes = np.zeros(len(gradient), np.int64)
+    bins = _Bins.of(binned[asked], gradient, curvature, options.bins)
+    nodes, sums = [np.arange(len(gradient))], bins.sums()
     for level in range(options.depth):
-        first, count = (1 << level) - 1, 1 << level
-        column, cut = _best_splits([binned[each] for each in asked], nodes - first, count, gradient, curvature, options)
-        right = np.zeros(len(nodes), np.bool_)
-        for node in np.flatnonzero(cut >= 0).tolist():
-            chosen = int(asked[column[node]])
-            feature[first + node], threshold[first + node] = chosen, cuts[chosen][cut[node]]
-            here = nodes == first + node
-            right[here] = binned[chosen][here] > cut[node]
-        nodes = 2 * nodes + 1 + right
-    value = _values(nodes, gradient, curvature, options)
-    return (feature, threshold, value), nodes
+        column, cut = _best_splits(sums, options, len(gradient))
+        children: list[Longs] = []
+        for node, rows in enumerate(nodes):
+            right = np.zeros(len(rows), np.bool_)
+            if cut[node] >= 0:
+                chosen, place = int(asked[column[node]]), (1 << level) - 1 + node
+                feature[place], threshold[place] = chosen, cuts[chosen][cut[node]]
+                right = binned[chosen].take(rows) > cut[node]
+            children += [rows[~right], rows[right]]
+        if level + 1 < options.depth:
+            sums = _of_children(sums, children, bins)
+        nodes = children
+    leaves = np.empty(len(gradient), np.int64)
+    for number, rows in enumerate(nodes):
+        leaves[rows] = inner + number
+    return (feature, threshold, _values(leaves, gradient, curvature, options)), leaves
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bins:
+    """The bins of rows, to sum numbers over them.
+
+    cells: (rows, features) the bin of each feature, numbered through all of them. numbers: (rows, 3) the gradient, the
+    curvature and 1. ones: (rows * features,). bins: of a feature.
+    """
+
+    cells: Ints
+    numbers: Doubles
+    ones: Doubles
+    bins: int
+
+    @classmethod
+    def of(cls, binned: NDArray[np.uint8], gradient: Doubles, curvature: Doubles, bins: int) -> Self:
+        """binned: (features, rows)."""
+        first = np.arange(0, bins * len(binned), bins, dtype=np.int32)
+        cells = np.empty(binned.shape[::-1], np.int32)
+        np.add(binned.T, first, out=cells)
+        numbers = np.ones((len(gradient), 3))
+        numbers[:, 0], numbers[:, 1] = gradient, curvature
+        return cls(cells, numbers, np.ones(cells.size), bins)
+
+    def sums(self) -> Doubles:
+        """(1, features, bins, 3) the sums of the numbers over all rows."""
+        return self._added(self.cells, self.numbers, 1)
+
+    def sums_of(self, nodes: Sequence[Longs]) -> Doubles:
+        """(nodes, features, bins, 3) the sums of the numbers over the rows of each node."""
+        rows, width = np.concatenate(nodes), self.cells.shape[1] * self.bins
+        first = np.repeat(np.arange(0, width * len(nodes), width, dtype=np.int32), list(map(len, nodes)))
+        cells = self.cells[rows]
+        cells += first[:, None]
+        return self._added(cells, self.numbers[rows], len(nodes))
+
+    def _added(self, cells: Ints, numbers: Doubles, nodes: int) -> Doubles:
+        """A product with a sparse matrix adds all numbers in one pass, which bincount would for each of them."""
+        from scipy.sparse import csc_matrix
+
+        rows, columns = cells.shape
+        starts = np.arange(0, cells.size + 1, columns, dtype=np.int32)
+        shape = (nodes * columns * self.bins, rows)
+        found: Doubles = csc_matrix((self.ones[: cells.size], cells.ravel(), starts), shape=shape) @ numbers
+        return found.reshape(nodes, columns, self.bins, 3)
+
+
+def _of_children(sums: Doubles, children: Sequence[Longs], bins: _Bins) -> Doubles:
+    """(2 * nodes, features, bins, 3) the sums of the children, from those of the nodes (nodes, features, bins, 3)."""
+    smaller = [2 * node + (len(children[2 * node + 1]) < len(children[2 * node])) for node in range(len(sums))]
+    found = np.empty((len(children), *sums.shape[1:]))
+    found[smaller] = bins.sums_of([children[child] for child in smaller])
+    rest = sums - found[smaller]
+    rest[rest[..., 2] == 0] = 0.0  # without what rounding leaves where there are no rows
+    found[[child ^ 1 for child in smaller]] = rest
+    return found
 
 
 def _values(leaves: Longs, gradient: Doubles, curvature: Doubles, options: BoostingOptions) -> Doubles:
@@ -230,31 +305,23 @@ def _values(leaves: Longs, gradient: Doubles, curvature: Doubles, options: Boost
     return options.rate * steps
 
 
-def _best_splits(
-    binned: Sequence[Longs], nodes: Longs, count: int, gradient: Doubles, curvature: Doubles, options: BoostingOptions
-) -> tuple[Longs, Longs]:
-    """(count,) for each node the column to split on, and the last bin that goes left; -1 for no split.
+def _best_splits(sums: Doubles, options: BoostingOptions, rows: int) -> tuple[Longs, Longs]:
+    """(nodes,) for each node the column to split on, and the last bin that goes left; -1 for no split.
 
-    The gain of a split is the sum over both sides of gradients^2 / (curvatures + smoothing), less that of the node.
+    sums: (nodes, features, bins, 3) of gradients, curvatures and rows. The gain of a split is the sum over both sides
+    of gradients^2 / (curvatures + smoothing), less that of the node.
     """
-    bins, rows = options.bins, len(nodes)
-    cells = [nodes * bins + column for column in binned]
-    shape = (len(binned), count, bins)
-
-    def sums(weights: Doubles | None) -> Doubles:
-        each = [np.bincount(cell, weights, count * bins) for cell in cells]
-        return np.cumsum(np.stack(each).reshape(shape), axis=2, dtype=np.float64)
 
     def strength(gradients: Doubles, curvatures: Doubles) -> Doubles:
         floor = curvatures + options.smoothing
         return np.divide(gradients**2, floor, out=np.zeros(floor.shape), where=floor > 0)
 
-    left, curves, sizes = sums(gradient), sums(curvature), sums(None)
+    left, curves, sizes = np.moveaxis(np.cumsum(sums, axis=2), -1, 0)
     total, all_curves, members = left[..., -1:], curves[..., -1:], sizes[..., -1:]
     gain = strength(left, curves) + strength(total - left, all_curves - curves) - strength(total, all_curves)
     gain[np.minimum(sizes, members - sizes) < min(options.smallest, rows)] = 0.0
-    table = gain.transpose(1, 0, 2).reshape(count, -1)
-    column, cut = np.divmod(table.argmax(axis=1), bins)
+    table = gain.reshape(len(gain), -1)
+    column, cut = np.divmod(table.argmax(axis=1), options.bins)
     return column, np.where(table.max(axis=1) > EPSILON, cut, -1)
 
 
