@@ -1,8 +1,5 @@
 """Languages: spellings, recognition in texts and in names, endings and stop words, one by one and several together."""
 
-import subprocess
-import sys
-
 import pytest
 
 from tagwright.errors import ConfigError
@@ -66,20 +63,6 @@ def test_nothing_is_recognised_in_numbers_and_in_no_text() -> None:
 def test_one_text_has_one_language() -> None:
     likely = map(detect, (FINNISH[0], GERMAN[0], ENGLISH[0]))
     assert [max(each, key=lambda code: each[code]) for each in likely] == ["fi", "de", "en"]
-
-
-@pytest.mark.parametrize("text", [FINNISH[0], GERMAN[0]])
-def test_capitals_change_no_language(text: str) -> None:
-    assert detect(text.upper()) == detect(text.lower())
-
-
-def test_recognising_a_language_loads_nothing_to_download_with() -> None:
-    program = (
-        "import sys; from tagwright.text.language import detect\n"
-        "print(max(found := detect('Which books are about fishing?'), key=found.get), 'requests' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert (done.stdout.split(), done.stderr) == (["en", "False"], "")
 
 
 def labels(*names: str) -> list[Label]:
