@@ -35,6 +35,7 @@ from tagwright.methods import zero_shot
 from tagwright.methods.auto import combine, examples, plan, speed
 from tagwright.methods.auto.examples import Trial, Weighted
 from tagwright.methods.auto.plan import Plan, Work
+from tagwright.methods.zero_shot import StageName
 from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check, resolve
@@ -54,7 +55,7 @@ class Config(Checked):
     minutes: Positive = 10.0
     "Time limit: leave out stages that are predicted to take longer in all; the zero-shot method always stays."
 
-    stages: Annotated[tuple[zero_shot.StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
+    stages: Annotated[tuple[StageName, ...], Distinct()] = ("exact_match", "tfidf", "dense")
     "The stages of the zero-shot method."
 
     encoder: str = AUTO
