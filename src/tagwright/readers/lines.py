@@ -26,6 +26,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 "The first characters of cells that spreadsheets compute as formulas."
 
 _GZIP = b"\x1f\x8b"
+_UNPACKED = 1 << 13
+"Bytes that are unpacked together: of a file that breaks off, the last ones are lost (128 KiB by default in 3.14)."
 _LONGEST_CELL = 1 << 30
 _BOM = b"\xef\xbb\xbf"
 _CHUNK = 1 << 16
@@ -56,7 +58,7 @@ def open_bytes(path: Path | str) -> Iterator[IO[bytes]]:
     try:
         with Path(path).open("rb") as file:
             packed = Path(path).suffix == ".gz" or file.peek(2).startswith(_GZIP)
-            yield io.BufferedReader(gzip.GzipFile(fileobj=file)) if packed else file
+            yield io.BufferedReader(gzip.GzipFile(fileobj=file), _UNPACKED) if packed else file
     except FileNotFoundError:
         raise InputError("no such file", path) from None
     except IsADirectoryError:
