@@ -236,8 +236,8 @@ def texts_of(ops: Any, ids: Any) -> Any:
 
 @pytest.fixture
 def other(tmp_path: Path) -> Path:
-    """A folder of another architecture, without weights."""
-    folder = tiny_encoder(tmp_path / "other")
+    """A folder of another architecture, without weights, and with a long name: what is logged names it in full."""
+    folder = tiny_encoder(tmp_path / ("other" * 40))
     config = folder / "config.json"
     config.write_text(json.dumps(json.loads(config.read_text()) | {"model_type": "other"}))
     (folder / "model.safetensors").unlink()
@@ -283,6 +283,7 @@ def test_a_graph_that_does_not_fit_is_left_to_the_library_and_the_log_says_why(
     refused(other)
     [line] = [record for record in caplog.records if record.levelno == logging.WARNING]
     assert said in line.getMessage()
+    assert str(other) in line.getMessage()
 
 
 @pytest.mark.parametrize("content", [b"", b"<net>", b"\x00" * 1000])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -91,10 +92,11 @@ def same_scores(own: Callable[[list[tuple[str, str]]], Floats], model: CrossEnco
     return _agrees(model, problem)
 
 
-def say_general(problem: object) -> None:
-    """Log that a model is left to its library, and why."""
+def say_general(problem: object, file: Path | None = None) -> None:
+    """Log that a model is left to its library, and why. file: the one with the problem, named in full."""
     reason = " ".join(str(problem).split())[:200]
-    _log.warning("the model is computed by sentence-transformers, more slowly than by Tagwright: %s", reason)
+    where = f"{file}: " if file else ""
+    _log.warning("the model is computed by sentence-transformers, more slowly than by Tagwright: %s%s", where, reason)
 
 
 def _agrees(model: Any, problem: Callable[[], str]) -> bool:

@@ -107,7 +107,7 @@ class Transformer:
             own = cls(architecture, graph, sizes, tokenizer, precision, () if is_whole else after)
             own.encode([3, 3], lambda batch: np.zeros((len(batch), 3)))
         except (RuntimeError, ValueError) as error:
-            say_general(f"{files[0]}: {error}")
+            say_general(error, files[0])
             return None
         return own
 
