@@ -89,12 +89,18 @@ class Document(_Joined):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A term of a vocabulary. names: the preferred one first; broader: ids of the labels above it."""
+    """A term of a vocabulary. names: the preferred one first; broader: ids of the labels above it.
+
+    languages: (code, name) of each name whose language is known, those in languages that are not searched among them.
+    translated: what the names are taken to be in another language, searched as they are, see `translation`.
+    """
 
     id: str
     names: tuple[str, ...]
     description: str = ""
     broader: tuple[str, ...] = ()
+    languages: tuple[tuple[str, str], ...] = ()
+    translated: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -102,13 +108,18 @@ class Label:
         return self.names[0]
 
     @property
+    def searched(self) -> tuple[str, ...]:
+        """The names by which texts find the label: translated ones first, as most texts are in their language."""
+        return (*self.translated, *self.names)
+
+    @property
     def text(self) -> str:
-        """The label as text: preferred name, other names, description.
+        """The label as text: translated names, preferred name, other names, description.
 
         >>> Label("1", ("Bees", "Apoidea"), "Flying insects.").text
         'Bees; Apoidea. Flying insects.'
         """
-        return ". ".join(part for part in ("; ".join(self.names), self.description) if part)
+        return ". ".join(part for part in ("; ".join(self.searched), self.description) if part)
 
     @property
     def described(self) -> str:

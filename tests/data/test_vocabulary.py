@@ -443,3 +443,63 @@ def test_the_corpora_are_read_whole(corpus: str, size: int, cycle: bool) -> None
         assert list(vocabulary.ids) == [json.loads(line)["id"] for line in file]
     assert len(vocabulary) == size
     assert bool(vocabulary.cycle()) == cycle
+
+
+NAMED = """\
+{"id": "1", "names": {"en": ["Birds"], "de": ["Vögel"], "fi": ["Linnut", "Aves"]}}
+{"id": "2", "names": {"de": ["Eulen"]}}
+{"id": "3", "name": "Bees"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("language", "names"),
+    [(None, ("Vögel",)), ("fi", ("Linnut", "Aves")), ("en+fi", ("Birds", "Linnut", "Aves"))],
+)
+def test_json_names_by_language(tmp_path: Path, language: str | None, names: tuple[str, ...]) -> None:
+    """German is the most frequent language, but English comes first where there is a name in it."""
+    path = tmp_path / "zoo.jsonl"
+    path.write_text(NAMED, encoding="utf-8")
+    birds, owls, bees = Vocabulary.read(path, language=language)
+    assert birds.names == (names if language else ("Birds",))
+    assert birds.languages == (("en", "Birds"), ("de", "Vögel"), ("fi", "Linnut"), ("fi", "Aves"))
+    assert (owls.names, owls.languages) == (("Eulen",), (("de", "Eulen"),))
+    assert bees == Label("3", ("Bees",))
+
+
+def test_languages_are_written_and_read_again(tmp_path: Path) -> None:
+    labels = [Label("1", ("Birds",), languages=(("en", "Birds"), ("de", "Vögel"))), Label("2", ("Owls",))]
+    Vocabulary(labels).write(tmp_path / "zoo.jsonl")
+    assert list(Vocabulary.read(tmp_path / "zoo.jsonl", language="de")) == labels
+
+
+@pytest.mark.parametrize("code", ["", "d e", "ü", "de_"])
+def test_a_language_that_is_no_code_is_refused(tmp_path: Path, code: str) -> None:
+    (tmp_path / "zoo.jsonl").write_text(f'{{"id": "1", "names": {{"{code}": ["Birds"]}}}}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"zoo.jsonl:1: names has the language"):
+        Vocabulary.read(tmp_path / "zoo.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("language", "names"), [(None, ("Birds",)), ("fi", ("Linnut",)), ("de+fi", ("Vögel", "Linnut")), ("en", ("Birds",))]
+)
+def test_a_column_for_each_language(tmp_path: Path, language: str | None, names: tuple[str, ...]) -> None:
+    (tmp_path / "zoo.csv").write_text("uri,label_en,label_de,label_fi\n1,Birds,Vögel,Linnut\n2,,Eulen,\n", "utf-8")
+    birds, owls = Vocabulary.read(tmp_path / "zoo.csv", language=language)
+    assert birds.names == names
+    assert birds.languages == (("en", "Birds"), ("de", "Vögel"), ("fi", "Linnut"))
+    assert (owls.names, owls.languages) == (("Eulen",), (("de", "Eulen"),))
+
+
+def test_translated_names_and_languages_are_saved(tmp_path: Path) -> None:
+    labels = [
+        Label("1", ("Birds",), languages=(("en", "Birds"), ("de", "Vögel"))),
+        Label("2", ("Eulen",), "They fly.", ("1",), (("de", "Eulen"),), ("owls", "barn owls")),
+        Label("3", ("Bees",)),
+    ]
+    Vocabulary(labels).save(tmp_path)
+    found = Vocabulary.load(tmp_path)
+    assert list(found) == labels
+    assert found[1] == labels[1]
+    assert found.is_translated
+    assert not Vocabulary(labels[::2]).is_translated

@@ -73,6 +73,12 @@ def as_text(
         name = vocabulary.shown_name(vocabulary.index[each.id], whole=paths)
         sure = "" if each.confidence is None else f"{confidence_level(each.confidence):8}  "
         yield f"  {each.score:6.3f}  {sure}{_cell(name)}  [{_cell(each.id)}]"
+        if each.translated:
+            yield (
+                _INDENT
+                + shortened(" ".join(f'"{_cell(one)}"' for one in each.translated), WIDTH)
+                + f" ~ {_cell(each.name)}"
+            )
         yield from (f"{_INDENT}{evidence_line(evidence, document)}" for evidence in each.evidence)
         yield from (f"{_INDENT}{neighbours_line(one)}" for one in each.neighbours)
         if each.contributions:
@@ -276,8 +282,9 @@ def _as_jsonl(document: Document, suggested: list[Suggestion]) -> Iterator[str]:
             plain["confidence"] = each.confidence
         if not each.evidence:
             return plain
-        shared = {"neighbours": [asdict(one) for one in each.neighbours]} if each.neighbours else {}
+        shared: dict[str, Any] = {"neighbours": [asdict(one) for one in each.neighbours]} if each.neighbours else {}
         evidence = [reasons(one) for one in each.evidence]
+        shared |= {"translated": list(each.translated)} if each.translated else {}
         added = {"contributions": {one.feature: one.added for one in each.contributions}} if each.contributions else {}
         return {**plain, "name": each.name, "evidence": evidence, **shared, **added}
 

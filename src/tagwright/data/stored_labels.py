@@ -1,14 +1,16 @@
 """Store labels as memory-mapped arrays, so that a million of them load at once.
 
 A label is put together when it is asked for. Beside ids, names, descriptions and broader labels, what ids and names
-lead to is stored, so that nothing has to be built on loading.
+lead to is stored, so that nothing has to be built on loading. Languages and translations of names are stored where
+there are any.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 
@@ -47,6 +49,7 @@ class StoredLabels(Sequence[Label]):
         check_ends(folder / "label_names.npy", self._name_ends, len(self.names))
         check_ends(folder / "label_broader.npy", self._broader_ends, len(self._broader))
         check_places(folder / "broader.npy", self._broader, size + len(self._other_ids))
+        self._languages, self.translated = (_Lists.load(folder, name, size) for name in ("languages", "translated"))
         if not size or (np.diff(self._name_ends, prepend=0) == 0).any():
             raise ModelError(f"{folder}: damaged (a label has no name); save the model again")
         self._one = lru_cache(REMEMBERED)(self._checked)
@@ -103,14 +106,54 @@ class StoredLabels(Sequence[Label]):
             pairwise(above_ends),
             strict=True,
         )
-        return [
+        found = [
             Label(id_, tuple(names[a - name : b - name]), description, tuple(above[c - first : d - first]))
             for id_, (a, b), description, (c, d) in parts
+        ]
+        return found if not (self._languages or self.translated) else self._in_languages(found, start, end)
+
+    def _in_languages(self, labels: Sequence[Label], start: int, end: int) -> list[Label]:
+        """The labels from `start` up to `end` with the languages and translations of their names."""
+        empty: list[tuple[str, ...]] = [()] * len(labels)
+        languages = self._languages.between(start, end) if self._languages else empty
+        translated = self.translated.between(start, end) if self.translated else empty
+        return [
+            replace(label, languages=tuple((code, name) for code, _, name in map(_apart, tagged)), translated=names)
+            for label, tagged, names in zip(labels, languages, translated, strict=True)
         ]
 
     def _id(self, place: int) -> str:
         ids = self.by_id.texts
         return ids[place] if place < len(ids) else self._other_ids[place - len(ids)]
+
+
+class _Lists:
+    """Some texts for each label, one behind the other, and where those of each label end."""
+
+    def __init__(self, texts: StringTable, ends: Longs) -> None:
+        self._texts, self._ends = texts, ends
+
+    @classmethod
+    def load(cls, folder: Path, name: str, size: int) -> Self | None:
+        """What `write` wrote; None where no label has any."""
+        if not (folder / f"label_{name}.npy").exists():
+            return None
+        texts, ends = StringTable.load(folder, name), read_array(folder, f"label_{name}", np.int64, (size,))
+        check_ends(folder / f"label_{name}.npy", ends, len(texts))
+        return cls(texts, ends)
+
+    @staticmethod
+    def write(folder: Path, name: str, lists: Sequence[Sequence[str]]) -> None:
+        """Write them, unless all are empty."""
+        if any(lists):
+            StringTable.of(chain.from_iterable(lists)).save(folder, name)
+            write_arrays(folder, {f"label_{name}": _counted(map(len, lists))})
+
+    def between(self, start: int, end: int) -> list[tuple[str, ...]]:
+        """The texts of the labels from `start` up to `end`."""
+        ends = _ends(self._ends, start, end)
+        texts = self._texts.between(ends[0], ends[-1])
+        return [tuple(texts[a - ends[0] : b - ends[0]]) for a, b in pairwise(ends)]
 
 
 class StoredNames:
@@ -153,6 +196,13 @@ def write_labels(labels: Sequence[Label], fold: Fold, folder: Path) -> None:
             "label_names": _counted(len(label.names) for label in labels),
         },
     )
+    _Lists.write(folder, "languages", [[f"{code} {name}" for code, name in label.languages] for label in labels])
+    _Lists.write(folder, "translated", [label.translated for label in labels])
+
+
+def _apart(tagged: str) -> tuple[str, str, str]:
+    """The code of a language, and a name."""
+    return tagged.partition(" ")
 
 
 def _counted(counts: Iterator[int]) -> Longs:

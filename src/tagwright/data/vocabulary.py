@@ -7,14 +7,14 @@ import gc
 import json
 import logging
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tagwright.core.checked import shown
 from tagwright.data.stored_labels import StoredLabels, StoredNames, write_labels
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.labels import skos
+from tagwright.readers.labels.languages import by_preference, choose_languages, searched
 from tagwright.readers.labels.tables import bare_id, distinct_names, read_label_table
 from tagwright.readers.labels.term_lists import ARROW, as_labels, read_names
 from tagwright.readers.lines import (
@@ -48,7 +49,7 @@ Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 CACHED = "vocabularies"
 "The name of parsed vocabularies in the cache: reading one again takes a second, not twenty."
 
-PARSER = 1
+PARSER = 2
 "Increased whenever the same file gives different labels than before."
 
 _log = logging.getLogger(__name__)
@@ -102,17 +103,19 @@ class Vocabulary(Sequence[Label]):
     ) -> Vocabulary:
         """Read labels from a file, plain or gzip; the format is inferred from the name unless it is given.
 
-        JSON lines: `{"id", "names": [preferred, ...], "description", "broader": [ids]}`, `"name"` for a single name; or
-        the Extreme Classification repository's `{"uid", "title", "content"}`, where the id is the position. TSV without
-        header: id or `<uri>`, name, and a notation, which is not read. TSV and CSV with header: `id` or `uri`; `names`,
-        several separated by `|` or `;`, or `name`, or one `label_LANGUAGE` per language; `description`; `broader`,
-        separated likewise; without `id` and `uri`, the name is the id. Plain text: one name a line, Google's product
-        taxonomy (`1 - Animals > Birds`), or an outline by indentation (`term_lists.read_names`). SKOS (extra `skos`):
-        Turtle, RDF/XML, N-Triples; the parsed labels are cached by the hash of the file.
+        JSON lines: `{"id", "names": [preferred, ...], "description", "broader": [ids]}`, `"name"` for a single name;
+        names in several languages as `"names": {"en": [preferred, ...], "de": [...]}`; or the Extreme Classification
+        repository's `{"uid", "title", "content"}`, where the id is the position. TSV without header: id or `<uri>`,
+        name, and a notation, which is not read. TSV and CSV with header: `id` or `uri`; `names`, several separated by
+        `|` or `;`, or `name`, or one `label_LANGUAGE` per language; `description`; `broader`, separated likewise;
+        without `id` and `uri`, the name is the id. Plain text: one name a line, Google's product taxonomy (`1 - Animals
+        > Birds`), or an outline by indentation (`term_lists.read_names`). SKOS (extra `skos`): Turtle, RDF/XML,
+        N-Triples; the parsed labels are cached by the hash of the file.
 
-        language: of the names to take from a file in several languages, by code or name; labels without a name in it
-        keep one in another language. likely: gives the language to prefer when none is given, such as that of the
-        documents; else English, or else the first language of the file. Raises InputError with file and line for
+        language: of the names to search for, in a file in several languages, by code or name, several as "fi+sv";
+        labels without a name in it keep one in another language. The names in all languages are kept beside, each with
+        its code. likely: gives the language to prefer when none is given, such as that of the documents; else English,
+        or else the first language of the file. Raises InputError with file and line for
         anything wrong in the file, ConfigError for an unknown format or a missing language.
         """
         lines = array("q")
@@ -131,7 +134,15 @@ class Vocabulary(Sequence[Label]):
         Raises TagwrightError when it cannot be written.
         """
         fields = ("id", "names", "description", "broader")
-        write_json_lines(({field: getattr(label, field) for field in fields} for label in self), path)
+
+        def record(label: Label) -> dict[str, object]:
+            languages = defaultdict[str, list[str]](list)
+            for code, name in label.languages:
+                languages[code].append(name)
+            found = {field: getattr(label, field) for field in fields}
+            return {**found, "languages": languages} if languages else found
+
+        write_json_lines(map(record, self), path)
 
     def save(self, folder: Path) -> None:
         """Write arrays into an existing folder, for `load`."""
@@ -159,6 +170,13 @@ class Vocabulary(Sequence[Label]):
 
     def __iter__(self) -> Iterator[Label]:
         return iter(self._labels)
+
+    @property
+    def is_translated(self) -> bool:
+        """Whether labels are also searched by translated names: see `translation`."""
+        if isinstance(self._labels, StoredLabels):
+            return self._labels.translated is not None
+        return any(label.translated for label in self._labels)
 
     def restrict(self, ids: Iterable[str]) -> Vocabulary:
         """Only these labels, in the order of this vocabulary. Raises InputError for ids that are not in it."""
@@ -361,7 +379,7 @@ def _labels(
     """The labels of a file. lines: gets the line of each, where there are lines."""
     check(language or AUTO)
     if file_format == "jsonl":
-        return _without_lines(_json_labels(path), lines)
+        return _without_lines(_json_labels(path, language, likely), lines)
     if file_format == "tsv" or file_format == "csv":
         return _without_lines(read_label_table(path, language, likely(), file_format), lines)
     if file_format == "names":
@@ -380,9 +398,12 @@ def _kept(path: Path, options: Iterable[object], parse: Callable[[], Iterable[La
     cache, key = user_cache(), _key(path, options)
     if content := cache.get(CACHED, [key]).get(key):
         rows = map(json.loads, content.splitlines())
-        return [Label(id_, tuple(names), description, tuple(broader)) for id_, names, description, broader in rows]
+        return [
+            Label(id_, tuple(names), description, tuple(broader), tuple(map(tuple, languages)))
+            for id_, names, description, broader, languages in rows
+        ]
     labels = list(parse())
-    cache.put(CACHED, {key: b"".join(json.dumps(astuple(label)).encode() + b"\n" for label in labels)})
+    cache.put(CACHED, {key: b"".join(json.dumps(astuple(label)[:-1]).encode() + b"\n" for label in labels)})
     return labels
 
 
@@ -400,16 +421,46 @@ def _without_lines(labels: Iterable[tuple[int, Label]], lines: array[int]) -> It
         yield label
 
 
-def _json_labels(path: Path) -> Iterator[tuple[int, Label]]:
+def _json_labels(path: Path, language: str | None, likely: Callable[[], str]) -> Iterable[tuple[int, Label]]:
+    """The labels of a file, each with its line. language, likely: as in `Vocabulary.read`."""
+    found = list(_as_written(path))
+    counts = Counter(code for _, label in found if not label.names for code in dict(label.languages))
+    if not counts:
+        return found
+    chosen = choose_languages(sorted(counts, key=lambda code: (-counts[code], code)), language, path, likely())
+    return [(line, label if label.names else _in_languages(label, chosen)) for line, label in found]
+
+
+def _in_languages(label: Label, chosen: Sequence[str]) -> Label:
+    tagged = sorted(label.languages, key=lambda each: by_preference(each[0], chosen))
+    return replace(label, names=searched(tagged, chosen))
+
+
+def _as_written(path: Path) -> Iterator[tuple[int, Label]]:
+    """The labels as they are in the file, without names where these are given by language."""
     for position, (line, record) in enumerate(json_lines(path)):
         place = Place(path, line)
         if "id" not in record and "uid" in record:
             record = {**record, "id": position, "name": record.get("title"), "description": record.get("content")}
         label_id = id_field(record, place)
-        names = distinct_names([text_field(record, "name", place), *texts_field(record, "names", place)])
-        if not names and not _DOCUMENT_FIELDS.isdisjoint(record):
+        languages, names = _tagged(record, "names", place), tuple[str, ...]()
+        if not languages:
+            names = distinct_names([text_field(record, "name", place), *texts_field(record, "names", place)])
+            languages = _tagged(record, "languages", place)
+        if not names and not languages and not _DOCUMENT_FIELDS.isdisjoint(record):
             raise place.error("holds documents, expected labels; give a vocabulary here")
-        if not names:
+        if not names and not languages:
             raise place.error(f'label {shown(label_id)} has no name; write "names": ["..."]')
         broader = ids_field(record, "broader", place)
-        yield line, Label(label_id, names, text_field(record, "description", place), broader)
+        yield line, Label(label_id, names, text_field(record, "description", place), broader, languages)
+
+
+def _tagged(record: Mapping[str, Any], key: str, place: Place) -> tuple[tuple[str, str], ...]:
+    """Names by the code of their language, in lower case; empty where the field is missing or no mapping."""
+    value = record.get(key)
+    if not isinstance(value, Mapping):
+        return ()
+    for code in value:
+        if not code or not code.isascii() or not code.replace("-", "").isalnum():
+            raise place.error(f'{key} has the language {shown(code)}, expected a code, as in {{"en": ["Bees"]}}')
+    return tuple(dict.fromkeys((code.lower(), name) for code in value for name in texts_field(value, code, place)))

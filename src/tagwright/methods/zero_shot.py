@@ -25,6 +25,7 @@ from tagwright.stages.names.title_match import TitleMatch, share
 from tagwright.tagger import Tagger
 from tagwright.tagger.parts import made_by_name
 from tagwright.text.language import AUTO, check, joins_words, parse_all, resolve
+from tagwright.translation import translated
 from tagwright.types import Document, Retriever, Stage, TextField
 
 WEIGHTS: Mapping[str, float] = {"exact_match": 0.5, "bm25": 1.0, "tfidf": 1.0, "dense": 2.5}
@@ -97,6 +98,10 @@ class Config(Checked):
     """The language of the names, for stemming, stop words and n-grams: a code or a name ("fi", "finnish"), several as
     "de+en"; "auto" recognises it, "none" turns them off."""
 
+    translation: bool = True
+    """Whether labels are also searched by what their names are in another main language of the vocabulary, as far as
+    labels with names in both teach it: see `translation`."""
+
     text_field: TextField = "title_and_abstract"
     "What bm25 and tfidf read: title and abstract, or everything."
 
@@ -136,6 +141,8 @@ def fit(labels: Vocabulary, config: Config = Config(), documents: Iterable[Docum
     documents: some of those to tag, if known; their language is used if names show none.
     """
     resolved = replace(config, language=resolve(config.language, labels, documents))
+    if config.translation and (found := translated(labels)) is not labels:
+        labels = Vocabulary(found)
     names = config.stages
     if config.encoder == AUTO and "dense" in names and not has_packaged():
         note(f"no encoder is installed: labels are found by names and words only; {INSTALL}")

@@ -245,4 +245,5 @@ def _suggestion(found: Suggestion, document: Document, evidence: bool) -> dict[s
         }
         for each in found.evidence
     ]  # fmt: skip
-    return {**content, "evidence": reasons}
+    translated = {"translated": list(found.translated)} if found.translated else {}
+    return {**content, "evidence": reasons, **translated}

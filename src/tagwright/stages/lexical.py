@@ -305,7 +305,7 @@ def calibrate(run: Run, mean_candidates: float) -> float:
 def _stop_words(labels: Sequence[Label], options: LexicalOptions) -> frozenset[str]:
     if options.stop_words:
         return frozenset()
-    return stop_words(parse_all(options.stem), (name for label in labels for name in label.names))
+    return stop_words(parse_all(options.stem), (name for label in labels for name in label.searched))
 
 
 def _speller(stopped: frozenset[str], options: LexicalOptions) -> Callable[[str], tuple[str, ...]]:

@@ -75,7 +75,7 @@ class CrossEncoderReranker(Stage):
         used, columns = np.unique(candidates.labels, return_inverse=True)
         view: Mapping[PairedText, Callable[[Label], str]] = {
             "name": lambda label: label.name,
-            "names": lambda label: "; ".join(label.names),
+            "names": lambda label: "; ".join(label.searched),
             "text": lambda label: label.text,
             "described": lambda label: label.described,
             "statement": lambda label: f"this document is about {label.name}.",

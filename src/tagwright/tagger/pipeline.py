@@ -32,6 +32,7 @@ from tagwright.errors import ConfigError, InputError, ModelError
 from tagwright.stages.names.title_match import share
 from tagwright.stages.network_evidence import NetworkEvidence
 from tagwright.tagger.parts import load_part, load_retriever, saved_kind
+from tagwright.translation import translated
 from tagwright.types import Document, EvidenceSpan, Retriever, Run, Stage
 
 KIND = "tagger"
@@ -58,7 +59,8 @@ class Suggestion:
     score: on the tagger's own scale, comparable within a tagger. confidence: the probability that the label is right,
     from 0 to 1; None where the tagger does not estimate it. evidence: the reasons of each stage, if requested.
     neighbours: the documents that share the label, for each requested meta-path. contributions: what each group of
-    features added to the score, the largest first, if requested and the combiner is learned.
+    features added to the score, the largest first, if requested and the combiner is learned. translated: the translated
+    names by which texts find the label too, with the evidence.
     """
 
     id: str
@@ -68,6 +70,7 @@ class Suggestion:
     evidence: tuple[Evidence, ...] = ()
     neighbours: tuple[NetworkEvidence, ...] = ()
     contributions: tuple[Contribution, ...] = ()
+    translated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +250,12 @@ class Tagger:
         added = self.combiner.explain(pool) if isinstance(self.combiner, LearnedCombiner) else none
         for row, places, reasons, parts in zip(rows, labels, self._evidence(pool, labels), added, strict=True):
             yield [
-                replace(one, evidence=why, contributions=by_group(parts.get(place, ())))
+                replace(
+                    one,
+                    evidence=why,
+                    contributions=by_group(parts.get(place, ())),
+                    translated=self.vocabulary[place].translated,
+                )
                 for one, place, why in zip(row, places, reasons, strict=True)
             ]
 
@@ -279,7 +287,7 @@ class Tagger:
 
         To add some: `tagger.with_labels([*tagger.vocabulary, "Wasps"])`.
         """
-        vocabulary = to_vocabulary(labels)
+        vocabulary = self._in_languages(to_vocabulary(labels))
         retrievers = {name: stage.with_labels(vocabulary) for name, stage in self.retrievers.items()}
         rerankers = {name: stage.with_labels(vocabulary) for name, stage in self.rerankers.items()}
         return replace(
@@ -289,6 +297,15 @@ class Tagger:
             rerankers=share(rerankers, retrievers),
             combiner=self.combiner.with_labels(self.vocabulary, vocabulary),
         )
+
+    def _in_languages(self, vocabulary: Vocabulary) -> Vocabulary:
+        """With translated names, where this tagger's labels have some and these are others."""
+        own = self.vocabulary
+        if not own.is_translated or all(
+            label.id in own.index and own[own.index[label.id]] == label for label in vocabulary
+        ):
+            return vocabulary
+        return Vocabulary(translated(vocabulary))
 
     def restrict(self, ids: Iterable[str]) -> Self:
         """Return the tagger for a part of its vocabulary, with memory for that part only."""

@@ -147,6 +147,11 @@ def vocabulary_texts(labels: Sequence[Label]) -> list[str]:
     return [text for label in _spread(labels) for text in (*label.names, label.description) if text]
 
 
+def vocabulary_names(labels: Sequence[Label]) -> list[str]:
+    """All names of an even sample of a vocabulary."""
+    return [name for label in _spread(labels) for name in label.names]
+
+
 def document_texts(documents: Iterable[Document]) -> list[str]:
     """The texts that show the language of documents: titles and abstracts of the first ones."""
     first = islice(documents, TEXTS // 2)

@@ -31,9 +31,15 @@ z:1 a skos:Concept ; skos:prefLabel "Animals"@en ; skos:narrower z:2 ; skos:scop
 z:3 a skos:Concept ; skos:prefLabel "Owls"@en ; skos:broader z:2 .
 """
 ZOO = [
-    Label("http://zoo/1", ("Animals",), "No plants."),
-    Label("http://zoo/2", ("Birds", "Fowl", "Aves", "Brids"), "They fly.", ("http://zoo/1",)),
-    Label("http://zoo/3", ("Owls",), "", ("http://zoo/2",)),
+    Label("http://zoo/1", ("Animals",), "No plants.", (), (("en", "Animals"),)),
+    Label(
+        "http://zoo/2",
+        ("Birds", "Fowl", "Aves", "Brids"),
+        "They fly.",
+        ("http://zoo/1",),
+        (("en", "Birds"), ("de", "Vögel"), ("en", "Fowl"), ("de", "Federvieh"), ("en", "Brids")),
+    ),
+    Label("http://zoo/3", ("Owls",), "", ("http://zoo/2",), (("en", "Owls"),)),
 ]
 XML = """\
 <?xml version="1.0" encoding="UTF-8"?>
@@ -282,3 +288,24 @@ def test_any_bytes_are_read_or_refused_with_an_input_error(
     path = written(tmp_path, content)
     with contextlib.suppress(InputError):
         assert skos.read_labels(path, None, file_format)
+
+
+SEVERAL = """\
+<http://zoo/1> a skos:Concept ; skos:prefLabel "Birds"@en, "Vögel"@de, "Linnut"@fi ; skos:altLabel "Aves"@fi .
+<http://zoo/2> a skos:Concept ; skos:prefLabel "Eulen"@de .
+"""
+BIRDS = (("en", "Birds"), ("de", "Vögel"), ("fi", "Linnut"), ("fi", "Aves"))
+
+
+@pytest.mark.parametrize(
+    ("language", "names"),
+    [(None, ("Birds",)), ("fi", ("Linnut", "Aves")), ("fi+de", ("Linnut", "Vögel", "Aves")), ("de+fr", ("Vögel",))],
+)
+def test_names_in_all_languages_are_kept_and_those_in_the_chosen_ones_searched(
+    tmp_path: Path, language: str | None, names: tuple[str, ...]
+) -> None:
+    birds, owls = Vocabulary.read(turtle(tmp_path, SEVERAL), language=language)
+    assert birds.names == names
+    assert set(birds.languages) == set(BIRDS)
+    assert owls.names == ("Eulen",)
+    assert owls.languages == (("de", "Eulen"),)

@@ -67,6 +67,9 @@ class Config(Checked):
     language: str = AUTO
     """The language of the names: a code or a name ("fi", "finnish"), several as "de+en"; "auto" recognises it."""
 
+    translation: bool = True
+    "Whether labels are also searched by translated names, as for the zero-shot method."
+
     labels_per_document: Positive | None = None
     "How many labels a document has as a rule, as for the zero-shot method; not needed where documents have labels."
 
@@ -94,6 +97,7 @@ class Config(Checked):
             encoder=self.encoder,
             precision=self.precision,
             language=self.language,
+            translation=self.translation,
             labels_per_document=self.labels_per_document,
         )
 
@@ -173,9 +177,9 @@ def fit(
     gold = labels.gold(documents, unknown="warn") if gold is None else gold
     labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
     drawn = np.random.default_rng(config.seed).permutation(labelled)[: config.labelled]
-    data = Data(documents, labels, gold, judged, np.sort(drawn), labelled, steps)
     language = resolve(config.language, labels, documents)
     start = zero_shot.fit(labels, replace(config.zero_shot, language=language), documents)
+    data = Data(documents, start.vocabulary, gold, judged, np.sort(drawn), labelled, steps)
     found = make_plan(data, start, config, language, started)
     for line in found.lines():
         note(line)

@@ -15,9 +15,9 @@ from xml.parsers import expat
 from tagwright.core.checked import shown
 from tagwright.core.extras import require
 from tagwright.core.progress import unlogged
-from tagwright.errors import ConfigError, InputError
+from tagwright.errors import InputError
+from tagwright.readers.labels.languages import by_preference, choose_languages, main, searched
 from tagwright.readers.lines import open_lines
-from tagwright.text.language import AUTO, NONE, parse
 from tagwright.text.words import clean
 from tagwright.types import Label
 
@@ -42,10 +42,11 @@ def read_labels(path: Path | str, language: str | None, file_format: Format, lik
     """The concepts of a thesaurus, sorted by URI, which is their id.
 
     names: skos:prefLabel, then altLabel, then hiddenLabel, also of SKOS-XL; description: definition, else scopeNote;
-    broader: broader, and narrower turned round. The preferred name is in the language, else without a language tag,
-    else in English, else in the first language by tag. The other texts are those in the language, in the language of
-    the preferred name, and without a tag. Concepts that are owl:deprecated are left out, and so are those without any
-    label, which a logged warning counts.
+    broader: broader, and narrower turned round. The preferred name is in the language (the first of several), else
+    without a language tag, else in English, else in the first language by tag. The other texts are those in the
+    language, in the language of the preferred name, and without a tag. languages: the names in all languages, where
+    there are several. Concepts that are owl:deprecated are left out, and so are those without any label, which a logged
+    warning counts.
 
     Raises InputError for a file that is not SKOS in this format, and without rdflib; ConfigError for a language that
     it lacks.
@@ -56,44 +57,13 @@ def read_labels(path: Path | str, language: str | None, file_format: Format, lik
         raise InputError("holds no skos:Concept in use, expected a SKOS thesaurus", path)
     tags = Counter(text.language for concept in concepts for text in _texts(graph, concept, "prefLabel"))
     available = sorted(filter(None, tags), key=lambda tag: (-tags[tag], tag))
-    language = choose_language(available, language, path, likely)
-    labels = [label for concept in concepts if (label := _label(graph, concept, language))]
+    languages = choose_languages(available, language, path, likely)
+    several = len(set(map(main, available))) > 1
+    labels = [label for concept in concepts if (label := _label(graph, concept, languages, several))]
     if len(labels) < len(concepts):
         left_out = len(concepts) - len(labels)
         _log.warning("%s: %d of %d concepts have no label and are left out", path, left_out, len(concepts))
     return labels
-
-
-def choose_language(available: Sequence[str], wanted: str | None, path: Path | str, likely: str = "") -> str:
-    """The wanted language; else the likely one, English, or the first, whichever is available; else none ("").
-
-    available: lower-case tags, best first. wanted, likely: one language or several, in any spelling. "en" also finds
-    "en-gb", and the reverse. Raises ConfigError when no wanted one is among those available.
-
-    >>> choose_language(["de", "en-gb"], None, "x.ttl"), choose_language(["de", "fr"], None, "x.ttl")
-    ('en-gb', 'de')
-    >>> choose_language(["en", "fi"], "Finnish", "x.ttl"), choose_language(["en", "fi"], None, "x.ttl", likely="sv+fi")
-    ('fi', 'fi')
-    """
-    named = wanted if wanted not in (AUTO, NONE) else None
-    tags = _tags(named) if named else [*_tags(likely), "en"]
-    chosen = next(filter(None, (_related(tag, available) for tag in tags)), "")
-    if available and not chosen and named:
-        there = f"the languages are {', '.join(available)}"
-        raise ConfigError(f"{path}: no names in the language {shown(wanted)}; {there}")
-    return chosen or next(iter(available), "")
-
-
-def _tags(languages: str) -> list[str]:
-    """Each language as a tag; a tag is kept as it is spelled, with its country."""
-    parts = [part.strip().lower() for part in languages.split("+") if part.strip()]
-    return [part if "-" in part or len(part) == 2 else parse(part).code for part in parts]
-
-
-def _related(tag: str, available: Sequence[str]) -> str:
-    """Return this tag if available, or else a tag of the same language."""
-    same = [other for other in available if _stem(other) == _stem(tag)]
-    return tag if tag in same else next(iter(same), "")
 
 
 def _parse(text: str, path: Path | str, file_format: Format) -> Graph:
@@ -184,24 +154,25 @@ def _concepts(graph: Graph) -> list[URIRef]:
     return sorted(node for node in concepts if isinstance(node, URIRef) and node not in deprecated)
 
 
-def _label(graph: Graph, concept: URIRef, language: str) -> Label | None:
-    """The concept as a label; None when it has no name at all."""
+def _label(graph: Graph, concept: URIRef, languages: Sequence[str], several: bool) -> Label | None:
+    """The concept as a label; None when it has no name at all. several: keep the languages of names."""
     from rdflib import URIRef
 
     def texts(kind: str) -> list[_Text]:
-        return sorted(_texts(graph, concept, kind), key=lambda text: (_distance(text.language, language), text))
+        return sorted(_texts(graph, concept, kind), key=lambda text: (by_preference(text.language, languages), text))
 
     names = [*texts("prefLabel"), *texts("altLabel"), *texts("hiddenLabel")]
     if not names:
         return None
     notes = [*texts("definition"), *texts("scopeNote")]
-    wanted_languages = {"", _stem(language), _stem(names[0].language)}
+    wanted = {"", *map(main, languages), main(names[0].language)}
     above = {*graph.objects(concept, URIRef(_CORE + "broader")), *graph.subjects(URIRef(_CORE + "narrower"), concept)}
     return Label(
         _clean(concept),
-        tuple(dict.fromkeys(text.text for text in names if _stem(text.language) in wanted_languages)),
-        next((text.text for text in notes if _stem(text.language) in wanted_languages), ""),
+        searched([(text.language, text.text) for text in names], languages),
+        next((text.text for text in notes if main(text.language) in wanted), ""),
         tuple(sorted(_clean(node) for node in above if isinstance(node, URIRef))),
+        tuple(dict.fromkeys((text.language, text.text) for text in names if text.language)) if several else (),
     )
 
 
@@ -225,13 +196,3 @@ def _texts(graph: Graph, concept: URIRef, kind: str) -> Iterator[_Text]:
 def _clean(text: str) -> str:
     """Clean text; half a surrogate pair, which Turtle can escape, becomes U+FFFD."""
     return clean(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")).strip()
-
-
-def _distance(tag: str, language: str) -> int:
-    """Rank a language by preference: the chosen one, a related one, untagged, English, any other."""
-    steps = (tag == language, _stem(tag) == _stem(language), not tag, _stem(tag) == "en")
-    return steps.index(True) if True in steps else len(steps)
-
-
-def _stem(tag: str) -> str:
-    return tag.partition("-")[0]

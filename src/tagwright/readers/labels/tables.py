@@ -1,12 +1,14 @@
 """Read labels from TSV and CSV, in the forms that `Vocabulary.read` lists."""
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from tagwright.core.checked import shown
-from tagwright.readers.labels import skos
+from tagwright.readers.labels.languages import choose_languages
 from tagwright.readers.labels.term_lists import read_names
 from tagwright.readers.lines import Place, csv_rows, tsv_rows
 from tagwright.text.words import clean
@@ -32,7 +34,7 @@ def read_label_table(
         header, rows = ["name"], itertools.chain([first], rows)
     if file_format == "tsv" and len(header) > 1 and {"id", "uri"}.isdisjoint(header):
         header, rows = ["id", "name", "notation"], itertools.chain([first], rows)
-    columns = _name_columns(header, language, likely, Place(path, first[0]))
+    columns = _Columns.of(header, language, likely, Place(path, first[0]))
     for line, cells in rows:
         place = Place(path, line)
         if any(cells[len(header) :]):
@@ -41,31 +43,46 @@ def read_label_table(
         yield line, _row_label(row, columns, place)
 
 
-def _name_columns(header: Sequence[str], language: str | None, likely: str, place: Place) -> list[str]:
-    """The columns that hold names, the one to prefer first. Raises InputError for an unusable header."""
-    languages = {column[6:]: column for column in header if column.startswith("label_")}
-    columns = [column for column in ("name", "label", "names") if column in header]
-    if len(header) == 1:
-        return list(header)
-    if not (languages or columns) or len(set(header)) < len(header):
-        wanted = 'once each, among them "name", "names" or "label_LANGUAGE", and for ids of their own "id" or "uri"'
-        raise place.error(f"the columns are {shown(header)}, expected {wanted}")
-    if not languages:
-        return columns
-    chosen = skos.choose_language(list(languages), language, place.path, likely)
-    return sorted(languages.values(), key=lambda column: column != f"label_{chosen}")
+class _Columns(NamedTuple):
+    """The columns that hold names, the one to prefer first. languages: tag -> its column; chosen: those to search."""
+
+    names: Sequence[str]
+    languages: Mapping[str, str]
+    chosen: Sequence[str]
+
+    @classmethod
+    def of(cls, header: Sequence[str], language: str | None, likely: str, place: Place) -> _Columns:
+        """Find them. Raises InputError for an unusable header."""
+        languages = {column[6:]: column for column in header if column.startswith("label_")}
+        columns = [column for column in ("name", "label", "names") if column in header]
+        if len(header) == 1:
+            return cls(list(header), {}, ())
+        if not (languages or columns) or len(set(header)) < len(header):
+            wanted = 'once each, among them "name", "names" or "label_LANGUAGE", and for ids of their own "id" or "uri"'
+            raise place.error(f"the columns are {shown(header)}, expected {wanted}")
+        if not languages:
+            return cls(columns, {}, ())
+        chosen = choose_languages(list(languages), language, place.path, likely)
+        first = [*chosen, *(tag for tag in languages if tag not in chosen)]
+        return cls([languages[tag] for tag in first], languages, chosen)
 
 
-def _row_label(row: Mapping[str, str], columns: Sequence[str], place: Place) -> Label:
-    names = distinct_names(name for column in columns for name in _cells(row, column))
+def _row_label(row: Mapping[str, str], columns: _Columns, place: Place) -> Label:
+    names = distinct_names(name for column in columns.names for name in _cells(row, column))
     has_ids = "id" in row or "uri" in row
     label_id = bare_id(row.get("id") or row.get("uri") or "") if has_ids else "".join(names[:1])
     if has_ids and not label_id:
         raise place.error('has no id; fill in the column "id" or "uri"')
     if not names:
-        raise place.error(f"label {shown(label_id)} has no name; fill in the column {' or '.join(map(shown, columns))}")
-    names = names[:1] if columns[0].startswith("label_") else names
-    return Label(label_id, names, row.get("description", ""), tuple(map(bare_id, _cells(row, "broader"))))
+        wanted = " or ".join(map(shown, columns.names))
+        raise place.error(f"label {shown(label_id)} has no name; fill in the column {wanted}")
+    tagged = [(tag, row[column]) for tag, column in columns.languages.items() if row.get(column)]
+    if tagged:
+        names = distinct_names(row[columns.languages[tag]] for tag in columns.chosen) or names[:1]
+    languages = tuple(tagged) if len(columns.languages) > 1 else ()
+    return Label(
+        label_id, names, row.get("description", ""), tuple(map(bare_id, _cells(row, "broader"))), languages=languages
+    )
 
 
 def distinct_names(texts: Iterable[str]) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ def as_labels(items: Iterable[Label | str]) -> tuple[Label, ...]:
     """Labels are kept; a name becomes a label with the name as its id. Raises InputError for anything else.
 
     >>> as_labels(["Bees"])
-    (Label(id='Bees', names=('Bees',), description='', broader=()),)
+    (Label(id='Bees', names=('Bees',), description='', broader=(), languages=(), translated=()),)
     """
     if isinstance(items, str):
         raise InputError(f"the labels are the text {shown(items)}, expected a list of names or of labels")

@@ -220,7 +220,7 @@ class Review:
         uses, index = self.decisions.uses(), self.model.tagger.vocabulary.index
         rows = [
             self._row(each.id, rank, uses, verdicts)._replace(
-                confidence=each.confidence, reason=reason(document, each.evidence)
+                confidence=each.confidence, reason=reason(document, each.evidence, each.translated)
             )
             for each, rank, _ in candidates
         ]
@@ -242,15 +242,17 @@ class Review:
         return who != reviewer and time.monotonic() - when < 60 * MINUTES
 
 
-def reason(document: Document, evidence: Sequence[Evidence]) -> str:
+def reason(document: Document, evidence: Sequence[Evidence], translated: Sequence[str] = ()) -> str:
     """Say in one line why a label is suggested: stages by rank of the label, with their evidence in quotes.
+
+    translated: names by which it is searched too, of which the first is shown.
 
     >>> bees = Document("d", title="Bees and bees")
     >>> spans = (EvidenceSpan(0, 4, 1.0), EvidenceSpan(9, 13, 1.0))
     >>> reason(bees, [Evidence("tfidf", 2, 0.5, ()), Evidence("exact_match", 1, 1.0, spans)])
     'exact match 1st: “Bees”; tfidf 2nd'
     """
-    parts = []
+    parts = [f"searched as {_quoted(name)}" for name in translated[:1]]
     for each in sorted(evidence, key=lambda each: each.rank):
         spans = sorted(each.spans, key=lambda span: -span.weight)[:_SPANS]
         texts = [document.text[span.start : span.end] for span in spans]

@@ -309,10 +309,10 @@ class Dense(Retriever):
         """The texts of each label whose vectors are averaged, the same number for all."""
         view: Mapping[LabelText, Callable[[Label], tuple[str, ...]]] = {
             "name": lambda label: (label.name,),
-            "names": lambda label: ("; ".join(label.names),),
+            "names": lambda label: ("; ".join(label.searched),),
             "text": lambda label: (label.text,),
             "described": lambda label: (label.described,),
-            "both": lambda label: (label.name, label.text),
+            "both": lambda label: (label.searched[0], label.text),
         }
         return list(map(view[self.options.label_text], labels))
 

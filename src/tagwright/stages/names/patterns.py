@@ -153,11 +153,11 @@ def _forms_of(
     labels: Sequence[Label], stems: WordCache[str], stem: str, min_characters: int, common: bool
 ) -> Iterator[_Form]:
     own_case = not common and not _in_capitals(labels)
-    names = (name for label in labels for name in label.names)
+    names = (name for label in labels for name in label.searched)
     stopped = frozenset[str]() if common else stop_words(parse_all(stem), names)
     for index, label in enumerate(labels):
         own: list[_Form] = []
-        for form, share in chain.from_iterable(forms(name).items() for name in label.names):
+        for form, share in chain.from_iterable(forms(name).items() for name in label.searched):
             raw = raw_words(form)
             spelling = raw[0] if own_case and _is_acronym(raw) else ""
             everyday = not spelling and stopped.issuperset(map(fold, raw))

@@ -1,0 +1,5 @@
+"""Translate names of labels by what a vocabulary in two languages teaches, so that texts in one find labels in both."""
+
+from tagwright.translation.names import translated
+
+__all__ = ["translated"]

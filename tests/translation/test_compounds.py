@@ -1,0 +1,52 @@
+"""Compounds are split where both parts are known."""
+
+import pytest
+
+from tagwright.translation.compounds import Compounds
+
+WORDS = ["wirtschaft", "politik", "politik", "steuer", "steuerrecht", "recht", "arbeit", "markt", "museumsbau",
+         "museumskunde", "kunde", "boden"]  # fmt: skip
+
+
+@pytest.fixture
+def compounds() -> Compounds:
+    return Compounds(WORDS, str)
+
+
+@pytest.mark.parametrize(
+    ("word", "parts"),
+    [
+        ("wirtschaftspolitik", ("wirtschaft", "politik")),  # an "s" links them
+        ("steuerpolitik", ("steuer", "politik")),
+        ("arbeitsmarktpolitik", ("arbeit", "markt", "politik")),
+        ("politik", ("politik",)),
+        ("xyzpolitik", ("xyzpolitik",)),  # the first part is no word
+        ("politikxyz", ("politikxyz",)),
+        ("bodenart", ("bodenart",)),  # parts have at least four letters
+        ("", ("",)),
+    ],
+)
+def test_a_word_is_split_into_known_words(compounds: Compounds, word: str, parts: tuple[str, ...]) -> None:
+    assert compounds.split(word) == parts
+
+
+def test_what_begins_two_words_is_a_word() -> None:
+    """ "museum" is no name, but begins "museumsrecht" and "museumskunde", which go on with known words."""
+    two = Compounds(["museumsrecht", "museumskunde", "recht", "kunde", "politik"], str)
+    one = Compounds(["museumsrecht", "recht", "kunde", "politik"], str)
+    assert two.split("museumspolitik") in {("museum", "politik"), ("museums", "politik")}
+    assert one.split("museumspolitik") == ("museumspolitik",)
+
+
+def test_the_most_frequent_parts_are_taken() -> None:
+    """ "staubecken" is a basin that dams ("stau", "becken") rather than corners of dust ("staub", "ecken")."""
+    words = ["stau"] * 3 + ["becken"] * 3 + ["staub"] * 2 + ["ecken"]
+    frequent = [f"{part}{number}" for number in range(3) for part in ("stau", "becken")]
+    compounds = Compounds([*words, *frequent], lambda word: word.rstrip("0123456789"))
+    assert compounds.split("staubecken") == ("stau", "becken")
+
+
+def test_words_are_known_by_their_stems() -> None:
+    assert Compounds(["steuern", "politiken"], lambda word: word.removesuffix("n").removesuffix("e")).split(
+        "steuerpolitik"
+    ) == ("steuer", "politik")
