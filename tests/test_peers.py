@@ -184,3 +184,10 @@ def test_speed_is_the_median_of_rounds(tmp_path: Path, monkeypatch: pytest.Monke
     assert {f"{each} processor" for each in ("first, saved", "first, from nothing")} <= row.keys()
     assert peers.median([{"a": 1.0}, {"a": 5.0}, {"a": 2.0}]) == {"a": 2.0}
     assert peers.median([{"a": 1.0}, {"outcome": "did not finish"}]) == {"outcome": "did not finish"}
+
+
+def test_our_environment_has_the_encoder_without_what_it_requires() -> None:
+    steps = peer_environments.ENVIRONMENTS[peer_environments.OURS].steps
+    assert ["--no-deps", peer_environments.MINILM] in steps
+    assert not any(peer_environments.TORCH in step for step in steps)
+    assert steps[-1][-1] == "{sources}[minilm]"  # of which a later install makes the last step anew
