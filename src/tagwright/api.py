@@ -57,6 +57,7 @@ def train(
     labels: Labels | None = None,
     *,
     y: Iterable[Any] | None = None,
+    paper: bool = False,
     language: str = "",
     model: Tagger | Path | str | None = None,
     fuse: bool = False,
@@ -81,7 +82,7 @@ def train(
     micol, futex, ict, simcse learn from texts; svm, classifier, de_ret, depl, depl_cls from documents with gold labels;
     finetune and combine continue from `model`; zero_shot learns nothing. y: gold labels, ids or names, a list for each
     document, instead of those the documents have; an empty list, and for auto None as well, is an unlabelled document.
-    unknown: what to do about labels that the vocabulary lacks.
+    unknown: what to do about labels that the vocabulary lacks. paper: start from the settings of the method's paper.
     fuse: add the stages of the zero-shot method; fuse_with: those of other taggers. keywords: label id -> words that
     describe it (depl, depl_cls). guesses: a Run whose most confident labels take the place of gold ones.
     share_of_labels, share_of_pairs: learn from this share only (finetune). check: leave up to 200 labelled documents
@@ -102,7 +103,7 @@ def train(
         given = (() if each is None else each for each in y) if y is not None and method == AUTO_METHOD else y
         return Job(
             method=method,
-            config=configuration(method, nested(method, options), language),
+            config=configuration(method, nested(method, options), language, paper=paper),
             documents=lambda: _corpus(documents, given),
             labels=labels,
             language=language,

@@ -58,7 +58,7 @@ def test_a_stage_in_two_spellings_is_named_twice() -> None:
 
 def test_every_method_has_the_settings_of_its_paper() -> None:
     for name, method in METHODS.items():
-        assert (method.paper is None) == (name in ("zero_shot", "auto", "finetune", "combine"))
+        assert (method.paper is None) == (name in ("zero_shot", "auto", "combine"))
         assert method.paper is None or type(method.paper()) is method.config
 
 

@@ -38,13 +38,15 @@ def options_of(kind: type, within: str = "") -> list[Option]:
     return found
 
 
-def configure(method: str, file: Path | None = None, settings: Sequence[str] = (), language: str = "") -> Any:
-    """The configuration of a method: its defaults, then the file's values, then the settings.
+def configure(
+    method: str, file: Path | None = None, settings: Sequence[str] = (), language: str = "", *, paper: bool = False
+) -> Any:
+    """The configuration of a method: its defaults or its paper's settings, then the file's values, then the settings.
 
     A setting of a held table has a dot: training.epochs=2. language: what --language says, for methods with this
     option; `--set language=` says the same. Raises ConfigError as `methods.table.configuration` does.
     """
-    return configuration(method, values_of(file, settings), language)
+    return configuration(method, values_of(file, settings), language, paper=paper)
 
 
 def values_of(file: Path | None, settings: Sequence[str]) -> dict[str, Any]:

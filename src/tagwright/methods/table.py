@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from importlib.metadata import version as installed
 from importlib.util import find_spec
@@ -94,8 +94,9 @@ METHODS: dict[str, Method] = {
         maclr.FewShot,
         _fine_tune,
         "labels",
-        accepts=_FUSED | _CONTINUED | {"share_of_labels", "share_of_pairs"},
-        needs=_TORCH,
+        maclr.few_shot_paper,
+        _FUSED | _CONTINUED | {"share_of_labels", "share_of_pairs"},
+        _TORCH,
     ),
     COMBINE: Method(combine.Config, _combine, "labels", accepts=_CONTINUED | {"reviews"}),
     "svm": Method(svm.Config, svm.fit, "labels", svm.paper, _LABELLED),
@@ -124,10 +125,10 @@ def named(method: str) -> Method:
     return METHODS[method_name(method)]
 
 
-def configuration(method: str, values: Mapping[str, Any], language: str = "") -> Any:
+def configuration(method: str, values: Mapping[str, Any], language: str = "", *, paper: bool = False) -> Any:
     """Return the options of a method with these values, each checked; the others keep their defaults.
 
-    language: for a method that has this option, unless the values name one.
+    language: for a method that has this option, unless the values name one. paper: the others are the paper's.
     Options of the training are in a table: `{"training": {"epochs": 2}}`. Raises ConfigError for an unknown method or
     option, with the nearest known one, and for a bad value.
 
@@ -137,7 +138,27 @@ def configuration(method: str, values: Mapping[str, Any], language: str = "") ->
     kind = named(method).config
     if language and "language" in {field.name for field in fields(kind)}:
         values = {"language": language, **values}
+    if paper:
+        values = _over_the_paper(method, values)
     return build(kind, {key: _plain(value) for key, value in values.items()})
+
+
+def _over_the_paper(method: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of the method's paper with these values. Raises ConfigError for a method that is of no paper."""
+    if (paper := named(method).paper) is None:
+        methods = ", ".join(name for name, each in METHODS.items() if each.paper)
+        raise ConfigError(f"{option('paper', python='paper=True')} is accepted by {methods}, not by {method}")
+    table = asdict(paper())
+    for name, value in values.items():
+        if isinstance(value, TrainingConfig):  # what it leaves unset is the paper's
+            value = {key: each for key, each in asdict(value).items() if each is not None}
+        put(table, name, value)
+        if name == "training" and isinstance(value, Mapping):
+            table[name] |= {paper: None for own, paper in _INSTEAD.items() if own in value and paper not in value}
+    return table
+
+
+_INSTEAD = {"epochs": "steps", "warmup": "warmup_steps"}  # the second has precedence over the first
 
 
 def nested(method: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,6 +24,10 @@ def train(
             "--set", metavar="KEY=VALUE", help="An option of the method: tagwright options METHOD.", show_default=False
         ),
     ] = [],  # noqa: B006
+    paper: Annotated[
+        bool,
+        typer.Option("--paper", help="Start from the settings of the method's paper; --set changes single ones."),
+    ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a training that was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a tagger saved there.")] = False,
     fuse: Annotated[
@@ -94,7 +98,7 @@ def train(
         raise ConfigError(f"{method} learns from documents; name some: train {method} DOCS...")
     Job(
         method=method,
-        config=configure(method, config, values, language),
+        config=configure(method, config, values, language, paper=paper),
         documents=(lambda: inputs.read(docs, reading)) if docs else (),
         files=[*docs, *([config] if config else [])],
         labels=labels,

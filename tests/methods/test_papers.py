@@ -1,0 +1,117 @@
+"""The methods as their papers have them: `train METHOD --paper`, with another encoder and in seconds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from tests.methods.topics import DOCUMENTS, LABELS, NAMES, UNSEEN
+from typer.testing import CliRunner
+
+import tagwright as tw
+from tagwright.app.cli import app
+from tagwright.errors import ConfigError
+from tagwright.methods import micol, rts
+from tagwright.methods.table import METHODS, configuration
+from tagwright.tagger import Tagger
+from tagwright.training.config import TrainingConfig
+
+ONE_STEP = ["training.steps=1", "training.batch=4"]
+
+QUICK = {
+    "rts": ["min_words=4", "max_words=8"],
+    "maclr": [],
+    "micol": ["count=40"],
+    "futex": ["count=16", "shortest=1"],
+    "depl": ["sampled_labels=12"],
+}
+"What makes the training of the paper's size one of seconds, apart from `ONE_STEP`."
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Documents with sections that cite what others of their topic cite."""
+    folder = tmp_path_factory.mktemp("data")
+    rows = (
+        {
+            "id": document.id,
+            "title": document.title,
+            "abstract": document.abstract,
+            "reference": [f"{topic} handbook"],
+            "sections": [{"heading": "Results", "level": 1, "paragraphs": [document.abstract] * 2}],
+            "labels": list(document.labels),
+        }
+        for document, topic in zip(DOCUMENTS, NAMES, strict=True)
+    )
+    (folder / "docs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    LABELS.write(folder / "labels.jsonl")
+    return [str(folder / "docs.jsonl"), "--labels", str(folder / "labels.jsonl")]
+
+
+def train(method: str, data: list[str], output: Path, settings: list[str]) -> Tagger:
+    """The tagger that the command line trains with the settings of the paper and these."""
+    options = [part for setting in settings for part in ("--set", setting)]
+    result = CliRunner().invoke(
+        app, ["train", method, *data, "--output", str(output), "--paper", "--no-check", *options]
+    )
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return Tagger.load(output)
+
+
+@pytest.mark.parametrize("name", ["transformer", "minilm"])
+@pytest.mark.parametrize("method", QUICK)
+def test_the_paper_s_method_is_trained_with_another_encoder(
+    method: str, name: str, data: list[str], encoder: dict[str, str], tmp_path: Path
+) -> None:
+    if method == "futex" and find_spec("omikuji") is None:  # imported here, it would print into this process
+        pytest.skip("omikuji is not installed")
+    other = encoder.get(name, name)
+    short = ["max_length=64"] if name == "transformer" else []  # it has fewer positions than the papers' encoders
+    settings = [f"encoder={other}", *short, *ONE_STEP, *QUICK[method]]
+    tagger = train(method, data, tmp_path / "M", settings)
+    assert len(tagger.tag(UNSEEN[:2], 5)) == 2
+    options, paper = tagger.training["options"], METHODS[method].paper
+    assert paper is not None
+    assert options["encoder"].startswith(other)
+    assert options["training"]["learning_rate"] == paper().training.learning_rate
+    assert options["training"]["dropout"] == "all"
+
+
+def test_settings_come_after_those_of_the_paper() -> None:
+    config = configuration("rts", {"encoder": "minilm", "training": {"epochs": 2}}, paper=True)
+    assert (config.encoder, config.training.epochs) == ("minilm", 2)
+    assert (config.pooling, config.groups, config.training.decay) == ("cls", False, 0.9)
+    assert configuration("rts", {}, paper=True) == rts.paper()
+    assert configuration("rts", {"training": TrainingConfig(batch=8)}, paper=True).training == replace(
+        rts.paper().training, batch=8
+    )
+
+
+def test_epochs_that_are_named_come_before_the_steps_of_the_paper() -> None:
+    training = configuration("maclr", {"training": {"epochs": 2}}, paper=True).training
+    assert (training.epochs, training.steps, training.batch) == (2, None, 256)
+    training = configuration("futex", {"training": {"warmup": 0.2}}, paper=True).training
+    assert (training.warmup, training.warmup_steps) == (0.2, None)
+
+
+def test_a_language_that_is_named_comes_before_the_paper_s() -> None:
+    assert configuration("micol", {}, paper=True).language == micol.paper().language
+    assert configuration("micol", {}, "fi", paper=True).language == "fi"
+
+
+def test_a_method_that_is_of_no_paper_says_which_are(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"--paper is accepted by rts, .*depl_cls, not by zero_shot"):
+        train("zero_shot", ["--labels", "labels.jsonl"], tmp_path / "M", [])
+    with pytest.raises(ConfigError, match=r"paper=True is accepted by rts, .*depl_cls, not by auto"):
+        tw.train("auto", ["a"], ["b"], paper=True)
+
+
+def test_in_python_as_well() -> None:
+    texts, y = ["Bees make honey.", "Tax courts."] * 3, [["Bees"], ["Taxes"]] * 3
+    record = tw.train("svm", texts, ["Bees", "Taxes"], y=y, paper=True, cost=2.0, progress=False).training["options"]
+    assert (record["loss"], record["prune"], record["cost"]) == ("hinge", 0.0, 2.0)
