@@ -84,6 +84,7 @@ def test_maclr_appendix_a() -> None:
     """Eight GPUs with 32 pairs each; Adam; warm-up of a tenth; 512 dimensions from the CLS token; 288 tokens."""
     config = maclr.paper()
     assert (config.pooling, config.projection, config.max_length, config.pseudo_labels) == ("cls", 512, 288, 3)
+    assert config.clusters == 2048
     training = config.training
     assert (training.batch, training.steps, training.learning_rate) == (8 * 32, 100_000, 1e-5)
     assert (training.warmup, training.weight_decay) == (0.1, 0.0)

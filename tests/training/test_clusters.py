@@ -100,3 +100,18 @@ def test_any_corpus_and_any_length_of_training_have_a_schedule(documents: int, s
     assert schedule.is_update(0)
     assert schedule.clusters_at(0) == min(schedule.first, documents)
     assert schedule.clusters_at(steps) is None
+
+
+def test_the_first_number_of_clusters_may_be_given_whatever_the_corpus() -> None:
+    """MACLR has 2,048 on all of its corpora; the periods are a tenth and a twentieth of the steps."""
+    schedule = ClusterSchedule.for_corpus(documents=10_000, steps=200, first=2048)
+    assert [schedule.clusters_at(step) for step in (0, 19, 20, 40, 60, 99, 100)] == [
+        2048,
+        2048,
+        4096,
+        8192,
+        10_000,
+        10_000,
+        None,
+    ]
+    assert ClusterSchedule.for_corpus(documents=10_000, steps=200).first == 69

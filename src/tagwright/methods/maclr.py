@@ -7,8 +7,9 @@ continues with few known labels (FS-XMC).
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
-from tagwright.core.checked import AtLeastOne, Checked, Positive
+from tagwright.core.checked import AtLeastOne, Checked, Positive, Range
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.bi_encoder import BiEncoder
@@ -53,6 +54,9 @@ class Config(RetrievalOptions):
 
     clustering: bool = True
     "Multi-scale adaptive clustering (4.2.1)."
+    clusters: Annotated[int, Range(least=2)] | None = None
+    """K_0, the clusters at the start: 2048 in the paper on every corpus; None: one for 144 documents, as on the paper's
+    smallest corpus. With no more documents than clusters, each is its own."""
     label_regularisation: bool = True
     "Eq. 3: instances are kept away from random labels."
     encoder_pairs: bool = True
@@ -84,6 +88,7 @@ def paper() -> Config:
         projection=512,
         max_length=288,
         label_text="text",
+        clusters=2048,
         training=TrainingConfig(
             batch=256,
             steps=100_000,
@@ -175,10 +180,11 @@ def fine_tune(
 
 
 def _eq_4(pairs: Source, documents: int, labels: Vocabulary, config: Config, plan: TrainingPlan) -> MaclrStage1:
+    schedule = ClusterSchedule.for_corpus(documents, plan.steps or 1, config.clusters)
     return MaclrStage1(
         pair_loss=in_batch(config.temperature).pair_loss,
         pairs=pairs,
-        schedule=ClusterSchedule.for_corpus(documents, plan.steps or 1) if config.clustering else None,
+        schedule=schedule if config.clustering else None,
         labels=labels if config.label_regularisation else (),
         temperature=config.temperature,
         dropout=plan.dropout == "all",

@@ -28,11 +28,11 @@ class ClusterSchedule:
     "The number of clustered documents, and the most clusters."
 
     @classmethod
-    def for_corpus(cls, documents: int, steps: int) -> Self:
+    def for_corpus(cls, documents: int, steps: int, first: int | None = None) -> Self:
         """The paper's schedule scaled to a corpus and a length of training (MACLR Appendix A and B).
 
-        Its 2,048 clusters belong to 294,805 documents: 144 documents each. Its periods of 10,000 and 5,000 are a tenth
-        and a twentieth of 100,000 steps. There are at least two clusters.
+        Its periods of 10,000 and 5,000 are a tenth and a twentieth of 100,000 steps. first: K_0, 2,048 in the paper on
+        every corpus; None: as many as give 144 documents each, as on its smallest of 294,805, but at least two.
 
         >>> paper = ClusterSchedule.for_corpus(documents=294_805, steps=100_000)
         >>> paper.first, paper.double_every, paper.update_every
@@ -45,7 +45,7 @@ class ClusterSchedule:
         (205, 100, 50)
         """
         update = max(1, round(steps / 20))
-        first = max(2, round(documents * 2048 / 294_805))
+        first = first or max(2, round(documents * 2048 / 294_805))
         return cls(first=first, double_every=2 * update, update_every=update, steps=steps, documents=documents)
 
     def clusters_at(self, step: int) -> int | None:
