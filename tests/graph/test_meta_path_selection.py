@@ -59,6 +59,22 @@ def test_a_document_without_neighbours_counts_most() -> None:
     assert (found["P-A-P"].share, found["P-A-P"].precision, found["P-A-P"].recall) == (0.5, 1, 0.5)
 
 
+def test_a_hub_that_joins_everything_comes_after_a_path_that_tells_documents_apart() -> None:
+    # Of eight documents each shares its label with one other: by chance one in seven does. All are of one year, so its
+    # neighbours share labels as often as any; two have an author in common, and a label. By Eq. 17 alone the year is
+    # nearer: 1/2 log(14/8) + 1/2 (6/7) log(1 + 7) + 1/2 log(2/8) = 0.4779 against 3/4 log 2 = 0.5199.
+    authors = ["Ann", "Ann", "Bo", "Cy", "Di", "Ed", "Flo", "Gus"]
+    documents = [
+        Document(str(i), metadata={"author": (author,), "year": ("2018",)}) for i, author in enumerate(authors)
+    ]
+    author, year = rank_paths(Graph.of(documents), Run.from_rows([[i // 2] for i in range(8)]))
+    assert (author.expression, year.expression) == ("P-A-P", "P-year-P")
+    assert (author.is_hub, year.is_hub) == (False, True)
+    assert np.isclose(author.divergence, 0.75 * np.log(2))
+    assert np.isclose(year.divergence, 0.4779, atol=1e-4)
+    assert np.isclose([author.chance, year.chance, year.precision], 1 / 7).all()
+
+
 def test_documents_that_share_no_label_are_not_looked_at() -> None:
     (found,) = rank_paths(Graph.of(PERFECT), Run.from_rows([[0], [0], [1], [2]]), ["P-A-P"])
     assert (found.documents, found.divergence) == (2, 0)

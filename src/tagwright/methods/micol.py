@@ -97,7 +97,8 @@ class Config(VectorOptions):
     "A cross-encoder reads document and label together: slower by the number of candidates, and never static."
     meta_path: str = AUTO
     """Which documents are similar, such as "P->P<-P", or several: "P->P<-P + P-A-P" (A.5). "auto" takes the one whose
-    neighbourhoods are nearest to the documents that share a confident label: see `graph.meta_path_selection`."""
+    neighbourhoods are nearest to the documents that share a confident label, but for hubs: see
+    `graph.meta_path_selection`."""
     pairs: Pairs = "mixed"
     """What is paired: documents that the meta-path joins ("metadata"); a document and each value of a field ("values")
     or each of the first label names in it ("names"); these three in equal parts ("mixed"); the pairs of RTS ("rts")."""
@@ -294,7 +295,7 @@ def choose_path(
 ) -> list[PathEstimate]:
     """The measured usual meta-paths for "auto", the chosen one first."""
     found = rank_paths(graph, Tagger(labels, found_by).tag(documents, CONFIDENT), seed=seed)
-    best, *others = (f"{each.expression} ({each.divergence:.3f})" for each in found)
+    best, *others = (f"{each.expression} ({each.divergence:.3f}{', hubs' if each.is_hub else ''})" for each in found)
     _log.warning("meta_path auto: %s, by the divergence of Eq. 17; then %s", best, ", ".join(others) or "none")
     return found
 
