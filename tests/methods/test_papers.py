@@ -13,11 +13,14 @@ from typer.testing import CliRunner
 
 import tagwright as tw
 from tagwright.app.cli import app
+from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError
-from tagwright.methods import micol, rts
+from tagwright.methods import futex, micol, rts
 from tagwright.methods.table import METHODS, configuration
+from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger
 from tagwright.training.config import TrainingConfig
+from tagwright.types import Document, Label
 
 ONE_STEP = ["training.steps=1", "training.batch=4"]
 
@@ -115,3 +118,13 @@ def test_in_python_as_well() -> None:
     texts, y = ["Bees make honey.", "Tax courts."] * 3, [["Bees"], ["Taxes"]] * 3
     record = tw.train("svm", texts, ["Bees", "Taxes"], y=y, paper=True, cost=2.0, progress=False).training["options"]
     assert (record["loss"], record["prune"], record["cost"]) == ("hinge", 0.0, 2.0)
+
+
+def test_names_are_matched_as_they_are_written_in_micol_and_futex() -> None:
+    labels = Vocabulary([Label("n", ("Neural Network",))])
+    plural, singular = Document("1", abstract="Neural networks learn."), Document("2", abstract="A neural network.")
+    for paper, own in ((micol.paper(), micol.Config()), (futex.paper(), futex.Config())):
+        find = ExactMatch(labels, ExactMatchOptions(stem=paper.language))
+        assert [len(row) for row, _ in find([plural, singular])] == [0, 1]
+        find = ExactMatch(labels, ExactMatchOptions(stem=own.language))
+        assert [len(row) for row, _ in find([plural, singular])] == [1, 1]

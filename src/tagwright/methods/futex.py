@@ -161,7 +161,7 @@ class Config(FullTextOptions, VectorOptions):
 def paper() -> Config:
     """The settings of section 4.1 for MAG-CS, and its 20 epochs (4.5): SPECTER, AdamW, 256 tokens of each paragraph.
 
-    For PubMed the paper has 150,000 paragraphs and 5 epochs.
+    For PubMed the paper has 150,000 paragraphs and 5 epochs. Names are matched as in MICoL.
     """
     return Config(
         encoder="allenai/specter",
@@ -181,6 +181,7 @@ def paper() -> Config:
         beam=10,
         min_papers=5,
         label_text="text",
+        language="none",
         training=TrainingConfig(
             batch=8,
             epochs=20,

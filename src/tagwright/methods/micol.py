@@ -165,7 +165,8 @@ def paper(architecture: Literal["bi", "cross"] = "cross") -> Config:
     """The settings of 3.2 and A.3.2: SciBERT, Adam (no weight decay), the preferred name and the description of labels.
 
     The encoder alone ranks the candidates. The threshold of BM25, 400, is of a scale that the paper does not state:
-    `candidates` stands for it. The paper does not state the learning rate. Of the architectures its Table 2 has both.
+    `candidates` stands for it. Words are compared unstemmed, as the paper says nothing of stems or stop words. It does
+    not state the learning rate. Of the architectures its Table 2 has both.
     """
     bi = architecture == "bi"
     return Config(
@@ -180,6 +181,7 @@ def paper(architecture: Literal["bi", "cross"] = "cross") -> Config:
         text_field="title_and_abstract",
         label_text="described",
         rank="encoder",
+        language="none",
         training=TrainingConfig(batch=8 if bi else 4, epochs=3, weight_decay=0.0, dropout="all", validation=VALIDATION),
     )
 
