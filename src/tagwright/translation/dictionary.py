@@ -76,10 +76,10 @@ class Dictionary:
     @classmethod
     def learn(cls, pairs: Sequence[tuple[str, str]], source: Tongue, target: Tongue) -> Self:
         """The dictionary that these pairs of names teach."""
-        learner = _Learner(source, target)
+        aligner = _Aligner(source, target)
         for one, other in pairs:
-            learner.add(one, other)
-        return cls(source, target, learner.translations(), Spelling(learner.alike))
+            aligner.add(one, other)
+        return cls(source, target, aligner.translations(), Spelling(aligner.alike))
 
     def translate(self, name: str) -> tuple[str, ...]:
         """What the name may be in the other language, the likeliest first; none where no word of it is known.
@@ -133,7 +133,7 @@ class _Translated:
     known: bool
 
 
-class _Learner:
+class _Aligner:
     """Pairs of names as pairs of words, from which probabilities are estimated."""
 
     def __init__(self, source: Tongue, target: Tongue) -> None:

@@ -20,14 +20,14 @@ from tagwright.types import Label
 LEAST = 200
 "The fewest labels with names in both languages from which is learned."
 
-HELD_OUT = 300
-"The most of them that show how good a dictionary is, one in `EVERY`; it is learned from the others."
+VALIDATION = 300
+"The most pairs, one in `EVERY`, that show how good a dictionary is; it is learned from the others."
 
 EVERY = 20
-"See `HELD_OUT`."
+"See `VALIDATION`."
 
 RIGHT = 0.25
-"The least share of the words of names held out that a dictionary must find. One learned from chance finds hardly any."
+"The least share of the words of these pairs that a dictionary must find. One learned from chance finds hardly any."
 
 CACHED = "translations"
 "The name of translated names in the cache: learning takes seconds."
@@ -46,6 +46,8 @@ def translated(labels: Sequence[Label]) -> Sequence[Label]:
     are recognised. A label with translations keeps them. The same labels come back where there is nothing to learn
     from: fewer than 200 labels with names in two languages, or names that do not show how words are translated.
     """
+    if len(labels) < LEAST:
+        return labels
     cache, key = user_cache(), _key(labels)
     content = cache.get(CACHED, [key]).get(key)
     if content is None:
@@ -85,10 +87,10 @@ def _dictionaries(named: Sequence[Mapping[str, str]], target: str) -> dict[str, 
         pairs = [(names[source], names[target]) for names in named if source in names and target in names]
         if len(pairs) < LEAST:
             continue
-        held_out = pairs[::EVERY][:HELD_OUT]
-        learned = [*(pair for i, pair in enumerate(pairs) if i % EVERY or i >= EVERY * HELD_OUT)]
+        validation = pairs[::EVERY][:VALIDATION]
+        learned = [pair for i, pair in enumerate(pairs) if i % EVERY or i >= EVERY * VALIDATION]
         dictionary = Dictionary.learn(learned, Tongue(source, _names(named, source)), into)
-        right = dictionary.share_right(held_out)
+        right = dictionary.share_right(validation)
         _log.info("names: %s to %s from %d labels, right %.2f of the words", source, target, len(pairs), right)
         if right >= RIGHT:
             found[source] = dictionary
