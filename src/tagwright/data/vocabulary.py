@@ -108,9 +108,9 @@ class Vocabulary(Sequence[Label]):
         repository's `{"uid", "title", "content"}`, where the id is the position. TSV without header: id or `<uri>`,
         name, and a notation, which is not read. TSV and CSV with header: `id` or `uri`; `names`, several separated by
         `|` or `;`, or `name`, or one `label_LANGUAGE` per language; `description`; `broader`, separated likewise;
-        without `id` and `uri`, the name is the id. Plain text: one name a line, Google's product taxonomy (`1 - Animals
-        > Birds`), or an outline by indentation (`term_lists.read_names`). SKOS (extra `skos`): Turtle, RDF/XML,
-        N-Triples; the parsed labels are cached by the hash of the file.
+        without `id` and `uri`, the name is the id. Plain text: one name a line, Google's product taxonomy
+        (`1 - Animals > Birds`), or an outline by indentation (`term_lists.read_names`). SKOS (extra `skos`): Turtle,
+        RDF/XML, N-Triples; the parsed labels are cached by the hash of the file.
 
         language: of the names to search for, in a file in several languages, by code or name, several as "fi+sv";
         labels without a name in it keep one in another language. The names in all languages are kept beside, each with
