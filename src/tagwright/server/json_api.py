@@ -61,7 +61,14 @@ _OPTIONS = {
 _SPAN = object_({"start": _COUNT, "end": _COUNT, "text": _TEXT, "weight": _NUMBER})
 _EVIDENCE = object_({"stage": _TEXT, "rank": _COUNT, "score": _NUMBER, "spans": array(_SPAN)})
 _SUGGESTION = object_(
-    {"id": _TEXT, "name": _TEXT, "score": _NUMBER, "confidence": nullable(_NUMBER), "evidence": array(_EVIDENCE)},
+    {
+        "id": _TEXT,
+        "name": _TEXT,
+        "score": _NUMBER,
+        "confidence": nullable(_NUMBER),
+        "evidence": array(_EVIDENCE),
+        "translated": array(_TEXT, "Translated names by which texts find the label too."),
+    },
     required=("id", "name", "score", "confidence"),
 )
 _SUGGESTED = object_({"id": _TEXT, "suggestions": array(_SUGGESTION), "text": _TEXT}, required=("id", "suggestions"))
