@@ -50,3 +50,9 @@ def test_words_are_known_by_their_stems() -> None:
     assert Compounds(["steuern", "politiken"], lambda word: word.removesuffix("n").removesuffix("e")).split(
         "steuerpolitik"
     ) == ("steuer", "politik")
+
+
+def test_what_stands_before_the_forms_of_one_word_is_none() -> None:
+    """ "liche" and "licher" are forms of one ending: "künst" is no word before them."""
+    words = ["künstliche", "künstlicher", "liche", "politik"]
+    assert Compounds(words, lambda word: word.removesuffix("r")).split("künstpolitik") == ("künstpolitik",)

@@ -1,6 +1,6 @@
 """Split compounds into the words that they are made of: "Wirtschaftspolitik" into "wirtschaft" and "politik"."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -12,11 +12,12 @@ LINKS = ("", "s", "es", "n", "en", "e", "er", "ens", "ns")
 "What may stand between two parts (German; others have the empty one, or some of these)."
 
 HEADS = 2
-"Words that must begin with the same letters, and go on with a known word, to make these letters a known word."
+"""Known words that must follow the same letters to make these a known word: "künst" is none, which only "liche" and
+"licher" follow."""
 
 
 class Compounds:
-    """Splits words into known ones: those of a list, by their stems, and what begins at least two words of it.
+    """Splits words into known ones: those of a list, by their stems, and what stands before at least two of them.
 
     Of all splits the one is taken whose parts are the most frequent: the largest geometric mean of their counts (Koehn
     and Knight 2003, section 3). A part has at least four letters.
@@ -30,8 +31,12 @@ class Compounds:
         self._stem, self._stems, self._heads = stem, Counter[str](), Counter[str]()
         for word, count in counts.items():
             self._stems[stem(word)] += count
+        tails = defaultdict[str, set[str]](set)
         for word in counts:
-            self._heads.update(word[:end] for end in _ends(word) if self._stems[stem(word[end:])])
+            for end in _ends(word):
+                if self._stems[tail := stem(word[end:])]:
+                    tails[word[:end]].add(tail)
+        self._heads.update({head: len(each) for head, each in tails.items()})
         self._splits = dict[str, tuple[str, ...]]()
 
     def split(self, word: str) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ RIGHT = 0.25
 CACHED = "translations"
 "The name of translated names in the cache: learning takes seconds."
 
-VERSION = 1
+VERSION = 2
 "Increased whenever the same names are translated otherwise than before."
 
 _log = logging.getLogger(__name__)
