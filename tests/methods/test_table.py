@@ -115,6 +115,7 @@ def test_futex_4_1() -> None:
     assert (config.pseudo_labels, config.trees, config.leaf_labels, config.beam) == (5, 3, 100, 10)
     assert (config.min_papers, config.text_field, config.max_length) == (5, "title_and_abstract", 2 * 256)
     assert (config.rankings, config.retrievers) == (("abstract", "fulltext"), ("exact_match",))
+    assert config.full_text.unit_paragraphs is False
     training = config.training
     assert (training.batch, training.learning_rate, training.weight_decay) == (8, 5e-5, 0.01)
     assert (training.warmup_steps, training.over(futex.CROSS).decay, training.epochs) == (100, 1.0, 20)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tests.stages.dense.test_retriever import BagOfWords
 
 from tagwright.core.saved import read_manifest, write_manifest
 from tagwright.data.paragraphs import headings_at
+from tagwright.encoders.prompts import Role
 from tagwright.errors import ConfigError, ModelError
 from tagwright.stages import full_text
 from tagwright.stages.dense import Dense, DenseOptions
@@ -61,6 +63,28 @@ def test_a_label_scores_its_cosine_to_the_aggregated_paragraphs(aggregate: Any) 
     full = stage(aggregate=aggregate)
     expected = [cosine(EXPECTED[aggregate], label.name) for label in LABELS]
     np.testing.assert_allclose(full.score(full.read([PAPER]), pool), expected, atol=1e-6)
+
+
+class Lengthy(BagOfWords):
+    """A text of n words has a vector n times as long, which only `encode_raw` gives."""
+
+    def encode_raw(self, texts: Sequence[str], *, role: Role | None = None, progress: str = "") -> Floats:
+        lengths = np.array([[len(text.split())] for text in texts], np.float32)
+        return self.encode(texts, role=role, progress=progress) * lengths
+
+
+def test_paragraphs_may_be_averaged_at_the_length_that_the_encoder_gives_them() -> None:
+    """Eq. 6 as it is printed: "stone stone oak" counts three times as much as "stone" beside it."""
+    dense = Dense(LABELS, Lengthy(), DenseOptions(label_text="name", storage="float32"))
+    full = FullText(dense, FullTextOptions(shortest=0, unit_paragraphs=False))
+    pool = Run.from_rows([{0: 1.0, 1: 0.9, 2: 0.8, 3: 0.7}])
+    mean = (BEES + OAK + (MOSS + (STONE + 3 * MIXED) / 2) / 2) / 3
+    expected = [cosine(mean, label.name) for label in LABELS]
+    np.testing.assert_allclose(full.score(full.read([PAPER]), pool), expected, atol=1e-6)
+    with pytest.raises(
+        ConfigError, match="unit_paragraphs is false, but the encoder bag only gives vectors of length 1"
+    ):
+        stage(unit_paragraphs=False)
 
 
 def test_title_and_abstract_may_count_as_much_as_all_sections() -> None:

@@ -173,6 +173,7 @@ def paper() -> Config:
         abstract_chance=0.0,
         rankings=("abstract", "fulltext"),
         retrievers=("exact_match",),
+        unit_paragraphs=False,
         text_field="title_and_abstract",
         pseudo_labels=5,
         order="example",

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,10 @@ class FullTextOptions(Checked):
     abstract: Literal["section", "half"] = "section"
     "Weight of title and abstract: that of one section (FuTex 3.2), or of all other sections together (published code)."
 
+    unit_paragraphs: bool = True
+    """Whether the vectors of paragraphs are scaled to length 1 before they are averaged. Eq. 6 averages them as the
+    encoder gives them, so that a long vector counts more."""
+
     best: AtLeastOne = 3
     "Where aggregate is best: average the cosines of this many nearest paragraphs of a label."
 
@@ -53,6 +57,8 @@ class FullTextOptions(Checked):
         super().__post_init__()
         if self.weights and self.aggregate not in ("tree", "sections"):
             raise ConfigError(f"weights are for tree and sections; aggregate is {self.aggregate}")
+        if self.aggregate == "best" and not self.unit_paragraphs:
+            raise ConfigError("unit_paragraphs is false, which is for means; aggregate is best, which compares cosines")
 
 
 class Paragraphs(NamedTuple):
@@ -76,6 +82,9 @@ class FullText(Retriever):
 
     def __init__(self, dense: Dense, options: FullTextOptions = FullTextOptions()) -> None:
         self.dense, self.options = dense, options
+        if not options.unit_paragraphs and not hasattr(dense.encoder, "encode_raw"):
+            name = dense.encoder.name
+            raise ConfigError(f"unit_paragraphs is false, but the encoder {name} only gives vectors of length 1")
 
     def read(self, documents: Sequence[Document]) -> Paragraphs:
         """Encode the paragraphs and aggregate them (Eq. 6); where aggregate is best, keep the vector of each."""
@@ -150,10 +159,19 @@ class FullText(Retriever):
         leaves, shares = zip(*map(self._leaves, documents), strict=True)
         indptr = np.cumsum([0, *map(len, leaves)])
         texts = [leaf.text for each in leaves for leaf in each]
-        vectors = self.dense.encoder.encode(texts, role="query", keep=keeps_documents())
+        vectors = self._encode(texts)
         if self.options.aggregate == "best":
             return Paragraphs(vectors, indptr)
         return _aggregated(vectors, np.concatenate(shares), indptr)
+
+    def _encode(self, texts: Sequence[str]) -> Floats:
+        encoder: Any = self.dense.encoder
+        vectors: Floats = (
+            encoder.encode(texts, role="query", keep=keeps_documents())
+            if self.options.unit_paragraphs
+            else encoder.encode_raw(texts, role="query")
+        )
+        return vectors
 
     def _leaves(self, document: Document) -> tuple[list[Paragraph], Floats]:
         """Return the texts of a document to encode, and their shares in its vector."""
