@@ -25,7 +25,7 @@ from tagwright.training.batching import is_validation
 from tagwright.training.config import TrainingConfig
 from tagwright.training.gold_labels import confident
 from tagwright.training.label_objectives import DualEncoder
-from tagwright.training.linear import train_linear
+from tagwright.training.linear import SvmOptions, train_linear
 from tagwright.types import Document, Label, Pair, Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -68,6 +68,32 @@ def test_a_transformer_learns_it_too(encoder: dict[str, str], svm: Tagger) -> No
     by_cls = depl.fit(TRAIN, LABELS, trained(replace(config, label_pooling="cls"), steps=1), svm=svm)
     by_mean = depl.fit(TRAIN, LABELS, trained(config, steps=1), svm=svm)
     assert np.abs(dual(by_cls).vectors.codes - dual(by_mean).vectors.codes).max() > 1e-2  # type: ignore[union-attr]
+
+
+def test_vectors_of_any_length_teach_it_too(encoder: dict[str, str], svm: Tagger, tmp_path: Path) -> None:
+    config = trained(replace(QUICK, encoder=encoder["transformer"], unit_vectors=False), learning_rate=0.005)
+    tagger = depl.fit(TRAIN, LABELS, config, svm=svm)
+    assert right(tagger) >= 27
+    tagger.save(tmp_path / "tagger")
+    assert right(Tagger.load(tmp_path / "tagger")) == right(tagger)
+
+
+def test_the_svm_that_writes_keywords_and_finds_hard_negatives_has_the_loss_of_its_options(
+    encoder: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[SvmOptions]()
+
+    def recorded(
+        documents: Sequence[Document], labels: Vocabulary, gold: Run, *, options: SvmOptions, steps: Steps
+    ) -> Linear:
+        asked.append(options)
+        return train_linear(documents, labels, gold, options, steps=steps)
+
+    monkeypatch.setattr(depl, "train_linear", recorded)
+    hinge = SvmOptions(loss="hinge", prune=0.0)
+    depl.fit(TRAIN, LABELS, trained(replace(QUICK, encoder=encoder["static"], svm=hinge), steps=1))
+    assert asked == [hinge]
+    assert configuration("depl", {"svm": {"loss": "hinge"}}).svm == SvmOptions(loss="hinge")
 
 
 def test_keywords_are_the_words_of_the_topic(svm: Tagger) -> None:

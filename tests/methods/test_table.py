@@ -125,7 +125,11 @@ def test_depl_a_1_3() -> None:
     """EURLex-4K and AmazonCat-13K: 300 labels of a batch, 10 hard negatives, 20 keywords, 16 tokens, three rates."""
     config = depl.paper()
     assert (config.sampled_labels, config.hard_negatives, config.keywords, config.tokens) == (300, 10, 20, 16)
-    assert (config.trained_start, config.label_pooling) == (True, "mean")
+    assert (config.trained_start, config.label_pooling, config.unit_vectors) == (True, "mean", False)
+    assert (config.svm.loss, config.svm.prune) == ("hinge", 0.0)  # 3.2
+    batch = config.training.batch
+    assert batch is not None
+    assert batch * (config.hard_negatives + 5.3) < 300  # 5.3 labels a document in EURLex-4K: the others are random
     recipe = depl.TRANSFORMER
     first, then = (config.training.over(plan).learning_rate for plan in (recipe.classifier, recipe.dual))
     assert (

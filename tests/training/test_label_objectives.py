@@ -155,6 +155,26 @@ def test_the_transformer_reads_documents_by_cls_and_labels_by_the_mean(folders: 
     assert not torch.allclose(means, firsts)
 
 
+def test_vectors_may_keep_their_length_before_poolers_that_are_drawn(folders: dict[str, str]) -> None:
+    """DEPL 3.3 as it is printed: W BERT(x) + b, without a scale; BERT's layers start at a deviation of 0.02."""
+    model = model_of(folders["transformer"])
+    heads = Heads.start(256, 6, 0.25, texts=True, classifiers=True, seed=0, unit=False)
+    assert heads.label is not None
+    assert heads.classifiers is not None
+    for drawn in (heads.document.weight, heads.label.weight, heads.classifiers):
+        assert drawn.std().item() == pytest.approx(0.02, rel=0.1)
+        assert abs(drawn.mean().item()) < 0.002
+    assert not torch.equal(heads.document.weight, heads.label.weight)
+    assert not heads.document.bias.any()
+    heads = Heads.start(DIM, 6, 0.25, texts=True, classifiers=False, seed=0, unit=False)
+    shared = torch.from_numpy(model.encode(["a bee in the rain"]))
+    ours = side(model, heads.document, "cls", unit=False).encode(["a bee in the rain"])
+    theirs = heads.document(shared[:, :DIM])
+    np.testing.assert_allclose(ours, theirs.detach().numpy(), atol=1e-5)
+    made = replace(objective(classifiers=False), heads=heads)
+    assert torch.allclose(made._vectors(shared, shared, np.array([0]))[0], theirs)
+
+
 class Stop(Exception):  # noqa: N818
     pass
 

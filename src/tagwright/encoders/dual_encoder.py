@@ -35,10 +35,12 @@ def width(model: SentenceTransformer) -> int:
     return int(module.get_embedding_dimension())
 
 
-def side(model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal["cls", "mean"]) -> SentenceTransformer:
+def side(
+    model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal["cls", "mean"], *, unit: bool = True
+) -> SentenceTransformer:
     """One side of the dual encoder: the shared encoder, its pooling, and the linear pooler (3.3).
 
-    Before the pooler, vectors are scaled to length 1, which the paper does not mention: the encoders are made for
+    unit: scale vectors to length 1 before the pooler, which the paper does not mention: the encoders are made for
     cosines. The mean of a label's text (Eq. 2) counts the special tokens, as the encoders' own pooling does.
     """
     import torch
@@ -48,7 +50,7 @@ def side(model: SentenceTransformer, pooler: torch.nn.Linear, pooling: Literal["
     linear = module_class("Dense")(pooler.in_features, pooler.out_features, activation_function=torch.nn.Identity())
     linear.linear.load_state_dict(pooler.state_dict())
     pool = [] if len(model) == 1 else [module_class("Pooling")(pooler.in_features, pooling)]
-    modules = [shared, *pool, module_class("Normalize")(), linear]
+    modules = [shared, *pool, *([module_class("Normalize")()] if unit else []), linear]
     return SentenceTransformer(modules=modules, prompts=prompts_of(model).by_role, device=str(model.device)).eval()
 
 

@@ -41,7 +41,7 @@ from tagwright.training.label_objectives import (
     hard_negatives,
     labelled_documents,
 )
-from tagwright.training.linear import train_linear
+from tagwright.training.linear import SvmOptions, train_linear
 from tagwright.training.shared_work import is_single_process, shared_labels, shared_run, shared_vectors
 from tagwright.types import Document, Floats, Run
 
@@ -95,6 +95,9 @@ class ClassifierConfig(EncoderOptions):
 
     sampled_labels: Annotated[int, Range(least=2)] | None = None
     "|S_b|, labels of a batch; None: 500 for a transformer, the paper's for many labels, or 3072 for a static one."
+    unit_vectors: bool = True
+    """Whether the encoder's vectors are scaled to length 1 before the linear poolers, which then start as a multiple of
+    the identity. False is 3.3 as printed: vectors as they are, and poolers and label vectors that are drawn."""
     candidates: AtLeastOne = 100
     "The number of labels to find for a document."
     training: TrainingConfig = TrainingConfig()
@@ -118,6 +121,8 @@ class DeRetConfig(ClassifierConfig):
 
     hard_negatives: AtLeastZero = 10
     "The SVM's first wrong labels of each document that are in its batch (A.1.3); 0 for none."
+    svm: SvmOptions = SvmOptions()
+    "How the SVM is trained that finds hard negatives and keywords; the paper has the hinge loss (3.2)."
     trained_start: bool = True
     "Whether the encoder is first trained as a classifier (A.1.5)."
     label_pooling: Literal["cls", "mean"] = "mean"
@@ -162,6 +167,8 @@ def paper() -> Config:
     """The settings of DEPL (A.1.3): BERT-base, first trained as a classifier; the rates are `TRANSFORMER`'s.
 
     300 sampled labels are those of EURLex-4K and AmazonCat-13K; Wiki10-31K has 500, and rates of 1e-5, 1e-4 and 1e-3.
+    The paper states no batch: of 16 documents, hard negatives and the 5 labels that each has there leave a fifth of the
+    300 for random labels; of 32 they would leave none.
     """
     return Config(
         encoder="bert-base-uncased",
@@ -171,7 +178,9 @@ def paper() -> Config:
         sampled_labels=300,
         trained_start=True,
         label_pooling="mean",
-        training=TrainingConfig(dropout="all", validation=0.0),
+        unit_vectors=False,
+        svm=SvmOptions(loss="hinge", prune=0.0),
+        training=TrainingConfig(batch=16, dropout="all", validation=0.0),
     )
 
 
@@ -213,7 +222,7 @@ def fit(
     wanted = config.keywords if isinstance(config, Config) and keywords is None else 0
     linear = _svm_of(svm) if svm else None
     if linear is None and (wanted or config.hard_negatives):  # 3.2
-        linear = train_linear(documents, labels, seen, steps=steps)
+        linear = train_linear(documents, labels, seen, options=config.svm, steps=steps)
     if linear and wanted:
         keywords = _keywords(linear, labels, wanted)
     hard = _mistakes(linear, documents, known, config.hard_negatives)
@@ -284,6 +293,7 @@ class _Material:
             texts=not first,
             classifiers=first or isinstance(config, ClsConfig),
             seed=seed,
+            unit=config.unit_vectors,
         )
         if start:
             heads.init_from(*_learnt(start))
@@ -305,8 +315,9 @@ class _Material:
             seen = np.unique(self.seen.labels)
             vectors: Floats = heads.classifiers.detach().cpu().numpy()[seen]
             weights = ClassifierWeights(seen, Vectors.of(vectors, config.options.storage))
-        documents = BiEncoder.of(side(model, heads.document, "cls"))
-        texts = BiEncoder.of(side(model, heads.label, _pooling(config))) if heads.label else None
+        unit = config.unit_vectors
+        documents = BiEncoder.of(side(model, heads.document, "cls", unit=unit))
+        texts = BiEncoder.of(side(model, heads.label, _pooling(config), unit=unit)) if heads.label else None
         return DescriptionRetriever(
             self.labels, documents, texts, weights, self.keywords, config.options, vectors=self._vectors(texts, config)
         )

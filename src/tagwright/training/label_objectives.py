@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 SCALE = 4.0
 "A pooler starts as this multiple of the identity, so that the inner product starts as 16 cosines of the encoder."
 
+DEVIATION = 0.02
+"Of weights that are drawn: BERT's for layers that are not pre-trained."
+
 MEASURED = 4096
 "The number of labels that validation documents are ranked against."
 
@@ -99,16 +102,20 @@ def hard_negatives(ranking: Run, gold: Run, count: int) -> Run:
 class Heads:
     """The layers on the shared encoder: linear poolers, and classifier weights of each label.
 
-    None: there is no such part. document: phi_doc of 3.3. label: Eq. 1. classifiers: (labels, dim), Eq. 3.
+    None: there is no such part. document: phi_doc of 3.3. label: Eq. 1. classifiers: (labels, dim), Eq. 3. unit:
+    whether the poolers read vectors of length 1.
     """
 
     document: torch.nn.Linear
     label: torch.nn.Linear | None
     classifiers: torch.nn.Parameter | None
+    unit: bool = True
 
     @classmethod
-    def start(cls, dim: int, labels: int, share: float, *, texts: bool, classifiers: bool, seed: int) -> Heads:
-        """Poolers that keep the encoder's cosines, and label vectors near 0.
+    def start(
+        cls, dim: int, labels: int, share: float, *, texts: bool, classifiers: bool, seed: int, unit: bool = True
+    ) -> Heads:
+        """Poolers that keep the encoder's cosines, and label vectors near 0; without unit, all drawn as BERT's layers.
 
         share: of the labels of a batch that are right for a document. The biases are such that a document and a label
         start at this probability: otherwise the first steps only move all probabilities away from one half (Lin et al.,
@@ -116,6 +123,8 @@ class Heads:
         """
         import torch
 
+        if not unit:
+            return cls._drawn(dim, labels, texts=texts, classifiers=classifiers, seed=seed)
         offset = float(np.sqrt(max(0.0, np.log((1 - share) / share)) / dim))
 
         def pooler(bias: float) -> torch.nn.Linear:
@@ -128,6 +137,25 @@ class Heads:
             drawn = torch.randn(labels if classifiers else 0, dim, generator=torch.Generator().manual_seed(seed))
             weights = torch.nn.Parameter(drawn.mul_(0.1 / dim**0.5).sub_(offset)) if classifiers else None
             return cls(pooler(offset), pooler(-offset) if texts else None, weights)
+
+    @classmethod
+    def _drawn(cls, dim: int, labels: int, *, texts: bool, classifiers: bool, seed: int) -> Heads:
+        """For vectors of any length: normal weights, and biases of 0."""
+        import torch
+
+        rng = torch.Generator().manual_seed(seed)
+
+        def normal(*shape: int) -> torch.nn.Parameter:
+            return torch.nn.Parameter(torch.randn(shape, generator=rng).mul_(DEVIATION))
+
+        def pooler() -> torch.nn.Linear:
+            made = torch.nn.Linear(dim, dim)
+            made.weight = normal(dim, dim)
+            torch.nn.init.zeros_(made.bias)
+            return made
+
+        document, label = pooler(), pooler() if texts else None
+        return cls(document, label, normal(labels, dim) if classifiers else None, unit=False)
 
     def init_from(self, document: torch.nn.Linear, classifiers: Floats) -> None:
         """Take the document pooler of a trained classifier (A.1.5), and its label vectors if this model has any.
@@ -241,11 +269,14 @@ class DualEncoder(Objective):
         import torch
         from torch.nn.functional import normalize
 
+        def scaled(vectors: torch.Tensor) -> torch.Tensor:
+            return normalize(vectors, dim=1) if self.heads.unit else vectors
+
         dim = self.heads.document.in_features
-        found = [self.heads.document(normalize(documents[:, :dim], dim=1))]
+        found = [self.heads.document(scaled(documents[:, :dim]))]
         if self.heads.label is not None:
             half = texts[:, :dim] if self.label_pooling == "cls" else texts[:, -dim:]
-            found.append(self.heads.label(normalize(half, dim=1)))
+            found.append(self.heads.label(scaled(half)))
         if self.heads.classifiers is not None:
             weights = self.heads.classifiers[torch.from_numpy(labels).to(documents.device)]
             if self.heads.label is not None:
