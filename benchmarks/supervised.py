@@ -13,7 +13,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import pairwise
 from pathlib import Path
@@ -110,6 +110,12 @@ def retrieval(task: Task, folder: Path, kind: type[depl.DeRetConfig] = depl.Conf
     return depl.fit(task.material, task.labels, config, Steps(folder, resume=True), **parts)
 
 
+def as_in_the_paper(task: Task, folder: Path, paper: Callable[[], depl.DeRetConfig] = depl.paper) -> Tagger:
+    """The settings of the paper, with SVM and classifier of their own, but for the encoder and how much it reads."""
+    config = replace(paper(), encoder=task.encoder, max_length=task.max_length)
+    return depl.fit(task.material, task.labels, config, Steps(folder, resume=True), gold=task.known)
+
+
 def trees(task: Task, folder: Path) -> Tagger:  # noqa: ARG001
     return rows.parabel(task, task.material, task.known)
 
@@ -139,6 +145,9 @@ ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
     "DEPL, 8 tokens": (partial(retrieval, tokens=8), (SVM, DEPL)),
     "DEPL, 32 tokens": (partial(retrieval, tokens=32), (SVM, DEPL)),
     CLS: (partial(retrieval, kind=depl.ClsConfig), (SVM, TREES, CLASSIFIER, DEPL)),
+    "DEPL+cls, Eq. 4": (partial(retrieval, kind=depl.ClsConfig, apart=False), (CLS, DEPL)),
+    "DEPL, as in the paper": (as_in_the_paper, (SVM, DEPL)),
+    "DEPL+cls, as in the paper": (partial(as_in_the_paper, paper=depl.cls_paper), (SVM, CLS)),
     "DEPL, no hard negatives": (partial(retrieval, hard_negatives=0), (DEPL,)),
     "DEPL, 5 hard negatives": (partial(retrieval, hard_negatives=5), (DEPL,)),
     "DEPL, no trained start": (partial(retrieval, trained_start=False), (DEPL,)),

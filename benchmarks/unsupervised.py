@@ -78,11 +78,11 @@ def learnt(task: Task, module: Any, share: float = 1.0, kind: Any = None, **opti
     return plain(task, partial(BiEncoder.of, encoder.model))
 
 
-def table_4(task: Task, parts: Sequence[str]) -> Tagger:
-    """MACLR with these parts switched on."""
+def table_4(task: Task, parts: Sequence[str], **options: Any) -> Tagger:
+    """MACLR with these parts switched on, and other options."""
     two_stages = "encoder_pairs" in parts or "tfidf_pairs" in parts
     switches = {part: part in parts for part in (*STAGE_1, "encoder_pairs", "tfidf_pairs")}
-    return learnt(task, maclr, 0.5 if two_stages else 1.0, exclude_self=task.exclude_self, **switches)
+    return learnt(task, maclr, 0.5 if two_stages else 1.0, exclude_self=task.exclude_self, **switches, **options)
 
 
 def tfidf(task: Task, k: int) -> Lexical:
@@ -112,6 +112,7 @@ def fused(task: Task) -> Tagger:
 RTS, ICT, BOTH, FULL = "RTS", "ICT (MACLR 1)", "MACLR 4: clusters, labels", "MACLR 7: all"
 ZEROSHOT = "zero-shot"
 STAGE_1 = ("clustering", "label_regularisation")
+ALL_PARTS = (*STAGE_1, "encoder_pairs", "tfidf_pairs")
 
 ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
     "plain static": (partial(plain, encoder=lambda: BiEncoder.load("static")), ()),
@@ -133,7 +134,8 @@ ROWS: Mapping[str, tuple[Fit, tuple[str, ...]]] = {
     BOTH: (partial(table_4, parts=STAGE_1), (ICT,)),
     "MACLR 5: 4 and encoder": (partial(table_4, parts=(*STAGE_1, "encoder_pairs")), (BOTH,)),
     "MACLR 6: 4 and TF-IDF": (partial(table_4, parts=(*STAGE_1, "tfidf_pairs")), (BOTH,)),
-    FULL: (partial(table_4, parts=(*STAGE_1, "encoder_pairs", "tfidf_pairs")), (ICT, BOTH, RTS)),
+    FULL: (partial(table_4, parts=ALL_PARTS), (ICT, BOTH, RTS)),
+    "MACLR 7, 2,048 clusters": (partial(table_4, parts=ALL_PARTS, clusters=2048), (FULL,)),
     **{
         f"RTS, 1/{part} of the batches": (partial(learnt, module=rts, share=1 / part), (FULL,))
         for part in (2, 4, 8, 16)
