@@ -14,7 +14,6 @@ from tagwright.core.extras import require
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns
-from tagwright.readers.documents.files import open_sources
 from tagwright.readers.documents.records import Located, Record, checked
 from tagwright.readers.documents.tables import from_rows
 from tagwright.readers.lines import Place
@@ -61,6 +60,8 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
     columns: field -> column, for tables and records. Raises InputError and ConfigError.
     """
     if isinstance(documents, Path):
+        from tagwright.readers.documents.files import open_sources  # imports the readers of all formats
+
         return chain.from_iterable(found for _, found in open_sources(documents, columns=columns))
     if isinstance(documents, Mapping):
         raise InputError(

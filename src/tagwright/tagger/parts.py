@@ -5,36 +5,36 @@ Ours are named by their class; those of others by their entry point and its pack
 
 import re
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from tagwright.combining.combiner import Combiner
-from tagwright.combining.learned_combiner import LearnedCombiner
-from tagwright.combining.weighted_sum import AppendLabels, WeightedSum
 from tagwright.core import plugins
 from tagwright.errors import ConfigError, ModelError, TagwrightError, one_line_of
-from tagwright.stages.dense import Dense
-from tagwright.stages.dense.descriptions import DescriptionRetriever
-from tagwright.stages.full_text import FullText
-from tagwright.stages.lexical import Lexical
-from tagwright.stages.linear.classifiers import Linear, Trees
-from tagwright.stages.names.exact_match import ExactMatch
-from tagwright.stages.names.title_match import TitleMatch
-from tagwright.stages.nearest_labelled import NearestLabelled
-from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.types import Label, Retriever, Stage
 
-STAGES: Mapping[str, Any] = {
-    kind.__name__: kind
-    for kind in (
-        *(ExactMatch, Lexical, Dense, DescriptionRetriever, FullText, Linear, NearestLabelled, Trees),
-        *(TitleMatch, CrossEncoderReranker),
-    )
+STAGES: Mapping[str, str] = {
+    "ExactMatch": "tagwright.stages.names.exact_match",
+    "TitleMatch": "tagwright.stages.names.title_match",
+    "Lexical": "tagwright.stages.lexical",
+    "Dense": "tagwright.stages.dense.retriever",
+    "DescriptionRetriever": "tagwright.stages.dense.descriptions",
+    "FullText": "tagwright.stages.full_text",
+    "Linear": "tagwright.stages.linear.classifiers",
+    "Trees": "tagwright.stages.linear.classifiers",
+    "NearestLabelled": "tagwright.stages.nearest_labelled",
+    "CrossEncoderReranker": "tagwright.stages.reranker",
 }
-COMBINERS: Mapping[str, Any] = {kind.__name__: kind for kind in (WeightedSum, AppendLabels, LearnedCombiner)}
-"""Our own by class; each has a `load(folder, labels)`."""
+COMBINERS: Mapping[str, str] = {
+    "WeightedSum": "tagwright.combining.weighted_sum",
+    "AppendLabels": "tagwright.combining.weighted_sum",
+    "LearnedCombiner": "tagwright.combining.learned_combiner",
+}
+"""Our own: class -> module, imported when a tagger has one; all of them take as long as loading a tagger of words.
+Each has a `load(folder, labels)`."""
 
-_TABLES: Mapping[str, Mapping[str, Any]] = {plugins.STAGES: STAGES, plugins.COMBINERS: COMBINERS}
+_TABLES: Mapping[str, Mapping[str, str]] = {plugins.STAGES: STAGES, plugins.COMBINERS: COMBINERS}
 _NAME = re.compile(r"\w[\w.+-]{0,99}", re.ASCII)
 
 Saved = str | dict[str, str]
@@ -48,7 +48,7 @@ def saved_kind(part: Stage | Combiner, group: str) -> Saved:
     """
     kind = type(part)
     name: str = kind.__name__
-    if _TABLES[group].get(name) is kind:
+    if _TABLES[group].get(name) == kind.__module__:
         return name
     for point in plugins.registered(group):
         if point.attr == kind.__qualname__ and plugins.load(point) is kind:
@@ -76,7 +76,7 @@ def load_part(group: str, kind: object, folder: Path, labels: Sequence[Label]) -
     """A stage or combiner from its own folder. Raises ModelError, which names the package that is to be installed."""
     ours = _TABLES[group]
     if isinstance(kind, str) and kind in ours:
-        return ours[kind].load(folder, labels)
+        return getattr(import_module(ours[kind]), kind).load(folder, labels)
     names = (kind.get("entry_point"), kind.get("package")) if isinstance(kind, dict) else ()
     if not names or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in names):
         raise ModelError(f"{folder}: is a part of kind {str(kind)[:100]!r}, expected one of {', '.join(ours)}")

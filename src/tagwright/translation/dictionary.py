@@ -6,7 +6,7 @@ one name stands for a word of the other is estimated by EM, from all pairs of na
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Self
 
@@ -72,6 +72,7 @@ class Dictionary:
     target: Tongue
     translations: Mapping[str, Sequence[tuple[str, float]]]
     spelling: Spelling
+    _looked_up: dict[str, "_Translated"] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def learn(cls, pairs: Sequence[tuple[str, str]], source: Tongue, target: Tongue) -> Self:
@@ -118,6 +119,11 @@ class Dictionary:
         return [whole] if whole.known else parts
 
     def _known(self, word: str) -> "_Translated":
+        if word not in self._looked_up:
+            self._looked_up[word] = self._look_up(word)
+        return self._looked_up[word]
+
+    def _look_up(self, word: str) -> "_Translated":
         found = self.translations.get(self.source.stem(word), ())
         if found:
             return _Translated(tuple(text for text, _ in found), known=True)

@@ -1,7 +1,9 @@
 """Learn how one language spells what another has in common with it: "Soziologie" is "sociology"."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import TypeAlias
 
 ALIKE = 0.4
 "The share of letters in which two spellings of one word may differ."
@@ -23,13 +25,14 @@ class Spelling:
     """
 
     def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
-        self._written = [defaultdict[tuple[str, int], Counter[str]](Counter) for _ in CONTEXTS]
-        left = MOST
-        for source, target in pairs:
-            pieces = aligned(source, target) if left and _may_be_alike(source, target) else None
-            if pieces is not None:
-                left -= 1
-                self._learn(source, pieces)
+        written = [defaultdict[tuple[str, int], Counter[str]](Counter) for _ in CONTEXTS]
+        learned = filter(None, (_learnable(source, target) for source, target in pairs))
+        for source, pieces in islice(learned, MOST):
+            _learn(written, source, pieces)
+        self._best = [
+            {context: _best(seen) for context, seen in each.items() if seen.total() >= SEEN or before + behind == 0}
+            for each, (before, behind) in zip(written, CONTEXTS, strict=True)
+        ]
 
     def __call__(self, word: str) -> tuple[str, float]:
         """The word in the other spelling, and the probability of that: the product over its letters.
@@ -39,22 +42,38 @@ class Spelling:
         """
         padded, found, probability = _padded(word), list[str](), 1.0
         for place, letter in enumerate(word):
-            for written, (before, behind) in zip(self._written, CONTEXTS, strict=True):
-                seen = written.get((padded[place + 3 - before : place + 4 + behind], before))
-                if seen and (seen.total() >= SEEN or before + behind == 0):
-                    piece, count = min(seen.items(), key=lambda each: (-each[1], each[0]))
-                    probability *= count / (seen.total() + 0.5)
+            for best, (before, behind) in zip(self._best, CONTEXTS, strict=True):
+                if chosen := best.get((padded[place + 3 - before : place + 4 + behind], before)):
+                    piece, certain = chosen
+                    probability *= certain
                     break
             else:
                 piece, probability = letter, probability / 2
             found.append(piece)
         return "".join(found), probability
 
-    def _learn(self, source: str, pieces: Iterable[str]) -> None:
-        padded = _padded(source)
-        for place, piece in enumerate(pieces):
-            for written, (before, behind) in zip(self._written, CONTEXTS, strict=True):
-                written[padded[place + 3 - before : place + 4 + behind], before][piece] += 1
+
+Written: TypeAlias = Sequence[dict[tuple[str, int], Counter[str]]]
+"For each of `CONTEXTS`: letters around a place, and how many of them stand before it -> what is written there."
+
+
+def _learnable(source: str, target: str) -> tuple[str, list[str]] | None:
+    """A word and what each of its letters is written as; None for words that are not spelled alike."""
+    pieces = aligned(source, target) if _may_be_alike(source, target) else None
+    return None if pieces is None else (source, pieces)
+
+
+def _learn(written: Written, source: str, pieces: Iterable[str]) -> None:
+    padded = _padded(source)
+    for place, piece in enumerate(pieces):
+        for each, (before, behind) in zip(written, CONTEXTS, strict=True):
+            each[padded[place + 3 - before : place + 4 + behind], before][piece] += 1
+
+
+def _best(seen: Counter[str]) -> tuple[str, float]:
+    """What is written most often, k of n times, and k / (n + 1/2)."""
+    piece, count = min(seen.items(), key=lambda each: (-each[1], each[0]))
+    return piece, count / (seen.total() + 0.5)
 
 
 def aligned(source: str, target: str) -> list[str] | None:
@@ -87,7 +106,9 @@ def aligned(source: str, target: str) -> list[str] | None:
 
 def _may_be_alike(source: str, target: str) -> bool:
     """Whether enough letters are shared, in any order: quicker than to align."""
-    shared = (Counter(source) & Counter(target)).total()
+    if min(len(source), len(target)) < (1 - ALIKE) * max(len(source), len(target)):
+        return False
+    shared = sum(min(source.count(letter), target.count(letter)) for letter in set(source))
     return shared >= (1 - ALIKE) * max(len(source), len(target))
 
 
