@@ -395,9 +395,16 @@ class Stage(Protocol):
 
     distribution: Distribution
 
+    shares: str = ""
+    "The stage of a tagger whose reading this one reads with, so that documents are not read twice; empty: none."
+
     def read(self, documents: Sequence[Document]) -> Any:
         """The features of a batch of documents from which this stage finds and scores labels, in its own type."""
         ...
+
+    def read_with(self, reading: Any) -> Any:
+        """The same from the reading of the stage that `shares` names."""
+        return reading
 
     def score(self, reading: Any, candidates: Run) -> Floats:
         """Return this stage's score of each candidate, from any stage, (suggestions,); 0 without any relation."""

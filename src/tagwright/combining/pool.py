@@ -1,6 +1,6 @@
 """Pool the candidates of all retrievers, with the results of every stage."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -85,3 +85,9 @@ class CandidatePool:
         """Return the same candidates without this stage."""
         found = {name: run for name, run in self.found.items() if name != stage}
         return replace(self, found=found, stages={name: each for name, each in self.stages.items() if name != stage})
+
+    def dropping(self, names: Collection[str], options: PoolOptions = PoolOptions()) -> Self:
+        """Return the pool as it is without these stages, and without the candidates that only they found."""
+        found = {name: run for name, run in self.found.items() if name not in names}
+        stages = {name: stage for name, stage in self.stages.items() if name not in names}
+        return self.of(self.documents, found, stages, self.readings, options)

@@ -6,6 +6,7 @@ labelled documents on. `describe` lists what else the data allow, and docs/which
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from math import log1p
 from typing import NamedTuple
 
@@ -24,43 +25,80 @@ class Advice(NamedTuple):
     why: str
 
 
+COUNTED: Mapping[str, str] = {
+    "labelled": "labelled documents",
+    "unread": "documents with title and text besides those that the combiner learns from",
+}
+"What `StageRow.needs` may ask for -> in words."
+
+
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """When `train auto` tries a stage: from `labelled` documents on. measured, source: the figures and their file."""
+    """When `train auto` tries a stage. needs: what the data must hold -> at least how many; see `COUNTED`.
+
+    measured, source: the figures and their file. package: one that training it needs.
+    """
 
     stage: str
-    labelled: int
+    needs: Mapping[str, int]
     measured: str
     source: str
+    package: str = ""
+
+    def lacking(self, held: Mapping[str, int]) -> str:
+        """What is missing, in words; empty where everything is there.
+
+        >>> StageRow("svm", {"labelled": 30}, "", "").lacking({"labelled": 12})
+        'from 30 labelled documents on (here 12)'
+        """
+        for what, least in self.needs.items():
+            if held[what] < least:
+                return f"from {least:,} {COUNTED[what]} on (here {held[what]:,})"
+        if self.package and find_spec(self.package) is None:
+            return f'training it needs {self.package}; pip install "tagwright[train]"'
+        return ""
 
 
 STAGES = (
     StageRow(
         "zero_shot",
-        0,
+        {},
         "no single untrained stage has a higher nDCG@5 on any of five corpora",
         "benchmarks/results/zeroshot.json",
     ),
     StageRow(
         "combiner",
-        2,
+        {"labelled": 2},
         "cross-validation decides; on epmc 50 labelled papers raise nDCG@5 from 56.6 to 65.6",
         "benchmarks/results/curve.json",
     ),
     StageRow(
         "svm",
-        30,
+        {"labelled": 30},
         "cross-validation decides; nDCG@5 59.0 against 37.9 with 6,421 labelled web pages",
         "docs/results/supervised.md, benchmarks/results/auto.json",
     ),
     StageRow(
         "knn",
-        30,
+        {"labelled": 30},
         "costs next to nothing; beside the SVM it lifts nDCG@5 on mdn: fixed sum 59.7 to 63.2, combiner 70.6 to 71.0",
         "docs/methods/auto.md",
     ),
+    StageRow(
+        "knn_dense",
+        {"labelled": 30},
+        "cross-validation decides; beside these two it lifts nDCG@5 of 300 labelled web pages from 49.0 to 49.8",
+        "docs/methods/auto.md",
+    ),
+    StageRow(
+        "rts",
+        {"labelled": 30, "unread": 1000},
+        "cross-validation decides; with the nearest documents by meaning nDCG@5 of the same pages is 50.7",
+        "docs/methods/auto.md",
+        "torch",
+    ),
 )
-"The stages that `train auto` tries, in the order in which they are trained."
+"The stages that `train auto` tries, in the order in which their weights are chosen."
 
 GAINS: Mapping[str, Mapping[int, float]] = {
     "mdn": {10: 0.4, 20: 0.7, 50: 2.7, 100: 5.0, 300: 9.1},

@@ -1,6 +1,7 @@
 """Fuse two taggers over the same labels into one with the stages of both; each stage keeps its weight."""
 
 from collections.abc import Collection, Mapping
+from copy import copy
 from dataclasses import replace
 from typing import TypeVar
 
@@ -8,11 +9,12 @@ from tagwright.combining.pool import PoolOptions
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.errors import ConfigError
 from tagwright.tagger.pipeline import Tagger
+from tagwright.types import Stage
 
 TRAINED = "trained"
 "The name of a trained stage whose own name is taken, as of an encoder added to the zero-shot method's."
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Stage)
 
 
 def fuse(first: Tagger, second: Tagger) -> Tagger:
@@ -48,7 +50,15 @@ def _weighted_sum(tagger: Tagger) -> WeightedSum:
 
 
 def _renamed(stages: Mapping[str, T], names: Mapping[str, str]) -> dict[str, T]:
-    return {names[name]: stage for name, stage in stages.items()}
+    return {names[name]: _reading_with(stage, names) for name, stage in stages.items()}
+
+
+def _reading_with(stage: T, names: Mapping[str, str]) -> T:
+    """The stage, sharing the reading of another by that one's new name."""
+    if stage.shares:
+        stage = copy(stage)
+        stage.shares = names[stage.shares]
+    return stage
 
 
 def _free_names(names: Collection[str], taken: Collection[str]) -> dict[str, str]:

@@ -23,7 +23,8 @@ STAGES: Mapping[str, str] = {
     "FullText": "tagwright.stages.full_text",
     "Linear": "tagwright.stages.linear.classifiers",
     "Trees": "tagwright.stages.linear.classifiers",
-    "NearestLabelled": "tagwright.stages.nearest_labelled",
+    "NearestByMeaning": "tagwright.stages.nearest_labelled",
+    "NearestByWords": "tagwright.stages.nearest_labelled",
     "CrossEncoderReranker": "tagwright.stages.reranker",
 }
 COMBINERS: Mapping[str, str] = {

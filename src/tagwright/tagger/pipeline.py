@@ -99,6 +99,9 @@ class Tagger:
                 raise ConfigError(f"a stage is called {str(name)[:100]!r}, expected a name that a folder can have")
         if twice := self.retrievers.keys() & self.rerankers.keys():
             raise ConfigError(f"retriever and re-ranker are both called {', '.join(sorted(twice))}; rename one")
+        for name, stage in self.stages.items():
+            if stage.shares and (stage.shares not in self.stages or self.stages[stage.shares].shares):
+                raise ConfigError(f"{name} reads with {stage.shares}, which is no stage that reads; add it")
         self.pool.check(list(self.retrievers))
         self.combiner.check(list(self.retrievers), list(self.rerankers))
 
@@ -128,7 +131,9 @@ class Tagger:
 
     def read(self, documents: Sequence[Document]) -> dict[str, Any]:
         """Let each stage read a batch of documents once; return the readings by stage name."""
-        return {name: stage.read(documents) for name, stage in self.stages.items()}
+        own = {name: stage.read(documents) for name, stage in self.stages.items() if not stage.shares}
+        shared = {name: each.read_with(own[each.shares]) for name, each in self.stages.items() if each.shares}
+        return {**own, **shared}
 
     def retrieve(self, readings: Mapping[str, Any]) -> dict[str, Run]:
         """Return the candidates of each retriever by name."""

@@ -6,18 +6,22 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tagwright.core.steps import Steps
 from tagwright.data.bags import BagOfWords
 from tagwright.data.sparse_arrays import Matrix
+from tagwright.encoders.cache import keeps_documents
+from tagwright.stages.dense import Dense
 from tagwright.stages.linear.classifiers import Linear
-from tagwright.stages.nearest_labelled import NearestLabelled
+from tagwright.stages.nearest_labelled import NearestByMeaning, NearestByWords
 from tagwright.training.combiner import assign_folds
 from tagwright.training.linear import SvmOptions, fit_svm
 from tagwright.types import Document, Label, Longs, Retriever, Run
 
-SVM, KNN = "svm", "knn"
-"The names of the stages that are trained on labels: the linear SVM, and the nearest labelled documents."
+SVM, KNN, KNN_DENSE = "svm", "knn", "knn_dense"
+"""The names of the stages that are trained on labels: the linear SVM, and the nearest labelled documents by words and
+by the vectors of the dense stage."""
 
 CANDIDATES = 100
 "Labels that each of them suggests for a document."
@@ -27,6 +31,9 @@ MANY = 4
 
 SCARCE = 20
 "If at most one in this many documents was left out, keep the SVM trained without them: it is as good as a full one."
+
+BATCH = 1024
+"Documents that are encoded at a time."
 
 FEW = 1000
 "Up to this number of labels, one process is faster than several."
@@ -43,7 +50,9 @@ class Fold(NamedTuple):
 class Folds:
     """Stages over labelled documents. scored: places (documents,) of those that are to be scored out of fold.
 
-    gold: a row for each document, with labels. names: of the stages. steps: the store of the SVMs.
+    gold: a row for each document, with labels. names: of the stages. dense: the name of the dense stage, and itself; it
+    encodes the documents for `KNN_DENSE`. given: stages that no label trains, the same in every fold. steps: the store
+    of the SVMs.
     """
 
     documents: Sequence[Document]
@@ -54,6 +63,8 @@ class Folds:
     folds: int = 5
     seed: int = 0
     steps: Steps = Steps()
+    dense: tuple[str, Dense] | None = None
+    given: Mapping[str, Retriever] = field(default_factory=dict)
     _latest: dict[str, Linear] = field(default_factory=dict, init=False)
 
     def __iter__(self) -> Iterator[Fold]:
@@ -79,14 +90,28 @@ class Folds:
         bag = BagOfWords.of(document.text for document in self.documents)
         return bag, bag.transform(document.text for document in self.documents)
 
+    @cached_property
+    def _vectors(self) -> NDArray[np.float16]:
+        """(documents, dim) float16."""
+        assert self.dense
+        encoder, field = self.dense[1].encoder, self.dense[1].options.text_field
+        found = list[NDArray[np.float16]]()
+        for start in range(0, len(self.documents), BATCH):
+            texts = [document.read_as(field) for document in self.documents[start : start + BATCH]]
+            found.append(encoder.encode(texts, role="query", keep=keeps_documents()).astype(np.float16))
+        return np.concatenate(found)
+
     def _trained(self, near: Longs, learnt: Longs, name: str) -> dict[str, Retriever]:
         """Train the stages. near: places of documents to search neighbours in. learnt: to train the SVM on."""
-        stages: dict[str, Retriever] = {}
+        stages = dict(self.given)
         if SVM in self.names:
             stages[SVM] = self._svm(learnt, name)
         if KNN in self.names:
             bag, features = self._words
-            stages[KNN] = NearestLabelled(self.labels, bag, features[near], self.gold.take(near), CANDIDATES)
+            stages[KNN] = NearestByWords(self.labels, bag, features[near], self.gold.take(near), CANDIDATES)
+        if KNN_DENSE in self.names and self.dense:
+            vectors, gold = self._vectors[near], self.gold.take(near)
+            stages[KNN_DENSE] = NearestByMeaning(self.labels, vectors, gold, CANDIDATES, shares=self.dense[0])
         return stages
 
     def _svm(self, places: Longs, name: str) -> Linear:

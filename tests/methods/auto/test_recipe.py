@@ -20,7 +20,7 @@ from tagwright.methods.auto.combine import judged_only
 from tagwright.methods.auto.plan import Holdings, Work
 from tagwright.methods.auto.speed import Rates
 from tagwright.stages.linear.classifiers import Linear
-from tagwright.stages.nearest_labelled import NearestLabelled
+from tagwright.stages.nearest_labelled import NearestByWords
 from tagwright.tagger import Tagger
 from tagwright.training import out_of_fold
 from tagwright.training.combiner import Examples
@@ -112,7 +112,7 @@ def test_the_svm_is_not_trained_again_where_it_has_seen_all_but_one_in_twenty(
     last = folds.last()
     assert seen == [100 - scored, 100][:trained]
     knn = last["knn"]
-    assert isinstance(knn, NearestLabelled)
+    assert isinstance(knn, NearestByWords)
     assert len(knn.gold) == 100
     assert (last["svm"] is fold.stages["svm"]) == (trained == 1)
 

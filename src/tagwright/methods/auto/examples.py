@@ -21,8 +21,8 @@ from tagwright.training.combiner import BASE, CombinerOptions, Examples, FittedC
 from tagwright.training.out_of_fold import Fold
 from tagwright.types import Document, Run
 
-WEIGHTS = (0.5, 1.0, 2.0, 4.0)
-"Weights in the fixed sum that are tried of each stage that is trained on the labels."
+WEIGHTS = (0.0, 0.5, 1.0, 2.0, 4.0)
+"Weights in the fixed sum that are tried of each stage that is trained here; one of weight 0 is left out."
 
 SHOWN = 300
 "Labelled documents on which it is measured what each group of features brought."
@@ -30,7 +30,10 @@ SHOWN = 300
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """Examples, and the weights of the trained stages in the fixed sum that ranks their candidates."""
+    """Examples, and the weights of the trained stages in the fixed sum that ranks their candidates.
+
+    A stage of weight 0 is left out: the examples have neither its scores nor the candidates that it alone found.
+    """
 
     examples: Examples
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -68,8 +71,8 @@ def with_trained(
 ) -> Weighted:
     """The candidates of labelled documents with the scores of stages that have not seen their labels, in order.
 
-    tagger: the stages without those that are trained on labels. Each of these gets the weight with which the fixed sum
-    is best, one stage after the other.
+    tagger: the stages without those that are trained. Each of these gets the weight with which the fixed sum is best,
+    one stage after the other; with weight 0 it is left out.
     """
     pools, order, names = list[CandidatePool](), list[int](), list[str]()
     for fold in folds:
@@ -83,6 +86,8 @@ def with_trained(
     for name in names:
         tried = [{**weights, name: weight} for weight in WEIGHTS]
         weights = max(tried, key=lambda each: _sum(weighted(described, each), pools, gold))
+    dropped = [name for name, weight in weights.items() if not weight]
+    pools = [pool.dropping(dropped, tagger.pool) for pool in pools] if dropped else pools
     described = weighted(described, weights)
     runs = list(map(described.candidates, pools))
     found = [described.describe(pool, run) for pool, run in zip(pools, runs, strict=True)]

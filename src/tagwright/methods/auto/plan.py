@@ -12,7 +12,7 @@ import numpy as np
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.device import uses_gpu
-from tagwright.evaluation.advice import STAGES
+from tagwright.evaluation.advice import COUNTED, STAGES
 from tagwright.methods.auto.speed import Rates, growth
 from tagwright.stages.dense import Dense
 from tagwright.training.combiner import CombinerOptions
@@ -23,7 +23,8 @@ from tagwright.types import Document, Longs, Run
 class Holdings:
     """What the data hold.
 
-    documents, labelled: how many there are, and how many of them have labels. labels, described, used: how many the
+    documents, labelled: how many there are, and how many of them have labels. unread: how many have a title and text,
+    and are not among those that the combiner learns from. labels, described, used: how many the
     vocabulary has, has descriptions of, and labelled documents have. sections, metadata: how many documents have any.
     characters: of a document, on average. exclude_self: whether documents are labels too, and never labels of
     themselves. language: "english". device: "cpu".
@@ -31,6 +32,7 @@ class Holdings:
 
     documents: int
     labelled: int = 0
+    unread: int = 0
     labels: int = 0
     described: int = 0
     used: int = 0
@@ -53,11 +55,13 @@ class Holdings:
 class Work:
     """The amount of work. encode_labels, encode_documents: numbers not in the cache. corpus, examples: documents.
 
-    folds: how many SVMs are trained besides the last one.
+    encode_labelled: labelled documents besides these that are not in the cache. folds: how many SVMs are trained
+    besides the last one.
     """
 
     encode_labels: int
     encode_documents: int
+    encode_labelled: int = 0
     corpus: int
     examples: int
     folds: int = 0
@@ -73,7 +77,13 @@ SVM_LABEL, SVM_DOCUMENT = 0.002, 1.8e-7
 "Seconds for a label, and for each document besides, on one core of the machine of benchmarks/results/linear.json."
 
 KNN = 3e-8
-"Seconds to compare a document with a labelled one, on one core of the same machine."
+"Seconds to compare a document with a labelled one by words, or by vectors, on one core of the same machine."
+
+RTS_STEPS = 400
+"Batches of 1,024 pairs from which RTS learns, as many as in benchmarks/results/unsupervised.json."
+
+RTS_START, RTS_STEP = 25.0, 0.12
+"Seconds to distil and load a static encoder, and for each batch that it learns from, on one core of the same machine."
 
 TRAINED_STAGES_ONLY = 1000
 """From this many labelled documents on, a combiner without the stages that are trained on labels is not tried: training
@@ -112,11 +122,17 @@ class Plan:
         return [*said, f"in all about {total}, {size(self.memory)} of memory, {size(self.disk)} on disk"]
 
 
-def survey(documents: Iterable[Document], labels: Vocabulary, gold: Run, language: str) -> Holdings:
-    """What the data hold, in one pass. gold: a row for each document; a row without labels is of an unlabelled one."""
-    characters = sections = metadata = count = 0
-    own = []
+def survey(
+    documents: Iterable[Document], labels: Vocabulary, gold: Run, language: str, learned_from: Sequence[int] = ()
+) -> Holdings:
+    """What the data hold, in one pass. gold: a row for each document; a row without labels is of an unlabelled one.
+
+    learned_from: places of the documents that the combiner learns from.
+    """
+    characters = sections = metadata = unread = count = 0
+    own, read = [], set(learned_from)
     for document in documents:
+        unread += count not in read and bool(document.title and (document.abstract or document.sections))
         count += 1
         characters += len(document.text)
         sections += bool(document.sections)
@@ -126,6 +142,7 @@ def survey(documents: Iterable[Document], labels: Vocabulary, gold: Run, languag
     return Holdings(
         documents=count,
         labelled=labelled,
+        unread=unread,
         labels=len(labels),
         described=sum(bool(label.description) for label in labels),
         used=len(np.unique(gold.labels)),
@@ -151,11 +168,12 @@ def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: i
     dim: of the encoder's vectors.
     """
     costs = predict(holdings, work, rates)
+    held = {what: getattr(holdings, what) for what in COUNTED}
     stages, left_out, spent = list[str](), dict[str, str](), 0.0
     for row in STAGES:
-        if holdings.labelled < row.labelled:
-            left_out[row.stage] = f"from {row.labelled:,} labelled documents on (here {holdings.labelled:,})"
-        elif row.labelled and spent + costs[row.stage] > 60 * minutes:
+        if lacking := row.lacking(held):
+            left_out[row.stage] = lacking
+        elif row.needs and spent + costs[row.stage] > 60 * minutes:
             left_out[row.stage] = (
                 f"about {duration(costs[row.stage])}, of {minutes:g} minutes {duration(spent)} are used"
             )
@@ -203,6 +221,8 @@ def predict(holdings: Holdings, work: Work, rates: Rates) -> dict[str, float]:
         + work.examples * (find + describe)
         + fit * (holdings.labelled < TRAINED_STAGES_ONLY),
         "knn": work.examples * holdings.labelled * KNN,
+        "rts": RTS_START + RTS_STEPS * RTS_STEP + work.examples * describe,
+        "knn_dense": work.encode_labelled * rates.document + work.examples * holdings.labelled * KNN,
     }
 
 

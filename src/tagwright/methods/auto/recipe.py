@@ -31,7 +31,7 @@ from tagwright.data.corpus import taken
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.precision import Precision
 from tagwright.evaluation.advice import next_step
-from tagwright.methods import zero_shot
+from tagwright.methods import rts, zero_shot
 from tagwright.methods.auto import combine, examples, plan, speed
 from tagwright.methods.auto.examples import Trial, Weighted
 from tagwright.methods.auto.plan import Plan, Work
@@ -40,8 +40,12 @@ from tagwright.stages.dense import Dense
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check, resolve
 from tagwright.training.combiner import CombinerOptions, better, fit_combiner
-from tagwright.training.out_of_fold import KNN, SVM, Fold, Folds, parts
-from tagwright.types import Document, Longs, Run
+from tagwright.training.config import TrainingConfig
+from tagwright.training.out_of_fold import KNN, KNN_DENSE, SVM, Fold, Folds, parts
+from tagwright.types import Document, Longs, Retriever, Run
+
+RTS = "rts"
+"The name of the stage whose encoder RTS trains."
 
 FEWER = 3
 """Folds of the combiner from `auto_plan.TRAINED_STAGES_ONLY` documents on: two thirds of them are enough to train on,
@@ -204,13 +208,14 @@ def make_plan(data: Data, start: Tagger, config: Config, language: str, started:
 
     started: wall and processor time when the training began.
     """
-    holdings = plan.survey(data.documents, data.labels, data.gold, language)
+    holdings = plan.survey(data.documents, data.labels, data.gold, language, data.chosen.tolist())
     corpus = min(config.corpus, len(data.documents))
     texts = taken(data.documents, _read(data, config)) if len(data.chosen) else []
     dense = next((stage for stage in start.retrievers.values() if isinstance(stage, Dense)), None)
     work = Work(
         encode_labels=dense.missing if dense else 0,
         encode_documents=plan.not_encoded(dense, texts) if dense else 0,
+        encode_labelled=len(np.setdiff1d(data.labelled, _read(data, config))) if dense else 0,
         corpus=corpus,
         examples=len(data.chosen),
         folds=len(parts(data.chosen, len(data.labelled))) if len(data.chosen) else 0,
@@ -237,12 +242,13 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     described = _corpus(data, richer, settings)
     plain = data.examples("combiner", lambda: Weighted(combine.examples(richer, described, data.teaching))).examples
     fixed, trials = combine.ndcg_at_5(plain.run, plain.gold), list[Trial]()
-    trained = [name for name in (SVM, KNN) if name in found.stages]
+    trained = [name for name in (SVM, KNN, KNN_DENSE) if name in found.stages]
     if not trained or len(data.labelled) < plan.TRAINED_STAGES_ONLY:
         fitted = fit_combiner(plain, combine.ndcg_at_5, options)
         trials.append(Trial("combiner", combine.with_combiner(richer, described, fitted) or start, fitted))
     if trained:
-        trials.append(_with_trained(data, start, richer, described, options, trained))
+        given = _trained_on_texts(data, found, config)
+        trials.append(_with_trained(data, start, richer, described, options, trained, given))
     best = trials[0]
     for other in trials[1:]:
         best = other if better(other.fitted.measured, best.fitted.measured, options.margin) else best
@@ -265,6 +271,19 @@ def _corpus(data: Data, tagger: Tagger, settings: combine.Config) -> CandidateFe
     return CandidateFeatures.load(unpack({name: file.tobytes() for name, file in files.items()}), data.labels)
 
 
+def _trained_on_texts(data: Data, found: Plan, config: Config) -> dict[str, Retriever]:
+    """The stages that no label trains: RTS with a static encoder, where the plan has it.
+
+    It reads no document that the combiner learns from: those it would know better than the documents to be tagged.
+    """
+    if RTS not in found.stages:
+        return {}
+    unread = taken(data.documents, np.setdiff1d(np.arange(len(data.documents)), data.chosen))
+    training = TrainingConfig(steps=plan.RTS_STEPS, seed=config.seed)
+    options = rts.Config(encoder="static", label_pairs=False, training=training)
+    return {RTS: rts.fit(unread, data.labels, options, data.steps.within(RTS)).retrievers["dense"]}
+
+
 def _with_trained(
     data: Data,
     start: Tagger,
@@ -272,25 +291,30 @@ def _with_trained(
     described: CandidateFeatures,
     options: CombinerOptions,
     names: Sequence[str],
+    given: Mapping[str, Retriever],
 ) -> Trial:
-    """The same with the stages of these names, which are trained on the labels.
+    """The same with the stages of these names, which are trained on the labels, and the given ones.
 
     What the corpus tells stays what the other stages found there, who saw no labels.
     """
     documents = taken(data.documents, data.labelled)
     scored, gold = np.searchsorted(data.labelled, data.chosen), data.gold.take(data.labelled)
-    folds = Folds(documents, data.labels, gold, scored, names, seed=options.seed, steps=data.steps)
+    dense = next(((name, stage) for name, stage in start.retrievers.items() if isinstance(stage, Dense)), None)
+    folds = Folds(
+        documents, data.labels, gold, scored, names, seed=options.seed, steps=data.steps, dense=dense, given=given
+    )
     made = data.examples("trained", lambda: examples.with_trained(richer, described, data.teaching, _numbered(folds)))
     fitted = fit_combiner(made.examples, combine.ndcg_at_5, options)
-    stages, added = folds.last(), " and ".join(names)
+    stages = {name: stage for name, stage in folds.last().items() if made.weights[name]}
+    added = " and ".join(stages) or "none"
     summed, joined = (
         replace(each, retrievers={**each.retrievers, **stages}) for each in (combine.without_confidence(start), richer)
     )
-    if tagger := combine.with_combiner(joined, examples.weighted(described, made.weights), fitted):
+    weights = {name: made.weights[name] for name in stages}
+    if tagger := combine.with_combiner(joined, examples.weighted(described, weights), fitted):
         return Trial(f"combiner with {added}", tagger, fitted)
     assert isinstance(summed.combiner, WeightedSum)
-    weights = {**summed.combiner.weights, **made.weights}
-    summed = replace(summed, combiner=replace(summed.combiner, weights=weights))
+    summed = replace(summed, combiner=replace(summed.combiner, weights={**summed.combiner.weights, **weights}))
     return Trial(f"sum with {added}", combine.with_curve(summed, fitted.examples), fitted)
 
 
