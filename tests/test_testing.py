@@ -246,7 +246,7 @@ def own(name: str, folder: Path) -> Stage:
     return FullText(dense, FullTextOptions(shortest=0)) if name == "FullText" else dense
 
 
-@pytest.mark.parametrize("name", STAGES)
+@pytest.mark.parametrize("name", [name for name in STAGES if name != "NearestByMeaning"])  # it reads with another
 def test_our_own_stages_have_no_problems(name: str, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     check_stage(own(name, tmp_path), TOPICS, QUERIES)

@@ -1,4 +1,4 @@
-"""The labels of the labelled documents whose words are most similar."""
+"""The labels of the labelled documents that are most similar, by words and by meaning."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import pytest
 
 from tagwright.data.bags import BagOfWords, BagOptions
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ModelError
-from tagwright.stages.nearest_labelled import NearestByWords
+from tagwright.errors import ConfigError, ModelError
+from tagwright.stages.dense.retriever import Texts
+from tagwright.stages.names.exact_match import ExactMatch
+from tagwright.stages.nearest_labelled import NearestByMeaning, NearestByWords
+from tagwright.tagger import Tagger
 from tagwright.types import Document, Label, Run
 
 LABELS = Vocabulary([Label(name, (name,)) for name in ("bees", "money", "river", "unseen")])
@@ -83,3 +86,61 @@ def test_a_model_of_other_labels_is_not_loaded(stage: NearestByWords, tmp_path: 
     stage.save(tmp_path)
     with pytest.raises(ModelError, match="damaged"):
         NearestByWords.load(tmp_path, LABELS[:2])
+
+
+VECTORS = np.array([[1, 0], [0.6, 0.8], [0, 1]], np.float16)
+"Of the three documents."
+
+
+def by_meaning(neighbours: int = 50) -> NearestByMeaning:
+    return NearestByMeaning(LABELS, VECTORS, LABELS.gold(DOCUMENTS), neighbours=neighbours)
+
+
+def texts(*vectors: tuple[float, float], written: bool = True) -> Texts:
+    return Texts(np.array(vectors, np.float32), np.full(len(vectors), written))
+
+
+def test_documents_near_in_meaning_vote_by_the_fourth_power_of_their_cosine() -> None:
+    stage = by_meaning()
+    reading = stage.read_with(texts((1, 0), (0, -1)))
+    # cosines 1, 0.6 and 0: bees 1 + 0.6^4, money 0.6^4, river nothing; the second text is near none
+    labels, scores = stage.find(reading)[0]
+    assert labels.tolist() == [0, 1]
+    np.testing.assert_allclose(scores, [1 + 0.1296, 0.1296], rtol=2e-3)
+    assert not len(stage.find(reading)[1][0])
+    np.testing.assert_allclose(stage.score(reading, Run.from_rows([[1, 2], [0]])), [0.1296, 0, 0], rtol=2e-3)
+
+
+def test_only_the_nearest_in_meaning_vote_and_none_for_a_text_that_is_empty() -> None:
+    stage = by_meaning(neighbours=1)
+    assert stage.find(stage.read_with(texts((1, 0))))[0][0].tolist() == [0]
+    assert not len(stage.find(stage.read_with(texts((1, 0), written=False)))[0][0])
+    assert len(stage.find(stage.read_with(texts()._replace(vectors=np.zeros((0, 2), np.float32))))) == 0
+
+
+def test_many_documents_are_compared_as_one_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, queries = by_meaning(), [(1.0, 0.0), (0.8, 0.6), (0.0, 1.0)]
+    together = stage.read_with(texts(*queries))
+    monkeypatch.setattr("tagwright.stages.nearest_labelled.BLOCK", 2)
+    apart = stage.read_with(texts(*queries))
+    assert together.labels.tolist() == apart.labels.tolist()
+    np.testing.assert_allclose(together.scores, apart.scores)
+
+
+def test_nearest_by_meaning_is_saved_and_follows_labels(tmp_path: Path) -> None:
+    stage = by_meaning()
+    stage.save(tmp_path)
+    read = NearestByMeaning.load(tmp_path, LABELS)
+    assert (read.shares, read.k, read.neighbours) == ("dense", 100, 50)
+    fewer = read.with_labels([Label("new", ("new",)), LABELS[1], LABELS[0]])
+    assert fewer.find(fewer.read_with(texts((1, 0))))[0][0].tolist() == [2, 1]
+    np.save(tmp_path / "vectors.npy", VECTORS[:2])
+    with pytest.raises(ModelError, match="expected \\(3, None\\)"):
+        NearestByMeaning.load(tmp_path, LABELS)
+
+
+def test_a_tagger_needs_the_stage_whose_reading_is_shared() -> None:
+    with pytest.raises(ConfigError, match="knn_dense reads with dense, which is no stage that reads"):
+        Tagger(LABELS, {"names": ExactMatch(LABELS), "knn_dense": by_meaning()})
+    with pytest.raises(ValueError, match="the stage dense reads"):
+        by_meaning().read(DOCUMENTS)

@@ -25,16 +25,17 @@ class Advice(NamedTuple):
     why: str
 
 
-COUNTED: Mapping[str, str] = {
-    "labelled": "labelled documents",
-    "unread": "documents with title and text besides those that the combiner learns from",
+LACKING: Mapping[str, str] = {
+    "labelled": "from {least:,} labelled documents on (here {here:,})",
+    "unread": "from {least:,} documents on with title and text, besides those that the combiner learns from ({here:,})",
+    "encoders": "no stage has an encoder",
 }
-"What `StageRow.needs` may ask for -> in words."
+"What `StageRow.needs` may ask for -> what is said where it is missing."
 
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """When `train auto` tries a stage. needs: what the data must hold -> at least how many; see `COUNTED`.
+    """When `train auto` tries a stage. needs: what the data must hold -> at least how many; see `LACKING`.
 
     measured, source: the figures and their file. package: one that training it needs.
     """
@@ -53,7 +54,7 @@ class StageRow:
         """
         for what, least in self.needs.items():
             if held[what] < least:
-                return f"from {least:,} {COUNTED[what]} on (here {held[what]:,})"
+                return LACKING[what].format(least=least, here=held[what])
         if self.package and find_spec(self.package) is None:
             return f'training it needs {self.package}; pip install "tagwright[train]"'
         return ""
@@ -86,7 +87,7 @@ STAGES = (
     ),
     StageRow(
         "knn_dense",
-        {"labelled": 30},
+        {"labelled": 30, "encoders": 1},
         "cross-validation decides; beside these two it lifts nDCG@5 of 300 labelled web pages from 49.0 to 49.8",
         "docs/methods/auto.md",
     ),

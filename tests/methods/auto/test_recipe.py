@@ -12,20 +12,24 @@ from tests.tiny import tiny_encoder
 
 from tagwright.combining.features import Features
 from tagwright.combining.learned_combiner import LearnedCombiner
+from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.methods import auto, zero_shot
-from tagwright.methods.auto import combine, examples, plan, speed
+from tagwright.methods.auto import combine, examples, plan, recipe, speed
 from tagwright.methods.auto.combine import judged_only
 from tagwright.methods.auto.plan import Holdings, Work
 from tagwright.methods.auto.speed import Rates
+from tagwright.stages.dense import Dense
 from tagwright.stages.linear.classifiers import Linear
-from tagwright.stages.nearest_labelled import NearestByWords
+from tagwright.stages.names.exact_match import ExactMatch
+from tagwright.stages.nearest_labelled import NearestByMeaning, NearestByWords
 from tagwright.tagger import Tagger
+from tagwright.tagger.fuse import fuse
 from tagwright.training import out_of_fold
 from tagwright.training.combiner import Examples
 from tagwright.training.linear import fit_svm
-from tagwright.types import Document, Label, Run
+from tagwright.types import Document, Floats, Label, Run
 
 TOPICS = {"alpha": "honey flower wing", "beta": "market stock money", "gamma": "river water stone"}
 "What the documents of a label are about; the names of the labels are in none of them."
@@ -145,6 +149,72 @@ def test_documents_without_labels_are_not_negative(learned: Tagger) -> None:
     assert isinstance(svm, Linear)
     assert isinstance(alone, Linear)
     assert np.allclose(svm.model.weights.toarray(), alone.model.weights.toarray())
+
+
+class Misleading(ExactMatch):
+    """Suggests the label "noise0" for every document, whatever it reads."""
+
+    def find(self, reading: Any) -> Run:
+        return Run.from_rows([{LABELS.index["noise0"]: 1.0}] * len(reading))
+
+    def score(self, reading: Any, candidates: Run) -> Floats:  # noqa: ARG002
+        return np.asarray(candidates.labels == LABELS.index["noise0"], np.float32)
+
+
+def test_a_stage_that_only_misleads_gets_weight_0_and_is_left_out() -> None:
+    tagger = combine.with_more_stages(zero_shot.fit(LABELS, CONFIG.zero_shot))
+    described = combine.describe_corpus(tagger, LABELLED, combine.Config())
+    given = {"misleading": Misleading(LABELS)}
+    folds = out_of_fold.Folds(LABELLED, LABELS, LABELS.gold(LABELLED), np.arange(60), given=given)
+    found = examples.with_trained(tagger, described, LABELLED, iter(folds))
+    assert found.weights["misleading"] == 0
+    assert not any(name.startswith("misleading") for name in found.examples.features.names)
+
+
+def test_rts_learns_from_texts_that_the_combiner_does_not_learn_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    read = list[str]()
+
+    def stood_in(documents: Any, labels: Vocabulary, config: Any, steps: Steps) -> Tagger:
+        assert config.is_static
+        assert not config.label_pairs
+        assert steps.folder is None
+        read.extend(each.id for each in documents)
+        return Tagger(labels, {"dense": Misleading(labels)})
+
+    monkeypatch.setattr(recipe.rts, "fit", stood_in)
+    unlabelled = [document(number, labelled=False) for number in range(1000, 2000)]
+    tagger = auto.fit([*LABELLED, *unlabelled], LABELS, CONFIG)
+    assert read == [each.id for each in unlabelled]
+    assert "rts" in tagger.training["auto"]["stages"]
+    assert "rts" not in tagger.retrievers  # it misleads
+
+
+def test_the_nearest_documents_by_meaning_share_what_the_encoder_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = replace(CONFIG, stages=("exact_match", "dense"), encoder=str(tiny_encoder(tmp_path / "tiny")))
+    monkeypatch.setattr(examples, "WEIGHTS", (1.0,))  # whatever it brings, it stays
+    tagger = auto.fit([*LABELLED, *UNLABELLED], LABELS, config)
+    near = tagger.retrievers["knn_dense"]
+    assert isinstance(near, NearestByMeaning)
+    assert near.vectors.shape == (60, 16)
+    dense, asked = tagger.retrievers["dense"], list[int]()
+    assert isinstance(dense, Dense)
+    encode = dense.encoder.encode
+
+    def counted(texts: Any, **options: Any) -> Floats:
+        asked.append(len(texts))
+        return encode(texts, **options)
+
+    monkeypatch.setattr(dense.encoder, "encode", counted)
+    found = tagger.tag(OTHERS, k=3)
+    assert asked == [len(OTHERS)]
+    tagger.save(tmp_path / "tagger")
+    assert np.array_equal(Tagger.load(tmp_path / "tagger").tag(OTHERS, k=3).labels, found.labels)
+    fused = fuse(zero_shot.fit(LABELS, config.zero_shot), replace(tagger, combiner=WeightedSum(by="evidence")))
+    assert fused.retrievers["knn_dense"].shares == "trained-2"  # exact_match is "trained"
+    assert len(fused.tag(OTHERS, k=3)) == len(OTHERS)
 
 
 def misled(number: int) -> Document:

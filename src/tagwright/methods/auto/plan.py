@@ -12,7 +12,7 @@ import numpy as np
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.device import uses_gpu
-from tagwright.evaluation.advice import COUNTED, STAGES
+from tagwright.evaluation.advice import LACKING, STAGES
 from tagwright.methods.auto.speed import Rates, growth
 from tagwright.stages.dense import Dense
 from tagwright.training.combiner import CombinerOptions
@@ -27,7 +27,7 @@ class Holdings:
     and are not among those that the combiner learns from. labels, described, used: how many the
     vocabulary has, has descriptions of, and labelled documents have. sections, metadata: how many documents have any.
     characters: of a document, on average. exclude_self: whether documents are labels too, and never labels of
-    themselves. language: "english". device: "cpu".
+    themselves. encoders: stages that have one. language: "english". device: "cpu".
     """
 
     documents: int
@@ -40,6 +40,7 @@ class Holdings:
     metadata: int = 0
     characters: float = 0.0
     exclude_self: bool = False
+    encoders: int = 0
     language: str = ""
     device: str = "cpu"
 
@@ -168,7 +169,7 @@ def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: i
     dim: of the encoder's vectors.
     """
     costs = predict(holdings, work, rates)
-    held = {what: getattr(holdings, what) for what in COUNTED}
+    held = {what: getattr(holdings, what) for what in LACKING}
     stages, left_out, spent = list[str](), dict[str, str](), 0.0
     for row in STAGES:
         if lacking := row.lacking(held):

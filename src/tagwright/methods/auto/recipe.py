@@ -209,6 +209,7 @@ def make_plan(data: Data, start: Tagger, config: Config, language: str, started:
     started: wall and processor time when the training began.
     """
     holdings = plan.survey(data.documents, data.labels, data.gold, language, data.chosen.tolist())
+    holdings = replace(holdings, encoders=sum(isinstance(stage, Dense) for stage in start.retrievers.values()))
     corpus = min(config.corpus, len(data.documents))
     texts = taken(data.documents, _read(data, config)) if len(data.chosen) else []
     dense = next((stage for stage in start.retrievers.values() if isinstance(stage, Dense)), None)
