@@ -15,8 +15,9 @@ from tagwright.combining.learned_combiner import LearnedCombiner
 from tagwright.combining.weighted_sum import WeightedSum
 from tagwright.core.steps import Steps
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.methods import auto, zero_shot
-from tagwright.methods.auto import combine, examples, plan, recipe, speed
+from tagwright.evaluation import advice
+from tagwright.methods import auto, depl, rts, zero_shot
+from tagwright.methods.auto import combine, examples, plan, speed
 from tagwright.methods.auto.combine import judged_only
 from tagwright.methods.auto.plan import Holdings, Work
 from tagwright.methods.auto.speed import Rates
@@ -152,23 +153,31 @@ def test_documents_without_labels_are_not_negative(learned: Tagger) -> None:
 
 
 class Misleading(ExactMatch):
-    """Suggests the label "noise0" for every document, whatever it reads."""
+    """Suggests for every document a label that is wrong."""
+
+    def read(self, documents: Any) -> Any:
+        return [(MISLED.index(each.labels[0]) + 1) % len(MISLED) for each in documents]
 
     def find(self, reading: Any) -> Run:
-        return Run.from_rows([{LABELS.index["noise0"]: 1.0}] * len(reading))
+        return Run.from_rows([{label: 1.0} for label in reading])
 
-    def score(self, reading: Any, candidates: Run) -> Floats:  # noqa: ARG002
-        return np.asarray(candidates.labels == LABELS.index["noise0"], np.float32)
+    def score(self, reading: Any, candidates: Run) -> Floats:
+        return np.asarray(candidates.labels == np.array(reading)[candidates.rows], np.float32)
 
 
-def test_a_stage_that_only_misleads_gets_weight_0_and_is_left_out() -> None:
-    tagger = combine.with_more_stages(zero_shot.fit(LABELS, CONFIG.zero_shot))
-    described = combine.describe_corpus(tagger, LABELLED, combine.Config())
-    given = {"misleading": Misleading(LABELS)}
-    folds = out_of_fold.Folds(LABELLED, LABELS, LABELS.gold(LABELLED), np.arange(60), given=given)
-    found = examples.with_trained(tagger, described, LABELLED, iter(folds))
-    assert found.weights["misleading"] == 0
-    assert not any(name.startswith("misleading") for name in found.examples.features.names)
+def test_a_stage_without_which_the_sum_is_clearly_better_is_left_out() -> None:
+    documents = [misled(number) for number in range(60)]
+    labels = Vocabulary([Label(name, (name,)) for name in MISLED])
+    tagger = combine.with_more_stages(zero_shot.fit(labels, CONFIG.zero_shot))
+    described = combine.describe_corpus(tagger, documents, combine.Config())
+    given = {"misleading": Misleading(labels)}
+    gold = labels.gold(documents)
+    folds = out_of_fold.Folds(documents, labels, gold, np.arange(60), names=(), given=given)
+    found = examples.with_trained(tagger, described, documents, iter(folds))
+    assert found.weights == {"misleading": 0.0}
+    plain = combine.examples(tagger, described, documents)
+    assert found.examples.features.names == plain.features.names
+    assert np.array_equal(found.examples.run.labels, plain.run.labels)  # nor are there candidates that it alone found
 
 
 def test_rts_learns_from_texts_that_the_combiner_does_not_learn_from(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,14 +189,36 @@ def test_rts_learns_from_texts_that_the_combiner_does_not_learn_from(monkeypatch
         assert not config.label_pairs
         assert steps.folder is None
         read.extend(each.id for each in documents)
-        return Tagger(labels, {"dense": Misleading(labels)})
+        return Tagger(labels, {"dense": ExactMatch(labels)})
 
-    monkeypatch.setattr(recipe.rts, "fit", stood_in)
+    monkeypatch.setattr(rts, "fit", stood_in)
     unlabelled = [document(number, labelled=False) for number in range(1000, 2000)]
     tagger = auto.fit([*LABELLED, *unlabelled], LABELS, CONFIG)
     assert read == [each.id for each in unlabelled]
     assert "rts" in tagger.training["auto"]["stages"]
-    assert "rts" not in tagger.retrievers  # it misleads
+    assert isinstance(tagger.retrievers["rts"], ExactMatch)
+
+
+def test_the_dual_encoder_is_trained_with_the_svm_of_the_same_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    trained = list[tuple[int, int]]()
+
+    def stood_in(documents: Any, labels: Vocabulary, config: Any, steps: Steps, *, gold: Run, svm: Tagger) -> Tagger:
+        assert config.is_static
+        assert steps.folder is None
+        assert isinstance(svm.retrievers["svm"], Linear)
+        trained.append((len(documents), len(gold)))
+        return Tagger(labels, {"dual": ExactMatch(labels)})
+
+    monkeypatch.setattr(depl, "fit", stood_in)
+    held = Holdings(documents=6000, labelled=6000, used=3)
+    work = Work(encode_labels=0, encode_documents=0, corpus=0, examples=60, folds=1)
+    assert "depl_cls" in plan.plan(held, work, Rates(), minutes=10).stages
+    rows = [replace(row, needs={}) if row.stage == "depl_cls" else row for row in advice.STAGES]
+    monkeypatch.setattr("tagwright.methods.auto.plan.STAGES", rows)
+    record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
+    assert "depl_cls" in record["stages"]
+    assert trained == [*[(48, 48)] * 5, (60, 60)]
 
 
 def test_the_nearest_documents_by_meaning_share_what_the_encoder_reads(
@@ -217,16 +248,18 @@ def test_the_nearest_documents_by_meaning_share_what_the_encoder_reads(
     assert len(fused.tag(OTHERS, k=3)) == len(OTHERS)
 
 
+MISLED = ("honey", "wasp", "flower", "market", "money", "river")
+
+
 def misled(number: int) -> Document:
     """One whose title names two labels, and whose text the one that is right."""
-    names = np.random.default_rng(number).permutation(["honey", "wasp", "flower", "market", "money", "river"])
+    names = np.random.default_rng(number).permutation(MISLED)
     return Document(f"m{number}", title=f"{names[0]} {names[1]}", abstract=f"About {names[2]} only", labels=(names[2],))
 
 
 @pytest.fixture(scope="module", name="combiner")
 def trained_where_the_text_is_right() -> Tagger:
-    names = ("honey", "wasp", "flower", "market", "money", "river")
-    labels = Vocabulary([Label(name, (name,)) for name in names])
+    labels = Vocabulary([Label(name, (name,)) for name in MISLED])
     return auto.fit([misled(number) for number in range(60)], labels, CONFIG)
 
 

@@ -17,12 +17,12 @@ from tagwright.combining.pool import CandidatePool
 from tagwright.core.steps import State
 from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger
-from tagwright.training.combiner import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds
+from tagwright.training.combiner import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds, better
 from tagwright.training.out_of_fold import Fold
-from tagwright.types import Document, Run
+from tagwright.types import Document, Doubles, Run
 
-WEIGHTS = (0.0, 0.5, 1.0, 2.0, 4.0)
-"Weights in the fixed sum that are tried of each stage that is trained here; one of weight 0 is left out."
+WEIGHTS = (0.5, 1.0, 2.0, 4.0)
+"Weights in the fixed sum that are tried of each stage that is trained here; with weight 0 it is left out."
 
 SHOWN = 300
 "Labelled documents on which it is measured what each group of features brought."
@@ -72,7 +72,8 @@ def with_trained(
     """The candidates of labelled documents with the scores of stages that have not seen their labels, in order.
 
     tagger: the stages without those that are trained. Each of these gets the weight with which the fixed sum is best,
-    one stage after the other; with weight 0 it is left out.
+    one stage after the other. It is left out, with weight 0, where the sum is clearly better without it: what hardly
+    changes the sum often helps the combiner.
     """
     pools, order, names = list[CandidatePool](), list[int](), list[str]()
     for fold in folds:
@@ -84,8 +85,11 @@ def with_trained(
     gold = tagger.vocabulary.gold(documents, unknown="ignore").take(order)
     weights = dict.fromkeys(names, 1.0)
     for name in names:
-        tried = [{**weights, name: weight} for weight in WEIGHTS]
-        weights = max(tried, key=lambda each: _sum(weighted(described, each), pools, gold))
+        tried = {
+            weight: _sum(weighted(described, {**weights, name: weight}), pools, gold) for weight in (0.0, *WEIGHTS)
+        }
+        best = max(WEIGHTS, key=lambda weight: tried[weight].mean())
+        weights[name] = 0.0 if better(tried[0.0], tried[best], CombinerOptions().margin) else best
     dropped = [name for name, weight in weights.items() if not weight]
     pools = [pool.dropping(dropped, tagger.pool) for pool in pools] if dropped else pools
     described = weighted(described, weights)
@@ -137,6 +141,6 @@ def _logistic(examples: Examples, names: Sequence[str], options: CombinerOptions
     return float(combine.ndcg_at_5(examples.run.rescored(scores), examples.gold).mean())
 
 
-def _sum(described: CandidateFeatures, pools: Sequence[CandidatePool], gold: Run) -> float:
-    """nDCG@5 of the fixed sum."""
-    return float(combine.ndcg_at_5(Run.concat(list(map(described.candidates, pools))), gold).mean())
+def _sum(described: CandidateFeatures, pools: Sequence[CandidatePool], gold: Run) -> Doubles:
+    """(documents,) nDCG@5 of the fixed sum."""
+    return combine.ndcg_at_5(Run.concat(list(map(described.candidates, pools))), gold)

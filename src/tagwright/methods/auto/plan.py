@@ -77,6 +77,9 @@ GROUPS_COMPARED = 1.2
 SVM_LABEL, SVM_DOCUMENT = 0.002, 1.8e-7
 "Seconds for a label, and for each document besides, on one core of the machine of benchmarks/results/linear.json."
 
+DEPL_CLS_DOCUMENT = 0.01
+"Seconds for a labelled document from which DEPL+cls learns, on one core of the same machine."
+
 KNN = 3e-8
 "Seconds to compare a document with a labelled one by words, or by vectors, on one core of the same machine."
 
@@ -223,6 +226,7 @@ def predict(holdings: Holdings, work: Work, rates: Rates) -> dict[str, float]:
         + fit * (holdings.labelled < TRAINED_STAGES_ONLY),
         "knn": work.examples * holdings.labelled * KNN,
         "rts": RTS_START + RTS_STEPS * RTS_STEP + work.examples * describe,
+        "depl_cls": (work.folds + 1) * DEPL_CLS_DOCUMENT * holdings.labelled + work.examples * describe,
         "knn_dense": work.encode_labelled * rates.document + work.examples * holdings.labelled * KNN,
     }
 

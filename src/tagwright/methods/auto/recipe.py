@@ -31,17 +31,18 @@ from tagwright.data.corpus import taken
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.precision import Precision
 from tagwright.evaluation.advice import next_step
-from tagwright.methods import rts, zero_shot
+from tagwright.methods import depl, rts, zero_shot
 from tagwright.methods.auto import combine, examples, plan, speed
 from tagwright.methods.auto.examples import Trial, Weighted
 from tagwright.methods.auto.plan import Plan, Work
 from tagwright.methods.zero_shot import StageName
 from tagwright.stages.dense import Dense
+from tagwright.stages.linear.classifiers import Linear
 from tagwright.tagger import Tagger
 from tagwright.text.language import AUTO, check, resolve
 from tagwright.training.combiner import CombinerOptions, better, fit_combiner
 from tagwright.training.config import TrainingConfig
-from tagwright.training.out_of_fold import KNN, KNN_DENSE, SVM, Fold, Folds, parts
+from tagwright.training.out_of_fold import DEPL_CLS, KNN, KNN_DENSE, SVM, Fold, Folds, parts
 from tagwright.types import Document, Longs, Retriever, Run
 
 RTS = "rts"
@@ -243,7 +244,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     described = _corpus(data, richer, settings)
     plain = data.examples("combiner", lambda: Weighted(combine.examples(richer, described, data.teaching))).examples
     fixed, trials = combine.ndcg_at_5(plain.run, plain.gold), list[Trial]()
-    trained = [name for name in (SVM, KNN, KNN_DENSE) if name in found.stages]
+    trained = [name for name in (SVM, KNN, KNN_DENSE, DEPL_CLS) if name in found.stages]
     if not trained or len(data.labelled) < plan.TRAINED_STAGES_ONLY:
         fitted = fit_combiner(plain, combine.ndcg_at_5, options)
         trials.append(Trial("combiner", combine.with_combiner(richer, described, fitted) or start, fitted))
@@ -301,12 +302,23 @@ def _with_trained(
     documents = taken(data.documents, data.labelled)
     scored, gold = np.searchsorted(data.labelled, data.chosen), data.gold.take(data.labelled)
     dense = next(((name, stage) for name, stage in start.retrievers.items() if isinstance(stage, Dense)), None)
+
+    def train_dual(documents: Sequence[Document], gold: Run, svm: Linear, steps: Steps) -> Retriever:
+        config = depl.ClsConfig(encoder="static", training=TrainingConfig(seed=options.seed))
+        svms = Tagger(data.labels, {SVM: svm})
+        return depl.fit(documents, data.labels, config, steps.within(DEPL_CLS), gold=gold, svm=svms).retrievers["dual"]
+
     folds = Folds(
-        documents, data.labels, gold, scored, names, seed=options.seed, steps=data.steps, dense=dense, given=given
+        *(documents, data.labels, gold, scored, names),
+        seed=options.seed,
+        steps=data.steps,
+        dense=dense,
+        given=given,
+        train_dual=train_dual,
     )
     made = data.examples("trained", lambda: examples.with_trained(richer, described, data.teaching, _numbered(folds)))
     fitted = fit_combiner(made.examples, combine.ndcg_at_5, options)
-    stages = {name: stage for name, stage in folds.last().items() if made.weights[name]}
+    stages = folds.last([name for name, weight in made.weights.items() if weight])
     added = " and ".join(stages) or "none"
     summed, joined = (
         replace(each, retrievers={**each.retrievers, **stages}) for each in (combine.without_confidence(start), richer)
