@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -111,6 +112,31 @@ def test_labels_decide_with_which_method_to_begin() -> None:
     labelled = [replace(paper, labels=("bee",)) for paper in papers]
     assert describe([*papers, *labelled[:19]], LABELS, None).advice.method == "zero_shot"
     assert describe(labelled, LABELS, None).advice.method == "auto"
+
+
+def papers(**fields: Any) -> list[Document]:
+    return [Document(str(number), "A title", **fields) for number in range(1000)]
+
+
+def recommended(documents: list[Document], labels: Vocabulary | None = LABELS) -> list[str]:
+    return [each.method for each in describe(documents, labels, None).best_at]
+
+
+def test_each_method_is_recommended_where_the_tables_say_what_it_is_best_at() -> None:
+    assert recommended(papers()) == []
+    assert recommended(papers(abstract="Bees fly.")) == ["rts"]
+    assert recommended(papers(abstract="Bees fly.")[:-1]) == []
+    assert recommended(papers(metadata={"reference": ("b1",)})) == ["micol"]
+    assert recommended(papers(sections=(Section("", 1, ("Bees fly.",)),))) == ["rts", "futex"]
+    assert recommended(papers(labels=("bee",))) == ["svm"]
+    rare = [replace(each, labels=(f"label{number}",)) for number, each in enumerate(papers())]
+    assert recommended(rare) == ["depl_cls"]
+    assert recommended(papers(abstract="Bees fly."), None) == []  # without a vocabulary there is nothing to train
+
+
+def test_metadata_that_no_two_documents_share_recommend_nothing() -> None:
+    documents = [replace(each, metadata={"author": (each.id,)}) for each in papers()]
+    assert recommended(documents) == []
 
 
 def test_many_metadata_fields_do_not_hide_the_advice() -> None:

@@ -139,6 +139,15 @@ def test_a_label_that_people_choose_whatever_the_stages_say_is_learned() -> None
     assert found.gain > 0.3
 
 
+def test_labels_have_no_bias_where_it_is_not_asked_for() -> None:
+    examples = example_documents(60, told_by="nothing")
+    always = Examples(examples.run, examples.features, Run.from_rows([[7]] * 60), 10)
+    found = fit_combiner(always, measure, replace(OPTIONS, label_bias=False))
+    assert not found.bias.any()
+    for validation in found.validations.values():
+        assert validation.scores.tolist() == validation.raw.tolist()
+
+
 def test_documents_without_labels_are_left_out() -> None:
     examples = example_documents(10)
     gold = Run.from_rows([[label] if row < 8 else [] for row, label in enumerate(examples.gold.labels.tolist())])

@@ -175,6 +175,9 @@ def description(found: Description, *, as_json: bool, every: bool = False) -> No
         print("\n".join(f"  {escaped(_cell(line))}" for line in lines) or "  nothing")
     print(f"\nTo begin with: {found.advice.method}\n  tagwright {found.advice.command}")
     _wrapped(found.advice.why, 2)
+    for each in found.best_at:
+        print(f"\nFor one thing: {each.method}\n  tagwright {each.command}")
+        _wrapped(each.why, 2)
 
 
 def _wrapped(text: str, indent: int) -> None:

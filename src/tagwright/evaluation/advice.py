@@ -1,14 +1,14 @@
-"""Recommend a method to begin with and stages to train, and predict the gain from more labelled documents.
+"""Recommend methods to use and stages to train, and predict the gain from more labelled documents.
 
-By the figures of docs/results only two methods are ever the best to begin with: zero_shot, and `auto` from twenty
-labelled documents on. `describe` lists what else the data allow, and docs/which-method.md compares the methods.
+By the figures of docs/results two methods are the best to begin with: zero_shot, and `auto` from twenty labelled
+documents on. Others are the best at one thing, on data that allow it. docs/which-method.md compares the methods.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from math import log1p
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 FEW_LABELLED = 20
 "Labelled documents from which a learned combiner was better than the fixed sum on most corpora: see `GAINS`."
@@ -18,87 +18,153 @@ CURVE = "benchmarks/results/curve.json"
 
 
 class Advice(NamedTuple):
-    """The method to begin with, its command, and the reason."""
+    """A method, its command, and the reason for it."""
 
     method: str
     command: str
     why: str
 
 
+Held: TypeAlias = Mapping[str, int]
+"What the data hold: one of `LACKING` -> how many."
+
 LACKING: Mapping[str, str] = {
     "labelled": "from {least:,} labelled documents on (here {here:,})",
     "unread": "from {least:,} documents on with title and text, besides those that the combiner learns from ({here:,})",
     "encoders": "no stage has an encoder",
+    "titled": "from {least:,} documents with title and text on (here {here:,})",
+    "linked": "from {least:,} documents on with metadata that others share (here {here:,})",
+    "sections": "from {least:,} documents with sections on (here {here:,})",
+    "per label": "from {least:,} labelled documents for each of their labels on (here {here:,})",
+    "rare": "from {least:,} labels on that have one to nine documents (here {here:,})",
 }
-"What `StageRow.needs` may ask for -> what is said where it is missing."
+"What `Row.needs` may ask for -> what is said where it is missing."
 
 
 @dataclass(frozen=True, slots=True)
-class StageRow:
-    """When `train auto` tries a stage. needs: what the data must hold -> at least how many; see `LACKING`.
+class Row:
+    """When a stage or method pays. needs: what the data must hold -> at least how many; see `LACKING`.
 
-    measured, source: the figures and their file. package: one that training it needs.
+    measured, source: the figures and their file. package: one that training it needs. command: of a method.
     """
 
-    stage: str
+    name: str
     needs: Mapping[str, int]
     measured: str
     source: str
     package: str = ""
+    command: str = ""
 
-    def lacking(self, held: Mapping[str, int]) -> str:
-        """What is missing, in words; empty where everything is there.
+    def missing(self, held: Held) -> str:
+        """What the data lack, in words; empty where everything is there."""
+        for what, least in self.needs.items():
+            if held.get(what, 0) < least:
+                return LACKING[what].format(least=least, here=held.get(what, 0))
+        return ""
 
-        >>> StageRow("svm", {"labelled": 30}, "", "").lacking({"labelled": 12})
+    def lacking(self, held: Held) -> str:
+        """What the data or this installation lack, in words; empty where everything is there.
+
+        >>> Row("svm", {"labelled": 30}, "", "").lacking({"labelled": 12})
         'from 30 labelled documents on (here 12)'
         """
-        for what, least in self.needs.items():
-            if held[what] < least:
-                return LACKING[what].format(least=least, here=held[what])
+        if missing := self.missing(held):
+            return missing
         if self.package and find_spec(self.package) is None:
             return f'training it needs {self.package}; pip install "tagwright[train]"'
         return ""
 
 
+ENOUGH = 1000
+"Documents from which RTS, MICoL and FuTex learned in the tables of docs/results, at least."
+
+METHODS = (
+    Row(
+        "rts",
+        {"titled": ENOUGH},
+        "finds more among the first hundred: R@100 84.3 against 82.1 of zero_shot (mdn), 64.3 against 63.4 (tib), both "
+        "significant; the first five are as good",
+        "docs/results/unsupervised.md",
+        "torch",
+        "train rts DOCS... --labels FILE --fuse --output DIR",
+    ),
+    Row(
+        "micol",
+        {"linked": ENOUGH},
+        "lifts its encoder the most: P@1 from 56.7 to 68.9 (epmc) and 31.9 to 38.5 (tib), fused with names; level with "
+        "zero_shot on mdn, below it on these two",
+        "docs/results/metadata.md",
+        "torch",
+        "train micol DOCS... --labels FILE --output DIR",
+    ),
+    Row(
+        "futex",
+        {"sections": ENOUGH},
+        "the first suggestion is right more often on full papers: P@1 78.7, zero_shot 75.6; P@5 49.4 and 50.4",
+        "docs/results/full-papers.md",
+        "",
+        "train futex DOCS... --labels FILE --output DIR",
+    ),
+    Row(
+        "svm",
+        {"labelled": ENOUGH, "per label": 100},
+        "with so many documents for each label one quick stage without an encoder is nearly as good as auto: nDCG@5 "
+        "75.3 and 76.6 (arxiv, 60,000 abstracts of 184 labels, scikit-learn's)",
+        "docs/results/peers.md",
+        "",
+        "train svm DOCS... --labels FILE --output DIR",
+    ),
+    Row(
+        "depl_cls",
+        {"labelled": ENOUGH, "rare": 500},
+        "of the published methods the best on rare labels: macro-F1@5 of labels with 1 to 9 documents 41.8, SVM 33.9 "
+        "(mdn), 21.1 and 19.8 (tib); it can suggest labels that no document has",
+        "docs/results/supervised.md",
+        "torch",
+        "train depl_cls DOCS... --labels FILE --output DIR",
+    ),
+)
+"The published methods, with what each is best at; which of them are tried by `train auto` is said in `STAGES`."
+
 STAGES = (
-    StageRow(
+    Row(
         "zero_shot",
         {},
         "no single untrained stage has a higher nDCG@5 on any of five corpora",
         "benchmarks/results/zeroshot.json",
     ),
-    StageRow(
+    Row(
         "combiner",
         {"labelled": 2},
         "cross-validation decides; on epmc 50 labelled papers raise nDCG@5 from 56.6 to 65.6",
         "benchmarks/results/curve.json",
     ),
-    StageRow(
+    Row(
         "svm",
         {"labelled": 30},
         "cross-validation decides; nDCG@5 59.0 against 37.9 with 6,421 labelled web pages",
         "docs/results/supervised.md, benchmarks/results/auto.json",
     ),
-    StageRow(
+    Row(
         "knn",
         {"labelled": 30},
         "costs next to nothing; beside the SVM it lifts nDCG@5 on mdn: fixed sum 59.7 to 63.2, combiner 70.6 to 71.0",
         "docs/methods/auto.md",
     ),
-    StageRow(
+    Row(
         "knn_dense",
         {"labelled": 30, "encoders": 1},
         "cross-validation decides; beside these two it lifts nDCG@5 of 300 labelled web pages from 49.0 to 49.8",
         "docs/methods/auto.md",
     ),
-    StageRow(
+    Row(
         "depl_cls",
         {"labelled": 6000},
         "cross-validation decides; it lifts nDCG@5 from 70.5 to 72.4 with 5,421 labelled web pages",
         "docs/methods/auto.md",
         "torch",
     ),
-    StageRow(
+    Row(
         "rts",
         {"labelled": 30, "unread": 1000},
         "cross-validation decides; with the nearest documents by meaning nDCG@5 of the same pages is 50.7",
@@ -179,6 +245,16 @@ def _gain(labelled: int, curve: Mapping[int, float]) -> float:
         return points[below]
     share = (log1p(labelled) - log1p(below)) / (log1p(above) - log1p(below))
     return points[below] + share * (points[above] - points[below])
+
+
+def best_at(held: Held) -> list[Advice]:
+    """Return the published methods that the data allow, with what each is best at.
+
+    >>> held = dict.fromkeys(LACKING, 0)
+    >>> [each.method for each in best_at({**held, "sections": 2000})]
+    ['futex']
+    """
+    return [Advice(row.name, row.command, row.measured) for row in METHODS if not row.missing(held)]
 
 
 def advise(labelled: int) -> Advice:

@@ -10,12 +10,15 @@ import numpy as np
 
 from tagwright.data.same_text import text_key
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.evaluation.advice import Advice, advise
+from tagwright.evaluation.advice import Advice, Held, advise, best_at
 from tagwright.text.words import fold
 from tagwright.types import Document
 
 HUB = 0.01
 "A metadata value in more than this share of the documents says little about any of them."
+
+FREQUENT = 10
+"Documents from which on a label is not rare."
 
 FEW = 5
 "The most metadata fields, and warnings of one kind, that are shown by default."
@@ -33,7 +36,8 @@ _OF_A_FIELD = ("documents with metadata ", "different values of ")
 class Description:
     """facts: name -> number or text. warnings, methods: one sentence each. advice: the method to begin with.
 
-    fields: the metadata fields, those that join documents first, each with whether it does.
+    fields: the metadata fields, those that join documents first, each with whether it does. best_at: methods that are
+    the best at one thing, on data like these.
     """
 
     facts: Mapping[str, int | float | str]
@@ -41,10 +45,12 @@ class Description:
     methods: tuple[str, ...]
     fields: Mapping[str, bool]
     advice: Advice
+    best_at: tuple[Advice, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form."""
-        return {**asdict(self), "advice": self.advice._asdict()}
+        best_at = [each._asdict() for each in self.best_at]
+        return {**asdict(self), "advice": self.advice._asdict(), "best_at": best_at}
 
     def brief(self) -> "Description":
         """Return a copy with many metadata fields summarised in two facts."""
@@ -59,7 +65,7 @@ class Description:
         hubs = [warning for warning in self.warnings if HUBS in warning]
         warnings = [warning for warning in self.warnings if warning not in hubs[1:]]
         methods = [re.sub(r"^(metadata .*: yes, by ).*", rf"\g<1>{_first_of(joining)}", each) for each in self.methods]
-        return Description(facts, tuple(warnings), tuple(methods), self.fields, self.advice)
+        return Description(facts, tuple(warnings), tuple(methods), self.fields, self.advice, self.best_at)
 
 
 def describe(documents: Iterable[Document], labels: Vocabulary | None, test: Iterable[Document] | None) -> Description:
@@ -74,7 +80,8 @@ def describe(documents: Iterable[Document], labels: Vocabulary | None, test: Ite
     joining = {name: survey.joins(name) for name in survey.values}
     fields = dict(sorted(joining.items(), key=lambda each: (not each[1], each[0])))
     advice = advise(survey.with_["labels"])
-    return Description(facts, tuple(warnings), tuple(_methods(survey, labels)), fields, advice)
+    methods, best = tuple(_methods(survey, labels)), tuple(best_at(survey.held()) if labels else ())
+    return Description(facts, tuple(warnings), methods, fields, advice, best)
 
 
 _PARTS = ("title", "abstract", "sections", "labels")
@@ -122,6 +129,17 @@ class Survey:
             found[f"documents with metadata {name}"] = self.with_[f"metadata {name}"]
             found[f"different values of {name}"] = len(values)
         return found
+
+    def held(self) -> Held:
+        """What there is of all that a method may need."""
+        return {
+            "labelled": self.with_["labels"],
+            "titled": self.titled_texts,
+            "sections": self.with_["sections"],
+            "linked": max((self.with_[f"metadata {name}"] for name in self.values if self.joins(name)), default=0),
+            "per label": sum(self.gold.values()) // max(1, len(self.gold)),
+            "rare": sum(count < FREQUENT for count in self.gold.values()),
+        }
 
     def joins(self, name: str) -> bool:
         """Whether the values of a metadata field are documents, or one is shared by two."""

@@ -41,6 +41,11 @@ class CombinerOptions(Checked):
     shrinkage: Positive = 1.0
     "How strongly the bias of each label is drawn to 0: the inverse of the variance of its log odds."
 
+    label_bias: bool = True
+    """Whether labels have a bias. Not beside stages that are trained on labels, which know how frequent labels are. Out
+    of fold, such a stage suggests the rare labels of a document for others, where they are wrong, so that just these
+    labels get a low bias when that document is scored: cross-validation then shows less than there is."""
+
     folds: Annotated[int, Range(least=2)] = 5
     "Number of parts of the labelled documents; rankers trained on the other parts score each part."
 
@@ -276,7 +281,7 @@ def _validation(
 ) -> Validation:
     """Add to the scores of each fold the biases of labels that were fitted on the other folds, and measure."""
     scores = raw.copy()
-    for fold in np.unique(folds):
+    for fold in np.unique(folds) if options.label_bias else ():
         bias = _bias(examples, raw, np.flatnonzero(folds != fold), options)
         places = examples.suggestions(np.flatnonzero(folds == fold))
         scores[places] += bias[examples.run.labels[places]]
@@ -284,7 +289,9 @@ def _validation(
 
 
 def _bias(examples: Examples, raw: Doubles, documents: Longs, options: CombinerOptions) -> Doubles:
-    """(labels,) the biases fitted on these documents."""
+    """(labels,) the biases fitted on these documents; 0 without biases."""
+    if not options.label_bias:
+        return np.zeros(examples.labels)
     places = examples.suggestions(documents)
     labels = examples.run.labels[places].astype(np.int64)
     return fit_label_bias(raw[places], examples.right[places], labels, examples.labels, options.shrinkage)

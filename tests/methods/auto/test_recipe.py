@@ -165,7 +165,8 @@ class Misleading(ExactMatch):
         return np.asarray(candidates.labels == np.array(reading)[candidates.rows], np.float32)
 
 
-def test_a_stage_without_which_the_sum_is_clearly_better_is_left_out() -> None:
+def test_a_stage_without_which_the_sum_is_clearly_better_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examples, "WEIGHTS", (4.0,))  # it misleads the more
     documents = [misled(number) for number in range(60)]
     labels = Vocabulary([Label(name, (name,)) for name in MISLED])
     tagger = combine.with_more_stages(zero_shot.fit(labels, CONFIG.zero_shot))
@@ -214,7 +215,7 @@ def test_the_dual_encoder_is_trained_with_the_svm_of_the_same_documents(monkeypa
     held = Holdings(documents=6000, labelled=6000, used=3)
     work = Work(encode_labels=0, encode_documents=0, corpus=0, examples=60, folds=1)
     assert "depl_cls" in plan.plan(held, work, Rates(), minutes=10).stages
-    rows = [replace(row, needs={}) if row.stage == "depl_cls" else row for row in advice.STAGES]
+    rows = [replace(row, needs={}) if row.name == "depl_cls" else row for row in advice.STAGES]
     monkeypatch.setattr("tagwright.methods.auto.plan.STAGES", rows)
     record = auto.fit(LABELLED, LABELS, CONFIG).training["auto"]
     assert "depl_cls" in record["stages"]

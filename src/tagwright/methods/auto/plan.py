@@ -12,7 +12,7 @@ import numpy as np
 
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.encoders.device import uses_gpu
-from tagwright.evaluation.advice import LACKING, STAGES
+from tagwright.evaluation.advice import STAGES
 from tagwright.methods.auto.speed import Rates, growth
 from tagwright.stages.dense import Dense
 from tagwright.training.combiner import CombinerOptions
@@ -118,7 +118,7 @@ class Plan:
 
     def lines(self) -> list[str]:
         """What will be done and why, and what it costs, for people."""
-        rows = {row.stage: row for row in STAGES}
+        rows = {row.name: row for row in STAGES}
         said = [f"the data: {self.holdings}"]
         said += [f"{name}, about {duration(self.seconds[name])}: {rows[name].measured}" for name in self.stages]
         said += [f"without {stage}: {why}" for stage, why in self.left_out.items()]
@@ -172,18 +172,16 @@ def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: i
     dim: of the encoder's vectors.
     """
     costs = predict(holdings, work, rates)
-    held = {what: getattr(holdings, what) for what in LACKING}
+    held = {"labelled": holdings.labelled, "unread": holdings.unread, "encoders": holdings.encoders}
     stages, left_out, spent = list[str](), dict[str, str](), 0.0
     for row in STAGES:
         if lacking := row.lacking(held):
-            left_out[row.stage] = lacking
-        elif row.needs and spent + costs[row.stage] > 60 * minutes:
-            left_out[row.stage] = (
-                f"about {duration(costs[row.stage])}, of {minutes:g} minutes {duration(spent)} are used"
-            )
+            left_out[row.name] = lacking
+        elif row.needs and spent + costs[row.name] > 60 * minutes:
+            left_out[row.name] = f"about {duration(costs[row.name])}, of {minutes:g} minutes {duration(spent)} are used"
         else:
-            stages.append(row.stage)
-            spent += costs[row.stage]
+            stages.append(row.name)
+            spent += costs[row.name]
     kept = {stage: costs[stage] for stage in stages}
     memory, disk = _megabytes(holdings, work, stages, dim)
     return Plan(

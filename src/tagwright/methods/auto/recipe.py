@@ -317,7 +317,7 @@ def _with_trained(
         train_dual=train_dual,
     )
     made = data.examples("trained", lambda: examples.with_trained(richer, described, data.teaching, _numbered(folds)))
-    fitted = fit_combiner(made.examples, combine.ndcg_at_5, options)
+    fitted = fit_combiner(made.examples, combine.ndcg_at_5, replace(options, label_bias=False))
     stages = folds.last([name for name, weight in made.weights.items() if weight])
     added = " and ".join(stages) or "none"
     summed, joined = (
