@@ -3,12 +3,11 @@
 1. Make and show a plan: contents of the data, which stages of `evaluation.advice.STAGES` to try, and their cost.
 2. Retrieve candidates with the stages of the zero-shot method. Count suggested labels and search similar documents in
    the corpus.
-3. Train stages on the labels: an SVM, and the nearest labelled documents. They score each labelled document out of
-   fold, without its labels.
-4. Cross-validate a combiner with and without these stages, and keep them if it is clearly better with them. If the
-   result is clearly worse than the zero-shot method in cross-validation, keep the zero-shot method. Clearly: by more
-   than one standard error. From `auto_plan.TRAINED_STAGES_ONLY` labelled documents on, the
-   combiner is not tried without these stages.
+3. Train stages: on the labels an SVM, and the nearest labelled documents; on the other texts an encoder. They score
+   each labelled document out of fold, without its labels. Leave out those without which the sum is clearly better.
+4. Cross-validate a combiner with and without these stages, and keep the better one. If it is clearly worse than the
+   zero-shot method in cross-validation, by more than one standard error, keep the zero-shot method. From
+   `plan.TRAINED_STAGES_ONLY` labelled documents on, the combiner is not tried without these stages.
 
 A document without labels counts as unlabelled, not as a document that no label fits.
 """
@@ -251,9 +250,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     if trained:
         given = _trained_on_texts(data, found, config)
         trials.append(_with_trained(data, start, richer, described, options, trained, given))
-    best = trials[0]
-    for other in trials[1:]:
-        best = other if better(other.fitted.measured, best.fitted.measured, options.margin) else best
+    best = max(trials, key=lambda each: each.fitted.measured.mean())
     measured = {"zero_shot": float(fixed.mean()), **{each.name: float(each.fitted.measured.mean()) for each in trials}}
     if best.tagger is start or better(fixed, best.fitted.measured, options.margin):
         return combine.with_curve(start, plain), Report("zero_shot", len(fixed), measured)
