@@ -31,7 +31,7 @@ class ExactMatchOptions(Checked):
     """
 
     text_field: TextField = "text"
-    "Where to search: everywhere, as MICoL does, in title and abstract only, if there is an abstract, or in keywords."
+    "Where to search: everywhere, as MICoL does, or in title and abstract only, if there is an abstract."
     stem: str = "english"
     """The language for stemming, so that "neural networks" finds "Neural Network", and for stop words, which are not
     names; several are joined by "+"; "auto": as recognised; "none": no stemming."""
@@ -162,11 +162,10 @@ class ExactMatch(Retriever):
     def _mentions(self, documents: Sequence[Document]) -> _Mentions:
         raw, first, body = list[str](), list[int](), list[int]()
         for document in documents:
-            title = "" if self.options.text_field == "keywords" else document.title  # texts begin with the title
             first.append(len(raw))
-            raw += raw_words(title)
+            raw += raw_words(document.title)
             body.append(len(raw))
-            raw += raw_words(self._text(document)[len(title) :])
+            raw += raw_words(self._text(document)[len(document.title) :])  # texts begin with the title
             raw.append("")  # no name continues from one document into the next
         form, start, end = self._names.trie.find(np.fromiter(map(self._numbers.__getitem__, raw), np.int32, len(raw)))
         row = np.searchsorted(first, start, side="right") - 1
