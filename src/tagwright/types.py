@@ -21,11 +21,8 @@ Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
 
-TextField: TypeAlias = Literal["title_and_abstract", "text", "keywords"]
-"The part of a document that a stage reads: title and abstract, all of its text, or the keywords of its authors."
-
-KEYWORDS = "keyword"
-"The metadata field of keywords."
+TextField: TypeAlias = Literal["title_and_abstract", "text"]
+"The part of a document that a stage reads: title and abstract, or all of its text."
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +83,7 @@ class Document(_Joined):
             return text
 
     def read_as(self, name: TextField) -> str:
-        """The text that a stage reads: title and abstract if there is an abstract, everything, or keywords by line.
-
-        >>> Document("d", "Bees", metadata={"keyword": ("wing", "hive")}).read_as("keywords").splitlines()
-        ['wing', 'hive']
-        """
-        if name == "keywords":
-            return "\n".join(self.metadata.get(KEYWORDS, ()))
+        """The text that a stage reads of it: title and abstract where there is an abstract, or everything."""
         return self.title_and_abstract if name == "title_and_abstract" and self.abstract else self.text
 
 

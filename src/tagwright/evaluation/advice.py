@@ -31,7 +31,6 @@ Held: TypeAlias = Mapping[str, int]
 LACKING: Mapping[str, str] = {
     "labelled": "from {least:,} labelled documents on (here {here:,})",
     "unread": "from {least:,} documents on with title and text, besides those that the combiner learns from ({here:,})",
-    "keywords": "from {least:,} documents with keywords of their authors on (here {here:,})",
     "encoders": "no stage has an encoder",
     "titled": "from {least:,} documents with title and text on (here {here:,})",
     "linked": "from {least:,} documents on with metadata that others share (here {here:,})",
@@ -139,12 +138,6 @@ STAGES = (
         {"labelled": 2},
         "cross-validation decides; on epmc 50 labelled papers raise nDCG@5 from 56.6 to 65.6",
         "benchmarks/results/curve.json",
-    ),
-    Row(
-        "keywords",
-        {"labelled": 2, "keywords": 1},
-        "names and words are also looked for in the keywords; the combiner learns what that is worth",
-        "docs/methods/auto.md",
     ),
     Row(
         "svm",

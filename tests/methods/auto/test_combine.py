@@ -21,7 +21,7 @@ from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.names.exact_match import ExactMatch, ExactMatchOptions
 from tagwright.tagger import Tagger
 from tagwright.training.combiner import CombinerOptions
-from tagwright.types import Document, Label, Run
+from tagwright.types import Document, Label
 
 NAMES = ("honey", "wasp", "flower", "market", "money", "river", "water", "stone")
 LABELS = Vocabulary([Label(name, (name,)) for name in NAMES])
@@ -177,19 +177,6 @@ def test_a_document_that_is_a_label_is_no_candidate_of_itself(plain: Tagger) -> 
     described = combine.describe_corpus(tagger, documents, combine.Config(exclude_self=True))
     found = described.candidates(tagger.candidates(documents[:8]))
     assert all(place not in labels for place, (labels, _) in enumerate(found))
-
-
-def test_keywords_of_authors_are_read_where_documents_have_any(plain: Tagger) -> None:
-    given = [
-        replace(each, metadata={"keyword": (NAMES[number % 8],)}, labels=(NAMES[number % 8],) if number % 2 else ())
-        for number, each in enumerate(TRAINING)
-    ]
-    tagger = combine.fit(given, plain).tagger
-    assert {"exact_match_in_keywords", "tfidf_in_keywords"} <= set(tagger.rerankers)
-    said = tagger.rerankers["exact_match_in_keywords"]
-    scores = said.score(said.read(given[:1]), Run.from_rows([list(range(8))]))
-    assert np.flatnonzero(scores).tolist() == [plain.vocabulary.index[NAMES[0]]]  # the keyword of the first document
-    assert not combine.fit(TRAINING, plain).tagger.rerankers.keys() & {"exact_match_in_keywords", "tfidf_in_keywords"}
 
 
 def test_a_learned_combiner_is_no_start(learned: combine.CombinedTagger) -> None:

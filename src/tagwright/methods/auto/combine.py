@@ -26,7 +26,7 @@ from tagwright.stages.lexical import Lexical
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.tagger import Tagger, batches
 from tagwright.training.combiner import CombinerOptions, Examples, FittedCombiner, fit_combiner
-from tagwright.types import KEYWORDS, Document, Run, Stage
+from tagwright.types import Document, Run, Stage
 
 BATCH = 256
 "Number of documents whose candidates are in memory at a time."
@@ -81,7 +81,7 @@ def fit(
     labelled = np.flatnonzero(np.diff(gold.indptr) > 0)
     if len(labelled) < FEWEST:
         return CombinedTagger(tagger, None)
-    richer = with_more_stages(tagger, keywords=any(document.metadata.get(KEYWORDS) for document in documents))
+    richer = with_more_stages(tagger)
     described = describe_corpus(richer, documents, config)
     options = config.combiner
     drawn = np.sort(np.random.default_rng(options.seed).permutation(labelled)[: options.documents])
@@ -100,19 +100,13 @@ def with_gold(documents: Sequence[Document], gold: Run, labels: Vocabulary) -> l
     ]
 
 
-def with_more_stages(tagger: Tagger, *, keywords: bool = False) -> Tagger:
+def with_more_stages(tagger: Tagger) -> Tagger:
     """Add re-rankers that have weight 0 in the sum, but that a combiner can learn from.
 
-    They match names in title and abstract only, and compare words of the whole text. keywords: whether they also read
-    those of the authors.
+    They match names in title and abstract only, and compare words of the whole text.
     """
     added = dict[str, Stage]()
     for name, stage in tagger.retrievers.items():
-        if keywords and isinstance(stage, ExactMatch):
-            added[f"{name}_in_keywords"] = stage.alike(replace(stage.options, text_field="keywords"))
-        if keywords and isinstance(stage, Lexical):
-            options = replace(stage.options, text_field="keywords")
-            added[f"{name}_in_keywords"] = Lexical(tagger.vocabulary, options)
         if isinstance(stage, ExactMatch):
             added[f"{name}_in_abstract"] = stage.alike(replace(stage.options, text_field="title_and_abstract"))
         if isinstance(stage, Lexical) and stage.options.text_field == "title_and_abstract":

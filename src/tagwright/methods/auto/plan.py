@@ -16,7 +16,7 @@ from tagwright.evaluation.advice import STAGES
 from tagwright.methods.auto.speed import Rates, growth
 from tagwright.stages.dense import Dense
 from tagwright.training.combiner import CombinerOptions
-from tagwright.types import KEYWORDS, Document, Longs, Run
+from tagwright.types import Document, Longs, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +24,8 @@ class Holdings:
     """What the data hold.
 
     documents, labelled: how many there are, and how many of them have labels. unread: how many have a title and text,
-    and are not among those that the combiner learns from. labels, described, used: how many the vocabulary has, has
-    descriptions of, and labelled documents have. sections, metadata, keywords: how many documents have any.
+    and are not among those that the combiner learns from. labels, described, used: how many the
+    vocabulary has, has descriptions of, and labelled documents have. sections, metadata: how many documents have any.
     characters: of a document, on average. exclude_self: whether documents are labels too, and never labels of
     themselves. encoders: stages that have one. language: "english". device: "cpu".
     """
@@ -38,7 +38,6 @@ class Holdings:
     used: int = 0
     sections: int = 0
     metadata: int = 0
-    keywords: int = 0
     characters: float = 0.0
     exclude_self: bool = False
     encoders: int = 0
@@ -134,7 +133,7 @@ def survey(
 
     learned_from: places of the documents that the combiner learns from.
     """
-    characters = sections = metadata = keywords = unread = count = 0
+    characters = sections = metadata = unread = count = 0
     own, read = [], set(learned_from)
     for document in documents:
         unread += count not in read and bool(document.title and (document.abstract or document.sections))
@@ -142,7 +141,6 @@ def survey(
         characters += len(document.text)
         sections += bool(document.sections)
         metadata += bool(document.metadata)
-        keywords += bool(document.metadata.get(KEYWORDS))
         own.append(labels.index.get(document.id, -1))
     labelled = int((np.diff(gold.indptr) > 0).sum())
     return Holdings(
@@ -154,7 +152,6 @@ def survey(
         used=len(np.unique(gold.labels)),
         sections=sections,
         metadata=metadata,
-        keywords=keywords,
         characters=characters / max(1, count),
         exclude_self=_excludes_self(np.array(own, np.int64), gold),
         language=language,
@@ -175,7 +172,7 @@ def plan(holdings: Holdings, work: Work, rates: Rates, minutes: float, *, dim: i
     dim: of the encoder's vectors.
     """
     costs = predict(holdings, work, rates)
-    held = {name: getattr(holdings, name) for name in ("labelled", "keywords", "unread", "encoders")}
+    held = {"labelled": holdings.labelled, "unread": holdings.unread, "encoders": holdings.encoders}
     stages, left_out, spent = list[str](), dict[str, str](), 0.0
     for row in STAGES:
         if lacking := row.lacking(held):
@@ -222,7 +219,6 @@ def predict(holdings: Holdings, work: Work, rates: Rates) -> dict[str, float]:
         + work.corpus * find
         + work.examples * (find + describe)
         + GROUPS_COMPARED * fit,
-        "keywords": 0.0,
         "svm": (work.folds + 1) * each
         + work.examples * (find + describe)
         + fit * (holdings.labelled < TRAINED_STAGES_ONLY),

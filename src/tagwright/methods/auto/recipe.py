@@ -239,7 +239,7 @@ def _learned(data: Data, start: Tagger, found: Plan, config: Config) -> tuple[Ta
     settings = combine.Config(
         corpus=config.corpus, candidates=config.candidates, exclude_self=found.holdings.exclude_self, combiner=options
     )
-    richer = combine.with_more_stages(combine.without_confidence(start), keywords="keywords" in found.stages)
+    richer = combine.with_more_stages(combine.without_confidence(start))
     described = _corpus(data, richer, settings)
     plain = data.examples("combiner", lambda: Weighted(combine.examples(richer, described, data.teaching))).examples
     fixed, trials = combine.ndcg_at_5(plain.run, plain.gold), list[Trial]()
