@@ -1,0 +1,121 @@
+"""`train auto` on all dev documents, draw by draw: `python -m benchmarks auto_draws --work DIR [--before OTHER]`.
+
+Labelled documents are the draws of `curve` and `curve_methods`; 3,000 other train documents are known without labels.
+Of each draw: nDCG@5, P@1, P@5, R@100, ECE@5, what was kept, what cross-validation found, seconds predicted and of the
+processor, and the processor's milliseconds to tag a document. Texts may be encoded already: time without that is what
+several draws have in common.
+
+DIR keeps the score of each document, so that two states of the sources can be compared: run the former state with
+another DIR and give it as `--before`; means and tests are then written beside each other. What is there is not run
+again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks import corpora, machine
+from benchmarks.curve import NAMES, UNLABELLED
+from benchmarks.curve_methods import DEPTH, MEASURES, SIZES, Draw, Task, fit_auto
+
+from tagwright.core.atomic import replace_file
+from tagwright.evaluation.calibration import calibration_error
+from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
+from tagwright.types import Doubles
+
+RESULT = Path(__file__).parent / "results" / "auto-draws.json"
+
+PERMUTATIONS, BLOCK = 10_000, 100
+"Of the paired randomisation test over documents, and how many are drawn at a time."
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks auto_draws", description=__doc__)
+    parser.add_argument("--corpora", nargs="+", choices=NAMES, default=NAMES)
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=("50", "300"), help="labelled documents")
+    parser.add_argument("--draws", type=int, nargs="+", default=[0, 1], help="seeds of the draws")
+    parser.add_argument("--unlabelled", type=int, default=UNLABELLED, help="train documents that are known")
+    parser.add_argument("--work", type=Path, required=True, help="keeps the score of each document")
+    parser.add_argument("--before", type=Path, help="the same of a former state, to compare with")
+    parser.add_argument("--output", type=Path, default=RESULT)
+    options = parser.parse_args(arguments)
+    corpora.require(tuple(options.corpora))
+    options.work.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for name in options.corpora:
+            task = Task(name, None, options.unlabelled, Path(folder) / name)
+            task.folder.mkdir()
+            for size in options.sizes:
+                for draw in options.draws[:1] if size == "all" else options.draws:
+                    path = options.work / f"{name}-{size}-{draw}.npz"
+                    if not path.is_file() and (size == "all" or int(size) <= len(task.pool) // 2):
+                        print(json.dumps(measure(task.draw(size, draw), path)), flush=True)
+    about = {"machine": machine.describe(), "unlabelled": options.unlabelled}
+    with replace_file(options.output) as file:
+        file.write_text(json.dumps({**about, **compared(options.work, options.before)}, indent=1) + "\n", "utf-8")
+
+
+def measure(draw: Draw, path: Path) -> dict[str, Any]:
+    """Train on a draw and score all of dev; the scores of documents are written to `path`."""
+    clock = time.process_time()
+    tagger = fit_auto(draw)
+    fitted = time.process_time()
+    run = tagger.tag(draw.scored, DEPTH).without(draw.task.own(draw.scored))
+    tagged = time.process_time()
+    gold, first = draw.task.gold(draw.scored), run.top(5)
+    hits, record = Hits.of(run, gold, 100), tagger.training["auto"]
+    scores = dict(
+        zip(MEASURES, (ndcg(hits, 5), precision(hits, 1), precision(hits, 5), recall(hits, 100)), strict=True)
+    )
+    row = {
+        **{name: round(float(values.mean()), 4) for name, values in scores.items()},
+        "documents": len(draw.scored),
+        "kept": record["kept"],
+        "cross-validation": record["nDCG@5"],
+        "brought": record["brought"],
+        "seconds": {
+            "predicted": round(sum(record["predicted"].values()), 1),
+            "of the processor": round(fitted - clock, 1),
+        },
+        "milliseconds to tag": round(1000 * (tagged - fitted) / len(draw.scored), 2),
+    }
+    if first.confidences is not None:
+        right = gold.scores_of(first) > 0
+        row["ECE@5"] = round(calibration_error(first.confidences.astype(np.float64), right), 4)
+    np.savez(path, np.array(json.dumps(row)), *scores.values())
+    return row
+
+
+def compared(work: Path, before: Path | None) -> dict[str, Any]:
+    """Corpus and size -> draw -> the row, and beside it the former state's with p of nDCG@5."""
+    found: dict[str, Any] = {}
+    for path in sorted(work.glob("*.npz")):
+        name, size, draw = path.stem.split("-")
+        row, scores = _read(path)
+        cell: dict[str, Any] = {"now": row}
+        if before and (before / path.name).is_file():
+            former, others = _read(before / path.name)
+            cell |= {"before": former, "p": round(paired(scores["nDCG@5"], others["nDCG@5"]), 4)}
+        found.setdefault(f"{name} {size}", {})[draw] = cell
+    return {"rows": found}
+
+
+def paired(one: Doubles, other: Doubles) -> float:
+    """Two-sided p of the paired randomisation test that the scores (documents,) of both have the same mean."""
+    difference, rng = one - other, np.random.default_rng(0)
+    blocks = (rng.choice([-1.0, 1.0], (BLOCK, len(difference))) for _ in range(PERMUTATIONS // BLOCK))
+    sums = np.concatenate([signs @ difference for signs in blocks])
+    return float((1 + (np.abs(sums) >= abs(difference.sum()) - 1e-9).sum()) / (1 + PERMUTATIONS))
+
+
+def _read(path: Path) -> tuple[Mapping[str, Any], dict[str, Doubles]]:
+    with np.load(path) as file:
+        scores = {name: file[f"arr_{place}"] for place, name in enumerate(MEASURES, 1)}
+        return json.loads(str(file["arr_0"])), scores
