@@ -1,9 +1,9 @@
 """`train auto` on all dev documents, draw by draw: `python -m benchmarks auto_draws --work DIR [--before OTHER]`.
 
-Labelled documents are the draws of `curve` and `curve_methods`; 3,000 other train documents are known without labels.
-Of each draw: nDCG@5, P@1, P@5, R@100, ECE@5, what was kept, what cross-validation found, seconds predicted and of the
-processor, and the processor's milliseconds to tag a document. Texts may be encoded already: time without that is what
-several draws have in common.
+Labelled documents are the draws of `curve` and `curve_methods`; other train documents are known without labels. With 0
+labelled ones it is the zero-shot method. Of each draw: nDCG@5, P@1, P@5, R@100, ECE@5, what was kept, what
+cross-validation found, seconds predicted and of the processor, and the processor's milliseconds to tag a document.
+Texts may be encoded already: time without that is what several draws have in common.
 
 DIR keeps the score of each document, so that two states of the sources can be compared: run the former state with
 another DIR and give it as `--before`; means and tests are then written beside each other. What is there is not run
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from benchmarks import corpora, machine
 from benchmarks.curve import NAMES, UNLABELLED
-from benchmarks.curve_methods import DEPTH, MEASURES, SIZES, Draw, Task, fit_auto
+from benchmarks.curve_methods import DEPTH, MEASURES, SIZES, Draw, Task, fit_auto, fit_zero_shot
 
 from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import calibration_error
@@ -31,6 +31,9 @@ from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
 from tagwright.types import Doubles
 
 RESULT = Path(__file__).parent / "results" / "auto-draws.json"
+
+NOTHING: Mapping[str, Any] = {"kept": "zero_shot", "nDCG@5": {}, "brought": {}, "predicted": {}}
+"What is recorded of the zero-shot method."
 
 PERMUTATIONS, BLOCK = 10_000, 100
 "Of the paired randomisation test over documents, and how many are drawn at a time."
@@ -53,7 +56,7 @@ def main(arguments: list[str]) -> None:
             task = Task(name, None, options.unlabelled, Path(folder) / name)
             task.folder.mkdir()
             for size in options.sizes:
-                for draw in options.draws[:1] if size == "all" else options.draws:
+                for draw in options.draws[:1] if size in ("0", "all") else options.draws:
                     path = options.work / f"{name}-{size}-{draw}.npz"
                     if not path.is_file() and (size == "all" or int(size) <= len(task.pool) // 2):
                         print(json.dumps(measure(task.draw(size, draw), path)), flush=True)
@@ -65,12 +68,12 @@ def main(arguments: list[str]) -> None:
 def measure(draw: Draw, path: Path) -> dict[str, Any]:
     """Train on a draw and score all of dev; the scores of documents are written to `path`."""
     clock = time.process_time()
-    tagger = fit_auto(draw)
+    tagger = fit_auto(draw) if draw.labelled else fit_zero_shot(draw)
     fitted = time.process_time()
     run = tagger.tag(draw.scored, DEPTH).without(draw.task.own(draw.scored))
     tagged = time.process_time()
     gold, first = draw.task.gold(draw.scored), run.top(5)
-    hits, record = Hits.of(run, gold, 100), tagger.training["auto"]
+    hits, record = Hits.of(run, gold, 100), tagger.training.get("auto", NOTHING)
     scores = dict(
         zip(MEASURES, (ndcg(hits, 5), precision(hits, 1), precision(hits, 5), recall(hits, 100)), strict=True)
     )

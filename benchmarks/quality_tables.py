@@ -14,6 +14,12 @@ CORPORA = ("mdn", "tib", "epmc", "arxiv", "kirja")
 COSTS = {"ECE@5": 3, "seconds to fit": 1, "seconds to score 1000": 2, "kilobytes": 0}
 "What is shown of each ranker besides its quality, with so many digits."
 
+TRAINED = ("svm", "knn", "knn_dense", "depl_cls", "rts")
+"The stages that `train auto` trains."
+
+SIZES = {"0": "none", "50": "50", "300": "300", "all": "all"}
+"Labelled documents of the table in brief."
+
 RANKERS = ("LambdaMART in numpy", "logistic regression", "HistGradientBoosting", "LightGBM")
 "Rankers of the combiner that are compared."
 
@@ -270,13 +276,15 @@ def costs_of_rankers() -> Iterator[str]:
     yield from table([f"means of {len(rows)} rows", *COSTS], body)
 
 
-def fifty_labels() -> Iterator[str]:
-    """The same at one size, in brief."""
-    found = result("curve")
-    body = (
-        [title, *(percent(found[corpus]["50"][row]["nDCG@5"]) for corpus in CORPORA)]
-        for title, row in (("none", "zero_shot"), ("50", "auto"))
-    )
+def labelled_in_brief() -> Iterator[str]:
+    """`train auto` by how many documents are labelled, means of the draws."""
+    found = result("auto-draws")["rows"]
+
+    def cell(corpus: str, size: str) -> str:
+        draws = found.get(f"{corpus} {size}", {})
+        return percent(mean(row["now"]["nDCG@5"] for row in draws.values())) if draws else ""
+
+    body = ([title, *(cell(corpus, size) for corpus in CORPORA)] for size, title in SIZES.items())
     yield from table(["labelled documents: nDCG@5, %", *CORPORA], body)
 
 
@@ -287,6 +295,33 @@ def auto() -> Iterator[str]:
         checked = ", ".join(f"{kind} {percent(value)}" for kind, value in row["cross-validation"].items())
         body.append([name, checked, row["kept"], f"{percent(row['zero_shot'])}, {percent(row['auto'])}"])
     yield from table(["corpus, labelled", "cross-validation", "kept", "dev: zero_shot, auto"], body)
+
+
+def auto_draws() -> Iterator[str]:
+    """`train auto` of this state and of the former one on the same draws; an asterisk where nDCG@5 differs."""
+    body = []
+    for cell, draws in result("auto-draws")["rows"].items():
+        for draw, row in draws.items():
+            now, before = row["now"], row.get("before", {})
+            mark = "*" * (row.get("p", 1.0) < LEVEL)
+            figures = (slashed(each, ("nDCG@5", "P@1", "P@5", "R@100")) if each else "" for each in (before, now))
+            seconds = now["seconds"]
+            took = f"{seconds['predicted']:.0f}, {seconds['of the processor']:.0f}"
+            former, present = figures
+            body.append([f"{cell}, {draw}", former, present + mark, percent(now.get("ECE@5")), now["kept"], took])
+    head = ["labelled, draw", "before", "now", "ECE@5", "kept", "seconds predicted, used"]
+    yield from table(head, body)
+
+
+def auto_stages() -> Iterator[str]:
+    """What each trained stage brought, in points of nDCG@5 in cross-validation; "out" where it was left out."""
+    body = []
+    for cell, draws in result("auto-draws")["rows"].items():
+        for draw, row in draws.items():
+            brought = row["now"]["brought"]
+            cells = (f"{100 * brought[stage]:+.1f}" if stage in brought else "out" for stage in TRAINED)
+            body.append([f"{cell}, {draw}", *cells])
+    yield from table(["labelled, draw", *TRAINED], body)
 
 
 def single_methods() -> Iterator[str]:
@@ -389,9 +424,11 @@ TABLES: Mapping[str, Callable[[], Iterable[str]]] = {
     "auto": auto,
     "few labels": few_labels,
     "single methods": single_methods,
+    "auto draws": auto_draws,
+    "auto stages": auto_stages,
     "rankers": rankers,
     "costs of rankers": costs_of_rankers,
-    "fifty labels": fifty_labels,
+    "labelled, in brief": labelled_in_brief,
     **{
         f"intervals of {name}, {heading}": partial(intervals, name, heading)
         for name, headings in _INTERVALS.items()
