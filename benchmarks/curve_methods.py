@@ -31,7 +31,7 @@ from tagwright.data.bags import BagOfWords
 from tagwright.data.corpus import Corpus
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.methods import auto, svm, zero_shot
-from tagwright.stages.nearest_labelled import NearestByWords
+from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Ints, Run
 
@@ -129,7 +129,7 @@ def fit_svm(draw: Draw) -> Tagger:
 def fit_knn(draw: Draw) -> Tagger:
     bag = BagOfWords.of(each.text for each in draw.labelled)
     features = bag.transform(each.text for each in draw.labelled)
-    stage = NearestByWords(draw.task.labels, bag, features, draw.task.gold(draw.labelled), DEPTH)
+    stage = NearestLabelled(draw.task.labels, bag, features, draw.task.gold(draw.labelled), DEPTH)
     return Tagger(draw.task.labels, {"knn": stage})
 
 

@@ -25,7 +25,7 @@ from tagwright.stages.lexical import Lexical, LexicalOptions
 from tagwright.stages.linear.classifiers import Linear, Trees
 from tagwright.stages.names.exact_match import ExactMatch
 from tagwright.stages.names.title_match import TitleMatch
-from tagwright.stages.nearest_labelled import NearestByWords
+from tagwright.stages.nearest_labelled import NearestLabelled
 from tagwright.stages.reranker import CrossEncoderReranker
 from tagwright.tagger import STAGES
 from tagwright.testing import check_stage
@@ -231,8 +231,8 @@ def own(name: str, folder: Path) -> Stage:
         if find_spec("omikuji") is None:  # imported here, it would print into this process
             pytest.skip("omikuji is not installed")
         return Trees(TOPICS, BAG, fit_trees(FEATURES, gold, size, LabelTreeOptions(leaf=2, workers=1)))
-    if name == "NearestByWords":
-        return NearestByWords(TOPICS, BAG, FEATURES, gold)
+    if name == "NearestLabelled":
+        return NearestLabelled(TOPICS, BAG, FEATURES, gold)
     if name in ("ExactMatch", "TitleMatch"):
         return (ExactMatch if name == "ExactMatch" else TitleMatch)(TOPICS)
     if name == "Lexical":

@@ -47,3 +47,13 @@ def test_what_more_labels_would_bring_is_the_mean_of_the_curves(monkeypatch: pyt
 def test_nothing_is_advised_that_brings_less_than_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(advice, "GAINS", {"a": {50: 0.9}})
     assert next_step(0) == ""
+
+
+def test_a_stage_is_not_tried_without_the_packages_that_train_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = dict.fromkeys(advice.LACKING, 10_000)
+    (row,) = [each for each in advice.STAGES if each.name == "rts"]
+    monkeypatch.setattr(advice, "find_spec", lambda package: None if package == "torch" else package)
+    assert row.lacking(held) == "training it needs torch, not installed here"
+    monkeypatch.setattr(advice, "find_spec", lambda package: package)
+    assert row.lacking(held) == ""
+    assert "(here 3)" in row.lacking({**held, "labelled": 3})

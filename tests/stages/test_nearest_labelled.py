@@ -12,7 +12,7 @@ from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, ModelError
 from tagwright.stages.dense.retriever import Texts
 from tagwright.stages.names.exact_match import ExactMatch
-from tagwright.stages.nearest_labelled import NearestByMeaning, NearestByWords
+from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled
 from tagwright.tagger import Tagger
 from tagwright.types import Document, Label, Run
 
@@ -28,15 +28,15 @@ QUERIES = [Document("q", "honey hive"), Document("r", "a river"), Document("s", 
 
 
 @pytest.fixture(name="stage")
-def over_all_documents() -> NearestByWords:
-    return NearestByWords(LABELS, BAG, FEATURES, LABELS.gold(DOCUMENTS))
+def over_all_documents() -> NearestLabelled:
+    return NearestLabelled(LABELS, BAG, FEATURES, LABELS.gold(DOCUMENTS))
 
 
 def cosine(one: int, other: int) -> float:
     return float((FEATURES[one] @ FEATURES[other].T).toarray()[0, 0])
 
 
-def test_each_neighbour_votes_for_its_labels_by_its_cosine(stage: NearestByWords) -> None:
+def test_each_neighbour_votes_for_its_labels_by_its_cosine(stage: NearestLabelled) -> None:
     run = stage(QUERIES)
     # the first query is the first document: cosine 1, and with the second it shares one word
     assert run[0][0].tolist() == [0, 1]
@@ -46,19 +46,19 @@ def test_each_neighbour_votes_for_its_labels_by_its_cosine(stage: NearestByWords
 
 
 def test_only_the_nearest_vote() -> None:
-    stage = NearestByWords(LABELS, BAG, FEATURES, LABELS.gold(DOCUMENTS), neighbours=1)
+    stage = NearestLabelled(LABELS, BAG, FEATURES, LABELS.gold(DOCUMENTS), neighbours=1)
     labels, scores = stage(QUERIES)[0]
     assert labels.tolist() == [0]
     assert scores[0] == pytest.approx(1.0)
 
 
-def test_candidates_of_others_score_0_where_no_neighbour_has_them(stage: NearestByWords) -> None:
+def test_candidates_of_others_score_0_where_no_neighbour_has_them(stage: NearestLabelled) -> None:
     reading = stage.read(QUERIES[:1])
     scores = stage.score(reading, Run.from_rows([[0, 2, 3]]))
     np.testing.assert_allclose(scores, [1 + cosine(0, 1), 0, 0], rtol=1e-6)
 
 
-def test_labels_are_followed_by_their_ids(stage: NearestByWords) -> None:
+def test_labels_are_followed_by_their_ids(stage: NearestLabelled) -> None:
     fewer = stage.with_labels([Label("new", ("new",)), LABELS[1], LABELS[0]])
     found, scores = fewer(QUERIES)[0]
     assert found.tolist() == [2, 1]
@@ -66,26 +66,26 @@ def test_labels_are_followed_by_their_ids(stage: NearestByWords) -> None:
     assert not len(fewer(QUERIES)[1][0])
 
 
-def test_what_is_saved_is_read_as_it_was(stage: NearestByWords, tmp_path: Path) -> None:
+def test_what_is_saved_is_read_as_it_was(stage: NearestLabelled, tmp_path: Path) -> None:
     stage.save(tmp_path)
-    found, before = NearestByWords.load(tmp_path, LABELS)(QUERIES), stage(QUERIES)
+    found, before = NearestLabelled.load(tmp_path, LABELS)(QUERIES), stage(QUERIES)
     assert found.labels.tolist() == before.labels.tolist()
     np.testing.assert_allclose(found.scores, before.scores)
 
 
 @pytest.mark.parametrize(("name", "values"), [("gold", [0, 0, 9, 2]), ("gold-indptr", [0, 3, 2, 4])])
-def test_damage_is_recognised(stage: NearestByWords, tmp_path: Path, name: str, values: list[int]) -> None:
+def test_damage_is_recognised(stage: NearestLabelled, tmp_path: Path, name: str, values: list[int]) -> None:
     stage.save(tmp_path)
     kind = np.load(tmp_path / f"{name}.npy").dtype
     np.save(tmp_path / f"{name}.npy", np.array(values, kind))
     with pytest.raises(ModelError, match="damaged"):
-        NearestByWords.load(tmp_path, LABELS)
+        NearestLabelled.load(tmp_path, LABELS)
 
 
-def test_a_model_of_other_labels_is_not_loaded(stage: NearestByWords, tmp_path: Path) -> None:
+def test_a_model_of_other_labels_is_not_loaded(stage: NearestLabelled, tmp_path: Path) -> None:
     stage.save(tmp_path)
     with pytest.raises(ModelError, match="damaged"):
-        NearestByWords.load(tmp_path, LABELS[:2])
+        NearestLabelled.load(tmp_path, LABELS[:2])
 
 
 VECTORS = np.array([[1, 0], [0.6, 0.8], [0, 1]], np.float16)

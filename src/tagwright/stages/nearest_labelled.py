@@ -26,7 +26,7 @@ BLOCK = 256
 "Documents that are compared with all labelled ones at a time."
 
 
-class NearestLabelled(Retriever):
+class LabelledNeighbours(Retriever):
     """Candidates by the labels of the nearest labelled documents, each of which votes for its labels.
 
     gold: their labels, a row each. k: candidates of a document. neighbours: labelled documents that vote.
@@ -79,7 +79,7 @@ class NearestLabelled(Retriever):
         return Run.of(votes.indptr, votes.indices, votes.data)
 
 
-class NearestByWords(NearestLabelled):
+class NearestLabelled(LabelledNeighbours):
     """Candidates by the labels of the labelled documents whose words are most similar. A types.Retriever.
 
     features: (labelled documents, words) CSR, the TF-IDF vector of each, of norm 1. The score of a label is the sum of
@@ -107,10 +107,10 @@ class NearestByWords(NearestLabelled):
         texts = self.bag.transform(document.text for document in documents)
         return self._counted(sp_matmul_topn(texts, self._postings, top_n=self.neighbours, sort=True).tocsr())
 
-    def with_labels(self, labels: Sequence[Label]) -> "NearestByWords":
+    def with_labels(self, labels: Sequence[Label]) -> "NearestLabelled":
         """Return a copy for another vocabulary: documents keep the remaining labels by id; new labels score 0."""
         gold = self.gold.moved(places_of(self.labels, labels))
-        return NearestByWords(labels, self.bag, self.features, gold, self.k, self.neighbours)
+        return NearestLabelled(labels, self.bag, self.features, gold, self.k, self.neighbours)
 
     def save(self, folder: Path) -> None:
         """Write the words, and the vectors and labels of the labelled documents."""
@@ -133,7 +133,7 @@ class NearestByWords(NearestLabelled):
         return self.features.T.tocsr()
 
 
-class NearestByMeaning(NearestLabelled):
+class NearestByMeaning(LabelledNeighbours):
     """Candidates by the labels of the labelled documents whose vectors are nearest. A types.Retriever.
 
     vectors: (labelled documents, dim) float16, of norm 1. shares: the dense stage of the tagger, by whose encoder these

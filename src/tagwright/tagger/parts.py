@@ -24,7 +24,7 @@ STAGES: Mapping[str, str] = {
     "Linear": "tagwright.stages.linear.classifiers",
     "Trees": "tagwright.stages.linear.classifiers",
     "NearestByMeaning": "tagwright.stages.nearest_labelled",
-    "NearestByWords": "tagwright.stages.nearest_labelled",
+    "NearestLabelled": "tagwright.stages.nearest_labelled",
     "CrossEncoderReranker": "tagwright.stages.reranker",
 }
 COMBINERS: Mapping[str, str] = {

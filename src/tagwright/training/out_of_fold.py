@@ -15,7 +15,7 @@ from tagwright.data.sparse_arrays import Matrix
 from tagwright.encoders.cache import keeps_documents
 from tagwright.stages.dense import Dense
 from tagwright.stages.linear.classifiers import Linear
-from tagwright.stages.nearest_labelled import NearestByMeaning, NearestByWords
+from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled
 from tagwright.training.combiner import assign_folds
 from tagwright.training.linear import SvmOptions, fit_svm
 from tagwright.types import Document, Label, Longs, Retriever, Run
@@ -118,7 +118,7 @@ class Folds:
         stages = {each: stage for each, stage in self._learned(names, learnt, name).items() if each in names}
         if KNN in names:
             bag, features = self._words
-            stages[KNN] = NearestByWords(self.labels, bag, features[near], self.gold.take(near), CANDIDATES)
+            stages[KNN] = NearestLabelled(self.labels, bag, features[near], self.gold.take(near), CANDIDATES)
         if KNN_DENSE in names and self.dense:
             vectors, gold = self._vectors[near], self.gold.take(near)
             stages[KNN_DENSE] = NearestByMeaning(self.labels, vectors, gold, CANDIDATES, shares=self.dense[0])

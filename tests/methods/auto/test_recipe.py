@@ -24,7 +24,7 @@ from tagwright.methods.auto.speed import Rates
 from tagwright.stages.dense import Dense
 from tagwright.stages.linear.classifiers import Linear
 from tagwright.stages.names.exact_match import ExactMatch
-from tagwright.stages.nearest_labelled import NearestByMeaning, NearestByWords
+from tagwright.stages.nearest_labelled import NearestByMeaning, NearestLabelled
 from tagwright.tagger import Tagger
 from tagwright.tagger.fuse import fuse
 from tagwright.training import out_of_fold
@@ -117,7 +117,7 @@ def test_the_svm_is_not_trained_again_where_it_has_seen_all_but_one_in_twenty(
     last = folds.last()
     assert seen == [100 - scored, 100][:trained]
     knn = last["knn"]
-    assert isinstance(knn, NearestByWords)
+    assert isinstance(knn, NearestLabelled)
     assert len(knn.gold) == 100
     assert (last["svm"] is fold.stages["svm"]) == (trained == 1)
 
