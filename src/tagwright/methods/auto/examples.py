@@ -89,7 +89,7 @@ def with_trained(
             weight: _sum(weighted(described, {**weights, name: weight}), pools, gold) for weight in (0.0, *WEIGHTS)
         }
         best = max(WEIGHTS, key=lambda weight: tried[weight].mean())
-        weights[name] = 0.0 if better(tried[0.0], tried[best], CombinerOptions().margin) else best
+        weights[name] = 0.0 if better(tried[0.0], tried[best], 3 * CombinerOptions().margin) else best
     dropped = [name for name, weight in weights.items() if not weight]
     pools = [pool.dropping(dropped, tagger.pool) for pool in pools] if dropped else pools
     described = weighted(described, weights)
