@@ -17,7 +17,7 @@ COSTS = {"ECE@5": 3, "seconds to fit": 1, "seconds to score 1000": 2, "kilobytes
 TRAINED = ("svm", "knn", "knn_dense", "depl_cls", "rts")
 "The stages that `train auto` trains."
 
-SIZES = {"0": "none", "50": "50", "300": "300", "all": "all"}
+SIZES = {"0": "none", "50": "50"}
 "Labelled documents of the table in brief."
 
 RANKERS = ("LambdaMART in numpy", "logistic regression", "HistGradientBoosting", "LightGBM")
@@ -317,7 +317,7 @@ def auto_stages() -> Iterator[str]:
     """What each trained stage brought, in points of nDCG@5 in cross-validation; "out" where it was left out."""
     body = []
     for cell, draws in result("auto-draws")["rows"].items():
-        for draw, row in draws.items():
+        for draw, row in draws.items() if not cell.endswith(" 0") else ():
             brought = row["now"]["brought"]
             cells = (f"{100 * brought[stage]:+.1f}" if stage in brought else "out" for stage in TRAINED)
             body.append([f"{cell}, {draw}", *cells])
