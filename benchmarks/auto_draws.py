@@ -28,6 +28,8 @@ from benchmarks.curve_methods import DEPTH, MEASURES, SIZES, Draw, Task, fit_aut
 from tagwright.core.atomic import replace_file
 from tagwright.evaluation.calibration import calibration_error
 from tagwright.evaluation.metrics import Hits, ndcg, precision, recall
+from tagwright.evaluation.resampling import Ratios
+from tagwright.evaluation.significance import randomisation
 from tagwright.types import Doubles
 
 RESULT = Path(__file__).parent / "results" / "auto-draws.json"
@@ -35,8 +37,8 @@ RESULT = Path(__file__).parent / "results" / "auto-draws.json"
 NOTHING: Mapping[str, Any] = {"kept": "zero_shot", "nDCG@5": {}, "brought": {}, "predicted": {}}
 "What is recorded of the zero-shot method."
 
-PERMUTATIONS, BLOCK = 10_000, 100
-"Of the paired randomisation test over documents, and how many are drawn at a time."
+PERMUTATIONS = 10_000
+"Of the paired randomisation test over documents."
 
 
 def main(arguments: list[str]) -> None:
@@ -112,10 +114,9 @@ def compared(work: Path, before: Path | None) -> dict[str, Any]:
 
 def paired(one: Doubles, other: Doubles) -> float:
     """Two-sided p of the paired randomisation test that the scores (documents,) of both have the same mean."""
-    difference, rng = one - other, np.random.default_rng(0)
-    blocks = (rng.choice([-1.0, 1.0], (BLOCK, len(difference))) for _ in range(PERMUTATIONS // BLOCK))
-    sums = np.concatenate([signs @ difference for signs in blocks])
-    return float((1 + (np.abs(sums) >= abs(difference.sum()) - 1e-9).sum()) / (1 + PERMUTATIONS))
+    documents = len(one)
+    first, second = (Ratios(("nDCG@5",), each[:, None], np.ones((documents, 1))) for each in (one, other))
+    return float(randomisation(first, second, documents, PERMUTATIONS, 0)[0])
 
 
 def _read(path: Path) -> tuple[Mapping[str, Any], dict[str, Doubles]]:

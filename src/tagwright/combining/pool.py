@@ -83,11 +83,14 @@ class CandidatePool:
 
     def without(self, stage: str) -> Self:
         """Return the same candidates without this stage."""
-        found = {name: run for name, run in self.found.items() if name != stage}
-        return replace(self, found=found, stages={name: each for name, each in self.stages.items() if name != stage})
+        found, stages = self._others([stage])
+        return replace(self, found=found, stages=stages)
 
     def dropping(self, names: Collection[str], options: PoolOptions = PoolOptions()) -> Self:
         """Return the pool as it is without these stages, and without the candidates that only they found."""
+        return self.of(self.documents, *self._others(names), self.readings, options)
+
+    def _others(self, names: Collection[str]) -> tuple[dict[str, Run], dict[str, Stage]]:
+        """What was found by the stages of other names, and these stages."""
         found = {name: run for name, run in self.found.items() if name not in names}
-        stages = {name: stage for name, stage in self.stages.items() if name not in names}
-        return self.of(self.documents, found, stages, self.readings, options)
+        return found, {name: stage for name, stage in self.stages.items() if name not in names}

@@ -55,7 +55,7 @@ class Row:
     packages: Sequence[str] = ()
     command: str = ""
 
-    def missing(self, held: Held) -> str:
+    def unmet(self, held: Held) -> str:
         """What the data lack, in words; empty where everything is there."""
         for what, least in self.needs.items():
             if held.get(what, 0) < least:
@@ -68,8 +68,8 @@ class Row:
         >>> Row("svm", {"labelled": 30}, "", "").lacking({"labelled": 12})
         'from 30 labelled documents on (here 12)'
         """
-        if missing := self.missing(held):
-            return missing
+        if unmet := self.unmet(held):
+            return unmet
         absent = [package for package in self.packages if find_spec(package) is None]
         return f"training it needs {' and '.join(absent)}, not installed here" if absent else ""
 
@@ -256,7 +256,7 @@ def best_at(held: Held) -> list[Advice]:
     >>> [each.method for each in best_at({**held, "sections": 2000})]
     ['futex']
     """
-    return [Advice(row.name, row.command, row.measured) for row in METHODS if not row.missing(held)]
+    return [Advice(row.name, row.command, row.measured) for row in METHODS if not row.unmet(held)]
 
 
 def advise(labelled: int) -> Advice:

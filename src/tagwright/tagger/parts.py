@@ -32,8 +32,8 @@ COMBINERS: Mapping[str, str] = {
     "AppendLabels": "tagwright.combining.weighted_sum",
     "LearnedCombiner": "tagwright.combining.learned_combiner",
 }
-"""Our own: class -> module, imported when a tagger has one; all of them take as long as loading a tagger of words.
-Each has a `load(folder, labels)`."""
+"""Our own: class -> module, which is imported when a tagger has one: importing all of them takes as long as loading a
+tagger without an encoder. Each class has a `load(folder, labels)`."""
 
 _TABLES: Mapping[str, Mapping[str, str]] = {plugins.STAGES: STAGES, plugins.COMBINERS: COMBINERS}
 _NAME = re.compile(r"\w[\w.+-]{0,99}", re.ASCII)

@@ -70,7 +70,8 @@ SHARES = (0.25, 0.5, 0.75, 1.0)
 
 FAR = 3.0
 """How many times clearer a share must be better that is far above what is expected: with ten labelled documents chance
-makes almost any share look good. On train documents of tib one draw of 16 lost 4.9 points of nDCG@5 so."""
+makes almost any share look good. On train documents of tib one draw of 16 lost 4.9 points of nDCG@5 so. So must the sum
+without a stage, for the stage to be left out."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from tagwright.combining.pool import CandidatePool
 from tagwright.core.steps import State
 from tagwright.methods.auto import combine
 from tagwright.tagger import Tagger
-from tagwright.training.combiner import BASE, CombinerOptions, Examples, FittedCombiner, assign_folds, better
+from tagwright.training.combiner import BASE, FAR, CombinerOptions, Examples, FittedCombiner, assign_folds, better
 from tagwright.training.out_of_fold import Fold
 from tagwright.types import Document, Doubles, Run
 
@@ -72,8 +72,8 @@ def with_trained(
     """The candidates of labelled documents with the scores of stages that have not seen their labels, in order.
 
     tagger: the stages without those that are trained. Each of these gets the weight with which the fixed sum is best,
-    one stage after the other. It is left out, with weight 0, where the sum is clearly better without it: what hardly
-    changes the sum often helps the combiner.
+    one stage after the other. It is left out, with weight 0, where the sum is better without it by `FAR` times as much
+    as is clear: what hardly changes the sum often helps the combiner.
     """
     pools, order, names = list[CandidatePool](), list[int](), list[str]()
     for fold in folds:
@@ -89,7 +89,7 @@ def with_trained(
             weight: _sum(weighted(described, {**weights, name: weight}), pools, gold) for weight in (0.0, *WEIGHTS)
         }
         best = max(WEIGHTS, key=lambda weight: tried[weight].mean())
-        weights[name] = 0.0 if better(tried[0.0], tried[best], 3 * CombinerOptions().margin) else best
+        weights[name] = 0.0 if better(tried[0.0], tried[best], FAR * CombinerOptions().margin) else best
     dropped = [name for name, weight in weights.items() if not weight]
     pools = [pool.dropping(dropped, tagger.pool) for pool in pools] if dropped else pools
     described = weighted(described, weights)

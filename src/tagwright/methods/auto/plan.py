@@ -24,8 +24,8 @@ class Holdings:
     """What the data hold.
 
     documents, labelled: how many there are, and how many of them have labels. unread: how many have a title and text,
-    and are not among those that the combiner learns from. labels, described, used: how many the
-    vocabulary has, has descriptions of, and labelled documents have. sections, metadata: how many documents have any.
+    and are not among those that the combiner learns from. labels, described, used: how many the vocabulary has, has
+    descriptions of, and labelled documents have. sections, metadata: how many documents have any.
     characters: of a document, on average. exclude_self: whether documents are labels too, and never labels of
     themselves. encoders: stages that have one. language: "english". device: "cpu".
     """

@@ -48,7 +48,7 @@ RTS = "rts"
 "The name of the stage whose encoder RTS trains."
 
 FEWER = 3
-"""Folds of the combiner from `auto_plan.TRAINED_STAGES_ONLY` documents on: two thirds of them are enough to train on,
+"""Folds of the combiner from `plan.TRAINED_STAGES_ONLY` documents on: two thirds of them are enough to train on,
 in half the time."""
 
 
@@ -209,14 +209,14 @@ def make_plan(data: Data, start: Tagger, config: Config, language: str, started:
     started: wall and processor time when the training began.
     """
     holdings = plan.survey(data.documents, data.labels, data.gold, language, data.chosen.tolist())
-    holdings = replace(holdings, encoders=sum(isinstance(stage, Dense) for stage in start.retrievers.values()))
-    corpus = min(config.corpus, len(data.documents))
-    texts = taken(data.documents, _read(data, config)) if len(data.chosen) else []
+    corpus, read = min(config.corpus, len(data.documents)), _read(data, config)
+    texts = taken(data.documents, read) if len(data.chosen) else []
     dense = next((stage for stage in start.retrievers.values() if isinstance(stage, Dense)), None)
+    holdings = replace(holdings, encoders=int(dense is not None))
     work = Work(
         encode_labels=dense.missing if dense else 0,
         encode_documents=plan.not_encoded(dense, texts) if dense else 0,
-        encode_labelled=len(np.setdiff1d(data.labelled, _read(data, config))) if dense else 0,
+        encode_labelled=len(np.setdiff1d(data.labelled, read)) if dense else 0,
         corpus=corpus,
         examples=len(data.chosen),
         folds=len(parts(data.chosen, len(data.labelled))) if len(data.chosen) else 0,
