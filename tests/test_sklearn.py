@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from tests.tiny import tiny_encoder
 
 import tagwright as tw
+from tagwright import sklearn
 from tagwright.sklearn import TaggerClassifier
 
 NAMES = ["Bees", "Orchards", "Tax law"]
@@ -35,13 +36,11 @@ def test_zero_shot_predicts_what_the_tagger_suggests() -> None:
     classifier = TaggerClassifier(labels=NAMES, **WORDS).fit(TEXTS)
     tagger = tw.zero_shot(NAMES, **WORDS)
     predicted, probable = classifier.predict(TEXTS), classifier.predict_proba(TEXTS)
-    assert issparse(predicted)
-    assert issparse(probable)
     for row, suggested in enumerate(tagger.suggest(TEXTS, k=5)):
-        assert [classifier.classes_[i] for i in predicted[row].indices] == sorted(each.id for each in suggested)
-        ranked = probable[row].toarray()[0]
+        assert [classifier.classes_[i] for i in np.flatnonzero(predicted[row])] == sorted(each.id for each in suggested)
+        ranked = probable[row]
         assert all(ranked[NAMES.index(each.id)] == pytest.approx(_squashed(each.score)) for each in suggested)
-    np.testing.assert_array_equal(predicted.toarray(), indicator())
+    np.testing.assert_array_equal(predicted, indicator())
 
 
 def test_a_method_may_be_spelled_with_a_hyphen() -> None:
@@ -49,7 +48,7 @@ def test_a_method_may_be_spelled_with_a_hyphen() -> None:
     assert classifier.get_params()["method"] == "zero-shot"  # cloning compares it with what was given
     fitted = classifier.fit(TEXTS)
     assert list(fitted.tagger_.stages) == ["exact_match"]
-    np.testing.assert_array_equal(fitted.predict(TEXTS).toarray(), indicator())
+    np.testing.assert_array_equal(fitted.predict(TEXTS), indicator())
 
 
 def _squashed(score: float) -> float:
@@ -61,7 +60,7 @@ def test_probabilities_are_confidences_where_they_are_estimated(tmp_path: Path) 
     names = [*NAMES, *(f"Stone {number}" for number in range(100))]
     probable = TaggerClassifier(labels=names, depth=5, **options).fit(TEXTS).predict_proba(TEXTS)
     for row, suggested in enumerate(tw.zero_shot(names, **options).suggest(TEXTS, k=5)):
-        found = {names[label]: value for label, value in zip(probable[row].indices, probable[row].data, strict=True)}
+        found = {names[label]: probable[row][label] for label in np.flatnonzero(probable[row])}
         assert found == pytest.approx({each.name: each.confidence for each in suggested})
 
 
@@ -69,15 +68,15 @@ def test_a_trained_method_predicts_what_its_tagger_suggests(tmp_path: Path) -> N
     tiny = str(tiny_encoder(tmp_path / "tiny"))
     options: dict[str, Any] = {"encoder": tiny, "steps": 2, "batch": 4, "seed": 1}
     texts = ["The bees make honey. Bees fly to a flower.", "The bank keeps money. A stock market."] * 4
-    found = TaggerClassifier("simcse", ["Bee", "Bank"], k=1, **options).fit(texts).predict(texts)
+    found = TaggerClassifier("simcse", ["Bee", "Bank"], max_labels=1, **options).fit(texts).predict(texts)
     tagger = tw.train("simcse", texts, ["Bee", "Bank"], **options)
-    assert found.indices.tolist() == tagger.tag(texts, k=1).labels.tolist()
+    assert found.argmax(axis=1).tolist() == tagger.tag(texts, k=1).labels.tolist()
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix, lambda _: Y, lambda _: np.array(Y, object)])
 def test_y_is_an_indicator_or_lists(form: Callable[[Any], Any]) -> None:
-    classifier = TaggerClassifier("svm", labels=NAMES, k=1).fit(TEXTS, form(indicator()))
-    assert classifier.predict(["A law of tax"]).toarray().tolist() == [[0, 0, 1]]
+    classifier = TaggerClassifier("svm", labels=NAMES, max_labels=1).fit(TEXTS, form(indicator()))
+    assert classifier.predict(["A law of tax"]).tolist() == [[0, 0, 1]]
 
 
 def test_labels_may_be_those_of_y() -> None:
@@ -110,12 +109,23 @@ def test_what_does_not_fit_is_refused(classifier: TaggerClassifier, x: Any, y: A
 
 
 def test_parameters_are_those_of_the_constructor_and_the_method() -> None:
-    classifier = TaggerClassifier("rts", NAMES, k=3, temperature=0.1)
-    rules = {"k": 3, "min_score": None, "min_confidence": None, "best_cut": False}
+    classifier = TaggerClassifier("rts", NAMES, max_labels=3, temperature=0.1)
+    rules: dict[str, Any] = {
+        "max_labels": 3,
+        "min_score": None,
+        "min_confidence": None,
+        "best_cut": False,
+        "sparse_output": False,
+        "memory": None,
+    }
     given = {"method": "rts", "labels": NAMES, **rules, "depth": 100, "temperature": 0.1}
     assert classifier.get_params() == given
     assert clone(classifier).get_params() == given
-    assert clone(classifier).set_params(temperature=0.2, k=1).get_params() == {**given, "k": 1, "temperature": 0.2}
+    assert clone(classifier).set_params(temperature=0.2, max_labels=1).get_params() == {
+        **given,
+        "max_labels": 1,
+        "temperature": 0.2,
+    }
     assert classifier.get_params() == given
     assert "temperature=0.1" in repr(classifier)
     assert is_classifier(classifier)
@@ -123,7 +133,7 @@ def test_parameters_are_those_of_the_constructor_and_the_method() -> None:
 
 def test_min_score_cuts_what_is_predicted() -> None:
     none = TaggerClassifier(labels=NAMES, min_score=1e9, **WORDS).fit(TEXTS)
-    assert none.predict(TEXTS).nnz == 0
+    assert not none.predict(TEXTS).any()
     with pytest.raises(NotFittedError):
         clone(none).predict(TEXTS)
 
@@ -140,16 +150,79 @@ def test_it_is_pickled_fitted_and_not() -> None:
     classifier = TaggerClassifier(labels=NAMES, **WORDS)
     assert pickle.loads(pickle.dumps(classifier)).get_params() == classifier.get_params()
     other = pickle.loads(pickle.dumps(classifier.fit(TEXTS)))
-    np.testing.assert_array_equal(other.predict(TEXTS).toarray(), indicator())
+    np.testing.assert_array_equal(other.predict(TEXTS), indicator())
 
 
 def test_a_grid_finds_the_better_parameter() -> None:
-    # no document has all three labels, so that with k=3 the SVM's prediction is right for none, with k=1 for some
-    search = GridSearchCV(TaggerClassifier("svm", labels=NAMES), {"k": [1, 3]}, cv=2)
+    # no document has all three labels, so that the SVM's prediction is right for none with 3, with 1 for some
+    search = GridSearchCV(TaggerClassifier("svm", labels=NAMES), {"max_labels": [1, 3]}, cv=2)
     search.fit(TEXTS, indicator())
-    assert search.best_params_["k"] == 1
-    named = GridSearchCV(TaggerClassifier(labels=NAMES, **WORDS), {"k": [1, 2], "candidates": np.array([50])}, cv=2)
-    assert named.fit(TEXTS, indicator()).best_params_ == {"k": 2, "candidates": 50}
+    assert search.best_params_["max_labels"] == 1
+    named = GridSearchCV(
+        TaggerClassifier(labels=NAMES, **WORDS), {"max_labels": [1, 2], "candidates": np.array([50])}, cv=2
+    )
+    assert named.fit(TEXTS, indicator()).best_params_ == {"max_labels": 2, "candidates": 50}
+
+
+@pytest.mark.parametrize("scoring", ["average_precision", "roc_auc_ovr"])
+def test_measures_of_ranking_take_the_probabilities(scoring: str) -> None:
+    # every document names its labels and no others, so that all right labels are before all wrong ones
+    found = cross_val_score(TaggerClassifier(labels=NAMES, **WORDS), TEXTS, indicator(), cv=2, scoring=scoring)
+    assert found.tolist() == [1.0, 1.0]
+
+
+def test_sparse_matrices_hold_the_same() -> None:
+    dense = TaggerClassifier(labels=NAMES, **WORDS).fit(TEXTS)
+    sparse = clone(dense).set_params(sparse_output=True).fit(TEXTS)
+    for method in ("predict", "predict_proba"):
+        found = getattr(sparse, method)(TEXTS)
+        assert issparse(found)
+        np.testing.assert_array_equal(found.toarray(), getattr(dense, method)(TEXTS))
+
+
+def test_a_search_for_a_cut_trains_once_for_each_fold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    trained = []
+
+    def train(*given: Any, **options: Any) -> tw.Tagger:
+        trained.append(given)
+        return tw.train(*given, **options)
+
+    monkeypatch.setattr(sklearn, "train", train)
+    search = GridSearchCV(TaggerClassifier("svm", NAMES, memory=tmp_path), {"max_labels": [1, 2, 3]}, cv=2)
+    search.fit([f"{text} {number}" for number, text in enumerate(TEXTS)], indicator())
+    assert len(trained) == 3  # two folds and the whole
+    assert search.best_params_["max_labels"] == 1
+    TaggerClassifier("svm", NAMES, memory=tmp_path).fit(TEXTS, Y)
+    assert len(trained) == 4
+    again = TaggerClassifier("svm", NAMES, memory=str(tmp_path), min_score=1e9).fit(TEXTS, Y)
+    assert len(trained) == 4
+    assert not again.predict(TEXTS).any()
+    TaggerClassifier("svm", NAMES, memory=tmp_path, candidates=2).fit(TEXTS, Y)
+    TaggerClassifier("svm", NAMES, memory=tmp_path).fit(TEXTS, Y[::-1])
+    assert len(trained) == 6
+
+
+def test_a_search_finds_the_least_confidence(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"encoder": str(tiny_encoder(tmp_path / "tiny")), "language": "english"}
+    names = [*NAMES, *(f"Stone {number}" for number in range(100))]
+    gold = MultiLabelBinarizer(classes=names).fit_transform(Y)
+    classifier = TaggerClassifier(labels=names, memory=tmp_path / "kept", **options)
+    search = GridSearchCV(
+        classifier, {"min_confidence": [0.0, 1.0], "best_cut": [False, True]}, cv=2, scoring="f1_micro"
+    )
+    assert search.fit(TEXTS, gold).best_params_["min_confidence"] == 0.0  # nothing is as sure as 1
+    assert not np.isnan(search.cv_results_["mean_test_score"]).any()
+
+
+@pytest.mark.parametrize("rule", [{"min_confidence": 0.3}, {"best_cut": True}])
+def test_fit_says_that_there_are_no_confidences_to_cut_by(rule: dict[str, Any]) -> None:
+    with pytest.raises(tw.ConfigError, match="does not estimate confidences"):
+        TaggerClassifier("svm", NAMES, **rule).fit(TEXTS, Y)
+
+
+def test_k_is_called_max_labels() -> None:
+    with pytest.raises(tw.ConfigError, match=r"write max_labels=... for k=..."):
+        TaggerClassifier("svm", NAMES, k=3).fit(TEXTS, Y)
 
 
 class Claims(TaggerClassifier):
@@ -209,10 +282,10 @@ def test_the_checks_of_scikit_learn_hold_but_for_those_on_numbers() -> None:
 
 
 def test_what_those_would_check_holds_for_texts() -> None:
-    classifier = TaggerClassifier("svm", labels=NAMES, k=1)
+    classifier = TaggerClassifier("svm", labels=NAMES, max_labels=1)
     assert classifier.fit(TEXTS, indicator()) is classifier
-    before, first = dict(vars(classifier)), classifier.predict_proba(TEXTS).toarray()
+    before, first = dict(vars(classifier)), classifier.predict_proba(TEXTS)
     assert vars(classifier) == before
-    backwards = classifier.predict_proba(TEXTS[::-1]).toarray()[::-1]
+    backwards = classifier.predict_proba(TEXTS[::-1])[::-1]
     np.testing.assert_allclose(backwards, first, rtol=1e-6)
-    np.testing.assert_allclose(classifier.fit(TEXTS, indicator()).predict_proba(TEXTS).toarray(), first, rtol=1e-6)
+    np.testing.assert_allclose(classifier.fit(TEXTS, indicator()).predict_proba(TEXTS), first, rtol=1e-6)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tagwright.api import train, zero_shot
-from tagwright.combining.acceptance import SuggestArguments
+from tagwright import __version__
+from tagwright.api import load, train, zero_shot
+from tagwright.combining.acceptance import SuggestOptions
 from tagwright.combining.confidence import squashed
-from tagwright.data.in_memory import Labels, Texts, is_indicator, to_vocabulary
+from tagwright.core.checked import shown
+from tagwright.core.steps import digest
+from tagwright.data.in_memory import Labels, Texts, is_indicator, to_documents, to_vocabulary
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ConfigError, InputError
 from tagwright.methods.table import ZERO_SHOT, method_name, named
-from tagwright.tagger import Tagger
+from tagwright.tagger import Tagger, batches
 from tagwright.types import Run
 
 if TYPE_CHECKING:
@@ -28,21 +34,24 @@ if TYPE_CHECKING:
 class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Any method of Tagwright for pipelines, grid search and cross-validation.
 
-    method: as in `tagwright.train`. labels: names, Labels, a Vocabulary or a file; None: the labels of y, by name. k:
-    the most labels that `predict` gives a document; min_score, min_confidence, best_cut: which of them, as for
-    `Tagger.suggest`. depth: the most labels of a document that get a probability above 0. options: those of the method.
+    method: as in `tagwright.train`. labels: names, Labels, a Vocabulary, a table or a file; None: the labels of y, by
+    name. max_labels: the most labels that `predict` gives a document; min_score, min_confidence, best_cut: which of
+    them, as for `Tagger.suggest`. depth: the most labels of a document that get a probability above 0. sparse_output:
+    whether `predict` and `predict_proba` give sparse matrices, for very many labels. memory: a folder where trained
+    taggers are kept, so that a search over the parameters above trains once for each fold and not for each of their
+    values; one that was trained on the same data with the same options is loaded. options: those of the method.
 
     X: texts, Documents, or a column of them. y: an indicator matrix (documents, labels), dense or sparse, as in
     scikit-learn, with the columns in the order of `classes_`; or the ids or names of each document's labels.
     `cross_val_score` and `GridSearchCV` compare with an indicator matrix: make one with `MultiLabelBinarizer`.
 
     classes_: the id of each label. tagger_: the tagger, for suggestions with names and evidence, and to be saved, or
-    pickled with the classifier. There is no decision_function: a sparse matrix has no place for scores of 0 or less.
+    pickled with the classifier. There is no decision_function: scores of labels that no stage proposes are unknown.
 
     >>> texts = ["Honey bees visit orchards.", "A new tax law."]
     >>> labels = ["Bees", "Orchards", "Tax law"]
-    >>> classifier = TaggerClassifier(labels=labels, k=2, stages=["exact_match"], language="en")
-    >>> classifier.fit(texts).predict(texts).toarray().tolist()
+    >>> classifier = TaggerClassifier(labels=labels, max_labels=2, stages=["exact_match"], language="en")
+    >>> classifier.fit(texts).predict(texts).tolist()
     [[1, 1, 0], [0, 0, 1]]
     """
 
@@ -51,61 +60,67 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         method: str = ZERO_SHOT,
         labels: Labels | None = None,
         *,
-        k: int = 5,
+        max_labels: int = 5,
         min_score: float | None = None,
         min_confidence: float | None = None,
         best_cut: bool = False,
         depth: int = 100,
+        sparse_output: bool = False,
+        memory: Path | str | None = None,
         **options: Any,
     ) -> None:
-        self.method, self.labels, self.k, self.depth = method, labels, k, depth
+        self.method, self.labels, self.max_labels, self.depth = method, labels, max_labels, depth
         self.min_score, self.min_confidence, self.best_cut = min_score, min_confidence, best_cut
+        self.sparse_output, self.memory = sparse_output, memory
         self._options = options
 
     def fit(self, X: Texts, y: Any = None) -> Self:  # noqa: N803
         """Train the method; methods that need no gold labels ignore a missing y. Raises TagwrightError.
 
+        ConfigError also for a min_confidence or a best_cut where the tagger estimates no confidences.
+
         >>> TaggerClassifier(stages=["exact_match"]).fit(["Bees fly."], [["Bees", "Insects"]]).classes_.tolist()
         ['Bees', 'Insects']
         """
+        rules = self._rules()
+        if "k" in self._options:
+            raise ConfigError("the labels per document are max_labels here; write max_labels=... for k=...")
         texts = _texts(X)
-        vocabulary, options = self._vocabulary(y), {"progress": False, **self._options}
-        if method_name(self.method) == ZERO_SHOT:
-            tagger = zero_shot(vocabulary, documents=texts, **options)
-        else:
-            gold = None if y is None else _ids(y, vocabulary)
-            if gold is None and named(self.method).learns == "labels":
-                raise ConfigError(f"{self.method} learns from labels: fit(X, y) needs y, which is None")
-            tagger = train(self.method, texts, vocabulary, y=gold, **options)
+        vocabulary = self._vocabulary(y)
+        untaught = y is None or method_name(self.method) == ZERO_SHOT
+        gold = None if untaught else list(_ids(y, vocabulary))
+        if gold is None and named(self.method).learns == "labels":
+            raise ConfigError(f"{self.method} learns from labels: fit(X, y) needs y, which is None")
+        tagger = self._trained(texts, vocabulary, gold)
+        tagger.check(rules)
         self.tagger_: Tagger = tagger
         self.classes_: NDArray[np.str_] = np.array(vocabulary.ids)
         return self
 
-    def predict(self, X: Texts) -> csr_matrix:  # noqa: N803
-        """(documents, labels) a sparse indicator matrix: 1 for the labels that `Tagger.suggest` suggests.
+    def predict(self, X: Texts) -> NDArray[np.int64] | csr_matrix:  # noqa: N803
+        """(documents, labels) an indicator matrix: 1 for the labels that `Tagger.suggest` suggests.
 
         Raises ConfigError for a min_confidence or a best_cut where the tagger estimates no confidences.
 
         >>> classifier = TaggerClassifier(labels=["Bees"], stages=["exact_match"]).fit([])
-        >>> classifier.predict(["Bees!", "Ants!"]).toarray().tolist()
+        >>> classifier.predict(["Bees!", "Ants!"]).tolist()
         [[1], [0]]
         """
-        rules = SuggestArguments(min_score=self.min_score, min_confidence=self.min_confidence, best_cut=self.best_cut)
-        run = self._run(X, self.k, **rules)
+        run = self._run(X, self._rules())
         return self._matrix(run, np.ones(len(run.labels), np.int64))
 
-    def predict_proba(self, X: Texts) -> csr_matrix:  # noqa: N803
-        """(documents, labels) sparse, from 0 to 1: the confidences of the first `depth` labels; 0 for all others.
+    def predict_proba(self, X: Texts) -> NDArray[np.float64] | csr_matrix:  # noqa: N803
+        """(documents, labels) from 0 to 1: the confidences of the first `depth` labels; 0 for all others.
 
         The zero-shot method estimates them with 100 labels or more, and `auto` does with labelled documents. Of a
         tagger that estimates none the scores are squashed: s becomes (1 + s / (1 + |s|)) / 2. That keeps their order
         within and across documents, for measures of ranking, but they are no probabilities.
 
         >>> classifier = TaggerClassifier(labels=["Bees", "Taxes"], stages=["exact_match"], language="en").fit([])
-        >>> classifier.predict_proba(["Bees fly."]).nnz
-        1
+        >>> (classifier.predict_proba(["Bees fly."]) > 0).tolist()
+        [[True, False]]
         """
-        run = self._run(X, self.depth)
+        run = self._run(X, SuggestOptions(k=self.depth))
         if run.confidences is not None:
             return self._matrix(run, run.confidences.astype(np.float64))
         return self._matrix(run, squashed(run.scores.astype(np.float64)))
@@ -121,7 +136,7 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def set_params(self, **params: Any) -> Self:
         """Change arguments; any other name is an option of the method, checked by `fit`.
 
-        >>> TaggerClassifier("rts").set_params(k=3, temperature=0.1).get_params()["temperature"]
+        >>> TaggerClassifier("rts").set_params(max_labels=3, temperature=0.1).get_params()["temperature"]
         0.1
         """
         own = {name: value for name, value in params.items() if name in self._get_param_names()}
@@ -151,14 +166,38 @@ class TaggerClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ConfigError("y is an indicator matrix, which has no names of labels; give labels=[...], one a column")
         return Vocabulary(sorted({name for row in y for name in _names(row)}))
 
-    def _run(self, X: Texts, k: int, **rules: Unpack[SuggestArguments]) -> Run:  # noqa: N803
-        check_is_fitted(self, "tagger_")
-        return self.tagger_.tag(_texts(X), k, **rules)
+    def _rules(self) -> SuggestOptions:
+        return SuggestOptions(
+            k=self.max_labels, min_score=self.min_score, min_confidence=self.min_confidence, best_cut=self.best_cut
+        )
 
-    def _matrix(self, run: Run, values: NDArray[Any]) -> csr_matrix:
+    def _trained(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:
+        """Train the method, or load what it gave before for the same documents, labels and options."""
+        if self.memory is None:
+            return self._train(texts, vocabulary, gold)
+        documents = list(to_documents(texts))
+        made = [__version__, method_name(self.method), _as_json(self._options), vocabulary.ids, gold]
+        folder = Path(self.memory) / digest([*made, *vocabulary, *documents])
+        if not folder.exists():
+            self._train(documents, vocabulary, gold).save(folder, overwrite=True)  # another process may have been first
+        return load(folder)
+
+    def _train(self, texts: Texts, vocabulary: Vocabulary, gold: list[list[str]] | None) -> Tagger:
+        options = {"progress": False, **self._options}
+        if method_name(self.method) == ZERO_SHOT:
+            return zero_shot(vocabulary, documents=texts, **options)
+        return train(self.method, texts, vocabulary, y=gold, **options)
+
+    def _run(self, X: Texts, rules: SuggestOptions) -> Run:  # noqa: N803
+        check_is_fitted(self, "tagger_")
+        self.tagger_.check(rules)
+        documents = to_documents(_texts(X))
+        return Run.concat([self.tagger_.best(batch, rules) for batch in batches(documents)])
+
+    def _matrix(self, run: Run, values: NDArray[Any]) -> Any:
         matrix = csr_matrix((values, run.labels, run.indptr), (len(run), len(self.classes_)))
         matrix.sort_indices()
-        return matrix
+        return matrix if self.sparse_output else matrix.toarray()
 
 
 def _texts(X: Any) -> Texts:  # noqa: N803
@@ -170,7 +209,22 @@ def _texts(X: Any) -> Texts:  # noqa: N803
     return X  # type: ignore[no-any-return]
 
 
-def _ids(y: Any, vocabulary: Vocabulary) -> Iterable[Iterable[str]]:
+def _as_json(options: Mapping[str, Any]) -> str:
+    """The options as text that is the same in every process. Raises ConfigError for values that have no such text."""
+
+    def plain(value: object) -> Any:
+        if isinstance(value, np.generic | np.ndarray):
+            return value.tolist()
+        if isinstance(value, Path):
+            return str(value)
+        if is_dataclass(value) and not isinstance(value, type | Tagger):
+            return {each.name: getattr(value, each.name) for each in fields(value)}
+        raise ConfigError(f"memory keeps taggers by their options, and {shown(value)} has no text; leave memory out")
+
+    return json.dumps(options, default=plain, sort_keys=True)
+
+
+def _ids(y: Any, vocabulary: Vocabulary) -> Iterable[list[str]]:
     """The labels of each document by id or name. Raises InputError for a matrix with other columns than labels."""
     if not is_indicator(y):
         return map(_names, y)

@@ -104,10 +104,12 @@ def ask(
             return _refused(True, str(error))
 
     def classifier(question: Question) -> Answer:
-        fitted = TaggerClassifier(**{"k": 10, **question})
+        names = {"k": "max_labels"}
+        given: dict[str, Any] = {names.get(name, name): value for name, value in question.items()}
+        fitted = TaggerClassifier(**{"max_labels": 10, **given})
         fitted.tagger_, fitted.classes_ = tagger, np.array(tagger.vocabulary.ids)
         try:
-            predicted = {tagger.vocabulary.ids[label] for label in fitted.predict([TEXT])[0].indices}
+            predicted = {tagger.vocabulary.ids[label] for label in np.flatnonzero(fitted.predict([TEXT])[0]).tolist()}
         except ConfigError as error:
             return _refused(True, str(error))
         return [each.id for each in tagger.suggest(TEXT, k=len(WORDS.vocabulary)) if each.id in predicted]
