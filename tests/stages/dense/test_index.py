@@ -53,6 +53,27 @@ def test_of_equal_cosines_at_the_cut_the_first_labels_are_found() -> None:
     assert run.labels.tolist() == [3, 4]
 
 
+@pytest.mark.parametrize("storage", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("queries", [2, 7, 64, 300])
+def test_which_vectors_are_nearest_does_not_depend_on_the_other_queries(queries: int, storage: Storage) -> None:
+    """The same numbers in any order: the product of each with equal numbers is the same but for rounding."""
+    rng = np.random.default_rng(0)
+    vectors = Vectors.of(rng.permuted(np.repeat(unit_vectors(1, 384), 2000, axis=0), axis=1), storage)
+    same = np.full((queries, 384), 384**-0.5, np.float32)
+    alone = set(vectors.nearest(same[:1], 100).labels.tolist())
+    assert all(set(labels.tolist()) == alone for labels, _ in vectors.nearest(same, 100))
+
+
+def test_of_equal_vectors_the_first_are_nearest_however_many_queries() -> None:
+    """Each vector is there 500 times; each query is nearest to one of them, whose first 300 are found."""
+    some = unit_vectors(8, 384)
+    vectors = Vectors.of(np.repeat(some, 500, axis=0), "float16")
+    for count in (1, 2, 5, 8):
+        run = vectors.nearest(some[:count], 300)
+        for row, (labels, _) in enumerate(run):
+            assert sorted(labels.tolist()) == list(range(500 * row, 500 * row + 300))
+
+
 @pytest.mark.parametrize(("storage", "precision", "size"), [("float32", 0, 4), ("float16", 5e-4, 2), ("int8", 4e-3, 1)])
 def test_stored_vectors_are_smaller_and_nearly_the_same(storage: Storage, precision: float, size: int) -> None:
     """Half precision rounds at 2^-11 of a number, 8 bits at 1/254 of the largest."""
