@@ -89,10 +89,15 @@ class Document(_Joined):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A term of a vocabulary. names: the preferred one first; broader: ids of the labels above it.
+    """A term of a vocabulary. names: those that are searched, the preferred one first; broader: ids of labels above it.
 
-    languages: (code, name) of each name whose language is known, those in languages that are not searched among them.
-    translated: what the names are taken to be in another language, searched as they are, see `translation`.
+    languages: (code, name) of each name whose language is known, those in languages that are not searched among them;
+    the first name of a language is the preferred one in it. translated: what the names are taken to be in another
+    language, searched as they are, see `translation`. notation: its place in a classification, such as 599.74. types,
+    schemes, collections: what it is and what it belongs to, URIs as a rule. related: ids. exact, close: the same or
+    nearly the same concepts of other vocabularies, URIs. descriptions: (code, text) of all descriptions, the first of
+    a language being the one to show; the code is empty where the language is unknown, and there is no need for them
+    where `description` says everything.
     """
 
     id: str
@@ -101,11 +106,32 @@ class Label:
     broader: tuple[str, ...] = ()
     languages: tuple[tuple[str, str], ...] = ()
     translated: tuple[str, ...] = ()
+    notation: str = ""
+    types: tuple[str, ...] = ()
+    schemes: tuple[str, ...] = ()
+    collections: tuple[str, ...] = ()
+    related: tuple[str, ...] = ()
+    exact: tuple[str, ...] = ()
+    close: tuple[str, ...] = ()
+    descriptions: tuple[tuple[str, str], ...] = ()
 
     @property
     def name(self) -> str:
         """The preferred name."""
         return self.names[0]
+
+    def name_in(self, language: str) -> str:
+        """The preferred name in a language, given by its code; the preferred name where there is none.
+
+        >>> bees = Label("1", ("Bees",), languages=(("en-gb", "Bees"), ("sv", "Bin"), ("sv", "Honungsbin")))
+        >>> bees.name_in("sv"), bees.name_in("en"), bees.name_in("fi")
+        ('Bin', 'Bees', 'Bees')
+        """
+        return _in_language(self.languages, language, self.name)
+
+    def description_in(self, language: str) -> str:
+        """The description in a language, given by its code; `description` where there is none."""
+        return _in_language(self.descriptions, language, self.description)
 
     @property
     def searched(self) -> tuple[str, ...]:
@@ -129,6 +155,14 @@ class Label:
         'Bees. Flying insects.'
         """
         return ". ".join(part for part in (self.name, self.description) if part)
+
+
+def _in_language(tagged: Sequence[tuple[str, str]], language: str, otherwise: str) -> str:
+    """The first text in this language, else in a variant of it (en-gb for en, and the reverse)."""
+    main = language.partition("-")[0]
+    exact = (text for code, text in tagged if code == language)
+    variants = (text for code, text in tagged if code.partition("-")[0] == main)
+    return next(exact, None) or next(variants, otherwise) if language else otherwise
 
 
 @dataclass(frozen=True, slots=True)

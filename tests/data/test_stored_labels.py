@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from tagwright.data.sparse_arrays import read_matrix, write_matrix
+from tagwright.data.stored_labels import FIELDS, StoredLabels
 from tagwright.data.string_table import Lookup, StringIndex, StringTable
 from tagwright.data.vocabulary import Vocabulary
 from tagwright.errors import ModelError
@@ -69,6 +70,54 @@ def test_it_can_be_saved_again_and_sent_to_another_process(loaded: Vocabulary, t
     sent = pickle.loads(pickle.dumps(loaded))
     assert list(sent) == list(BIRDS)
     assert sent.resolve("Owls") == 1
+
+
+WHOLE = Label(
+    "h",
+    ("Hares", "Leporidae"),
+    "They run.",
+    ("a",),
+    languages=(("en", "Hares"), ("la", "Leporidae"), ("sv", "Harar")),
+    translated=("Hasen",),
+    notation="599.32",
+    types=("http://t/Animal", "http://t/Game"),
+    schemes=("http://s/zoo",),
+    collections=("http://c/fast", "http://c/shy"),
+    related=("b", "elsewhere"),
+    exact=("http://other/7",),
+    close=("http://other/8", "http://other/9"),
+    descriptions=(("en", "They run."), ("", "Not rabbits."), ("sv", "De springer.")),
+)
+
+
+def test_every_field_is_stored_beside_labels_that_lack_it(tmp_path: Path) -> None:
+    labels = Vocabulary([*BIRDS, WHOLE])
+    labels.save(tmp_path)
+    assert list(Vocabulary.load(tmp_path)) == list(labels)
+    assert Vocabulary.load(tmp_path)[7] == WHOLE
+    stored = StoredLabels(tmp_path)
+    assert list(stored.each("types")) == [()] * 7 + [WHOLE.types]
+    assert stored.has("notation")
+
+
+def test_what_is_empty_everywhere_is_not_stored(loaded: Vocabulary, tmp_path: Path) -> None:
+    assert list(loaded) == list(BIRDS)
+    names = {file.stem for file in tmp_path.iterdir()}
+    assert not names & {f"label_{field}" for field in (*FIELDS, "tagged_descriptions")}
+    assert list(StoredLabels(tmp_path).each("types")) == [()] * 7
+
+
+def test_what_many_labels_share_is_stored_once(tmp_path: Path) -> None:
+    kinds = [("http://t/Topic",), ("http://t/Topic", "http://t/Place"), (), ("http://t/Place",), ("http://t/Topic",)]
+    labels = Vocabulary(Label(str(place), ("x",), types=types) for place, types in enumerate(kinds))
+    labels.save(tmp_path)
+    assert len(np.load(tmp_path / "types.npy")) == len("http://t/Topic" + "http://t/Place")
+    loaded = Vocabulary.load(tmp_path)
+    assert [label.types for label in loaded] == kinds
+    assert loaded[1].types == kinds[1]
+    np.save(tmp_path / "types_places.npy", np.array([0, 0, 1, 1, 2], np.int32))
+    with pytest.raises(ModelError, match="damaged"):
+        Vocabulary.load(tmp_path)
 
 
 @settings(deadline=None, max_examples=50)

@@ -1,14 +1,12 @@
 """Store labels as memory-mapped arrays, so that a million of them load at once.
 
 A label is put together when it is asked for. Beside ids, names, descriptions and broader labels, what ids and names
-lead to is stored, so that nothing has to be built on loading. Languages and translations of names are stored where
-there are any.
+lead to is stored, so that nothing has to be built on loading. Every other field is stored where any label has it.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from pathlib import Path
 from typing import Any, Self, overload
 
@@ -22,6 +20,12 @@ from tagwright.types import Ints, Label, Longs
 
 REMEMBERED = 1 << 14
 "The most labels that are kept once they were put together: documents of a corpus get the same ones again and again."
+
+FIELDS = (
+    "languages", "translated", "notation", "types", "schemes", "collections", "related", "exact", "close",
+    "descriptions",
+)  # fmt: skip
+"The fields of a label that are stored where any label has them."
 
 Fold = Callable[[str], str]
 "The form of a name in which it is compared with others."
@@ -49,11 +53,25 @@ class StoredLabels(Sequence[Label]):
         check_ends(folder / "label_names.npy", self._name_ends, len(self.names))
         check_ends(folder / "label_broader.npy", self._broader_ends, len(self._broader))
         check_places(folder / "broader.npy", self._broader, size + len(self._other_ids))
-        self._languages, self.translated = (_Lists.load(folder, name, size) for name in ("languages", "translated"))
+        loaded = {field: _Lists.load(folder, _FILES.get(field, field), size) for field in FIELDS}
+        self._fields = {field: lists for field, lists in loaded.items() if lists is not None}
         if not size or (np.diff(self._name_ends, prepend=0) == 0).any():
             raise ModelError(f"{folder}: damaged (a label has no name); save the model again")
         self._one = lru_cache(REMEMBERED)(self._checked)
         self._folder = folder
+
+    def has(self, field: str) -> bool:
+        """Whether any label has this one of `FIELDS`."""
+        return field in self._fields
+
+    def each(self, field: str) -> Iterator[tuple[str, ...]]:
+        """This one of `FIELDS` for each label in turn, without putting labels together; pairs as `code text`."""
+        lists = self._fields.get(field)
+        if lists is None:
+            yield from repeat((), len(self))
+            return
+        for start in range(0, len(self), CHUNK):
+            yield from lists.between(start, min(start + CHUNK, len(self)))
 
     def __len__(self) -> int:
         return len(self.by_id)
@@ -106,21 +124,18 @@ class StoredLabels(Sequence[Label]):
             pairwise(above_ends),
             strict=True,
         )
-        found = [
-            Label(id_, tuple(names[a - name : b - name]), description, tuple(above[c - first : d - first]))
-            for id_, (a, b), description, (c, d) in parts
-        ]
-        return found if not (self._languages or self.translated) else self._in_languages(found, start, end)
-
-    def _in_languages(self, labels: Sequence[Label], start: int, end: int) -> list[Label]:
-        """The labels from `start` up to `end` with the languages and translations of their names."""
-        empty: list[tuple[str, ...]] = [()] * len(labels)
-        languages = self._languages.between(start, end) if self._languages else empty
-        translated = self.translated.between(start, end) if self.translated else empty
+        fields = list(self._others(start, end))
         return [
-            replace(label, languages=tuple((code, name) for code, _, name in map(_apart, tagged)), translated=names)
-            for label, tagged, names in zip(labels, languages, translated, strict=True)
+            Label(id_, tuple(names[a - name : b - name]), description, tuple(above[c - first : d - first]), **others)
+            for (id_, (a, b), description, (c, d)), others in zip(parts, fields, strict=True)
         ]
+
+    def _others(self, start: int, end: int) -> Iterator[dict[str, Any]]:
+        """The other fields of the labels from `start` up to `end`, those that any label of the vocabulary has."""
+        if not self._fields:
+            return repeat({}, end - start)
+        columns = [map(_READ.get(field, tuple), lists.between(start, end)) for field, lists in self._fields.items()]
+        return (dict(zip(self._fields, row, strict=True)) for row in zip(*columns, strict=True))
 
     def _id(self, place: int) -> str:
         ids = self.by_id.texts
@@ -128,10 +143,13 @@ class StoredLabels(Sequence[Label]):
 
 
 class _Lists:
-    """Some texts for each label, one behind the other, and where those of each label end."""
+    """Some texts for each label, one behind the other, and where those of each label end.
 
-    def __init__(self, texts: StringTable, ends: Longs) -> None:
-        self._texts, self._ends = texts, ends
+    places: where each text is, if every text is stored once, as types and schemes, which thousands of labels share.
+    """
+
+    def __init__(self, texts: StringTable, ends: Longs, places: Ints | None) -> None:
+        self._texts, self._ends, self._places = texts, ends, places
 
     @classmethod
     def load(cls, folder: Path, name: str, size: int) -> Self | None:
@@ -139,20 +157,35 @@ class _Lists:
         if not (folder / f"label_{name}.npy").exists():
             return None
         texts, ends = StringTable.load(folder, name), read_array(folder, f"label_{name}", np.int64, (size,))
-        check_ends(folder / f"label_{name}.npy", ends, len(texts))
-        return cls(texts, ends)
+        places = None
+        if (folder / f"{name}_places.npy").exists():
+            places = read_array(folder, f"{name}_places", np.int32, (None,))
+            check_places(folder / f"{name}_places.npy", places, len(texts))
+        check_ends(folder / f"label_{name}.npy", ends, len(texts) if places is None else len(places))
+        return cls(texts, ends, places)
 
     @staticmethod
     def write(folder: Path, name: str, lists: Sequence[Sequence[str]]) -> None:
         """Write them, unless all are empty."""
-        if any(lists):
-            StringTable.of(chain.from_iterable(lists)).save(folder, name)
-            write_arrays(folder, {f"label_{name}": _counted(map(len, lists))})
+        if not any(lists):
+            return
+        texts = list(chain.from_iterable(lists))
+        distinct = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        if len(distinct) <= len(texts) // 2:
+            write_arrays(folder, {f"{name}_places": np.array([distinct[text] for text in texts], np.int32)})
+            texts = list(distinct)
+        StringTable.of(texts).save(folder, name)
+        write_arrays(folder, {f"label_{name}": _counted(map(len, lists))})
 
     def between(self, start: int, end: int) -> list[tuple[str, ...]]:
         """The texts of the labels from `start` up to `end`."""
         ends = _ends(self._ends, start, end)
-        texts = self._texts.between(ends[0], ends[-1])
+        if self._places is None:
+            texts = self._texts.between(ends[0], ends[-1])
+        else:
+            places = self._places[ends[0] : ends[-1]].tolist()
+            known = {place: self._texts[place] for place in set(places)}
+            texts = [known[place] for place in places]
         return [tuple(texts[a - ends[0] : b - ends[0]]) for a, b in pairwise(ends)]
 
 
@@ -196,13 +229,33 @@ def write_labels(labels: Sequence[Label], fold: Fold, folder: Path) -> None:
             "label_names": _counted(len(label.names) for label in labels),
         },
     )
-    _Lists.write(folder, "languages", [[f"{code} {name}" for code, name in label.languages] for label in labels])
-    _Lists.write(folder, "translated", [label.translated for label in labels])
+    for field in FIELDS:
+        write = _WRITTEN.get(field, tuple)
+        _Lists.write(folder, _FILES.get(field, field), [write(getattr(label, field)) for label in labels])
 
 
-def _apart(tagged: str) -> tuple[str, str, str]:
-    """The code of a language, and a name."""
-    return tagged.partition(" ")
+def _tagged(pairs: Sequence[tuple[str, str]]) -> list[str]:
+    """Texts with the codes of their languages in front."""
+    return [f"{code} {text}" for code, text in pairs]
+
+
+def _apart(tagged: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """What `_tagged` joined."""
+    return tuple((code, text) for code, _, text in (each.partition(" ") for each in tagged))
+
+
+_FILES = {"descriptions": "tagged_descriptions"}
+"The names of files, where not that of the field: `descriptions` are those that are read."
+
+_WRITTEN: Mapping[str, Callable[[Any], Sequence[str]]] = {
+    "languages": _tagged, "descriptions": _tagged, "notation": lambda notation: [notation] if notation else [],
+}  # fmt: skip
+"How a field becomes a list of texts, unless it is one."
+
+_READ: Mapping[str, Callable[[Sequence[str]], object]] = {
+    "languages": _apart, "descriptions": _apart, "notation": "".join,
+}  # fmt: skip
+"How the texts become the field again."
 
 
 def _counted(counts: Iterator[int]) -> Longs:

@@ -10,7 +10,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import astuple, replace
+from dataclasses import fields, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -49,7 +49,7 @@ Unknown: TypeAlias = Literal["warn", "error", "ignore"]
 CACHED = "vocabularies"
 "The name of parsed vocabularies in the cache: reading one again takes a second, not twenty."
 
-PARSER = 2
+PARSER = 3
 "Increased whenever the same file gives different labels than before."
 
 _log = logging.getLogger(__name__)
@@ -133,13 +133,13 @@ class Vocabulary(Sequence[Label]):
 
         Raises TagwrightError when it cannot be written.
         """
-        fields = ("id", "names", "description", "broader")
+        plain = ("id", "names", "description", "broader")
 
         def record(label: Label) -> dict[str, object]:
             languages = defaultdict[str, list[str]](list)
             for code, name in label.languages:
                 languages[code].append(name)
-            found = {field: getattr(label, field) for field in fields}
+            found = {field: getattr(label, field) for field in plain}
             return {**found, "languages": languages} if languages else found
 
         write_json_lines(map(record, self), path)
@@ -175,7 +175,7 @@ class Vocabulary(Sequence[Label]):
     def is_translated(self) -> bool:
         """Whether labels are also searched by translated names: see `translation`."""
         if isinstance(self._labels, StoredLabels):
-            return self._labels.translated is not None
+            return self._labels.has("translated")
         return any(label.translated for label in self._labels)
 
     def restrict(self, ids: Iterable[str]) -> Vocabulary:
@@ -397,14 +397,19 @@ def _kept(path: Path, options: Iterable[object], parse: Callable[[], Iterable[La
     """
     cache, key = user_cache(), _key(path, options)
     if content := cache.get(CACHED, [key]).get(key):
-        rows = map(json.loads, content.splitlines())
-        return [
-            Label(id_, tuple(names), description, tuple(broader), tuple(map(tuple, languages)))
-            for id_, names, description, broader, languages in rows
-        ]
+        return [Label(*map(_tuples, json.loads(line))) for line in content.splitlines()]
     labels = list(parse())
-    cache.put(CACHED, {key: b"".join(json.dumps(astuple(label)[:-1]).encode() + b"\n" for label in labels)})
+    cache.put(CACHED, {key: b"".join(json.dumps(_row(label)).encode() + b"\n" for label in labels)})
     return labels
+
+
+def _row(label: Label) -> list[object]:
+    return [getattr(label, field.name) for field in fields(Label)]
+
+
+def _tuples(value: Any) -> Any:
+    """The lists of JSON as tuples, those within others too."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def _key(path: Path, options: Iterable[object]) -> bytes:

@@ -57,7 +57,8 @@ class Suggestion:
     """One suggested label of a document: its id, preferred name and score, best first in a list of them.
 
     score: on the tagger's own scale, comparable within a tagger. confidence: the probability that the label is right,
-    from 0 to 1; None where the tagger does not estimate it. evidence: the reasons of each stage, if requested.
+    from 0 to 1; None where the tagger does not estimate it. notation: the label's place in a classification; empty
+    where it has none. evidence: the reasons of each stage, if requested.
     neighbours: the documents that share the label, for each requested meta-path. contributions: what each group of
     features added to the score, the largest first, if requested and the combiner is learned. translated: the translated
     names by which texts find the label too, with the evidence.
@@ -67,6 +68,7 @@ class Suggestion:
     name: str
     score: float
     confidence: float | None = None
+    notation: str = ""
     evidence: tuple[Evidence, ...] = ()
     neighbours: tuple[NetworkEvidence, ...] = ()
     contributions: tuple[Contribution, ...] = ()
@@ -386,7 +388,7 @@ class Tagger:
         terms = map(self.vocabulary.__getitem__, run.labels.tolist())
         confidences = [None] * len(run.labels) if run.confidences is None else run.confidences.tolist()
         parts = zip(terms, run.scores.tolist(), confidences, strict=True)
-        found = [Suggestion(term.id, term.name, score, confidence) for term, score, confidence in parts]
+        found = [Suggestion(term.id, term.name, score, confidence, term.notation) for term, score, confidence in parts]
         for start, end in zip(run.indptr[:-1].tolist(), run.indptr[1:].tolist(), strict=True):
             yield found[start:end]
 

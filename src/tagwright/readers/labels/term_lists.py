@@ -20,8 +20,8 @@ _NUMBERED = re.compile(r"(\d+) - (?=\S)")
 def as_labels(items: Iterable[Label | str]) -> tuple[Label, ...]:
     """Labels are kept; a name becomes a label with the name as its id. Raises InputError for anything else.
 
-    >>> as_labels(["Bees"])
-    (Label(id='Bees', names=('Bees',), description='', broader=(), languages=(), translated=()),)
+    >>> [(label.id, label.names) for label in as_labels(["Bees"])]
+    [('Bees', ('Bees',))]
     """
     if isinstance(items, str):
         raise InputError(f"the labels are the text {shown(items)}, expected a list of names or of labels")
