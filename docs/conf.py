@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from tagwright import __version__
@@ -21,20 +23,15 @@ extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build"]
 smartquotes = False  # they would make a dash of the two hyphens of an option
 
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
-html_theme = "pydata_sphinx_theme"
+html_theme = "furo"
 html_title = f"Tagwright {__version__}"
 html_math_renderer = "mathml"
 html_show_sourcelink = False
-html_theme_options = {
-    "navigation_with_keys": False,
-    "show_nav_level": 2,
-    "header_links_before_dropdown": 6,
-    "footer_start": ["copyright"],
-    "footer_end": [],
-}
+html_static_path = ["static"]
+html_css_files = ["pages.css"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -42,6 +39,9 @@ autodoc_typehints_format = "short"
 autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_class_signature = "separated"
 autodoc_preserve_defaults = True
+# what documents and labels are given as is said once, on the page
+autodoc_type_aliases = {name: name for name in ("Labels", "Texts", "Keywords", "Device", "Precision", "Unknown")}
+python_maximum_signature_line_length = 88
 
 
 def fill_in(app: Sphinx, page: str, source: list[str]) -> None:
@@ -81,12 +81,40 @@ def measures() -> str:
 
 
 def plain_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Escape what reStructuredText would take for markup: docstrings are plain text with code in backticks."""
-    in_example = False
-    for number, line in enumerate(lines):
-        in_example = line.lstrip().startswith(">>>") or (in_example and bool(line.strip()))
-        if not in_example:
-            lines[number] = _escaped(line)
+    """Turn a docstring, which is plain text with code in backticks, into reStructuredText with a list of parameters."""
+    blocks = "\n".join(lines).split("\n\n")
+    known = _parameters(thing)
+    lines[:] = "\n\n".join(block if ">>>" in block else _listed(block, known) for block in blocks).split("\n")
+
+
+def _parameters(thing: Any) -> set[str]:
+    """The parameters of a function, or of what makes an instance of a class."""
+    try:
+        return set(inspect.signature(thing).parameters)
+    except (TypeError, ValueError):
+        return set()
+
+
+def _listed(block: str, known: Collection[str]) -> str:
+    """Make a list of the parameters that a paragraph explains one after the other: "text: what to read. k: at most"."""
+    text = " ".join(line.strip() for line in block.split("\n"))
+    places = [
+        match
+        for match in re.finditer(r"(?:^|(?<=[.;] ))(\w+(?:, \w+)*): ", text)
+        if all(name in known for name in match[1].split(", "))
+    ]
+    if not places:
+        return _escaped(block)
+    body, separator, errors = text.partition(" Raises ")
+    ends = [*(match.start() for match in places[1:]), len(body)]
+    rows = [
+        f"- **{match[1]}**: {_escaped(body[match.end() : end].strip().rstrip(';'))}"
+        for match, end in zip(places, ends, strict=True)
+        if match.end() <= len(body)
+    ]
+    raised = _escaped(f"Raises {errors}" if separator else "")
+    found = [_escaped(body[: places[0].start()].strip()), "\n".join(rows), raised]
+    return "\n\n".join(part for part in found if part)
 
 
 def _escaped(line: str) -> str:

@@ -4,6 +4,8 @@ Documents and labels may be given as `data.in_memory` says: texts, Documents, re
 polars, Arrow and Hugging Face, a Corpus, a Path; names, Labels, a Vocabulary, the name of a file.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
