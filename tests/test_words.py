@@ -40,8 +40,8 @@ TERMS = {
     "head": Term(
         r"\.head\b", "title_and_abstract", allowed=r"self\.head|classifier\.head|model\.head|record|name\.head"
     ),
-    # HTML tables have a scope, and so has a request to a server (ASGI)
-    "scope": Term(r"\bscope\b", "text_field", allowed=r'scope=\\?"(col|row)', exempt=("server",)),
+    # HTML tables have a scope, and so has a request to a server (ASGI); SKOS has scope notes
+    "scope": Term(r"\bscope\b", "text_field", allowed=r'scope=\\?"(col|row)|scope note', exempt=("server",)),
     "held_out": Term(r"held[ _-]?out\b|HELD_OUT", "validation"),
     "free vectors": Term(r"\bfree[ _]?vectors?\b|\bFreeVectors\b", "classifier weights"),
     "chance": Term(r"\bchance: (np\.random|\w*Generator)|\bchance\.(random|choice|integers|permutation)", "rng"),

@@ -8,11 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import tagwright as tw
 from tagwright.data.corpus import Corpus
 from tagwright.data.in_memory import to_documents, to_vocabulary, with_labels
 from tagwright.data.vocabulary import Vocabulary
-from tagwright.errors import ConfigError, InputError
-from tagwright.types import Document
+from tagwright.errors import ConfigError, InputError, TagwrightError
+from tagwright.sklearn import TaggerClassifier
+from tagwright.types import Document, Label
 
 ROWS: dict[str, list[Any]] = {
     "name": ["Bees", "Taxes"],
@@ -102,9 +104,78 @@ def test_two_documents_with_one_id_are_refused() -> None:
         Corpus.of([Document("a"), Document("a")])
 
 
-def test_a_table_of_labels_is_refused() -> None:
-    with pytest.raises(InputError, match="the labels are a table"):
-        to_vocabulary(frame("arrow", ROWS))
+CATEGORIES: dict[str, list[Any]] = {
+    "code": ["1", "2"],
+    "topic": ["Bees", "Taxes"],
+    "about": ["Insects that fly.", None],
+    "parent": ["2", ""],
+    "synonyms": ["Apoidea; Honey bees", ""],
+}
+
+
+@KINDS
+def test_a_table_of_categories_is_a_vocabulary(kind: str) -> None:
+    found = Vocabulary.of(frame(kind, CATEGORIES), description="about")
+    assert list(found) == [
+        Label("1", ("Bees", "Apoidea", "Honey bees"), "Insects that fly.", ("2",)),
+        Label("2", ("Taxes",)),
+    ]
+
+
+@KINDS
+def test_categories_without_ids_have_their_names(kind: str) -> None:
+    rows = {"kind": ["Bees", "Taxes"], "what it is": ["They fly.", "They are paid."]}
+    found = Vocabulary.of(frame(kind, rows), name="kind", description="what it is")
+    assert [(label.id, label.description) for label in found] == [("Bees", "They fly."), ("Taxes", "They are paid.")]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "records"])
+def test_a_table_is_taken_wherever_labels_are(kind: str) -> None:
+    categories = frame(kind, {"name": ["Bees", "Taxes"], "description": ["honey", "income"]})
+    tagger = tw.zero_shot(categories, stages=["tfidf"], language="en")
+    assert [each.name for each in tagger.suggest("An income")] == ["Taxes"]
+    assert tagger.with_labels(categories).vocabulary[0].description == "honey"
+    assert TaggerClassifier(labels=categories, stages=["exact_match"]).fit([]).classes_.tolist() == ["Bees", "Taxes"]
+
+
+def test_numbers_are_ids_and_empty_cells_are_empty() -> None:
+    pandas = pytest.importorskip("pandas")
+    found = Vocabulary.of(pandas.DataFrame({"id": [7, 8], "name": ["Bees", "Wasps"], "description": [None, "Sting."]}))
+    assert list(found) == [Label("7", ("Bees",)), Label("8", ("Wasps",), "Sting.")]
+    assert Vocabulary.of([{"name": "Bees", "description": float("nan")}])[0].description == ""
+    assert Vocabulary.of([{"id": "1", "names": ["Bees", "Apoidea"]}])[0].names == ("Bees", "Apoidea")
+
+
+@pytest.mark.parametrize(
+    ("labels", "columns", "message"),
+    [
+        ([{"kind": "Bees"}], {}, r'none is called name; say which holds the names: Vocabulary.of\(labels, name="kind"'),
+        ([{"name": "Bees"}], {"name": "topic"}, 'no column "topic"; the columns are "name"'),
+        ([{"name": "Bees"}], {"titel": "name"}, 'no field "titel"; the fields are id, name, names'),
+        ([{"name": "Bees"}, {"name": ""}], {}, r'labels:2: has no name; fill in the column "name"'),
+        ([{"name": "Bees", "id": None}], {}, r'labels:1: has no id; fill in the column "id"'),
+        ([{"name": ["Bees"]}], {}, r"labels:1: name is .*, expected a text"),
+        ([{"name": "Bees"}, "Wasps"], {}, r"labels:2: is .*expected a record"),
+        (["Bees"], {"name": "topic"}, "the labels are no table and no records"),
+    ],
+)
+def test_records_that_are_no_labels_are_refused(labels: Any, columns: dict[str, str], message: str) -> None:
+    with pytest.raises(TagwrightError, match=message):
+        Vocabulary.of(labels, **columns)
+
+
+def test_a_mapping_is_from_names_to_descriptions_or_from_ids_to_names() -> None:
+    described = {"Bees": "Insects that fly and make honey of nectar.", "Taxes": "What everybody pays to the state."}
+    assert [(label.name, label.description) for label in to_vocabulary(described)] == list(described.items())
+    named = {"cs.AI": "Artificial Intelligence", "stat.ML": "Machine Learning"}
+    assert [(label.id, label.name) for label in to_vocabulary(named)] == list(named.items())
+    long = {"D1": "Insects that fly and make honey of nectar.", "D2": "What everybody pays to the state."}
+    assert [(label.id, label.name) for label in to_vocabulary(long)] == list(long.items())
+    numbers: Any = {0: "Bees", 1: ["Taxes", "Duties"]}
+    assert [(label.id, label.names) for label in to_vocabulary(numbers)] == [
+        ("0", ("Bees",)),
+        ("1", ("Taxes", "Duties")),
+    ]
 
 
 def test_an_old_frame_is_refused_with_a_remedy() -> None:

@@ -1,11 +1,12 @@
 """Convert documents and labels from any usual Python form to `Document`s and a `Vocabulary`.
 
 Documents may be texts, `Document`s, records, a column or a table of pandas, polars, Arrow or Hugging Face, a `Corpus`,
-or a `Path`. Labels may be names, `Label`s, a mapping from ids to names, a `Vocabulary`, or the name of a file.
+or a `Path`. Labels may be names, `Label`s, records or a table of names and descriptions, a mapping from ids to names or
+from names to descriptions, a `Vocabulary`, or the name of a file.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -16,6 +17,7 @@ from tagwright.errors import ConfigError, InputError
 from tagwright.readers.documents.columns import Columns
 from tagwright.readers.documents.records import Located, Record, checked
 from tagwright.readers.documents.tables import from_rows
+from tagwright.readers.labels.records import read_label_rows
 from tagwright.readers.lines import Place
 from tagwright.text.language import AUTO, likely
 from tagwright.text.words import clean
@@ -34,8 +36,19 @@ class Table(Protocol):
 Texts: TypeAlias = str | Document | Iterable[str | Document | Mapping[str, Any]] | Table | Path
 "The forms in which documents are accepted."
 
-Labels: TypeAlias = Vocabulary | Iterable[Label | str] | Mapping[str, str | Sequence[str]] | Table | Path | str
+Labels: TypeAlias = (
+    Vocabulary
+    | Iterable[Label | str | Mapping[str, Any]]
+    | Mapping[str, str]
+    | Mapping[str, Sequence[str]]
+    | Table
+    | Path
+    | str
+)
 "The forms in which labels are accepted; a single text is the name of a file."
+
+DESCRIPTION = 6
+"The least words, on average, of texts that are descriptions of labels rather than their names."
 
 
 def is_single(documents: Texts) -> bool:
@@ -73,32 +86,60 @@ def located(documents: Texts, columns: Columns | None = None, *, check: bool = F
     items = iter(_items(documents, "documents are", "a text, a list, a column, a table, a Corpus or a Path"))
     first = next(items, None)
     if isinstance(first, Mapping):
-        return from_rows(_records(chain([first], items)), "records", columns)
+        return from_rows(_records(chain([first], items), "records"), "records", columns)
     if columns:
         raise ConfigError(f"columns are given ({', '.join(columns)}), but the documents are no table and no records")
     every = () if first is None else chain([first], items)
     return ((row, _to_document(item, Place("documents", row), check)) for row, item in enumerate(every, 1))
 
 
-def to_vocabulary(labels: Labels, language: str = "", documents: Sequence[Document] = ()) -> Vocabulary:
-    """A vocabulary of the labels. Raises InputError, and ConfigError for a file of an unknown format.
+def to_vocabulary(
+    labels: Labels, language: str = "", documents: Sequence[Document] = (), columns: Columns | None = None
+) -> Vocabulary:
+    """A vocabulary of the labels, as `Vocabulary.of` says. Raises InputError, ConfigError for an unknown format.
 
-    language: of the names that are taken from a file; by default that of the documents, if the file has it.
+    language: of the names that are taken from a file; by default that of the documents, if the file has it. columns:
+    of a table or of records, field -> column.
 
     >>> to_vocabulary({"1": "Bees", "2": ["Wasps", "Vespidae"]})[1].names
     ('Wasps', 'Vespidae')
     """
+    if _has_columns(labels):
+        return Vocabulary(read_label_rows(enumerate(_rows(labels), 1), columns or {}))
+    listed: Iterable[Any] = ()
+    if not isinstance(labels, Vocabulary | str | Path | Mapping):
+        listed = _items(labels, "labels are", "names, Labels, a Vocabulary or the name of a file")
+        listed, first = _peeked(listed)
+        if isinstance(first, Mapping):
+            return Vocabulary(read_label_rows(_records(listed, "labels"), columns or {}))
+    if columns:
+        raise ConfigError(f"columns are given ({', '.join(columns)}), but the labels are no table and no records")
     if isinstance(labels, Vocabulary):
         return labels
     if isinstance(labels, str | Path):
         if language in ("", AUTO):
             return Vocabulary.read(labels, likely=lambda: likely(documents))
         return Vocabulary.read(labels, language=language)
-    if isinstance(labels, Mapping):
-        return Vocabulary(Label(str(id_), _names(names)) for id_, names in labels.items())
-    if _has_columns(labels):
-        raise InputError("the labels are a table; give one column of names, or a mapping from ids to names")
-    return Vocabulary(_items(labels, "labels are", "names, Labels, a Vocabulary or the name of a file"))
+    return Vocabulary(_from_mapping(labels) if isinstance(labels, Mapping) else listed)
+
+
+def _from_mapping(labels: Mapping[Any, Any]) -> Iterator[Label]:
+    """Labels of ids with names, or of names with descriptions."""
+    texts = [value for value in labels.values() if isinstance(value, str)]
+    words = sum(len(text.split()) for text in texts)
+    coded = any(character.isdigit() for key in labels for character in str(key))
+    if len(texts) == len(labels) and not coded and words >= DESCRIPTION * len(labels):
+        return (Label(clean(name), (clean(name),), clean(description)) for name, description in labels.items())
+    return (Label(str(id_), _names(names)) for id_, names in labels.items())
+
+
+def _peeked(values: Iterable[Any]) -> tuple[Iterable[Any], Any]:
+    """The values, and the first of them; None where there is none."""
+    if isinstance(values, Sequence):
+        return values, values[0] if len(values) else None
+    rest = iter(values)
+    some = list(islice(rest, 1))
+    return chain(some, rest), some[0] if some else None
 
 
 def with_labels(documents: Iterable[Document], labels: Iterable[Any]) -> Iterator[Document]:
@@ -153,10 +194,10 @@ def _to_document(item: object, place: Place, check: bool) -> Document:
     return checked(item, place) if check else item
 
 
-def _records(items: Iterable[object]) -> Iterator[tuple[int, Record]]:
+def _records(items: Iterable[object], what: str) -> Iterator[tuple[int, Record]]:
     for row, item in enumerate(items, 1):
         if not isinstance(item, Mapping):
-            raise InputError(f"is {shown(item)}, expected a record as the first is", "records", row)
+            raise InputError(f"is {shown(item)}, expected a record as the first is", what, row)
         yield row, item
 
 

@@ -14,7 +14,7 @@ from dataclasses import fields, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -40,6 +40,9 @@ from tagwright.readers.lines import (
 from tagwright.text.language import AUTO, check
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Longs, Run
+
+if TYPE_CHECKING:
+    from tagwright.data.in_memory import Labels
 
 Format: TypeAlias = Literal["jsonl", "tsv", "csv", "names"] | skos.Format
 
@@ -91,6 +94,24 @@ class Vocabulary(Sequence[Label]):
                 raise InputError(
                     f"label {shown(label.id)} has the names {shown(label.names)}, expected one or more texts"
                 )
+
+    @classmethod
+    def of(cls, labels: Labels, *, language: str = "", **columns: str) -> Vocabulary:
+        """Labels from memory: names, Labels, records, a table of pandas, polars or Arrow, a mapping; or a file.
+
+        columns: of a table or of records, field -> column where the names differ: id, name, names (several),
+        description, broader, notation; without ids, the name is the id. A mapping is from ids to names, each a text or
+        a list; or, where its values are texts of six words or more on average and no key has a digit, from names to
+        descriptions. language: of the names to take from a file. Raises InputError with the row, and for a column that
+        does not exist.
+
+        >>> described = Vocabulary.of([{"topic": "Bees", "about": "They fly."}], name="topic", description="about")
+        >>> described[0].text, Vocabulary.of({"Bees": "Insects that fly and make honey of nectar."})[0].name
+        ('Bees. They fly.', 'Bees')
+        """
+        from tagwright.data.in_memory import to_vocabulary  # which makes vocabularies itself
+
+        return to_vocabulary(labels, language, columns=columns)
 
     @classmethod
     def read(
