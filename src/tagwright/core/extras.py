@@ -16,6 +16,7 @@ EXTRAS = {
     "omikuji": "trees",
     "pyarrow": "parquet",
     "pylatexenc": "latex",
+    "pymarc": "marc",
     "pypdf": "pdf",
     "python_multipart": "serve",
     "ray": "ray",

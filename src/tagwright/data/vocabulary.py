@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import cached_property, partial
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
@@ -37,6 +38,7 @@ from tagwright.readers.lines import (
     texts_field,
     write_json_lines,
 )
+from tagwright.readers.references import last_part, main_heading, read_reference
 from tagwright.text.language import AUTO, check
 from tagwright.text.words import clean
 from tagwright.types import Document, Label, Longs, Run
@@ -212,13 +214,15 @@ class Vocabulary(Sequence[Label]):
         """The position of a label given as id, `<uri>`, preferred name or other name, None if there is no such label.
 
         Names are compared without case; an ambiguous name, which several labels prefer, or several have and none
-        prefers, matches none.
+        prefers, matches none. Of a reference as catalogues have it, `<id> <id> name`, an id counts first, also by its
+        last part, then the name; a subdivided heading that the vocabulary lacks is its main heading.
         """
         value = value.strip()
         for label_id in (value, bare_id(value)):
             if label_id in self.index:
                 return self.index[label_id]
-        return self._names.get(_folded(value))
+        found = self._names.get(_folded(value))
+        return self._referred(value) if found is None else found
 
     def gold(self, documents: Iterable[Document], *, unknown: Unknown = "error") -> Run:
         """The labels of the documents as a Run, one row each; a label counts once, given by id or name (`resolve`).
@@ -306,6 +310,21 @@ class Vocabulary(Sequence[Label]):
         if isinstance(self._labels, StoredLabels):
             return StoredNames(self._labels, _folded, preferred=True)
         return _unambiguous(self._preferred_names())
+
+    @cached_property
+    def _last_parts(self) -> Mapping[str, int | None]:
+        """Last part of an id -> position, None where several ids share it."""
+        return _unambiguous((last_part(label_id), position) for position, label_id in enumerate(self.ids))
+
+    def _referred(self, value: str) -> int | None:
+        """The label of a reference, or of the main heading of a subdivided one."""
+        ids, name = read_reference(value)
+        known: Iterator[int | None] = chain(
+            (self.index.get(each) for each in ids),
+            (self._last_parts.get(part) for part in filter(None, map(last_part, ids))),
+            (self._names.get(_folded(each)) for each in (name, main_heading(name)) if each),
+        )
+        return next((position for position in known if position is not None), None)
 
     def _preferred_names(self) -> Iterator[tuple[str, int]]:
         return ((_folded(label.name), position) for position, label in enumerate(self))

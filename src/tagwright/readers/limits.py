@@ -89,8 +89,13 @@ def too_large(what: str = "") -> str:
 
 def leave_out(path: Path | str, line: int) -> None:
     """Collect the error of a document that is too large; outside of `collecting`, log that it is left out."""
-    if not is_collected(InputError(too_large(), path, line)):
-        _log.warning("%s", InputError(f"left out: {too_large()}", path, line))
+    leave_out_because(InputError(too_large(), path, line))
+
+
+def leave_out_because(error: InputError) -> None:
+    """Collect the error of one document; outside of `collecting`, log that it is left out."""
+    if not is_collected(error):
+        _log.warning("%s", InputError(f"left out: {error.problem}", error.path, error.line))
 
 
 def read_whole(file: IO[bytes], path: Path | str, times: int = 1) -> bytes:

@@ -22,6 +22,7 @@ from tagwright.readers.documents.html import read_html
 from tagwright.readers.documents.jats import read_jats
 from tagwright.readers.documents.jsonl import read_json, read_jsonl
 from tagwright.readers.documents.latex import read_latex
+from tagwright.readers.documents.marc import read_marc, read_marcxml
 from tagwright.readers.documents.pdf import read_pdf
 from tagwright.readers.documents.plain_text import SUFFIXES, read_text
 from tagwright.readers.documents.records import Located
@@ -56,6 +57,8 @@ READERS: Mapping[str, Reader] = {
     "html": read_html,
     "docx": read_docx,
     "pdf": read_pdf,
+    "marc": read_marc,
+    "marcxml": read_marcxml,
 }
 """Format -> reader. `jsonl` recognises the kinds of JSON lines itself; naming one skips the guess.
 
@@ -64,9 +67,9 @@ format and the suffix of its files, and it names a function that takes a Path an
 """
 
 TABLES: frozenset[str] = frozenset(
-    {"jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet", "arrow"}
+    {"jsonl", "annif", "xc", "micol", "futex", "s2orc", "json", "tsv", "csv", "parquet", "arrow", "marc", "marcxml"}
 )
-"Formats whose columns or keys may be named."
+"Formats whose columns or keys may be named; of catalogue records, the source of the labels."
 
 PAPERS: frozenset[str] = frozenset({"text", "latex", "jats", "tei", "html", "docx", "pdf", "json", "s2orc"})
 "Formats with one document or a few in a file: among many files a damaged one is reported and the rest are read."
@@ -76,7 +79,7 @@ _SUFFIXES: Mapping[str, str] = {
     ".tsv": "tsv", ".tab": "tsv", ".csv": "csv",
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
     ".nxml": "jats", ".tei": "tei", ".html": "html", ".htm": "html", ".xhtml": "html", ".docx": "docx", ".pdf": "pdf",
-    ".tex": "latex", ".latex": "latex",
+    ".tex": "latex", ".latex": "latex", ".mrc": "marc", ".marc": "marc",
     **dict.fromkeys(SUFFIXES, "text"),
 }  # fmt: skip
 _EMPTY = "is empty, expected documents"
@@ -85,6 +88,11 @@ _SIGNS: Mapping[bytes, str] = {
     b"PAR1": "parquet", b"ARROW1": "arrow", b"{": "jsonl", b"%PDF-": "pdf", b"PK\x03\x04": "docx",
 }  # fmt: skip
 _ROOTS: Mapping[bytes, str] = {b"article": "jats", b"TEI": "tei", b"html": "html"}
+_CONTENTS: Mapping[str, re.Pattern[bytes]] = {
+    "marc": re.compile(rb"\d{5}[a-z]{2}.{2}[ a]22\d{5}", re.DOTALL),
+    "marcxml": re.compile(rb"<.*?<(?:\w+:)?datafield\s[^>]*?\btag=[\"']\d{3}[\"']", re.DOTALL),
+}
+"Catalogue records have no root element of their own: formats that are recognised by how the content begins."
 _ROOT = re.compile(rb"<(?:!DOCTYPE\s+|\w+:)?(article|TEI|html)(?=[\s/>])", re.IGNORECASE)
 
 
@@ -144,6 +152,8 @@ def guess_format(path: Path) -> str:
         if start.startswith(sign):
             return by_content
     plain = start.replace(b"\0", b"")  # XML may be UTF-16
+    if records := next((name for name, begin in _CONTENTS.items() if begin.match(plain)), None):
+        return records
     if root := _ROOT.search(plain):
         return _ROOTS[next(name for name in _ROOTS if name.lower() == root[1].lower())]
     if b"\t" in start.partition(b"\n")[0]:

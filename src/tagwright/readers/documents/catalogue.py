@@ -1,0 +1,129 @@
+"""What the formats of library catalogues share: fields, the source of subjects, and records that cannot be read."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from tagwright.errors import ConfigError, InputError, option
+from tagwright.readers.documents.columns import Columns
+from tagwright.readers.documents.records import Located
+from tagwright.readers.documents.sections import one_line
+from tagwright.readers.limits import leave_out_because
+from tagwright.readers.references import write_reference
+from tagwright.types import Document
+
+_log = logging.getLogger(__name__)
+
+
+class Field(NamedTuple):
+    """A field of a record. indicators: of MARC, two characters; the occurrence of PICA.
+
+    subfields: (code, value), in order; a control field has one with the code "".
+    """
+
+    tag: str
+    indicators: str
+    subfields: tuple[tuple[str, str], ...]
+
+    def values(self, codes: str) -> list[str]:
+        """The values of these subfields in order, cleaned, without blank ones.
+
+        >>> Field("245", "00", (("a", "Bees :"), ("c", "A. Low."), ("b", "how  they fly /"))).values("ab")
+        ['Bees :', 'how they fly /']
+        """
+        lines = (one_line(value) for code, value in self.subfields if code and code in codes)
+        return [line for line in lines if line]
+
+    def joined(self, codes: str) -> str:
+        """The values of these subfields in one line."""
+        return " ".join(self.values(codes))
+
+    @property
+    def value(self) -> str:
+        """The value of a control field, with all of its characters: some are found by position."""
+        return next((value for code, value in self.subfields if not code), "")
+
+
+class Subject(NamedTuple):
+    """A subject of a record. source: code of its vocabulary, "" if unknown; ids: of the heading; name: may be blank."""
+
+    source: str
+    ids: tuple[str, ...]
+    name: str
+
+    @property
+    def label(self) -> str:
+        """The subject as a label of a document, from which `Vocabulary.resolve` finds it."""
+        return write_reference(self.ids, self.name)
+
+
+class Record(NamedTuple):
+    """A record without its labels, and its subjects."""
+
+    document: Document
+    subjects: Sequence[Subject]
+
+
+@dataclass
+class Sources:
+    """The vocabularies from which subjects are taken as labels. chosen: the code of the only one, "" for all."""
+
+    path: Path
+    chosen: str = ""
+    found: Counter[str] = field(default_factory=Counter)
+
+    def labelled(self, record: Record) -> Document:
+        """The document with its subjects as labels; those of other vocabularies than the chosen one are metadata."""
+        subjects = [each for each in record.subjects if each.label]
+        self.found.update(each.source for each in subjects)
+        labels = [each for each in subjects if self.chosen in ("", each.source)]
+        others = tuple(dict.fromkeys(each.name for each in subjects if each.name and each not in labels))
+        metadata = {**record.document.metadata, **({"subject": others} if others else {})}
+        return replace(record.document, labels=tuple(dict.fromkeys(each.label for each in labels)), metadata=metadata)
+
+    def report(self) -> None:
+        """Log which vocabularies the labels are of, if of several. Raises InputError if the chosen one has none."""
+        known = [f"{source} ({count:,})" for source, count in self.found.most_common() if source]
+        if self.chosen and self.found and not self.found[self.chosen]:
+            problem = (
+                f"no subject is of the vocabulary {self.chosen}; there are {', '.join(known) or 'none with a code'}"
+            )
+            raise InputError(problem, self.path)
+        if len(self.found) > 1 and not self.chosen and known:
+            first = known[0].partition(" ")[0]
+            remedy = option("columns", f"labels={first}", python=f'labels="{first}"')
+            _log.warning("%s: labels are subjects of %s; to take those of one: %s", self.path, ", ".join(known), remedy)
+
+
+def to_documents(
+    records: Iterable[tuple[int, Sequence[Field] | InputError]],
+    read: Callable[[Sequence[Field]], Record | None],
+    path: Path,
+    columns: Columns | None,
+) -> Iterator[Located]:
+    """Documents of numbered records; None are passed over. columns: `labels` is the code of the subjects to take.
+
+    A damaged record is collected or logged, and the others are read. Raises InputError if none can be read, and as
+    `Sources.report`; ConfigError for other columns.
+    """
+    sources, damaged, count = Sources(path, _chosen(columns)), None, 0
+    for number, fields in records:
+        if isinstance(fields, InputError):
+            leave_out_because(fields)
+            damaged = damaged or fields
+        elif record := read(fields):
+            count += 1
+            yield number, sources.labelled(record)
+    if damaged and not count:
+        raise damaged
+    sources.report()
+
+
+def _chosen(columns: Columns | None) -> str:
+    if other := {*(columns or {})} - {"labels"}:
+        remedy = option("columns", "labels=lcsh", python='labels="lcsh"')
+        raise ConfigError(f"a catalogue record has no column for {min(other)}; only the source of labels: {remedy}")
+    return (columns or {}).get("labels", "").lower()
