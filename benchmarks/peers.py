@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from benchmarks import corpora, machine, peer_environments
+from benchmarks import corpora, curve_plot, machine, peer_environments
 from benchmarks.curve import NAMES
 from benchmarks.peer_jobs import Peer, Task, ask, measure, prepare
 
@@ -60,10 +60,17 @@ def main(arguments: list[str]) -> None:
         for name, what in peer_environments.install(options.install or [*peer_environments.ENVIRONMENTS]):
             print(f"{name}: {what}", flush=True)
         return
-    corpora.require(tuple(options.corpora))
     result: dict[str, Any] = {"quality": {}, "speed": {}}
     if options.output.is_file():
         result = json.loads(options.output.read_text(encoding="utf-8"))
+    if options.plots:
+        shown = {
+            corpus: {name: rows for name, rows in found.items() if "," not in name}  # variants of ours are in the table
+            for corpus, found in result["quality"].items()
+        }
+        curve_plot.write(shown, "peers")
+        return
+    corpora.require(tuple(options.corpora))
     names = [name for name in options.peers if peer_environments.is_installed(PEERS[name].environment)]
     about = {"machine": machine.describe(), "dev documents": options.documents, "unlabelled": options.unlabelled}
     result = {**about, "minutes": options.minutes, **result}
@@ -91,6 +98,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--speed", action="store_true", help="time to the first suggestion, memory and disk")
     parser.add_argument("--rounds", type=int, default=3, help="of --speed")
     parser.add_argument("--output", type=Path, default=RESULT)
+    parser.add_argument("--plots", action="store_true", help="draw the quality that has been measured")
     return parser.parse_args(arguments)
 
 

@@ -78,7 +78,7 @@ def rank_plot(curves: Mapping[str, Sequence[Bin]], caption: str = FREQUENCY) -> 
 
 
 def reliability_plot(bins: Sequence[ReliabilityBin]) -> str:
-    """A dot for each bin: confidence to the right, the share of right ones upwards; equal on the diagonal."""
+    """Draw a dot for each bin at its mean confidence (x) and its share of right suggestions (y)."""
     dots = "".join(
         f'<circle cx="{_x(each.confidence)}" cy="{_y(each.right)}" r="4" fill="{_COLOURS[0]}"><title>'
         f"{each.suggestions:,} suggestions: confidence {percent(each.confidence)}, right {percent(each.right)}"
@@ -86,30 +86,32 @@ def reliability_plot(bins: Sequence[ReliabilityBin]) -> str:
         for each in bins
     )
     diagonal = f'<path d="M{_x(0)} {_y(0)}L{_x(1)} {_y(1)}" class="axis" stroke-dasharray="4"/>'
-    return _shares("Confidence (to the right) and what is right (upwards), %", diagonal + dots)
+    return _shares("Reliability", "confidence, %", "right suggestions, %", diagonal + dots)
 
 
 def risk_coverage_plot(curve: RiskCoverage) -> str:
-    """Coverage to the right, risk upwards: what of the accepted suggestions is wrong when more are accepted."""
+    """Draw the share of wrong suggestions (y) among the most confident ones, for every share that is accepted (x)."""
     steps = range(0, len(curve.risk), max(1, -(-len(curve.risk) // _POINTS)))
     chosen = sorted({*steps, len(curve.risk) - 1})
     points = " ".join(f"{_x(float(curve.coverage[i]))},{_y(float(curve.risk[i]))}" for i in chosen)
     line = f'<polyline points="{points}" fill="none" stroke="{_COLOURS[0]}" stroke-width="2"/>'
-    return _shares(
-        "Suggestions accepted, the surest first (to the right), and wrong ones among them (upwards), %", line
-    )
+    return _shares("Risk and coverage, most confident first", "accepted suggestions, %", "wrong among them, %", line)
 
 
-def _shares(caption: str, body: str) -> str:
-    """Two axes from 0 to 100 with a drawing between them."""
-    ends = (
-        f'<g fill="currentColor"><text x="0" y="12">100</text><text x="0" y="{_SIDE}">0</text>'
-        f'<text x="{_LEFT + _SIDE - 10}" y="{_SIDE + 16}">100</text></g>'
+def _shares(caption: str, along: str, up: str, body: str) -> str:
+    """A drawing over two axes from 0 to 100 with their titles."""
+    middle, below = _LEFT + _SIDE / 2, _SIDE + 16
+    axes = (
+        f'<g fill="currentColor"><text x="18" y="12">100</text><text x="34" y="{_SIDE}">0</text>'
+        f'<text x="{_LEFT + _SIDE - 10}" y="{below}">100</text>'
+        f'<text x="{middle:.0f}" y="{below}" text-anchor="middle">{escape(along)}</text>'
+        f'<text transform="translate(12 {_SIDE // 2}) rotate(-90)" text-anchor="middle">{escape(up)}</text></g>'
     )
+    description = f"{caption}: {up}, by {along}"
     return (
         f"<figure><figcaption>{escape(caption)}</figcaption>\n"
-        f'<svg viewBox="0 0 {_LEFT + _SIDE + 30} {_SIDE + 20}" role="img" aria-label="{escape(caption)}" '
-        f'class="shares">\n{ends}\n<path d="M{_LEFT} 0V{_SIDE}H{_LEFT + _SIDE}" class="axis"/>\n{body}\n</svg></figure>'
+        f'<svg viewBox="0 0 {_LEFT + _SIDE + 30} {_SIDE + 24}" role="img" aria-label="{escape(description)}" '
+        f'class="shares">\n{axes}\n<path d="M{_LEFT} 0V{_SIDE}H{_LEFT + _SIDE}" class="axis"/>\n{body}\n</svg></figure>'
     )
 
 
